@@ -1,0 +1,104 @@
+"""Forward passes: from a strategy to what it costs and risks.
+
+``p[j]`` is the chance to reach (i, j) given that the first i votes hold j yes; it does not depend on n.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop):
+    """Fill ``stop[0..i]`` with the stop probabilities of step i."""
+    for j in range(i + 1):
+        stop[j] = 1.0
+    for j in range(lower[i] + 1, upper[i]):
+        stop[j] = 0.0
+    for k in range(start[i], start[i + 1]):
+        stop[exception_yes[k]] = exception_probability[k]
+
+
+@njit(cache=True)
+def evaluate_all(lower, upper, start, exception_yes, exception_probability, cost, said_yes, said_no):
+    """Fill, for every n at once, E[votes asked | n], Pr(answers yes | n), Pr(answers no | n).
+
+    One pass carries, next to p, the three sums G(i, j) of their terms seen so far given that the first i
+    votes hold j yes; G(N, n) is the result. Only sums of products of non-negative numbers.
+    """
+    N = len(lower) - 1
+    p = np.zeros(N + 2)
+    p_next = np.zeros(N + 2)
+    stop = np.ones(N + 1)
+    g = np.zeros((3, N + 2))
+    g_next = np.zeros((3, N + 2))
+    p[0] = 1.0
+    first, last = 0, 0  # p is zero outside
+    for i in range(N + 1):
+        load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop)
+        for j in range(first, last + 1):
+            stopped = p[j] * stop[j]
+            p[j] = p[j] * (1.0 - stop[j])
+            g[0, j] += p[j]
+            if 2 * j > i:
+                g[1, j] += stopped
+            else:
+                g[2, j] += stopped
+        if i == N:
+            break
+        while first <= last and p[first] == 0.0:
+            first += 1
+        while last >= first and p[last] == 0.0:
+            last -= 1
+        share = 1.0 / (i + 1)
+        for j in range(max(first, 1), last + 2):
+            p_next[j] = (i + 1 - j) * share * p[j] + j * share * p[j - 1]
+        if first == 0 and last >= 0:
+            p_next[0] = p[0]
+        last += 1
+        p, p_next = p_next, p
+        p[last + 1] = 0.0
+        if first > 0:
+            p[first - 1] = 0.0
+        for k in range(3):
+            for j in range(1, i + 2):
+                g_next[k, j] = (i + 1 - j) * share * g[k, j] + j * share * g[k, j - 1]
+            g_next[k, 0] = g[k, 0]
+        g, g_next = g_next, g
+    for n in range(N + 1):
+        cost[n] = g[0, n]
+        said_yes[n] = g[1, n]
+        said_no[n] = g[2, n]
+
+
+@njit(cache=True)
+def go_on_probabilities(lower, upper, start, exception_yes, exception_probability, offset, out):
+    """Fill ``out[offset[i] + j - lower[i] - 1]`` with p(i, j) * (1 - stop probability) between the thresholds."""
+    N = len(lower) - 1
+    p = np.zeros(N + 2)
+    stop = np.ones(N + 1)
+    p[0] = 1.0
+    for i in range(N):
+        load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop)
+        for j in range(i + 1):
+            p[j] *= 1.0 - stop[j]
+        for j in range(lower[i] + 1, upper[i]):
+            out[offset[i] + j - lower[i] - 1] = p[j]
+        share = 1.0 / (i + 1)
+        for j in range(i + 1, 0, -1):
+            p[j] = (i + 1 - j) * share * p[j] + j * share * p[j - 1]
+
+
+@njit(cache=True)
+def survival(lower, upper, offset, go_on, weights, out):
+    """Fill ``out[i]`` with the mass that goes on after i votes when n has the given weights."""
+    N = len(lower) - 1
+    a = weights.copy()  # a[j]: weight of the first i votes holding j yes
+    for i in range(N - 1, -1, -1):
+        share = 1.0 / (i + 1)
+        for j in range(i + 1):
+            a[j] = (i + 1 - j) * share * a[j] + (j + 1) * share * a[j + 1]
+        total = 0.0
+        for j in range(lower[i] + 1, upper[i]):
+            total += go_on[offset[i] + j - lower[i] - 1] * a[j]
+        out[i] = total
+    out[N] = 0.0

@@ -1,0 +1,1 @@
+"""Ready-made stopping rules to stand next to the optimum; each returns a StoppingStrategy."""

@@ -1,0 +1,66 @@
+"""solve(): one door to every way of finding the optimal stopping strategy."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from foregone.errors import InvalidInputError
+from foregone.solving.problem import CRITERIA, Criterion, Problem
+from foregone.solving.solution import Multipliers, Solution
+from foregone.votes import VoteDistribution
+
+__all__ = ["CRITERIA", "METHODS", "Criterion", "Multipliers", "Problem", "Solution", "solve"]
+
+METHODS = ("dual", "linear_program", "quadratic_program")
+
+
+def solve(
+    criterion: Criterion,
+    votes_or_n_voters: VoteDistribution | int,
+    max_disagreement: float,
+    *,
+    method: Literal["dual", "linear_program", "quadratic_program"] = "dual",
+) -> Solution:
+    """Find the stopping strategy that asks the fewest voters within a limit on the disagreement.
+
+    Parameters
+    ----------
+    criterion : {"minimax", "minimean", "minimixed"}
+        ``"minimean"`` minimises the mean number of votes asked and bounds the mean disagreement;
+        ``"minimixed"`` minimises the mean and bounds the disagreement of every single input;
+        ``"minimax"`` minimises the worst expected number of votes over inputs and bounds every input.
+    votes_or_n_voters : VoteDistribution or int
+        How the votes are distributed; a number of voters means a flat distribution. Minimax does not
+        depend on it but for its ties: among minimax-optimal strategies it takes the one with the least
+        mean cost under this distribution.
+    max_disagreement : float
+        Largest allowed probability to answer otherwise than the full vote, from 0 to 1.
+    method : {"dual", "linear_program", "quadratic_program"}
+        ``"dual"`` is exact and takes milliseconds. The others are independent references: the paper's
+        linear program on HiGHS, and its quadratic program on SCIP (extra ``reference``, up to about 6
+        voters).
+
+    Returns
+    -------
+    Solution
+        The strategy, its cost and risk, and a lower bound that no strategy can beat.
+
+    Examples
+    --------
+    >>> from foregone import solve
+    >>> solution = solve("minimixed", 101, 1e-3)
+    >>> round(solution.expected_votes, 2), solution.disagreement <= 1e-3, solution.gap < 1e-9
+    (43.0, True, True)
+    """
+    problem = Problem.check(criterion, votes_or_n_voters, max_disagreement)
+    # The reference solvers bring heavy imports of their own; each method is loaded when asked for.
+    if method == "dual":
+        from foregone.solving.dual import solve_dual as run
+    elif method == "linear_program":
+        from foregone.solving.linear_program import solve_linear_program as run
+    elif method == "quadratic_program":
+        from foregone.solving.quadratic_program import solve_quadratic_program as run
+    else:
+        raise InvalidInputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    strategy, lower_bound, multipliers = run(problem)
+    return Solution.of(problem, strategy, lower_bound, multipliers, method)

@@ -1,0 +1,186 @@
+"""Solution: an optimal strategy with the evidence that it is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from foregone.evaluation import evaluate
+from foregone.errors import InvalidInputError
+from foregone.solving.problem import Criterion, Problem
+from foregone.strategy import StoppingStrategy
+from foregone.strategy_file import Fields, PathLike, read_file, write_file
+from foregone.votes import FloatArray, VoteDistribution
+
+__all__ = ["Multipliers", "Solution"]
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """Prices on the constraints that prove a lower bound: any non-negative ones prove one.
+
+    With mu the weights over n on the cost (the votes' own distribution where the mean is minimised)
+    and lambda those on the disagreement, no strategy within the limit costs less than::
+
+        (min over strategies of  sum_n mu_n E[votes asked | n] + sum_n lambda_n disagreement(n)
+            - max_disagreement * sum of prices) / sum_n mu_n
+
+    Attributes
+    ----------
+    mean_disagreement : float
+        Price of one unit of mean disagreement (minimean; lambda_n is this times the probability of n).
+    disagreement_at : tuple of (n, price)
+        Price of one unit of disagreement given n (minimax, minimixed).
+    cost_at : tuple of (n, weight)
+        Weight of the expected votes given n (minimax; the weights sum to one up to rounding).
+    """
+
+    mean_disagreement: float = 0.0
+    disagreement_at: tuple[tuple[int, float], ...] = ()
+    cost_at: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """An optimal stopping strategy, what it costs and risks, and a bound no strategy can beat.
+
+    Attributes
+    ----------
+    strategy : StoppingStrategy
+        The strategy.
+    criterion : {"minimax", "minimean", "minimixed"}
+        What it is optimal for.
+    max_disagreement : float
+        The limit it was solved for.
+    votes : VoteDistribution
+        The distribution of yes votes it was solved for (for minimax: the one that breaks ties).
+    expected_votes : float
+        The criterion's objective: mean expected votes, or the worst over n for minimax.
+    disagreement : float
+        The criterion's risk: mean disagreement for minimean, else the worst over n.
+    lower_bound : float
+        No strategy within the limit has an objective below this (up to rounding; see `certify`).
+    gap : float
+        ``(expected_votes - lower_bound) / expected_votes``, never negative; 0 when nothing is asked.
+    method : str
+        How it was solved.
+    multipliers : Multipliers
+        The prices that prove ``lower_bound``.
+    """
+
+    strategy: StoppingStrategy = field(repr=False)
+    criterion: Criterion
+    max_disagreement: float
+    votes: VoteDistribution
+    expected_votes: float
+    disagreement: float
+    lower_bound: float
+    gap: float
+    method: str
+    multipliers: Multipliers = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        strategy: StoppingStrategy,
+        lower_bound: float,
+        multipliers: Multipliers,
+        method: str,
+    ) -> Solution:
+        """Evaluate ``strategy`` for ``problem`` and put the solution together."""
+        evaluation = evaluate(strategy)
+        mean, worst = evaluation.mean(problem.votes), evaluation.worst()
+        cost = worst.expected_votes if problem.minimises_the_worst else mean.expected_votes
+        risk = mean.disagreement if problem.bounds_the_mean else worst.disagreement
+        lower_bound = min(max(lower_bound, 0.0), cost)  # rounding may put it a hair above the cost
+        gap = (cost - lower_bound) / cost if cost > 0 else 0.0
+        return cls(
+            strategy, problem.criterion, problem.max_disagreement, problem.votes,
+            cost, risk, lower_bound, gap, method, multipliers,
+        )  # fmt: skip
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return self.strategy.n_voters
+
+    def save(self, path: PathLike) -> None:
+        """Write strategy and evidence to ``path``; `StoppingStrategy.load` reads the strategy alone."""
+        prices = self.multipliers
+        write_file(
+            path,
+            {
+                "kind": "strategy",
+                **self.strategy.to_fields(),
+                "solution": {
+                    "criterion": self.criterion,
+                    "max_disagreement": self.max_disagreement,
+                    "method": self.method,
+                    "expected_votes": self.expected_votes,
+                    "disagreement": self.disagreement,
+                    "lower_bound": self.lower_bound,
+                    "votes": _votes_to_field(self.votes),
+                    "n_observations": self.votes.n_observations,
+                    "multipliers": {
+                        "mean_disagreement": prices.mean_disagreement,
+                        "disagreement_at": [list(pair) for pair in prices.disagreement_at],
+                        "cost_at": [list(pair) for pair in prices.cost_at],
+                    },
+                },
+            },
+        )
+
+    @classmethod
+    def load(cls, path: PathLike) -> Solution:
+        """Read what `save` wrote. Cost and risk are computed anew, not taken from the file.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is not valid, or holds a strategy without the problem it solves.
+        """
+        fields = read_file(path)
+        strategy = StoppingStrategy.from_fields(fields)
+        if "solution" not in fields:
+            raise fields.error("solution", "is missing: the file holds a strategy, not what it is optimal for")
+        section = fields.section("solution")
+        votes = _votes_from_field(section, strategy.n_voters)
+        try:
+            problem = Problem.check(section.text("criterion"), votes, section.number("max_disagreement"))
+        except InvalidInputError as error:
+            raise section.error("criterion/max_disagreement", f"is not valid: {error}") from None
+        prices = section.section("multipliers")
+        multipliers = Multipliers(
+            prices.number("mean_disagreement", 0.0),
+            _pairs(prices, "disagreement_at", strategy.n_voters),
+            _pairs(prices, "cost_at", strategy.n_voters),
+        )
+        return cls.of(problem, strategy, section.number("lower_bound"), multipliers, section.text("method"))
+
+
+def _votes_to_field(votes: VoteDistribution) -> str | list[float]:
+    flat = votes == VoteDistribution.flat(votes.n_voters)
+    return "flat" if flat else votes.probabilities.tolist()
+
+
+def _votes_from_field(section: Fields, n_voters: int) -> VoteDistribution:
+    if section.is_text("votes"):
+        if section.text("votes") != "flat":
+            raise section.error("votes", 'must be "flat" or a list of probabilities')
+        return VoteDistribution.flat(n_voters)
+    probabilities: FloatArray = section.numbers("votes", n_voters + 1)
+    observed = section.whole("n_observations", 1) if "n_observations" in section else None
+    if (probabilities < 0).any() or abs(probabilities.sum() - 1) > 1e-9:
+        raise section.error("votes", "must hold probabilities that sum to one")
+    return VoteDistribution(probabilities, observed)
+
+
+def _pairs(section: Fields, key: str, n_voters: int) -> tuple[tuple[int, float], ...]:
+    pairs: list[tuple[int, float]] = []
+    rows: list[list[Any]] = section.rows(key, 2)
+    for n, weight in rows:
+        if type(n) is not int or not 0 <= n <= n_voters or type(weight) not in (int, float) or not weight >= 0:
+            raise section.error(key, f"must hold only [n from 0 to {n_voters}, weight of at least 0]")
+        pairs.append((n, float(weight)))
+    return tuple(pairs)

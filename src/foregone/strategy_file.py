@@ -1,0 +1,211 @@
+"""The file format: versioned, human-readable JSON, written whole or not at all; reading trusts nothing.
+
+A file is one JSON object. ``format`` and ``version`` say what it is, the other fields are up to the
+``kind`` of content. Numbers are written so that reading them back gives exactly the same float.
+Nothing is ever unpickled or executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import FileFormatError, InvalidInputError
+
+__all__ = ["FORMAT", "VERSION", "Fields", "read_file", "write_file"]
+
+FORMAT = "foregone-strategy"
+VERSION = 1
+
+PathLike = str | os.PathLike[str]
+
+
+def write_atomically(path: PathLike, text: str) -> None:
+    """Write ``text`` to ``path`` so that a reader sees the old file or the whole new one.
+
+    Raises
+    ------
+    InvalidInputError
+        If the folder does not exist, or ``path`` is a folder or not writable. Nothing is left behind.
+    """
+    target = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {target}: {error.strerror or error}") from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)  # mkstemp made it private
+        Path(temporary).replace(target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        if isinstance(error, OSError):
+            raise InvalidInputError(f"cannot write {target}: {error.strerror or error}") from error
+        raise
+
+
+def write_file(path: PathLike, fields: dict[str, Any]) -> None:
+    """Write ``fields`` under the format's header, one field a line, atomically."""
+    content = {"format": FORMAT, "version": VERSION, **fields}
+    lines = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in content.items()]
+    write_atomically(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def read_file(path: PathLike) -> Fields:
+    """Read a file of ours and check its header.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing, is not JSON, repeats a field, or is not of a known format and version.
+    """
+    name = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise FileFormatError(f"{name}: not a text file, so not a strategy file") from None
+    except OSError as error:
+        raise FileFormatError(f"cannot read {name}: {error.strerror or error}") from None
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeats)
+    except FileFormatError as error:
+        raise FileFormatError(f"{name}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise FileFormatError(f"{name}: damaged or not a strategy file (not valid JSON: {reason})") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FileFormatError(f'{name}: field "format" is not "{FORMAT}", so this is not a strategy file')
+    version = content.get("version")
+    if type(version) is not int or version != VERSION:
+        raise FileFormatError(
+            f'{name}: field "version" is {version!r}; this foregone reads version {VERSION}. '
+            "A newer foregone may be needed."
+        )
+    return Fields(content, name)
+
+
+def _refuse_constant(constant: str) -> None:
+    raise FileFormatError(f"{constant} is not allowed as a number")
+
+
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise FileFormatError(f'field "{repeated}" stands there twice')
+    return content
+
+
+class Fields:
+    """The fields of a file (or of an object inside it), fetched with their type checked.
+
+    Every failure names the field and the file.
+    """
+
+    def __init__(self, content: dict[str, Any], name: str) -> None:
+        self._content = content
+        self.name = name
+
+    def __contains__(self, key: str) -> bool:
+        return self._content.get(key) is not None
+
+    def error(self, key: str, problem: str) -> FileFormatError:
+        """Return (not raise) the error that says what is wrong with field ``key``."""
+        return FileFormatError(f'{self.name}: field "{key}" {problem}')
+
+    def _get(self, key: str) -> Any:
+        if key not in self._content:
+            raise self.error(key, "is missing")
+        return self._content[key]
+
+    def is_text(self, key: str) -> bool:
+        """Whether field ``key`` holds a string."""
+        return isinstance(self._get(key), str)
+
+    def text(self, key: str) -> str:
+        """Return a string."""
+        value = self._get(key)
+        if not isinstance(value, str):
+            raise self.error(key, "must be a text")
+        return value
+
+    def whole(self, key: str, least: int, most: int = 2**53) -> int:
+        """Return a whole number within bounds."""
+        value = self._get(key)
+        if type(value) is not int or not least <= value <= most:
+            raise self.error(key, f"must be a whole number from {least} to {most}")
+        return value
+
+    def number(self, key: str, least: float = -math.inf, most: float = math.inf) -> float:
+        """Return a finite number within bounds."""
+        value = self._get(key)
+        if not (_is_finite_number(value) and least <= value <= most):
+            raise self.error(key, f"must be a number from {least:g} to {most:g}")
+        return float(value)
+
+    def whole_numbers(self, key: str, length: int | None = None) -> npt.NDArray[np.int64]:
+        """Return a list of whole numbers, of a given length if asked."""
+        values = self._list(key, length)
+        if not all(type(value) is int and abs(value) <= 2**53 for value in values):
+            raise self.error(key, "must hold only whole numbers")
+        return np.array(values, dtype=np.int64)
+
+    def numbers(self, key: str, length: int | None = None) -> npt.NDArray[np.float64]:
+        """Return a list of finite numbers, of a given length if asked."""
+        values = self._list(key, length)
+        if not all(_is_finite_number(value) for value in values):
+            raise self.error(key, "must hold only finite numbers")
+        return np.array(values, dtype=np.float64)
+
+    def rows(self, key: str, width: int) -> list[list[Any]]:
+        """Return a list of lists that are all ``width`` long; entries are left to the caller to check."""
+        values = self._list(key, None)
+        if not all(isinstance(row, list) and len(row) == width for row in values):
+            raise self.error(key, f"must hold only lists of {width}")
+        return values
+
+    def section(self, key: str) -> Fields:
+        """Return a nested object."""
+        value = self._get(key)
+        if not isinstance(value, dict):
+            raise self.error(key, "must be an object")
+        return Fields(value, f"{self.name}: {key}")
+
+    def sections(self, key: str) -> list[Fields]:
+        """Return a list of nested objects."""
+        values = self._list(key, None)
+        if not all(isinstance(value, dict) for value in values):
+            raise self.error(key, "must hold only objects")
+        return [Fields(value, f"{self.name}: {key}[{place}]") for place, value in enumerate(values)]
+
+    def _list(self, key: str, length: int | None) -> list[Any]:
+        values = self._get(key)
+        if not isinstance(values, list):
+            raise self.error(key, "must be a list")
+        if length is not None and len(values) != length:
+            raise self.error(key, f"must hold {length} entries, found {len(values)}")
+        return values
+
+
+def _is_finite_number(value: Any) -> bool:
+    if type(value) not in (int, float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

@@ -1,0 +1,169 @@
+"""VoteDistribution: how likely it is that n of the N voters would say yes."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError
+
+__all__ = ["FloatArray", "VoteDistribution", "check_n_voters"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def check_n_voters(n_voters: Any) -> int:
+    """Return ``n_voters`` as an int, or say why it cannot be one.
+
+    Examples
+    --------
+    >>> check_n_voters(101)
+    101
+    """
+    message = f"n_voters must be a whole number of at least 1, not {n_voters!r}"
+    if isinstance(n_voters, bool | np.bool_):
+        raise InvalidInputError(message)
+    if isinstance(n_voters, float | np.floating) and float(n_voters).is_integer():
+        n_voters = int(n_voters)
+    try:
+        number = operator.index(n_voters)
+    except TypeError:
+        raise InvalidInputError(message) from None
+    if number < 1:
+        raise InvalidInputError(message)
+    return number
+
+
+def _as_numbers(values: Any, what: str) -> FloatArray:
+    """Return ``values`` as a new float64 array, or say why they are not numbers."""
+    try:
+        array = np.array(values)
+        if array.dtype.kind not in "biuf":
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{what} must be numbers, got {type(values).__name__} of something else") from None
+
+
+@dataclass(frozen=True, eq=False)
+class VoteDistribution:
+    """Distribution of the number of yes votes that the full ensemble would cast.
+
+    Made by one of the named constructors, never directly. ``probabilities[n]`` is the chance that
+    exactly n of the ``n_voters`` voters say yes; the entries are non-negative and sum to one.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (n_voters + 1,)
+        Read-only.
+    n_observations : int or None
+        How many observed inputs stand behind it; None when it was assumed rather than observed.
+
+    Examples
+    --------
+    >>> VoteDistribution.flat(4).probabilities
+    array([0.2, 0.2, 0.2, 0.2, 0.2])
+    >>> seen = VoteDistribution.from_votes([[1, 1, 0], [0, 0, 0]])
+    >>> seen.probabilities, seen.n_observations
+    (array([0.5, 0. , 0.5, 0. ]), 2)
+    """
+
+    probabilities: FloatArray = field(repr=False)
+    n_observations: int | None = None
+
+    def __post_init__(self) -> None:
+        self.probabilities.setflags(write=False)
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters in the ensemble."""
+        return len(self.probabilities) - 1
+
+    @classmethod
+    def flat(cls, n_voters: int) -> VoteDistribution:
+        """Every number of yes votes from 0 to ``n_voters`` equally likely (an assumption, no data)."""
+        n_voters = check_n_voters(n_voters)
+        return cls(np.full(n_voters + 1, 1.0 / (n_voters + 1)))
+
+    @classmethod
+    def from_counts(cls, counts: npt.ArrayLike) -> VoteDistribution:
+        """From ``counts[n]``, how often exactly n of the voters said yes.
+
+        Parameters
+        ----------
+        counts : array-like of shape (n_voters + 1,)
+            Any non-negative weights. Whole numbers are taken as counts of observed inputs, so their
+            sum becomes ``n_observations``; with fractional weights it is None.
+        """
+        weights = _as_numbers(counts, "counts")
+        if weights.ndim != 1 or len(weights) < 2:
+            raise InvalidInputError(
+                f"counts must be one row of n_voters + 1 numbers (at least 2), got shape {weights.shape}"
+            )
+        if not np.isfinite(weights).all():
+            raise InvalidInputError("counts must be finite: found NaN or infinity")
+        if (weights < 0).any():
+            where = int(np.argmin(weights))
+            raise InvalidInputError(f"counts must not be negative: counts[{where}] is {weights[where]:g}")
+        largest = weights.max()
+        if largest == 0:
+            raise InvalidInputError("counts are all zero: give at least one observation")
+        observed = None
+        if (weights == np.floor(weights)).all() and weights.sum() < 2**53:
+            observed = int(weights.sum())
+        scaled = weights / largest  # first, so that huge or tiny weights neither overflow nor vanish
+        return cls(scaled / scaled.sum(), observed)
+
+    @classmethod
+    def from_yes_counts(cls, yes_counts: npt.ArrayLike, n_voters: int) -> VoteDistribution:
+        """From the number of yes votes of each observed input.
+
+        Parameters
+        ----------
+        yes_counts : array-like of whole numbers from 0 to ``n_voters``
+            One entry per input.
+        n_voters : int
+            Number of voters in the ensemble.
+        """
+        n_voters = check_n_voters(n_voters)
+        values = _as_numbers(yes_counts, "yes_counts").ravel()
+        if values.size == 0:
+            raise InvalidInputError("yes_counts is empty: give at least one observed input")
+        if not (np.isfinite(values).all() and (values == np.floor(values)).all()):
+            raise InvalidInputError("yes_counts must be whole numbers")
+        if values.min() < 0 or values.max() > n_voters:
+            raise InvalidInputError(
+                f"yes_counts must lie between 0 and n_voters={n_voters}, "
+                f"found {values.min():g} to {values.max():g}"
+            )
+        return cls.from_counts(np.bincount(values.astype(np.int64), minlength=n_voters + 1))
+
+    @classmethod
+    def from_votes(cls, matrix: npt.ArrayLike) -> VoteDistribution:
+        """From a matrix of votes, one row per input and one column per voter (0/1 or bool)."""
+        votes = _as_numbers(matrix, "votes")
+        if votes.ndim != 2 or 0 in votes.shape:
+            raise InvalidInputError(
+                f"votes must be a matrix with one row per input and one column per voter, got shape {votes.shape}"
+            )
+        if not ((votes == 0) | (votes == 1)).all():
+            raise InvalidInputError("votes must be 0/1 or bool: found other values")
+        return cls.from_yes_counts(votes.sum(axis=1), votes.shape[1])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, VoteDistribution):
+            return NotImplemented
+        return self.n_observations == other.n_observations and np.array_equal(
+            self.probabilities, other.probabilities
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.n_observations, self.probabilities.tobytes()))
+
+    def __repr__(self) -> str:
+        source = "assumed" if self.n_observations is None else f"from {self.n_observations:,} observations"
+        return f"<VoteDistribution of {self.n_voters} voters, {source}>"
