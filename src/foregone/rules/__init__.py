@@ -1,1 +1,13 @@
-"""Ready-made stopping rules to stand next to the optimum; each returns a StoppingStrategy."""
+"""Ready-made stopping rules to stand next to the optimum; each returns a StoppingStrategy.
+
+One convention holds for all of them: besides its own condition, every rule stops as soon as the voters not
+yet asked cannot change the answer. That saves votes and never changes an answer.
+"""
+
+from foregone.rules.curtailment import curtailment
+from foregone.rules.e_process import e_process
+from foregone.rules.ibep import ibep
+from foregone.rules.lead import lead
+from foregone.rules.schwing import schwing
+
+__all__ = ["curtailment", "e_process", "ibep", "lead", "schwing"]

@@ -1,0 +1,43 @@
+"""What random draws hold: rows of hypergeometric and binomial probabilities, one draw more each.
+
+Sums of products of non-negative numbers, so nothing cancels and nothing overflows, however many draws. A
+probability below 1e-300 may come out as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from foregone.votes import FloatArray
+
+__all__ = ["coin_tails", "marked_drawn"]
+
+
+def marked_drawn(population: int, marked: int) -> Iterator[FloatArray]:
+    """Yield, for 0 to ``population`` draws without replacement, the distribution of the marked ones drawn.
+
+    Entry j of the row for i draws is the probability that exactly j of them are marked.
+    """
+    row = np.ones(1)
+    yield row
+    for drawn in range(population):
+        held = np.arange(drawn + 1)
+        left = population - drawn
+        longer = np.zeros(drawn + 2)
+        marked_left = np.maximum(marked - held, 0)  # holding more than there are has probability zero
+        longer[:-1] = row * np.maximum(left - marked_left, 0) / left
+        longer[1:] += row * marked_left / left
+        row = longer
+        yield row
+
+
+def coin_tails() -> Iterator[FloatArray]:
+    """Yield, for 1, 2, ... tosses of a fair coin, the chances of at most 0, 1, ... heads."""
+    row = np.array([0.5, 1.0])
+    while True:
+        yield row
+        row = np.append(row, 1.0)
+        row[1:-1] = (row[1:-1] + row[:-2]) / 2
+        row[0] /= 2

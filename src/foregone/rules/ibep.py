@@ -1,0 +1,82 @@
+"""IBEP: stop when the full vote is nearly sure, were every number of yes votes equally likely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.rules._draws import marked_drawn
+from foregone.rules.curtailment import curtailment, is_decided
+from foregone.solving.problem import check_max_disagreement
+from foregone.strategy import StoppingStrategy
+from foregone.votes import FloatArray, check_n_voters
+
+__all__ = ["full_vote_chances", "ibep"]
+
+
+def ibep(n_voters: int, max_disagreement: float) -> StoppingStrategy:
+    """Stop when the full vote is one answer with probability at least ``1 - max_disagreement``.
+
+    Instance-based ensemble pruning, from Hernandez-Lobato, Martinez-Munoz and Suarez, "Statistical
+    instance-based pruning in ensembles of independent classifiers" (IEEE TPAMI, 2009). The probability is the
+    one that follows from the votes so far if every number of yes votes was equally likely beforehand: the yes
+    votes still to come are then beta-binomial.
+
+    If the number of yes votes really is uniform, the mean disagreement is at most ``max_disagreement``, since
+    it is at every stop; no stop makes use of what another one leaves over (the minimean optimum does). It
+    guarantees nothing for other distributions of the votes, and near an even split it disagrees many times
+    as often as ``max_disagreement`` says.
+
+    Parameters
+    ----------
+    n_voters : int
+        Number of voters, at least 1.
+    max_disagreement : float
+        From 0 (which is `curtailment`) to 1; from one half it stops before the first vote.
+
+    Returns
+    -------
+    StoppingStrategy
+        Deterministic. A decided vote is a sure one, so it needs no condition of its own.
+
+    Notes
+    -----
+    The tails are hypergeometric: with m the most yes votes with which the full vote is "no",
+    P(full vote yes | asked, yes) = P(at most ``yes`` marked among ``asked + 1`` drawn from ``n_voters + 1``
+    of which ``m + 1`` are marked). It is Schwing's probability with the number of voters taken into account.
+    A state whose probability differs from the limit by rounding alone may fall on either side of it.
+
+    Examples
+    --------
+    >>> from foregone import VoteDistribution, evaluate
+    >>> evaluation = evaluate(ibep(101, 0.05))
+    >>> mean = evaluation.mean(VoteDistribution.flat(101))
+    >>> round(mean.expected_votes, 1), round(mean.disagreement, 3)
+    (16.0, 0.034)
+    >>> round(evaluation.worst().disagreement, 3)
+    0.309
+    """
+    n_voters, limit = check_n_voters(n_voters), check_max_disagreement(max_disagreement)
+    if limit == 0:
+        return curtailment(n_voters)  # the same, free of probabilities that are zero only to a float
+    rows = _stop_rows(n_voters, limit)
+    return StoppingStrategy.from_rows(n_voters, lambda asked: next(rows))
+
+
+def _stop_rows(n_voters: int, limit: float) -> Iterator[npt.NDArray[np.bool_]]:
+    for asked, (full_yes, full_no) in enumerate(full_vote_chances(n_voters)):
+        yield (full_yes <= limit) | (full_no <= limit) | is_decided(n_voters, asked)
+
+
+def full_vote_chances(n_voters: int) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield per step, for 0 to ``asked`` yes votes, the chances that the full vote is yes and that it is no.
+
+    They suppose that every number of yes votes from 0 to ``n_voters`` was equally likely. Each is a sum of
+    its own: neither is one minus the other, so the smallest ones are accurate too.
+    """
+    rows = marked_drawn(n_voters + 1, n_voters // 2 + 1)
+    next(rows)
+    for _, row in zip(range(n_voters), rows, strict=False):
+        yield np.cumsum(row)[:-1], np.cumsum(row[::-1])[-2::-1]
