@@ -1,0 +1,141 @@
+"""Cost, risk and the dual bound for `certify`, without rounding, sharing no code with the solvers.
+
+Symbols: ``N`` voters, ``n`` of them would say yes; state ``(i, j)``: i asked, j of them said yes.
+
+Two Pascal triangles make it cheap. Forwards we count orders of votes instead of taking probabilities: a
+number of orders in state ``(i, j)`` goes on to as many in ``(i + 1, j)`` and as many in ``(i + 1, j + 1)``.
+Orders stopped on the way go on likewise in triangles of their own, so that in the last row, at n, stand
+those of the ``binomial(N, n)`` orders of a vote with n yes that were stopped, or that asked for more.
+
+Backwards, the weight of one order in state ``(i, j)`` is the sum of the weights of its two successors::
+
+    a(i, j) = a(i + 1, j) + a(i + 1, j + 1),      a(N, n) = w_n / binomial(N, n)
+
+Whole rows are added and nothing is ever divided: over a common denominator all are whole numbers, and
+Python's own are fast enough for thousands of voters. Balls are the same sums in 128 bits and an error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import MissingExtraError
+from foregone.strategy import StoppingStrategy
+
+__all__ = ["BALL_BITS", "Interval", "Numbers", "arithmetic_named", "cost_and_risk", "least_priced_cost"]
+
+Row = npt.NDArray[np.object_]  # one number per number of yes votes
+Interval = tuple[Fraction, Fraction]  # encloses the true value; both ends are equal when it is exact
+
+BALL_BITS = 128  # each of the O(N^2) additions loses at most one unit in the last of these
+
+
+class Numbers(NamedTuple):
+    """The arithmetic that the triangles are summed in."""
+
+    number: Callable[[int], Any]
+    smaller: Callable[[Row, Row], Row]  # elementwise minimum
+    enclose: Callable[[Any, int], Interval]  # of a number divided by a whole number
+
+    def row(self, values: Iterable[int]) -> Row:
+        """Turn whole numbers into a row."""
+        return np.array([self.number(value) for value in values], dtype=object)
+
+
+@contextmanager
+def arithmetic_named(name: Literal["rational", "ball"]) -> Iterator[Numbers]:
+    """Provide the numbers to compute with; balls only within the ``with`` block."""
+    if name == "rational":
+        yield Numbers(int, np.minimum, lambda x, d: (Fraction(x, d), Fraction(x, d)))
+        return
+    try:
+        import flint
+    except ImportError:
+        raise MissingExtraError("python-flint", "exact", "A certificate in ball arithmetic") from None
+
+    def enclose(x: Any, divisor: int) -> Interval:
+        ball = flint.arb(x) / divisor
+        low, high = ([int(part) for part in end.man_exp()] for end in (ball.lower(), ball.upper()))
+        return Fraction(low[0]) * Fraction(2) ** low[1], Fraction(high[0]) * Fraction(2) ** high[1]
+
+    before, flint.ctx.prec = flint.ctx.prec, BALL_BITS
+    try:
+        yield Numbers(flint.arb, np.frompyfunc(flint.arb.min, 2, 1), enclose)
+    finally:
+        flint.ctx.prec = before
+
+
+def cost_and_risk(strategy: StoppingStrategy, numbers: Numbers) -> tuple[list[Interval], list[Interval]]:
+    """Return E[votes asked | n] and the disagreement given n, for every n."""
+    N, shift = strategy.n_voters, 0
+    reach = numbers.row([1])  # orders that reach (i, j), times 2 ** shift; so are all the others
+    asked, said_yes, said_no = numbers.row([]), numbers.row([]), numbers.row([])
+    for i in range(N + 1):
+        theta = strategy.stop_probabilities(i)
+        stop, go_on = np.where(theta == 1, reach, 0), np.where(theta == 0, reach, 0)
+        asked, said_yes, said_no = _add_a_vote(asked), _add_a_vote(said_yes), _add_a_vote(said_no)
+        chance = np.flatnonzero((theta > 0) & (theta < 1))
+        if len(chance):
+            ratios = [theta[j].as_integer_ratio() for j in chance]
+            scale = max(denominator for _, denominator in ratios)  # all are powers of two
+            shift += scale.bit_length() - 1
+            stop, go_on, asked, said_yes, said_no = (
+                row * scale for row in (stop, go_on, asked, said_yes, said_no)
+            )
+            for j, (numerator, denominator) in zip(chance, ratios, strict=True):
+                share = numerator * (scale // denominator)
+                stop[j], go_on[j] = reach[j] * share, reach[j] * (scale - share)
+        asked += go_on  # the votes asked are counted as the times it goes on
+        said_no[: i // 2 + 1] += stop[: i // 2 + 1]
+        said_yes[i // 2 + 1 :] += stop[i // 2 + 1 :]
+        reach = _add_a_vote(go_on)
+    wrong = np.concatenate([said_yes[: N // 2 + 1], said_no[N // 2 + 1 :]])
+    denominators = [binomial << shift for binomial in _binomials(N)]
+    costs = [numbers.enclose(x, d) for x, d in zip(asked, denominators, strict=True)]
+    risks = [numbers.enclose(x, d) for x, d in zip(wrong, denominators, strict=True)]
+    return costs, [(low, min(high, Fraction(1))) for low, high in risks]
+
+
+def _add_a_vote(row: Row) -> Row:
+    """Let each order go on to one more "no" (same entry) and one more "yes" (the next entry)."""
+    longer: Row = np.zeros(len(row) + 1, dtype=object)
+    longer[:-1] = row
+    longer[1:] += row
+    return longer
+
+
+def _binomials(N: int) -> list[int]:
+    row = [1]
+    for n in range(N):
+        row.append(row[-1] * (N - n) // (n + 1))
+    return row
+
+
+def least_priced_cost(cost: list[Fraction], risk: list[Fraction], numbers: Numbers) -> Fraction:
+    """Return a lower end of the least ``sum_n cost_n E[votes | n] + risk_n disagreement(n)``."""
+    N = len(cost) - 1
+    power = max(w.denominator for w in cost + risk)  # all are powers of two: the weights were floats
+    least_common = math.lcm(*range(1, N + 2)) // (N + 1)  # the least common multiple of all binomial(N, n)
+    per_order = [least_common // binomial for binomial in _binomials(N)]
+    # Weight of one order that reaches (i, j): of going on; of answering yes, or no, in error.
+    go_on = numbers.row(int(w * power) * each for w, each in zip(cost, per_order, strict=True))
+    wrong = numbers.row(int(w * power) * each for w, each in zip(risk, per_order, strict=True))
+    yes_wrong, no_wrong = wrong.copy(), wrong
+    yes_wrong[N // 2 + 1 :] = no_wrong[: N // 2 + 1] = numbers.row([0])[0]
+    value = numbers.row([0] * (N + 1))  # least weight per order from (i, j) on; in the end nothing is wrong
+    for i in range(N - 1, -1, -1):
+        go_on, yes_wrong, no_wrong = (row[:-1] + row[1:] for row in (go_on, yes_wrong, no_wrong))
+        stop = np.concatenate([no_wrong[: i // 2 + 1], yes_wrong[i // 2 + 1 :]])
+        # Outside these bounds the full vote is decided: stopping is right, and its value 0.
+        open_ = slice(max(0, i - (N - 1) // 2), min(i, N // 2) + 1)
+        later = value[:-1][open_] + value[1:][open_]
+        value = stop
+        value[open_] = numbers.smaller(stop[open_], go_on[open_] + later)
+    return numbers.enclose(value[0], least_common * power)[0]
