@@ -51,6 +51,8 @@ class Certificate:
         The largest gap at which the certificate holds.
     risk_is_proven : bool
         Whether the risk is at most the limit, beyond doubt.
+    optimality_is_proven : bool
+        Whether the gap is at most ``max_gap`` or, for costs below one vote, ``max_gap`` votes; beyond doubt.
     """
 
     arithmetic: Literal["rational", "ball"]
@@ -62,11 +64,7 @@ class Certificate:
     gap: float
     max_gap: float
     risk_is_proven: bool
-
-    @property
-    def optimality_is_proven(self) -> bool:
-        """Whether the gap is at most ``max_gap``, beyond doubt."""
-        return self.gap <= self.max_gap
+    optimality_is_proven: bool
 
     @property
     def holds(self) -> bool:
@@ -163,6 +161,7 @@ def certify(
         gap=_round_up(gap),
         max_gap=max_gap,
         risk_is_proven=risk[1] <= limit,
+        optimality_is_proven=cost[1] - bound <= Fraction(max_gap) * max(cost[1], Fraction(1)),
     )
 
 
