@@ -78,7 +78,7 @@ class Evaluation:
 def _weights(votes: VoteDistribution, strategy: StoppingStrategy) -> FloatArray:
     if votes.n_voters != strategy.n_voters:
         raise InvalidInputError(
-            f"the votes are for {votes.n_voters} voters, the strategy for {strategy.n_voters}: they must match"
+            f"the votes are for {votes.n_voters} voters, the strategy for {strategy.n_voters}: use equal ones"
         )
     return votes.probabilities
 
@@ -103,6 +103,8 @@ def evaluate(strategy: StoppingStrategy) -> Evaluation:
     flow.evaluate_all(*strategy.kernel_arrays, cost, said_yes, said_no)
     full_vote_is_yes = 2 * np.arange(n_voters + 1) > n_voters
     disagreement = np.where(full_vote_is_yes, said_no, said_yes)
+    for array, most in ((cost, n_voters), (disagreement, 1)):
+        np.minimum(array, most, out=array)  # rounding may put it a hair above
     for array in (cost, disagreement):
         array.setflags(write=False)
     return Evaluation(strategy, cost, disagreement)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
 from foregone.strategy_file import Fields, PathLike, read_file, write_file
-from foregone.votes import FloatArray, check_n_voters
+from foregone.votes import FloatArray, as_numbers, check_n_voters
 
 __all__ = ["IntArray", "StoppingStrategy"]
 
@@ -63,6 +65,11 @@ class StoppingStrategy:
         for array in (self.lower, self.upper, self._asked, self._yes, self._probability):
             array.setflags(write=False)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled or copied one, whose arrays come back writable."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
     # Making one ------------------------------------------------------------------------------
 
     @classmethod
@@ -73,12 +80,9 @@ class StoppingStrategy:
         ----------
         theta : array-like of shape (n_voters + 1, n_voters + 1)
             ``theta[asked][yes]`` in [0, 1]; the last row must be all ones. Entries with
-            ``yes > asked`` cannot happen and are ignored beyond their range.
+            ``yes > asked`` cannot happen: they must be in range too, but mean nothing.
         """
-        try:
-            table = np.array(theta, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidInputError("a strategy table must be a square matrix of numbers") from None
+        table = as_numbers(theta, "the entries of a strategy table").astype(np.float64)
         if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
             raise InvalidInputError(
                 f"a strategy table must be square, (n_voters + 1) on each side, got shape {table.shape}"
@@ -101,13 +105,13 @@ class StoppingStrategy:
             Number of voters.
         row : callable
             ``row(asked)`` gives ``asked + 1`` probabilities or booleans, one for each number of yes votes.
-            It is called for every step but the last, in order.
+            It is called once for every step but the last, in order.
         """
         n_voters = check_n_voters(n_voters)
         lower, upper = _always_stop(n_voters)
         exceptions: list[tuple[int, int, float]] = []
         for asked in range(n_voters):
-            stop = np.asarray(row(asked), dtype=np.float64)
+            stop = _check_row(row(asked), asked)
             going_on = np.flatnonzero(stop < 1)
             if len(going_on) == 0:
                 continue
@@ -133,33 +137,8 @@ class StoppingStrategy:
         exceptions : iterable of (asked, yes, probability)
             States strictly between the thresholds where it may stop, with the probability in (0, 1].
         """
-        low, high = np.array(lower), np.array(upper)
-        if low.ndim != 1 or low.shape != high.shape or len(low) < 2:
-            raise InvalidInputError("lower and upper must be two rows of n_voters + 1 numbers each")
-        if low.dtype.kind not in "iu" or high.dtype.kind not in "iu":
-            raise InvalidInputError("lower and upper must be whole numbers")
-        low, high = low.astype(np.int64), high.astype(np.int64)
-        steps = np.arange(len(low))
-        broken = np.flatnonzero((low < -1) | (low >= high) | (high > steps + 1))
-        if len(broken):
-            raise InvalidInputError(
-                f"thresholds of step {broken[0]} must satisfy -1 <= lower < upper <= {broken[0] + 1}, "
-                f"got {low[broken[0]]} and {high[broken[0]]}"
-            )
-        if high[-1] != low[-1] + 1:
-            raise InvalidInputError("the last step must always stop: upper must be lower + 1 there")
-        checked = []
-        for asked, yes, probability in sorted(exceptions):
-            if not (0 <= asked < len(low) and low[asked] < yes < high[asked]):
-                raise InvalidInputError(f"state ({asked}, {yes}) does not lie between the thresholds")
-            if not 0 < probability <= 1:
-                raise InvalidInputError(
-                    f"the stop probability in state ({asked}, {yes}) must be above 0 and at most 1, got {probability!r}"
-                )
-            if checked and checked[-1][:2] == (asked, yes):
-                raise InvalidInputError(f"state ({asked}, {yes}) is given twice")
-            checked.append((int(asked), int(yes), float(probability)))
-        return cls._assemble(len(low) - 1, low, high, checked)
+        low, high = _check_thresholds(lower, upper)
+        return cls._assemble(len(low) - 1, low, high, _check_exceptions(exceptions, low, high))
 
     @classmethod
     def _assemble(
@@ -178,9 +157,7 @@ class StoppingStrategy:
         always = upper == lower + 1
         lower[always] = np.flatnonzero(always) // 2
         upper[always] = lower[always] + 1
-        kept = [
-            (asked, yes, p) for asked, yes, p in exceptions if lower[asked] < yes < upper[asked]
-        ]
+        kept = [(asked, yes, p) for asked, yes, p in exceptions if lower[asked] < yes < upper[asked]]
         columns = list(zip(*kept, strict=True)) or [(), (), ()]
         return cls(
             n_voters,
@@ -199,13 +176,16 @@ class StoppingStrategy:
             raise InvalidInputError(
                 f"state ({asked}, {yes}) is impossible: need 0 <= yes <= asked <= {self.n_voters}"
             )
-        return float(self.stop_probabilities(asked)[yes]) if self._is_between(asked, yes) else 1.0
-
-    def _is_between(self, asked: int, yes: int) -> bool:
-        return bool(self.lower[asked] < yes < self.upper[asked])
+        if not self.lower[asked] < yes < self.upper[asked]:
+            return 1.0
+        first, end = np.searchsorted(self._asked, [asked, asked + 1])
+        place = first + np.searchsorted(self._yes[first:end], yes)
+        return float(self._probability[place]) if place < end and self._yes[place] == yes else 0.0
 
     def stop_probabilities(self, asked: int) -> FloatArray:
         """Return the stop probabilities of one step, for 0 to ``asked`` yes votes."""
+        if not 0 <= asked <= self.n_voters:
+            raise InvalidInputError(f"step {asked} is impossible: need 0 <= asked <= {self.n_voters}")
         row = np.ones(asked + 1)
         row[self.lower[asked] + 1 : self.upper[asked]] = 0.0
         first, end = np.searchsorted(self._asked, [asked, asked + 1])
@@ -222,9 +202,7 @@ class StoppingStrategy:
     @property
     def exceptions(self) -> list[tuple[int, int, float]]:
         """States between the thresholds where it may stop: (asked, yes, probability), sorted."""
-        return list(
-            zip(self._asked.tolist(), self._yes.tolist(), self._probability.tolist(), strict=True)
-        )
+        return list(zip(self._asked.tolist(), self._yes.tolist(), self._probability.tolist(), strict=True))
 
     @property
     def randomised(self) -> list[tuple[int, int, float]]:
@@ -251,7 +229,9 @@ class StoppingStrategy:
             if len(yes) == 0:
                 return
             yield asked, yes, stop[stop < 1]
-            reachable = np.union1d(yes, yes + 1)
+            is_reachable = np.zeros(asked + 2, dtype=bool)
+            is_reachable[yes] = is_reachable[yes + 1] = True
+            reachable = np.flatnonzero(is_reachable)
 
     def __eq__(self, other: object) -> bool:
         """Whether both do the same in every state that can be reached."""
@@ -265,7 +245,7 @@ class StoppingStrategy:
     def _digest(self) -> bytes:
         digest = hashlib.sha256()
         for asked, yes, stop in self._steps_that_go_on():
-            digest.update(np.int64([asked, len(yes)]).tobytes() + yes.tobytes() + stop.tobytes())
+            digest.update(np.array([asked, len(yes)]).tobytes() + yes.tobytes() + stop.tobytes())
         return digest.digest()
 
     def __repr__(self) -> str:
@@ -282,7 +262,10 @@ class StoppingStrategy:
     @classmethod
     def load(cls, path: PathLike) -> StoppingStrategy:
         """Read a strategy that `save` (or a solution's ``save``) wrote; anything else is an error."""
-        return cls.from_fields(read_file(path))
+        fields = read_file(path)
+        strategy = cls.from_fields(fields)
+        fields.check_intact()
+        return strategy
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of a strategy file."""
@@ -296,22 +279,78 @@ class StoppingStrategy:
     @classmethod
     def from_fields(cls, fields: Fields) -> StoppingStrategy:
         """Check the fields of a strategy file and make the strategy."""
+        if fields.text("kind") != "strategy":
+            raise fields.error("kind", 'is not "strategy": the file holds something else')
         n_voters = fields.whole("n_voters", 1)
-        lower = fields.whole_numbers("lower", n_voters + 1)
-        upper = fields.whole_numbers("upper", n_voters + 1)
-        exceptions = []
+        given = fields.whole_numbers("lower", n_voters + 1), fields.whole_numbers("upper", n_voters + 1)
+        states = []
         for asked, yes, probability in fields.rows("exceptions", 3):
             if type(asked) is not int or type(yes) is not int or type(probability) not in (int, float):
                 raise fields.error("exceptions", "must hold only [asked, yes, probability]")
-            exceptions.append((asked, yes, float(probability)))
+            states.append((asked, yes, probability))
         try:
-            return cls.from_thresholds(lower, upper, exceptions)
+            lower, upper = _check_thresholds(*given)
         except InvalidInputError as error:
-            key = "exceptions" if "state" in str(error) else "lower/upper"
-            raise fields.error(key, f"is not valid: {error}") from None
+            raise fields.error("lower/upper", f"is not valid: {error}") from None
+        try:
+            return cls._assemble(n_voters, lower, upper, _check_exceptions(states, lower, upper))
+        except InvalidInputError as error:
+            raise fields.error("exceptions", f"is not valid: {error}") from None
 
 
 def _always_stop(n_voters: int) -> tuple[IntArray, IntArray]:
     """Return the thresholds of the strategy that stops at every step."""
     lower = np.arange(n_voters + 1, dtype=np.int64) // 2
     return lower, lower + 1
+
+
+def _check_row(row: npt.ArrayLike, asked: int) -> FloatArray:
+    """Return the stop probabilities of one step as floats, or say what is wrong with them."""
+    stop: FloatArray = as_numbers(row, f"the stop probabilities of step {asked}").astype(np.float64)
+    if stop.shape != (asked + 1,):
+        raise InvalidInputError(f"step {asked} needs {asked + 1} stop probabilities, got shape {stop.shape}")
+    if not ((stop >= 0) & (stop <= 1)).all():  # also False for NaN
+        raise InvalidInputError(f"the stop probabilities of step {asked} must lie between 0 and 1")
+    return stop
+
+
+def _check_thresholds(lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[IntArray, IntArray]:
+    """Return copies of the thresholds, or say what is wrong with them."""
+    low, high = as_numbers(lower, "lower"), as_numbers(upper, "upper")
+    if low.ndim != 1 or low.shape != high.shape or len(low) < 2:
+        raise InvalidInputError("lower and upper must be two rows of n_voters + 1 numbers each")
+    if low.dtype.kind not in "iu" or high.dtype.kind not in "iu":
+        raise InvalidInputError("lower and upper must be whole numbers")
+    broken = np.flatnonzero((low < -1) | (low >= high) | (high > np.arange(len(low)) + 1))
+    if len(broken):
+        step = broken[0]
+        raise InvalidInputError(
+            f"thresholds of step {step} must satisfy -1 <= lower < upper <= {step + 1}, "
+            f"got {low[step]} and {high[step]}"
+        )
+    if high[-1] != low[-1] + 1:
+        raise InvalidInputError("the last step must always stop: upper must be lower + 1 there")
+    return low.astype(np.int64), high.astype(np.int64)
+
+
+def _check_exceptions(
+    exceptions: Iterable[tuple[int, int, float]], lower: IntArray, upper: IntArray
+) -> list[tuple[int, int, float]]:
+    """Return the exceptions in order, or say what is wrong with them."""
+    try:
+        states = sorted(
+            (operator.index(asked), operator.index(yes), float(p)) for asked, yes, p in exceptions
+        )
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError("every exception must be (asked, yes, probability)") from None
+    for asked, yes, probability in states:
+        if not (0 <= asked < len(lower) and int(lower[asked]) < yes < int(upper[asked])):
+            raise InvalidInputError(f"state ({asked}, {yes}) does not lie between the thresholds")
+        if not 0 < probability <= 1:  # also True for NaN
+            raise InvalidInputError(
+                f"the stop probability of state ({asked}, {yes}) is {probability}: it must be in (0, 1]"
+            )
+    for state, following in pairwise(states):
+        if state[:2] == following[:2]:
+            raise InvalidInputError(f"state ({state[0]}, {state[1]}) is given twice")
+    return states

@@ -1,17 +1,20 @@
 """The file format: versioned, human-readable JSON, written whole or not at all; reading trusts nothing.
 
 A file is one JSON object. ``format`` and ``version`` say what it is, the other fields are up to the
-``kind`` of content. Numbers are written so that reading them back gives exactly the same float.
-Nothing is ever unpickled or executed.
+``kind`` of content. Numbers are written so that reading them back gives exactly the same float. The last
+field is a ``checksum`` of all others, so that a file with a digit damaged, which would be a valid file of
+something else, is found out. Nothing is ever unpickled or executed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import math
 import os
-import tempfile
+import secrets
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ import numpy.typing as npt
 
 from foregone.errors import FileFormatError, InvalidInputError
 
-__all__ = ["FORMAT", "VERSION", "Fields", "read_file", "write_file"]
+__all__ = ["FORMAT", "VERSION", "Fields", "PathLike", "read_file", "write_atomically", "write_file"]
 
 FORMAT = "foregone-strategy"
 VERSION = 1
@@ -31,38 +34,57 @@ PathLike = str | os.PathLike[str]
 def write_atomically(path: PathLike, text: str) -> None:
     """Write ``text`` to ``path`` so that a reader sees the old file or the whole new one.
 
+    A new file gets the permissions of any new file, an old one keeps its own; a link stays a link, and what
+    it points to is written. Something that is no file (``/dev/stdout``) is written to as it is.
+
     Raises
     ------
     InvalidInputError
         If the folder does not exist, or ``path`` is a folder or not writable. Nothing is left behind.
     """
-    target = Path(path)
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    except OSError as error:
-        raise InvalidInputError(f"cannot write {target}: {error.strerror or error}") from error
+        target = Path(os.path.realpath(path))
+        old = target.stat() if target.exists() else None
+        if old is not None and not stat.S_ISREG(old.st_mode):
+            target.write_text(text, encoding="utf-8")
+        elif old is not None and not os.access(target, os.W_OK):
+            raise PermissionError("it is write-protected")
+        else:
+            _replace(target, text, None if old is None else stat.S_IMODE(old.st_mode))
+    except (OSError, ValueError) as error:  # ValueError: a name no file can have
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInputError(f"cannot write {os.fspath(path)}: {reason}") from error
+
+
+def _replace(target: Path, text: str, mode: int | None) -> None:
+    """Write a whole new file beside ``target``, then put it in its place."""
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        with part.open("x", encoding="utf-8") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)  # mkstemp made it private
-        Path(temporary).replace(target)
-    except BaseException as error:
+        if mode is not None:
+            part.chmod(mode)
+        part.replace(target)
+    except BaseException:
         with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        if isinstance(error, OSError):
-            raise InvalidInputError(f"cannot write {target}: {error.strerror or error}") from error
+            part.unlink()
         raise
 
 
 def write_file(path: PathLike, fields: dict[str, Any]) -> None:
     """Write ``fields`` under the format's header, one field a line, atomically."""
     content = {"format": FORMAT, "version": VERSION, **fields}
+    content["checksum"] = _checksum(content)
     lines = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in content.items()]
     write_atomically(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    """Return a checksum of the values, whatever their order and layout in the file."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def read_file(path: PathLike) -> Fields:
@@ -72,14 +94,18 @@ def read_file(path: PathLike) -> Fields:
     ------
     FileFormatError
         If the file is missing, is not JSON, repeats a field, or is not of a known format and version.
+
+    See Also
+    --------
+    Fields.check_intact : to be called when the fields have been read, and found valid one by one.
     """
     name = str(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise FileFormatError(f"{name}: not a text file, so not a strategy file") from None
-    except OSError as error:
-        raise FileFormatError(f"cannot read {name}: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:  # ValueError: a name no file can have
+        raise FileFormatError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     try:
         content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeats)
     except FileFormatError as error:
@@ -90,10 +116,11 @@ def read_file(path: PathLike) -> Fields:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FileFormatError(f'{name}: field "format" is not "{FORMAT}", so this is not a strategy file')
     version = content.get("version")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or version < 1:
+        raise FileFormatError(f'{name}: field "version" is missing or not a whole number of at least 1')
+    if version != VERSION:
         raise FileFormatError(
-            f'{name}: field "version" is {version!r}; this foregone reads version {VERSION}. '
-            "A newer foregone may be needed."
+            f'{name}: field "version" is not {VERSION}, which this foregone reads: a newer one may be needed'
         )
     return Fields(content, name)
 
@@ -103,11 +130,11 @@ def _refuse_constant(constant: str) -> None:
 
 
 def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        keys = [key for key, _ in pairs]
-        repeated = next(key for key in keys if keys.count(key) > 1)
-        raise FileFormatError(f'field "{repeated}" stands there twice')
+    content: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in content:
+            raise FileFormatError(f'field "{key}" stands there twice')
+        content[key] = value
     return content
 
 
@@ -127,6 +154,16 @@ class Fields:
     def error(self, key: str, problem: str) -> FileFormatError:
         """Return (not raise) the error that says what is wrong with field ``key``."""
         return FileFormatError(f'{self.name}: field "{key}" {problem}')
+
+    def check_intact(self) -> None:
+        """Raise unless the whole file holds what was once written, to the last digit."""
+        others = {key: value for key, value in self._content.items() if key != "checksum"}
+        try:
+            intact = self.text("checksum") == _checksum(others)
+        except RecursionError:
+            intact = False
+        if not intact:
+            raise self.error("checksum", "does not fit the content: the file was damaged or edited")
 
     def _get(self, key: str) -> Any:
         if key not in self._content:
@@ -148,14 +185,15 @@ class Fields:
         """Return a whole number within bounds."""
         value = self._get(key)
         if type(value) is not int or not least <= value <= most:
-            raise self.error(key, f"must be a whole number from {least} to {most}")
+            raise self.error(key, f"must be a whole number of at least {least} and at most {most}")
         return value
 
     def number(self, key: str, least: float = -math.inf, most: float = math.inf) -> float:
         """Return a finite number within bounds."""
         value = self._get(key)
         if not (_is_finite_number(value) and least <= value <= most):
-            raise self.error(key, f"must be a number from {least:g} to {most:g}")
+            bounds = "" if (least, most) == (-math.inf, math.inf) else f" from {least:g} to {most:g}"
+            raise self.error(key, f"must be a finite number{bounds}")
         return float(value)
 
     def whole_numbers(self, key: str, length: int | None = None) -> npt.NDArray[np.int64]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
 
-__all__ = ["FloatArray", "VoteDistribution", "check_n_voters"]
+__all__ = ["FloatArray", "VoteDistribution", "as_numbers", "check_n_voters"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -38,15 +38,15 @@ def check_n_voters(n_voters: Any) -> int:
     return number
 
 
-def _as_numbers(values: Any, what: str) -> FloatArray:
-    """Return ``values`` as a new float64 array, or say why they are not numbers."""
+def as_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """Return ``values`` as an array of booleans, whole numbers or floats, or say that they are none."""
     try:
-        array = np.array(values)
-        if array.dtype.kind not in "biuf":
-            raise TypeError
-        return array.astype(np.float64)
+        array = np.asarray(values)
     except (TypeError, ValueError):
-        raise InvalidInputError(f"{what} must be numbers, got {type(values).__name__} of something else") from None
+        raise InvalidInputError(f"{what} must be numbers, in rows of equal length") from None
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{what} must be numbers: found something else (dtype {array.dtype})")
+    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +78,11 @@ class VoteDistribution:
     def __post_init__(self) -> None:
         self.probabilities.setflags(write=False)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled or copied one, whose array comes back writable."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
     @property
     def n_voters(self) -> int:
         """Number of voters in the ensemble."""
@@ -99,7 +104,7 @@ class VoteDistribution:
             Any non-negative weights. Whole numbers are taken as counts of observed inputs, so their
             sum becomes ``n_observations``; with fractional weights it is None.
         """
-        weights = _as_numbers(counts, "counts")
+        weights = as_numbers(counts, "counts").astype(np.float64)
         if weights.ndim != 1 or len(weights) < 2:
             raise InvalidInputError(
                 f"counts must be one row of n_voters + 1 numbers (at least 2), got shape {weights.shape}"
@@ -113,7 +118,7 @@ class VoteDistribution:
         if largest == 0:
             raise InvalidInputError("counts are all zero: give at least one observation")
         observed = None
-        if (weights == np.floor(weights)).all() and weights.sum() < 2**53:
+        if (weights == np.floor(weights)).all() and largest < 2**53 and weights.sum() < 2**53:
             observed = int(weights.sum())
         scaled = weights / largest  # first, so that huge or tiny weights neither overflow nor vanish
         return cls(scaled / scaled.sum(), observed)
@@ -130,7 +135,12 @@ class VoteDistribution:
             Number of voters in the ensemble.
         """
         n_voters = check_n_voters(n_voters)
-        values = _as_numbers(yes_counts, "yes_counts").ravel()
+        values = as_numbers(yes_counts, "yes_counts")
+        if values.ndim != 1:
+            raise InvalidInputError(
+                f"yes_counts must be one row with an entry per input, got shape {values.shape}; "
+                "for a matrix of single votes use VoteDistribution.from_votes"
+            )
         if values.size == 0:
             raise InvalidInputError("yes_counts is empty: give at least one observed input")
         if not (np.isfinite(values).all() and (values == np.floor(values)).all()):
@@ -145,14 +155,14 @@ class VoteDistribution:
     @classmethod
     def from_votes(cls, matrix: npt.ArrayLike) -> VoteDistribution:
         """From a matrix of votes, one row per input and one column per voter (0/1 or bool)."""
-        votes = _as_numbers(matrix, "votes")
+        votes = as_numbers(matrix, "votes")
         if votes.ndim != 2 or 0 in votes.shape:
             raise InvalidInputError(
-                f"votes must be a matrix with one row per input and one column per voter, got shape {votes.shape}"
+                f"votes must be a matrix, one row per input and one column per voter, got shape {votes.shape}"
             )
         if not ((votes == 0) | (votes == 1)).all():
             raise InvalidInputError("votes must be 0/1 or bool: found other values")
-        return cls.from_yes_counts(votes.sum(axis=1), votes.shape[1])
+        return cls.from_yes_counts(np.count_nonzero(votes, axis=1), votes.shape[1])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, VoteDistribution):

@@ -67,7 +67,8 @@ def ibep(n_voters: int, max_disagreement: float) -> StoppingStrategy:
 
 def _stop_rows(n_voters: int, limit: float) -> Iterator[npt.NDArray[np.bool_]]:
     for asked, (full_yes, full_no) in enumerate(full_vote_chances(n_voters)):
-        yield (full_yes <= limit) | (full_no <= limit) | is_decided(n_voters, asked)
+        unlikelier = np.minimum(np.minimum(full_yes, full_no), 0.5)  # rounding may put a tie above one half
+        yield (unlikelier <= limit) | is_decided(n_voters, asked)
 
 
 def full_vote_chances(n_voters: int) -> Iterator[tuple[FloatArray, FloatArray]]:

@@ -1,0 +1,42 @@
+"""The curtailment rule against its definition in exact rational numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from foregone import evaluate, rules
+from foregone.errors import InvalidInputError
+from tests.rules.checks import FEW_VOTERS, check_state_by_state, flat_mean_votes
+from tests.rules.definitions import curtailment_stops
+
+
+@pytest.mark.parametrize("n_voters", FEW_VOTERS)
+def test_it_stops_exactly_when_no_way_the_rest_may_vote_changes_the_answer(n_voters):
+    check_state_by_state(rules.curtailment(n_voters), curtailment_stops, 0)
+
+
+@pytest.mark.parametrize("n_voters", [*FEW_VOTERS, 100, 101, 1000])
+def test_it_never_disagrees(n_voters):
+    assert (evaluate(rules.curtailment(n_voters)).disagreement == 0).all()
+
+
+def test_its_mean_votes_at_101_are_those_of_the_theory():
+    assert round(flat_mean_votes(rules.curtailment(101)), 1) == 70.2
+
+
+def test_half_of_all_voters_saying_no_decide_an_even_vote():
+    strategy = rules.curtailment(4)
+    assert strategy.stop_probability(asked=2, yes=0) == 1
+    assert strategy.stop_probability(asked=2, yes=2) == 0
+    assert strategy.stop_probability(asked=3, yes=3) == 1
+
+
+def test_one_voter_is_asked():
+    np.testing.assert_array_equal(evaluate(rules.curtailment(1)).expected_votes, [1, 1])
+
+
+@pytest.mark.parametrize("n_voters", [0, -1, 2.5, True, "7", None])
+def test_no_number_of_voters_is_refused(n_voters):
+    with pytest.raises(InvalidInputError, match="n_voters"):
+        rules.curtailment(n_voters)
