@@ -1,0 +1,178 @@
+"""Backward induction: the best stopping strategy when disagreement has a price.
+
+Rows are computed inside a band ``low[i] <= j <= high[i]`` only; outside it the strategy stops. Because
+``high`` and ``i - low`` never decrease, a row needs nothing of the next one but its band and the two
+states just outside, whose weights come ready-made in ``edge``.
+
+A "basis" b is a set of weights over n; A_b(i, j) is its mass at (i, j). A "channel" is a sum of such
+masses over the states where the strategy goes on, stops with "yes", or stops with "no": expected votes or
+disagreement under some weights. Channel c adds ``go_on[c, b] * A_b`` where it goes on, ``yes[c, b] * A_b``
+and ``no[c, b] * A_b`` where it stops. ``price[c]`` is what one unit of channel c costs.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def set_edge(i, j, side, edge, yes, no, a, x):
+    """Put the state (i, j) just outside the band of step i in place: it stops."""
+    if j < 0 or j > i:
+        return
+    for b in range(len(a)):
+        a[b, j] = edge[b, i, side]
+    stop = yes if 2 * j > i else no
+    for c in range(len(x)):
+        total = 0.0
+        for b in range(len(a)):
+            total += stop[c, b] * a[b, j]
+        x[c, j] = total
+
+
+@njit(cache=True)
+def induce(
+    low, high, edge, go_on, yes, no, price, tolerance,
+    values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on,
+):  # fmt: skip
+    """Find the strategy of least price; a near-tie goes on.
+
+    Fills ``values`` with the channels of that strategy, ``first[i]..last[i]`` with the hull of the states
+    of step i where it goes on (first > last where there is none), the stops inside a hull (``hole_*``)
+    and the states where both actions cost the same up to ``tolerance`` (``tie_*``, with the channels
+    of stopping and of going on there). Returns how many holes and ties there are; only as many as fit
+    are stored. Both come sorted by falling i, then rising j.
+    """
+    N = len(low) - 1
+    n_bases, n_channels = len(edge), len(price)
+    a = np.zeros((n_bases, N + 2))  # a[b, j] = A_b(i, j) inside the band
+    x = np.zeros((n_channels, N + 2))  # x[c, j] = channel c from (i, j) on, per unit of reach
+    stop_cost = np.zeros(N + 2)
+    go_cost = np.zeros(N + 2)
+    mass = np.zeros(N + 2)
+    stops = np.zeros(N + 2, np.bool_)
+    price_yes = price @ yes
+    price_no = price @ no
+    price_go = price @ go_on
+    n_holes = 0
+    n_ties = 0
+    for i in range(N - 1, -1, -1):
+        set_edge(i + 1, low[i + 1] - 1, 0, edge, yes, no, a, x)
+        set_edge(i + 1, high[i + 1] + 1, 1, edge, yes, no, a, x)
+        lo, hi = low[i], high[i]
+        share = 1.0 / (i + 1)
+        for j in range(lo, hi + 1):
+            stop_cost[j] = 0.0
+            go_cost[j] = 0.0
+            mass[j] = 0.0
+        middle = min(max(i // 2 + 1, lo), hi + 1)  # from here on the majority is yes
+        for b in range(n_bases):
+            row = a[b]
+            for j in range(lo, hi + 1):
+                row[j] = (i + 1 - j) * share * row[j] + (j + 1) * share * row[j + 1]
+            if price_go[b] != 0.0:
+                for j in range(lo, hi + 1):
+                    mass[j] += price_go[b] * row[j]
+            if price_no[b] != 0.0:
+                for j in range(lo, middle):
+                    stop_cost[j] += price_no[b] * row[j]
+            if price_yes[b] != 0.0:
+                for j in range(middle, hi + 1):
+                    stop_cost[j] += price_yes[b] * row[j]
+        for c in range(n_channels):
+            row = x[c]
+            for j in range(lo, hi + 1):
+                row[j] = (i + 1 - j) * share * row[j] + (j + 1) * share * row[j + 1]
+            for b in range(n_bases):
+                if go_on[c, b] != 0.0:
+                    for j in range(lo, hi + 1):
+                        row[j] += go_on[c, b] * a[b, j]
+            if price[c] != 0.0:
+                for j in range(lo, hi + 1):
+                    go_cost[j] += price[c] * row[j]
+        for j in range(lo, hi + 1):
+            stops[j] = stop_cost[j] < go_cost[j] * (1.0 - tolerance)
+        if len(tie_i) > 0:
+            for j in range(lo, hi + 1):
+                if not stops[j] and mass[j] > 0.0 and stop_cost[j] <= go_cost[j] * (1.0 + tolerance):
+                    if n_ties < len(tie_i):
+                        stop = yes if 2 * j > i else no
+                        tie_i[n_ties], tie_j[n_ties] = i, j
+                        for c in range(n_channels):
+                            tie_go_on[n_ties, c] = x[c, j]
+                            tie_stop[n_ties, c] = 0.0
+                            for b in range(n_bases):
+                                tie_stop[n_ties, c] += stop[c, b] * a[b, j]
+                    n_ties += 1
+        for c in range(n_channels):
+            row = x[c]
+            for j in range(lo, hi + 1):
+                if stops[j]:
+                    row[j] = 0.0
+            for b in range(n_bases):
+                if no[c, b] != 0.0:
+                    for j in range(lo, middle):
+                        if stops[j]:
+                            row[j] += no[c, b] * a[b, j]
+                if yes[c, b] != 0.0:
+                    for j in range(middle, hi + 1):
+                        if stops[j]:
+                            row[j] += yes[c, b] * a[b, j]
+        f, e = lo, hi
+        while f <= e and stops[f]:
+            f += 1
+        while e >= f and stops[e]:
+            e -= 1
+        first[i], last[i] = f, e
+        for j in range(f, e + 1):
+            if stops[j]:
+                if n_holes < len(hole_i):
+                    hole_i[n_holes], hole_j[n_holes] = i, j
+                n_holes += 1
+    for c in range(n_channels):
+        values[c] = x[c, 0]
+    return n_holes, n_ties
+
+
+@njit(cache=True)
+def flow_to_states(first, last, hole_i, hole_j, source_i, source_j, state_i, state_j, out):
+    """Fill ``out[k]`` with the chance to reach state k after going on from the source.
+
+    Chances are given that the votes asked up to state k hold as many yes as it says, per unit of the
+    same at the source. The states are sorted by rising i; holes by falling i. A source of (-1, 0)
+    stands for the start.
+    """
+    N = len(first)
+    p = np.zeros(N + 2)
+    lo, hi = source_j, source_j  # p is zero outside
+    p[source_j] = 1.0
+    i = source_i
+    n_holes = len(hole_i)
+    hole = n_holes - 1
+    k = 0
+    while k < len(state_i) and state_i[k] <= source_i:
+        k += 1
+    while k < len(state_i) and i < N:
+        if i >= 0 and i != source_i:
+            for j in range(lo, min(hi, first[i] - 1) + 1):
+                p[j] = 0.0
+            for j in range(max(lo, last[i] + 1), hi + 1):
+                p[j] = 0.0
+            lo = max(lo, first[i])
+            hi = min(hi, last[i])
+            while hole >= 0 and hole_i[hole] < i:
+                hole -= 1
+            while hole >= 0 and hole_i[hole] == i:
+                p[hole_j[hole]] = 0.0
+                hole -= 1
+            if lo > hi:
+                return
+        if i >= 0:
+            share = 1.0 / (i + 1)
+            for j in range(hi + 1, max(lo, 1) - 1, -1):
+                p[j] = (i + 1 - j) * share * p[j] + j * share * p[j - 1]
+            hi += 1
+        i += 1
+        while k < len(state_i) and state_i[k] == i:
+            j = state_j[k]
+            out[k] = p[j] if lo <= j <= hi else 0.0
+            k += 1

@@ -1,0 +1,150 @@
+"""The fast solver: prices on the constraints, backward induction under them, and back to a strategy.
+
+Symbols: N voters, n of them yes, m = N // 2, state (i, j): i asked, j yes, alpha the limit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foregone.errors import SolverError
+from foregone.evaluation import evaluate
+from foregone.solving.column_generation import Limit, Prices, find_prices
+from foregone.solving.oracle import Oracle, undecided_band
+from foregone.solving.problem import Problem
+from foregone.solving.recovery import recover_strategy
+from foregone.solving.solution import Multipliers
+from foregone.strategy import StoppingStrategy
+from foregone.votes import FloatArray
+
+__all__ = ["solve_dual"]
+
+_Result = tuple[StoppingStrategy, float, Multipliers]
+
+# A price so high that nothing is worth any risk; small enough that price times weight stays finite.
+_PROHIBITIVE = 1e250
+# Minimax's second phase may spend this much more, relatively, than the least worst cost: at exactly the
+# least, the price of a vote in the worst case grows beyond what floating point can hold next to the mean.
+_TIE_BREAK_SLACK = 2e-10
+
+
+def solve_dual(problem: Problem) -> _Result:
+    """Return an optimal strategy, a lower bound, and the prices that prove it."""
+    N, alpha = problem.n_voters, problem.max_disagreement
+    says_yes = float(problem.votes.probabilities[N // 2 + 1 :].sum())
+    if (says_yes if problem.bounds_the_mean else 1.0) <= alpha:
+        return StoppingStrategy.from_rows(N, lambda asked: np.ones(asked + 1)), 0.0, Multipliers()
+    if alpha == 0:
+        return _without_risk(problem)
+    if problem.minimises_the_worst:
+        return _minimax(problem)
+    # alpha * price <= N at the optimum, since that much could be saved by taking no risk at all.
+    largest = 2.0 * N
+    oracle = Oracle(problem, [], largest / alpha)
+    limits = [Limit(channel, alpha, largest) for channel in oracle.risk_channels]
+    prices = find_prices(oracle, limits)
+    mean_cost = np.eye(len(prices.prices))[0]
+    strategy = _recover(problem, oracle, prices.prices, limits, mean_cost, prices.objective)
+    return strategy, prices.lower_bound, _multipliers(problem, oracle, prices.prices, [])
+
+
+def _without_risk(problem: Problem) -> _Result:
+    """Stop as soon as no possible n disagrees with the majority so far; the limit is zero."""
+    N = problem.n_voters
+    m = N // 2
+    low, high = undecided_band(N)
+    possible = np.flatnonzero(problem.votes.probabilities) if problem.bounds_the_mean else np.arange(N + 1)
+    # An open state (i, j) leaves n from j to N - i + j, always both m and m + 1: only the possible n nearest to
+    # the middle can matter.
+    largest_no = int(max(possible[possible <= m], default=-1))
+    least_yes = int(min(possible[possible > m], default=N + 1))
+
+    def stops(asked: int) -> FloatArray:
+        yes = np.arange(asked + 1)
+        may_be_no, may_be_yes = yes <= largest_no, N - asked + yes >= least_yes
+        settled = np.where(2 * yes > asked, may_be_yes & ~may_be_no, may_be_no & ~may_be_yes)
+        decided = (yes < low[asked]) | (yes > high[asked])
+        return np.asarray(settled | decided, dtype=np.float64)
+
+    strategy = StoppingStrategy.from_rows(N, stops)
+    cost_at = []
+    if problem.minimises_the_worst:
+        cost_at = [int(np.argmax(evaluate(strategy).expected_votes))]
+    oracle = Oracle(problem, cost_at, _PROHIBITIVE)
+    prices = np.zeros(len(oracle.go_on))
+    prices[oracle.risk_channels] = _PROHIBITIVE
+    prices[oracle.cost_channels or [0]] = 1.0
+    bound = float(prices @ oracle.least(prices))
+    return strategy, bound, _multipliers(problem, oracle, prices, cost_at)
+
+
+def _minimax(problem: Problem) -> _Result:
+    """First the least worst cost; then, among the strategies that reach it, the least mean cost."""
+    N, alpha = problem.n_voters, problem.max_disagreement
+    # The worst n is near the middle; if another turns out worse it is added and all is done again.
+    cost_at = [N // 2, N // 2 + 1]
+    while True:
+        oracle = Oracle(problem, cost_at, 0.0)
+        risks = [Limit(channel, alpha, 2.0 * N) for channel in oracle.risk_channels]
+        first = find_prices(oracle, risks, largest_of=oracle.cost_channels)
+        worst = first.objective * (1 + _TIE_BREAK_SLACK)
+        second = _break_ties(oracle, risks, worst, first)
+        # At these prices the worst cost still has a range; at its low end the fewest states are randomised.
+        weights = np.zeros(len(first.prices))
+        weights[oracle.cost_channels] = first.prices[oracle.cost_channels]
+        worst = first.objective * (1 + 2 * _TIE_BREAK_SLACK)
+        costs = [Limit(channel, worst, 1.0) for channel in oracle.cost_channels]
+        strategy = _recover(problem, oracle, second.prices, risks + costs, weights, worst)
+        worst_n = int(np.argmax(evaluate(strategy).expected_votes))
+        if worst_n in cost_at:
+            return strategy, first.lower_bound, _multipliers(problem, oracle, first.prices, cost_at)
+        cost_at = sorted([*cost_at, worst_n])
+
+
+def _break_ties(oracle: Oracle, risks: list[Limit], worst: float, first: Prices) -> Prices:
+    """Return the prices of the least mean cost when the worst is at most ``worst``."""
+    N = len(oracle.low) - 1
+    for largest in (1e6 * N, 1e8 * N, 1e10 * N, 1e12 * N):
+        limits = [Limit(risk.channel, risk.limit, largest) for risk in risks]
+        limits += [Limit(channel, worst, largest) for channel in oracle.cost_channels]
+        prices = find_prices(oracle, limits, start=first.found)
+        if prices.excess <= 1e-12:
+            return prices
+    raise SolverError("could not break the ties of minimax; please report this case")
+
+
+def _recover(
+    problem: Problem, oracle: Oracle, prices: FloatArray, limits: list[Limit], objective: FloatArray, most: float
+) -> StoppingStrategy:
+    """Return a strategy at the prices that keeps the limits, rounding included, and costs at most ``most``."""
+    N, alpha = problem.n_voters, problem.max_disagreement
+    rounding = N * np.finfo(float).eps
+    for tolerance in (1e-9, 1e-7, 1e-5, 1e-3):
+        target = alpha * (1 - 2 * rounding)
+        for _ in range(4):
+            tight = [
+                Limit(limit.channel, target, limit.largest_price) if limit.channel in oracle.risk_channels else limit
+                for limit in limits
+            ]
+            strategy = recover_strategy(oracle, prices, tight, objective, tolerance)
+            if strategy is None:
+                break
+            evaluation = evaluate(strategy)
+            mean, worst = evaluation.mean(problem.votes), evaluation.worst()
+            cost = worst.expected_votes if problem.minimises_the_worst else mean.expected_votes
+            if cost > most * (1 + 1e-10):
+                break
+            risk = mean.disagreement if problem.bounds_the_mean else worst.disagreement
+            if risk <= alpha * (1 - rounding):
+                return strategy
+            target *= alpha * (1 - 2 * rounding) / risk
+    raise SolverError("could not turn the optimal prices into a strategy; please report this case")
+
+
+def _multipliers(problem: Problem, oracle: Oracle, prices: FloatArray, cost_at: list[int]) -> Multipliers:
+    m = problem.n_voters // 2
+    risk = prices[oracle.risk_channels].tolist()
+    cost = tuple(zip(cost_at, prices[oracle.cost_channels].tolist(), strict=True))
+    if problem.bounds_the_mean:
+        return Multipliers(mean_disagreement=risk[0])
+    return Multipliers(disagreement_at=((m, risk[0]), (m + 1, risk[1])), cost_at=cost)

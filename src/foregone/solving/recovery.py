@@ -1,0 +1,87 @@
+"""From prices back to a strategy that keeps the limits, with as few randomised states as possible.
+
+At the right prices some states are ties: stopping and going on cost the same. Every optimal strategy
+differs only there. How much flow to stop in each tie is a small linear program, and one of its vertices
+randomises at most as many states as there are limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from foregone.solving.column_generation import Limit
+from foregone.solving.oracle import Oracle, Policy
+from foregone.solving.small_simplex import SmallSimplex
+from foregone.strategy import StoppingStrategy
+from foregone.votes import FloatArray
+
+__all__ = ["recover_strategy"]
+
+_MOST_TIES = 200
+_TOO_MUCH = 1e3  # cost, as a share of all voters, of overrunning a limit by as much again
+
+
+def recover_strategy(
+    oracle: Oracle, prices: FloatArray, limits: Sequence[Limit], objective: FloatArray, tolerance: float
+) -> StoppingStrategy | None:
+    """Return the strategy of least ``objective @ channels`` that differs from the prices' own only in ties.
+
+    None when the limits cannot be kept that way, or there are too many ties to choose from.
+    """
+    policy = oracle.policy(prices, tolerance)
+    if len(policy.ties) > _MOST_TIES:
+        return None
+    arriving = policy.reach()
+    onward = np.array([policy.reach((i, j)) for i, j in policy.ties.tolist()]).reshape(len(arriving), len(arriving))
+    stopped = _stopped_flow(policy, limits, arriving, onward, objective / (len(oracle.low) - 1))
+    if stopped is None:
+        return None
+    probability = np.zeros(len(arriving))
+    arrived = arriving.copy()
+    for tie in range(len(arriving)):
+        if arrived[tie] > 1e-300:
+            probability[tie] = min(1.0, stopped[tie] / arrived[tie])
+            if probability[tie] > 1 - 1e-13:
+                probability[tie] = 1.0
+        # What stops here does not arrive later.
+        arrived -= probability[tie] * arrived[tie] * onward[tie]
+        arrived = np.maximum(arrived, 0.0)
+    return policy.strategy(probability)
+
+
+def _stopped_flow(
+    policy: Policy, limits: Sequence[Limit], arriving: FloatArray, onward: FloatArray, objective: FloatArray
+) -> FloatArray | None:
+    """Return how much of the flow to stop in each tie, as a vertex of the small linear program."""
+    n_ties = len(arriving)
+    gain = policy.tie_stop - policy.tie_go_on  # per unit of flow stopped rather than sent on
+    reachable = np.flatnonzero(arriving > 0)
+    room = [1.0 - policy.values[limit.channel] / limit.limit for limit in limits]
+    # Rows: one a limit (in units of it), one a tie (flow stopped here or earlier is at most what arrives).
+    sign = [1.0 if space >= 0 else -1.0 for space in room]
+    program = SmallSimplex([abs(space) for space in room] + [1.0] * len(reachable))
+    for place, tie in enumerate(reachable):
+        rows = [s * gain[tie, limit.channel] * arriving[tie] / limit.limit for s, limit in zip(sign, limits, strict=True)]
+        flow = onward[tie, reachable] * arriving[tie] / arriving[reachable]
+        flow[place] += 1.0
+        program.add([*rows, *flow], float(gain[tie] @ objective) * arriving[tie])
+    n_rows = len(limits) + len(reachable)
+    for row in range(n_rows):
+        slack = np.zeros(n_rows)
+        slack[row] = sign[row] if row < len(limits) else 1.0
+        program.basis.append(program.add(slack, 0.0))
+    for row, limit in enumerate(limits):
+        excess = np.zeros(n_rows)
+        excess[row] = -sign[row]
+        number = program.add(excess, _TOO_MUCH)
+        if sign[row] < 0:
+            program.basis[row] = number
+    program.optimise()
+    solution = program.solution()
+    if solution[len(reachable) + n_rows :].max(initial=0.0) > 1e-14:
+        return None
+    stopped = np.zeros(n_ties)
+    stopped[reachable] = solution[: len(reachable)] * arriving[reachable]
+    return stopped
