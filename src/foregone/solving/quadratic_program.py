@@ -1,0 +1,118 @@
+"""The paper's quadratic program, on SCIP: the stopping problem as it stands, for a handful of voters.
+
+Symbols: ``N`` voters, ``n`` of them would say yes; state ``(i, j)``: i asked, j of them said yes.
+
+The variables are theta itself and, for every n, the probabilities of stopping and of going on in each
+state; that a state is left by stopping with probability theta makes the constraints bilinear.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from foregone.errors import InvalidInputError, MissingExtraError, SolverError
+from foregone.solving.problem import Problem
+from foregone.solving.solution import Multipliers
+from foregone.strategy import StoppingStrategy
+
+__all__ = ["solve_quadratic_program"]
+
+MOST_VOTERS = 12
+TOLERANCE = 1e-8  # SCIP's feasibility tolerance, the tightest its LP solver takes without complaint
+
+
+def solve_quadratic_program(problem: Problem) -> tuple[StoppingStrategy, float, Multipliers]:
+    """Solve the paper's quadratic program by branch and bound.
+
+    The time grows exponentially: seconds for 5 to 7 voters, minutes soon after. Ties of the minimax criterion stay
+    as SCIP finds them. There are no multipliers: the lower bound is proven by enumeration, so `certify`
+    can prove the risk of the strategy but not that it is optimal.
+
+    Returns
+    -------
+    strategy : StoppingStrategy
+        An optimal strategy, within SCIP's absolute tolerance of 1e-8 per constraint.
+    lower_bound : float
+        SCIP's dual bound.
+    multipliers : Multipliers
+        Empty.
+
+    Raises
+    ------
+    InvalidInputError
+        For more than 12 voters.
+    MissingExtraError
+        If PySCIPOpt is not installed.
+    SolverError
+        If SCIP ends without an optimal solution.
+    """
+    N, alpha = problem.n_voters, problem.max_disagreement
+    if N > MOST_VOTERS:
+        raise InvalidInputError(
+            f"the quadratic program is for up to {MOST_VOTERS} voters, not {N}: "
+            'use method="dual" (fast) or method="linear_program"'
+        )
+    try:
+        from pyscipopt import Model, quicksum
+    except ImportError:
+        raise MissingExtraError("PySCIPOpt", "reference", "The quadratic program") from None
+    model = Model()
+    model.hideOutput()
+    model.setParam("numerics/feastol", TOLERANCE)
+    model.setParam("limits/gap", TOLERANCE)
+    theta = {(i, j): model.addVar(lb=float(i == N), ub=1) for i in range(N + 1) for j in range(i + 1)}
+    costs, risks = [], []
+    for n in range(N + 1):
+        stop, go_on = _walk(model, theta, N, n)
+        costs.append(quicksum(go_on.values()))
+        risks.append(quicksum(p for (i, j), p in stop.items() if (2 * j > i) != (2 * n > N)))
+    mean_cost, mean_risk = (
+        quicksum(weight * term for weight, term in zip(problem.votes.probabilities, terms, strict=True))
+        for terms in (costs, risks)
+    )
+    scale = 1 / alpha if alpha > 0 else 1.0
+    for risk in [mean_risk] if problem.bounds_the_mean else risks:
+        model.addCons(scale * risk <= scale * alpha)
+    if problem.minimises_the_worst:
+        worst_cost = model.addVar(lb=0, ub=N)
+        for cost in costs:
+            model.addCons(cost <= worst_cost)
+        model.setObjective(worst_cost)
+    else:
+        model.setObjective(mean_cost)
+    model.optimize()
+    if model.getStatus() not in ("optimal", "gaplimit"):
+        raise SolverError(f"SCIP did not solve the quadratic program (status {model.getStatus()})")
+    return _strategy(model, theta, N), float(model.getDualbound()), Multipliers()
+
+
+def _walk(
+    model: Any, theta: dict[tuple[int, int], Any], N: int, n: int
+) -> tuple[dict[tuple[int, int], Any], dict[tuple[int, int], Any]]:
+    """Add the probabilities of stopping and of going on in each state that n yes votes can reach."""
+    stop: dict[tuple[int, int], Any] = {}
+    go_on: dict[tuple[int, int], Any] = {}
+    for i in range(N + 1):
+        for j in range(max(0, i - (N - n)), min(i, n) + 1):
+            reach: Any = float(i == 0)
+            if (i - 1, j) in go_on:
+                reach = reach + go_on[i - 1, j] * ((N - n - (i - 1 - j)) / (N - i + 1))
+            if (i - 1, j - 1) in go_on:
+                reach = reach + go_on[i - 1, j - 1] * ((n - j + 1) / (N - i + 1))
+            stop[i, j] = model.addVar(lb=0, ub=1)
+            model.addCons(stop[i, j] == theta[i, j] * reach)
+            if i < N:
+                go_on[i, j] = model.addVar(lb=0, ub=1)
+                model.addCons(stop[i, j] + go_on[i, j] == reach)
+    return stop, go_on
+
+
+def _strategy(model: Any, theta: dict[tuple[int, int], Any], N: int) -> StoppingStrategy:
+    table = np.ones((N + 1, N + 1))
+    for state, variable in theta.items():
+        value = model.getVal(variable)
+        dust = 10 * TOLERANCE
+        table[state] = 0.0 if value < dust else 1.0 if value > 1 - dust else value
+    return StoppingStrategy.from_table(table)
