@@ -36,6 +36,25 @@ def by_enumeration(table: np.ndarray, n_yes: int) -> tuple[Fraction, Fraction, l
     return cost / orders, wrong / orders, [share / orders for share in asked_exactly]
 
 
+def by_walking(table: np.ndarray, n_yes: int) -> tuple[Fraction, Fraction]:
+    """Return cost and disagreement, by walking from vote to vote with the chances of the next one."""
+    n_voters = len(table) - 1
+    cost, wrong, here = Fraction(0), Fraction(0), {0: Fraction(1)}  # here[yes]: chance to ask on from there
+    for asked in range(n_voters + 1):
+        following: dict[int, Fraction] = {}
+        for yes, chance in here.items():
+            stopping = chance * Fraction(table[asked, yes])
+            cost += asked * stopping
+            wrong += stopping * ((2 * yes > asked) != (2 * n_yes > n_voters))
+            if asked < n_voters and stopping < chance:
+                next_yes = Fraction(n_yes - yes, n_voters - asked)
+                for more, share in ((1, next_yes), (0, 1 - next_yes)):
+                    going_on = (chance - stopping) * share
+                    following[yes + more] = following.get(yes + more, 0) + going_on
+        here = following
+    return cost, wrong
+
+
 def close(value: float, exact: Fraction) -> bool:
     return abs(value - float(exact)) <= 100 * EPS * float(exact)
 
@@ -50,6 +69,20 @@ def test_cost_and_risk_are_those_of_every_order_of_the_votes_to_full_relative_ac
     evaluation, table = evaluate(strategy), strategy.table()
     for n_yes in range(strategy.n_voters + 1):
         cost, wrong, _ = by_enumeration(table, n_yes)
+        assert close(evaluation.expected_votes[n_yes], cost)
+        assert close(evaluation.disagreement[n_yes], wrong)
+
+
+@given(st.integers(8, 16), st.data())
+def test_bands_that_open_and_close_at_once_are_followed(n_voters, data):
+    table = np.zeros((n_voters + 1, n_voters + 1))
+    table[-1] = 1
+    for asked in data.draw(st.sets(st.integers(2, n_voters - 1), min_size=1, max_size=3)):
+        first, last = sorted(data.draw(st.tuples(st.integers(0, asked), st.integers(0, asked))))
+        table[asked, :first] = table[asked, last + 1 :] = 1
+    evaluation = evaluate(StoppingStrategy.from_table(table))
+    for n_yes in range(n_voters + 1):
+        cost, wrong = by_walking(table, n_yes)
         assert close(evaluation.expected_votes[n_yes], cost)
         assert close(evaluation.disagreement[n_yes], wrong)
 

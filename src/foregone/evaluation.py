@@ -96,7 +96,7 @@ def evaluate(strategy: StoppingStrategy) -> Evaluation:
     >>> solution = solve("minimean", 101, 1e-3)
     >>> evaluation = evaluate(solution.strategy)
     >>> round(evaluation.mean(VoteDistribution.flat(101)).expected_votes, 3)
-    20.957
+    34.494
     """
     n_voters = strategy.n_voters
     cost, said_yes, said_no = np.zeros((3, n_voters + 1))
