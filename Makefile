@@ -1,0 +1,54 @@
+# Everything happens in a private .venv; nothing but git, make and python3 (3.11 or newer, with venv) is needed.
+# Stamp files remember what is installed, so that the second time is quick.
+
+PYTHON ?= python3
+WORKERS ?= auto
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench-solve images clean
+
+help:  ## Say what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+demo: $(VENV)/.has-plot  ## Solve a built-in example and explain the result (writes ./demo)
+	@$(BIN)/foregone demo -o demo
+
+test: $(VENV)/.has-test  ## Run the whole test suite, doctests included
+	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules src tests
+
+lint: $(VENV)/.has-lint  ## Check style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.has-lint  ## Put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-solve: $(VENV)/.has-test  ## Time our solver against HiGHS, in one run
+	$(BIN)/python benchmarks/solve.py
+
+images: demo  ## Make the pictures of the README anew
+	mkdir -p docs/images
+	cp demo/envelopes.png docs/images/envelopes.png
+
+clean:  ## Remove everything that was made here, the .venv included
+	rm -rf $(VENV) demo build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A .venv whose pip runs is kept; a half-made one is made again from nothing.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "foregone needs Python 3.11 or newer: install it, or name it with  make PYTHON=python3.12"; exit 1; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || \
+		{ echo "python3 cannot make a virtual environment here: install its venv module (Debian: python3-venv)"; exit 1; }
+	@touch $@
+
+$(VENV)/.has-%: $(VENV)/.made pyproject.toml
+	@echo "Setting up $(VENV) for '$*' (only the first time) ..."
+	@$(PIP) --editable '.[$*]'
+	@touch $@

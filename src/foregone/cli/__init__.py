@@ -1,0 +1,59 @@
+"""The command line: one file per command, each a thin layer over the library."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from foregone.cli.app import app
+from foregone.errors import ForegoneError, SolverError
+
+__all__ = ["main"]
+
+# Newer releases of Typer bring a click of their own; this is the right UsageError with either.
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``foregone`` with the given arguments (those of the process by default).
+
+    Returns
+    -------
+    int
+        Exit code: 0 when all went well; 2 for an argument or a file that cannot be used, with one line on
+        stderr that says what to do; 1 for a proof that fails or a solver that gives up; 130 when interrupted.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a name that the terminal cannot show is no reason to stop
+    command = typer.main.get_command(app)
+    try:
+        result = command.main(args=arguments, prog_name="foregone", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except _UsageError as error:
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "foregone"
+        return _fail(f"{_usage_message(error)} (see {path} --help)", 2)
+    except ForegoneError as error:
+        return _fail(str(error), 1 if isinstance(error, SolverError) else 2)
+    except MemoryError:
+        return _fail("not enough memory for that many voters: try fewer", 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", 130)
+    except BrokenPipeError:  # the reader of our output, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _usage_message(error: BaseException) -> str:
+    message = str(error.format_message()) if hasattr(error, "format_message") else str(error)
+    return message.strip().rstrip(".")
+
+
+def _fail(message: str, code: int) -> int:
+    print("foregone:", " ".join(message.split()), file=sys.stderr)
+    return code

@@ -1,0 +1,120 @@
+"""``foregone compare``: the optimal strategies and the usual rules, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from foregone import rules
+from foregone.cli.options import JsonFlag, VoteFile, Voters, choose_votes
+from foregone.cli.output import describe_votes, make_console, print_json, print_table, rate, say, votes
+from foregone.evaluation import Figures, evaluate
+from foregone.solving import Criterion, solve
+from foregone.solving.problem import check_max_disagreement
+from foregone.strategy import StoppingStrategy
+from foregone.votes import VoteDistribution
+
+__all__ = ["COLUMNS", "CRITERIA_SHOWN", "compare_command", "comparison_rows", "optimal_strategies"]
+
+CRITERIA_SHOWN: tuple[Criterion, ...] = (
+    "minimean",
+    "minimixed",
+    "minimax",
+)  # from the fewest votes to the most
+COLUMNS = (
+    "",
+    "mean\nvotes",
+    "worst\nvotes",
+    "mean\ndisagreement",
+    "worst\ndisagreement",
+    "within\nthe limit",
+)
+
+
+def compare_command(
+    max_disagreement: Annotated[
+        float,
+        typer.Option("--max-disagreement", metavar="RATE", help="Allowed disagreement, from 0 to 1."),
+    ] = 1e-3,
+    voters: Voters = None,
+    vote_file: VoteFile = None,
+    lead: Annotated[int, typer.Option(metavar="K", help="The lead at which the rule 'lead' stops.")] = 3,
+    as_json: JsonFlag = False,
+) -> None:
+    """Put optimal strategies and the usual rules side by side.
+
+    \b
+    Examples:
+      foregone compare --voters 101
+      foregone compare --voters 101 --max-disagreement 0.05 --json
+      foregone compare --votes counts.csv
+    """
+    limit = check_max_disagreement(max_disagreement)
+    distribution = choose_votes(voters, vote_file)
+    n_voters = distribution.n_voters
+    others = {
+        "curtailment": rules.curtailment(n_voters),
+        "Schwing": rules.schwing(n_voters, limit),
+        "IBEP": rules.ibep(n_voters, limit),
+        "e-process": rules.e_process(n_voters, limit),
+        f"lead of {lead}": rules.lead(n_voters, k=lead),
+    }
+    strategies = {**optimal_strategies(distribution, limit), **others}
+    meant = describe_votes(distribution, vote_file)
+    figures = {name: _figures(strategy, distribution) for name, strategy in strategies.items()}
+    if as_json:
+        rows = {
+            name: {"optimal": name in CRITERIA_SHOWN, "mean": mean._asdict(), "worst": worst._asdict()}
+            for name, (mean, worst) in figures.items()
+        }
+        print_json({"n_voters": n_voters, "max_disagreement": limit, "votes": meant, "strategies": rows})
+        return
+    console = make_console()
+    console.print(f"{n_voters} voters, disagreement at most {limit:g}\nMeans over {meant}\n", markup=False)
+    print_table(console, COLUMNS, _rows(figures, limit), emphasised=len(CRITERIA_SHOWN))
+    console.print()
+    say(
+        console,
+        "The first three are optimal, each for its own criterion. Within the limit: for every input "
+        "(always), only on average over these votes, or not at all.",
+    )
+
+
+def optimal_strategies(distribution: VoteDistribution, limit: float) -> dict[str, StoppingStrategy]:
+    """Return the optimal strategy of each criterion, by name."""
+    return {name: solve(name, distribution, limit).strategy for name in CRITERIA_SHOWN}
+
+
+def comparison_rows(
+    strategies: Mapping[str, StoppingStrategy], distribution: VoteDistribution, limit: float
+) -> list[list[str]]:
+    """Return the rows of a table with the columns `COLUMNS`."""
+    return _rows({name: _figures(strategy, distribution) for name, strategy in strategies.items()}, limit)
+
+
+def _figures(strategy: StoppingStrategy, distribution: VoteDistribution) -> tuple[Figures, Figures]:
+    evaluation = evaluate(strategy)
+    return evaluation.mean(distribution), evaluation.worst()
+
+
+def _rows(figures: Mapping[str, tuple[Figures, Figures]], limit: float) -> list[list[str]]:
+    return [
+        [
+            name,
+            votes(mean.expected_votes),
+            votes(worst.expected_votes),
+            rate(mean.disagreement),
+            rate(worst.disagreement),
+            _within(mean, worst, limit),
+        ]
+        for name, (mean, worst) in figures.items()
+    ]
+
+
+def _within(mean: Figures, worst: Figures, limit: float) -> str:
+    allowed = limit * (1 + 1e-9)  # what rounding may add
+    if worst.disagreement <= allowed:
+        return "always"
+    return "on average" if mean.disagreement <= allowed else "no"

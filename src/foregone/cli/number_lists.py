@@ -1,0 +1,101 @@
+"""Lists of numbers as they are written on the command line: 11:121:10 and 0,1e-6,...,0.1."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from foregone.errors import InvalidInputError
+from foregone.solving.problem import check_max_disagreement
+from foregone.votes import check_n_voters
+
+__all__ = ["parse_rates", "parse_voters"]
+
+
+def parse_voters(text: str) -> list[int]:
+    """Return the numbers of voters that ``text`` lists.
+
+    Numbers and ranges ``start:stop`` or ``start:stop:step``, the stop included, separated by commas.
+
+    Examples
+    --------
+    >>> parse_voters("5,11:41:10")
+    [5, 11, 21, 31, 41]
+    """
+    numbers: list[int] = []
+    for part in text.split(","):
+        try:
+            bounds = [int(bound) for bound in part.split(":")]
+        except ValueError:
+            raise _bad_voters(part) from None
+        if len(bounds) == 1:
+            numbers.append(bounds[0])
+            continue
+        start, stop, step = bounds if len(bounds) == 3 else (*bounds[:2], 1)
+        if len(bounds) > 3 or step < 1 or stop < start:
+            raise _bad_voters(part)
+        numbers.extend(range(start, stop + 1, step))
+    return sorted({check_n_voters(number) for number in numbers})
+
+
+def _bad_voters(part: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"--voters: {part!r} is no number or range; write a list such as 11,21,31 "
+        "or start:stop:step such as 11:121:10"
+    )
+
+
+def parse_rates(text: str) -> list[float]:
+    """Return the rates of disagreement that ``text`` lists.
+
+    Numbers separated by commas. Three dots continue the numbers before them up to the one after, each as many
+    times the one before as the last two are, or ten times when there is only one (or a zero) to go by.
+
+    Examples
+    --------
+    >>> parse_rates("0,1e-4,...,0.1")
+    [0.0, 0.0001, 0.001, 0.01, 0.1]
+    >>> parse_rates("0.01,0.02,...,0.16")
+    [0.01, 0.02, 0.04, 0.08, 0.16]
+    """
+    exact: list[Fraction] = []  # fractions, so that ten times 1e-6 is 1e-5 and not its neighbour
+    parts = [part.strip() for part in text.replace("…", "...").split(",")]
+    for place, part in enumerate(parts):
+        if part != "...":
+            exact.append(_rate(part))
+        elif place in (0, len(parts) - 1) or "..." in (parts[place - 1], parts[place + 1]):
+            raise InvalidInputError(
+                "--max-disagreement: three dots need a number before and after: 1e-6,...,0.1"
+            )
+        else:
+            exact.extend(_between(exact, _rate(parts[place + 1])))
+    return sorted({float(rate) for rate in exact})
+
+
+def _rate(part: str) -> Fraction:
+    try:
+        check_max_disagreement(float(part))
+        return Fraction(part)
+    except (ValueError, InvalidInputError):
+        raise InvalidInputError(
+            f"--max-disagreement: {part!r} is no number from 0 to 1; write a list such as 0,1e-3,0.1"
+        ) from None
+
+
+def _between(before: list[Fraction], end: Fraction) -> list[Fraction]:
+    """Return what three dots stand for."""
+    factor = before[-1] / before[-2] if len(before) > 1 and before[-2] > 0 else Fraction(10)
+    if before[-1] <= 0 or factor <= 1:
+        raise InvalidInputError(
+            "--max-disagreement: three dots continue rising numbers above zero: 1e-6,...,0.1"
+        )
+    found: list[Fraction] = []
+    following = before[-1] * factor
+    while following < end:
+        found.append(following)
+        following *= factor
+    if following != end:
+        raise InvalidInputError(
+            f"--max-disagreement: the three dots do not lead to {float(end):g} in steps of "
+            f"{float(factor):g} times; write the numbers out"
+        )
+    return found

@@ -1,0 +1,91 @@
+"""Options that several commands share, and what they lead to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foregone.cli.vote_file import read_counts
+from foregone.errors import InvalidInputError
+from foregone.solving import CRITERIA, Criterion, Solution
+from foregone.strategy import StoppingStrategy
+from foregone.strategy_file import read_file
+from foregone.votes import VoteDistribution
+
+__all__ = [
+    "JsonFlag",
+    "MaxDisagreement",
+    "StrategyFile",
+    "VoteFile",
+    "Voters",
+    "check_criterion",
+    "check_writable",
+    "choose_votes",
+    "load_strategy",
+]
+
+Voters = Annotated[
+    int | None, typer.Option("--voters", metavar="N", help="Number of voters in the ensemble.")
+]
+MaxDisagreement = Annotated[
+    float,
+    typer.Option(
+        "--max-disagreement",
+        metavar="RATE",
+        help="Largest allowed probability to answer otherwise than the full vote, from 0 to 1.",
+    ),
+]
+VoteFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--votes",
+        metavar="FILE",
+        help="Counts of observed votes: N+1 numbers, the n-th says how often n voters said yes; or "
+        "two columns, n and count. Without it every n is taken as equally likely.",
+    ),
+]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON, with every digit, instead of text.")]
+StrategyFile = Annotated[
+    Path, typer.Argument(metavar="STRATEGY", help="A strategy file, as 'foregone solve -o' writes it.")
+]
+
+
+def check_criterion(name: str) -> Criterion:
+    """Return ``name`` as a criterion, or say which ones there are."""
+    for criterion in CRITERIA:
+        if name == criterion:
+            return criterion
+    raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {name!r}")
+
+
+def choose_votes(n_voters: int | None, file: Path | None) -> VoteDistribution:
+    """Return the votes in ``file`` if one is given, otherwise flat votes."""
+    if file is not None:
+        return VoteDistribution.from_counts(read_counts(file, n_voters))
+    if n_voters is None:
+        raise InvalidInputError(
+            "say how many voters there are, with --voters N, or give their votes, with --votes FILE"
+        )
+    return VoteDistribution.flat(n_voters)
+
+
+def load_strategy(file: Path) -> tuple[StoppingStrategy, Solution | None]:
+    """Return the strategy in ``file``, and the problem it solves if the file says so."""
+    if "solution" in read_file(file):
+        solution = Solution.load(file)
+        return solution.strategy, solution
+    return StoppingStrategy.load(file), None
+
+
+def check_writable(file: Path | None) -> None:
+    """Say so before any work is done if ``file`` cannot be written."""
+    if file is None:
+        return
+    if file.is_dir():
+        raise InvalidInputError(f"cannot write {file}: it is a folder; give the name of a file in it")
+    if not file.absolute().parent.is_dir():
+        raise InvalidInputError(
+            f"cannot write {file}: the folder {file.parent} does not exist; make it first"
+        )

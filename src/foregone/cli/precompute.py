@@ -1,0 +1,172 @@
+"""``foregone precompute``: solve a whole grid of problems into a folder, on all cores, resumably."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from foregone.cli.number_lists import parse_rates, parse_voters
+from foregone.cli.options import check_criterion
+from foregone.cli.output import make_console
+from foregone.errors import ForegoneError, InvalidInputError, SolverError
+from foregone.solving import CRITERIA, Criterion, Solution, solve
+from foregone.votes import VoteDistribution
+
+__all__ = ["Task", "precompute_command"]
+
+
+class Task(NamedTuple):
+    """One problem of the grid."""
+
+    criterion: Criterion
+    n_voters: int
+    max_disagreement: float
+
+    @property
+    def file_name(self) -> str:
+        """Where its solution goes: the same name every time, a different one for every problem."""
+        short = f"{self.max_disagreement:g}"
+        exact = short if float(short) == self.max_disagreement else repr(self.max_disagreement)
+        return f"{self.criterion}-{self.n_voters}-{exact}.json"
+
+    def is_done(self, folder: Path) -> bool:
+        """Whether ``folder`` holds its solution, whole and readable."""
+        try:
+            found = Solution.load(folder / self.file_name)
+        except ForegoneError:
+            return False
+        asked_for = (self.criterion, VoteDistribution.flat(self.n_voters), self.max_disagreement)
+        return (found.criterion, found.votes, found.max_disagreement) == asked_for
+
+
+def precompute_command(
+    voters: Annotated[
+        str,
+        typer.Option(metavar="LIST", help="Numbers of voters: 11,21,31 or start:stop:step, stop included."),
+    ],
+    max_disagreement: Annotated[
+        str,
+        typer.Option(
+            metavar="LIST", help="Rates from 0 to 1: 0,1e-3,0.1; three dots continue: 1e-6,...,0.1."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the strategy files.")
+    ],
+    criterion: Annotated[str, typer.Option(metavar="LIST", help="Criteria, separated by commas.")] = ",".join(
+        CRITERIA
+    ),
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes at a time; all cores by default.")
+    ] = None,
+) -> None:
+    """Solve a grid of problems, each into a file of its own.
+
+    Run it again after an interruption: what is finished is kept, the rest is done.
+
+    \b
+    Examples:
+      foregone precompute --voters 11:121:10 \\
+          --max-disagreement 0,1e-6,...,0.1 -o strategies
+      foregone precompute --voters 101,501 --max-disagreement 0.01 \\
+          --criterion minimixed -o strategies
+    """
+    criteria = [check_criterion(name.strip()) for name in criterion.split(",")]
+    grid = (parse_voters(voters), parse_rates(max_disagreement))
+    if jobs is not None and jobs < 1:
+        raise InvalidInputError(f"--jobs must be at least 1, not {jobs}")
+    tasks = [Task(name, n, rate) for n in grid[0] for rate in grid[1] for name in dict.fromkeys(criteria)]
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(f"cannot make the folder {output}: {error.strerror or error}") from None
+    open_tasks = [task for task in tasks if not task.is_done(output)]
+    _remove_leftovers(open_tasks, output)
+    failures = _solve_all(open_tasks, output, jobs or _n_cores())
+    solved = len(open_tasks) - len(failures)
+    make_console().print(
+        f"{solved} solved, {len(tasks) - len(open_tasks)} were there already: "
+        f"{solved + len(tasks) - len(open_tasks)} of {len(tasks)} strategies in {output}",
+        markup=False,
+    )
+    if failures:
+        name, reason = next(iter(failures.items()))
+        raise SolverError(f"{len(failures)} could not be solved; the first is {name}: {reason}")
+
+
+def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
+    """Solve in processes of their own, the largest first; return what failed, by file name."""
+    failures: dict[str, str] = {}
+    if not tasks:
+        return failures
+    # Fresh processes, not forked ones: compiled code and threads do not survive a fork everywhere.
+    context = multiprocessing.get_context("spawn")
+    with (
+        _progress(len(tasks)) as progress,
+        ProcessPoolExecutor(min(jobs, len(tasks)), context, _start_worker) as pool,
+    ):
+        try:
+            by_size = sorted(tasks, key=lambda task: -task.n_voters)
+            futures = {pool.submit(_solve_one, task, folder): task for task in by_size}
+            for future in as_completed(futures):
+                try:
+                    future.result()
+                except ForegoneError as error:
+                    failures[futures[future].file_name] = str(error)
+                progress.advance(progress.task_ids[0])
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return failures
+
+
+def _solve_one(task: Task, folder: Path) -> None:
+    solve(*task).save(folder / task.file_name)
+
+
+def _start_worker() -> None:
+    """Leave interruptions to the parent, and do not outlive it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+def _remove_leftovers(tasks: list[Task], folder: Path) -> None:
+    """Remove what a killed run was in the middle of writing."""
+    for task in tasks:
+        for leftover in folder.glob(f".{task.file_name}.*.part"):
+            with contextlib.suppress(OSError):
+                leftover.unlink()
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Progress]:
+    """Show a bar on stderr while it lasts, if a person is looking."""
+    console = Console(stderr=True)
+    columns = (TextColumn("solving"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        progress.add_task("solving", total=total)
+        yield progress
+
+
+def _n_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,120 @@
+"""envelope_shape(strategy): the outline of the states a strategy can be in. Computing, no drawing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from foregone.strategy import IntArray, StoppingStrategy
+
+__all__ = ["EnvelopeShape", "envelope_shape"]
+
+
+@dataclass(frozen=True, eq=False)
+class EnvelopeShape:
+    """What there is to draw of a strategy.
+
+    A state is placed by the number of votes asked and by the *lead*, yes votes minus no votes. Only states
+    that can be reached are kept; a threshold that nobody ever meets is not drawn.
+
+    Attributes
+    ----------
+    n_voters : int
+        Number of voters.
+    highest, lowest : ndarray of int
+        Per step, from 0 to the last one that can be reached: the largest and the smallest reachable lead.
+    stop_yes, stop_no : ndarray of int, shape (k, 2)
+        Rows (asked, lead): the sure stops on the upper edge (answer yes) and on the lower edge (answer no).
+    inside : list of (asked, lead, probability)
+        Every other reachable state where it may stop: with probability below one, chance decides.
+    """
+
+    n_voters: int
+    highest: IntArray = field(repr=False)
+    lowest: IntArray = field(repr=False)
+    stop_yes: IntArray = field(repr=False)
+    stop_no: IntArray = field(repr=False)
+    inside: list[tuple[int, int, float]] = field(repr=False)
+
+    @property
+    def last_asked(self) -> int:
+        """The largest number of votes it can ever ask."""
+        return len(self.highest) - 1
+
+    @property
+    def largest_lead(self) -> int:
+        """The largest lead, of either side, that it can ever see."""
+        return int(max(self.highest.max(), -self.lowest.min()))
+
+    @property
+    def randomised(self) -> list[tuple[int, int, float]]:
+        """The states inside where chance decides."""
+        return [state for state in self.inside if state[2] < 1]
+
+    def edge(self, answer: str) -> tuple[IntArray, IntArray]:
+        """Return the outline of one side as (asked, lead).
+
+        Where the strategy stops, it runs through the stops alone: a step at which the next stop is one
+        vote out of reach would only make it jagged. Elsewhere it follows the reachable states.
+
+        Parameters
+        ----------
+        answer : {"yes", "no"}
+            The upper or the lower edge.
+        """
+        stops, reach = (self.stop_yes, self.highest) if answer == "yes" else (self.stop_no, self.lowest)
+        steps = np.arange(len(reach))
+        if len(stops) == 0:
+            return steps, reach
+        kept = (steps < stops[0, 0]) | (steps > stops[-1, 0])
+        kept[stops[:, 0]] = True
+        return steps[kept], reach[kept]
+
+
+def envelope_shape(strategy: StoppingStrategy) -> EnvelopeShape:
+    """Walk through the reachable states once and return their outline.
+
+    Examples
+    --------
+    >>> from foregone.strategy import StoppingStrategy
+    >>> shape = envelope_shape(StoppingStrategy.from_table([[0, 1, 1], [1, 0, 1], [1, 1, 1]]))
+    >>> shape.stop_no.tolist(), shape.stop_yes.tolist(), shape.last_asked
+    ([[1, -1], [2, 0]], [[2, 2]], 2)
+    """
+    highest: list[int] = []
+    lowest: list[int] = []
+    stop_yes: list[tuple[int, int]] = []
+    stop_no: list[tuple[int, int]] = []
+    inside: list[tuple[int, int, float]] = []
+    first, reachable = 0, np.ones(1, dtype=bool)  # reachable[k]: the state with first + k yes votes
+    for asked in range(strategy.n_voters + 1):
+        stop = strategy.stop_probabilities(asked)[first : first + len(reachable)]
+        lead = 2 * (first + np.arange(len(reachable))) - asked
+        highest.append(int(lead[-1]))
+        lowest.append(int(lead[0]))
+        stopping = np.flatnonzero(reachable & (stop > 0))
+        for k in stopping.tolist():
+            is_yes, sure = lead[k] > 0, stop[k] == 1
+            if sure and is_yes and k == len(lead) - 1:
+                stop_yes.append((asked, int(lead[k])))
+            elif sure and not is_yes and k == 0:
+                stop_no.append((asked, int(lead[k])))
+            elif asked < strategy.n_voters:
+                inside.append((asked, int(lead[k]), float(stop[k])))
+        going_on = np.flatnonzero(reachable & (stop < 1))
+        if len(going_on) == 0:
+            break
+        here = np.zeros(len(reachable), dtype=bool)
+        here[going_on] = True
+        here = here[going_on[0] : going_on[-1] + 1]
+        first += int(going_on[0])
+        reachable = np.append(here, False) | np.append(False, here)
+    return EnvelopeShape(
+        strategy.n_voters,
+        np.array(highest),
+        np.array(lowest),
+        np.array(stop_yes, dtype=np.int64).reshape(-1, 2),
+        np.array(stop_no, dtype=np.int64).reshape(-1, 2),
+        inside,
+    )

@@ -1,0 +1,228 @@
+"""envelope_picture(strategy): where it goes on and where it stops, as text for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.text import Text
+
+from foregone.display.shape import EnvelopeShape, envelope_shape
+from foregone.strategy import StoppingStrategy
+from foregone.votes import FloatArray
+
+__all__ = ["envelope_picture"]
+
+# Blue and orange are told apart by every kind of colour vision, and differ in lightness; every region is
+# labelled as well, so the picture can be read without colour.
+YES_STYLE, NO_STYLE, GO_ON_STYLE, CHANCE_STYLE = "bold #4aa3df", "bold #e69f00", "dim", "bold magenta"
+
+MARGIN = 7  # columns left of the picture, for the scale
+
+
+@dataclass(frozen=True)
+class _Glyphs:
+    """The characters of a picture; ``edge[top][bottom]`` says which halves of a cell the edge passes."""
+
+    edge: tuple[tuple[str, str], tuple[str, str]]
+    go_on: str
+    chance: str
+    axis: str
+    tick: str
+    floor: str
+    floor_tick: str
+    corner: str
+
+
+_BLOCKS = _Glyphs(((" ", "▄"), ("▀", "█")), "░", "◆", "│", "┤", "─", "┴", "└")
+_ASCII = _Glyphs(((" ", "_"), ("=", "#")), ".", "?", "|", "+", "-", "+", "+")
+
+
+def envelope_picture(
+    strategy: StoppingStrategy,
+    *,
+    width: int = 80,
+    height: int = 19,
+    largest_lead: int | None = None,
+    ascii_only: bool = False,
+) -> Text:
+    """Draw the strategy: votes asked from left to right, yes votes minus no votes from bottom to top.
+
+    Parameters
+    ----------
+    strategy : StoppingStrategy
+        What to draw.
+    width, height : int
+        Size in characters: the whole width, and the rows of the picture proper (an axis of three more
+        lines goes below). At least 40 and 7.
+    largest_lead : int, optional
+        Where the vertical scale ends; the strategy's own largest lead by default. Give the same to
+        several pictures to compare them.
+    ascii_only : bool
+        Use no character beyond ASCII.
+
+    Returns
+    -------
+    rich.text.Text
+        Print it with rich for colours, or ``str()`` it: nothing is lost but the colours.
+
+    Examples
+    --------
+    >>> from foregone.rules import curtailment
+    >>> print(envelope_picture(curtailment(5), width=40, height=7, ascii_only=True))
+    yes - no
+           |    stop: the answer is YES
+        +3 +                 .=_____
+        +2 +       .................====____
+         0 +................................
+        -2 +       .................____====
+        -3 +                 .======
+           |     stop: the answer is NO
+           ++-----+-----+------+-----+-----+
+            0     1     2      3     4     5
+                      votes asked
+    """
+    shape = envelope_shape(strategy)
+    canvas = _Canvas(shape, max(width, 40), max(height, 7), largest_lead, _ASCII if ascii_only else _BLOCKS)
+    canvas.fill()
+    canvas.draw_edge("no", NO_STYLE)
+    canvas.draw_edge("yes", YES_STYLE)
+    canvas.write_labels()
+    canvas.mark_chance()
+    return canvas.text()
+
+
+class _Canvas:
+    """Cells of one character each, with a style; rows are counted from the top."""
+
+    def __init__(
+        self, shape: EnvelopeShape, width: int, height: int, largest_lead: int | None, glyphs: _Glyphs
+    ) -> None:
+        self.shape, self.glyphs = shape, glyphs
+        self.columns, self.rows = width - MARGIN - 1, height | 1  # an odd number has a middle row
+        self.top = max(shape.largest_lead if largest_lead is None else largest_lead, 1)
+        self.asked = np.linspace(0, shape.n_voters, self.columns)  # what a column stands for
+        self.cells = np.full((self.rows, self.columns), " ", dtype="<U1")
+        self.styles = np.full((self.rows, self.columns), "", dtype="<U16")
+
+    def half_row(self, lead: FloatArray) -> FloatArray:
+        """Return where leads lie, in half rows from the top; zero is in the middle of the middle row."""
+        middle = self.rows - 0.5
+        scale = (self.rows - 3) / self.top  # one row above and one below stay free for the labels
+        return middle - lead * scale
+
+    def edge_half_rows(self, answer: str) -> FloatArray:
+        """Return the half row of one edge in every column; NaN where it has ended."""
+        asked, lead = self.shape.edge(answer)
+        half_rows = self.half_row(np.interp(self.asked, asked, lead))
+        half_rows[self.asked > self.shape.last_asked] = np.nan
+        return half_rows
+
+    def fill(self) -> None:
+        """Shade the states in between."""
+        upper, lower = self.edge_half_rows("yes"), self.edge_half_rows("no")
+        centres = 2 * np.arange(self.rows)[:, np.newaxis] + 0.5
+        going_on = (centres >= upper - 0.5) & (centres <= lower + 0.5)
+        self.cells[going_on], self.styles[going_on] = self.glyphs.go_on, GO_ON_STYLE
+
+    def draw_edge(self, answer: str, style: str) -> None:
+        """Draw the part of an edge where it stops."""
+        stops = self.shape.stop_yes if answer == "yes" else self.shape.stop_no
+        if len(stops) == 0:
+            return
+        half = max(
+            self.shape.n_voters / (self.columns - 1) / 2, 0.25
+        )  # of few voters each takes many columns
+        at = np.flatnonzero((self.asked >= stops[0, 0] - half) & (self.asked <= stops[-1, 0] + half))
+        half_rows = (
+            self.half_row(np.interp(self.asked[at], stops[:, 0], stops[:, 1])).round().astype(int).tolist()
+        )
+        for column, half_row, before in zip(at.tolist(), half_rows, [half_rows[0], *half_rows], strict=False):
+            # A steep edge is drawn as an unbroken line: from next to where it was up to where it is.
+            step = int(np.sign(half_row - before))
+            for passed in range(before + step, half_row + step, step) if step else [half_row]:
+                self._ink(passed, column, style)
+
+    def _ink(self, half_row: int, column: int, style: str) -> None:
+        row, is_bottom = divmod(half_row, 2)
+        if not 0 <= row < self.rows:
+            return
+        (_, bottom), (top, both) = self.glyphs.edge
+        other = top if is_bottom else bottom
+        inked = both if self.cells[row, column] in (other, both) else (bottom if is_bottom else top)
+        self.cells[row, column], self.styles[row, column] = inked, style
+
+    def write_labels(self) -> None:
+        """Say in words what each region means."""
+        last = int(self.asked.searchsorted(self.shape.last_asked, "right"))
+        self._write(0, "stop: the answer is YES", YES_STYLE, self.columns)
+        self._write(self.rows - 1, "stop: the answer is NO", NO_STYLE, self.columns)
+        middle = self.rows // 2
+        label = " go on asking "
+        room = self.cells[middle - 1 : middle + 2, :last] == self.glyphs.go_on
+        if room.all(axis=0).sum() >= len(label) + 6:
+            self._write(middle, label, "", last)
+
+    def _write(self, row: int, words: str, style: str, columns: int) -> None:
+        start = max((columns - len(words)) // 2, 0)
+        self.cells[row, start : start + len(words)] = list(words)
+        self.styles[row, start : start + len(words)] = style
+
+    def mark_chance(self) -> None:
+        """Mark the states where chance decides."""
+        for asked, lead, _ in self.shape.randomised:
+            column = round(asked / self.shape.n_voters * (self.columns - 1))
+            row = min(max(int(self.half_row(np.array(float(lead))).round()) // 2, 0), self.rows - 1)
+            self.cells[row, column], self.styles[row, column] = self.glyphs.chance, CHANCE_STYLE
+
+    def text(self) -> Text:
+        """Put rows, scale and axis together."""
+        ticks = {}
+        for lead in _round_steps(self.top, 2):
+            for signed in (lead, -lead):
+                ticks[int(self.half_row(np.array(float(signed))).round()) // 2] = (
+                    f"{signed:+d}" if signed else "0"
+                )
+        picture = Text("yes - no\n", style="", no_wrap=True, overflow="ignore", end="")
+        for row in range(self.rows):
+            mark = self.glyphs.tick if row in ticks else self.glyphs.axis
+            picture.append(f"{ticks.get(row, ''):>{MARGIN - 1}} {mark}", style="dim")
+            picture.append_text(_runs(self.cells[row], self.styles[row]))
+            picture.append("\n")
+        floor = [self.glyphs.floor] * self.columns
+        numbers = [" "] * (self.columns + 12)
+        for asked in [*_round_steps(self.shape.n_voters, 5), self.shape.n_voters]:
+            column = round(asked / self.shape.n_voters * (self.columns - 1))
+            words = f"{asked:d}"
+            start = max(min(column - len(words) // 2, self.columns - len(words)), 0)
+            if any(mark != " " for mark in numbers[max(start - 2, 0) : start + len(words) + 2]):
+                continue
+            floor[column] = self.glyphs.floor_tick
+            numbers[start : start + len(words)] = words
+        indent = " " * MARGIN
+        picture.append(f"{indent}{self.glyphs.corner}{''.join(floor)}\n", style="dim")
+        picture.append(f"{indent} {''.join(numbers).rstrip()}\n", style="dim")
+        picture.append(f"{indent} {'votes asked':^{self.columns}}".rstrip(), style="dim")
+        return picture
+
+
+def _runs(cells: Sequence[str], styles: Sequence[str]) -> Text:
+    """Join cells of one row, a run of equal style at a time; spaces at the end are dropped."""
+    row = Text()
+    used = max((place + 1 for place, cell in enumerate(cells) if cell != " "), default=0)
+    start = 0
+    for place in range(1, used + 1):
+        if place == used or styles[place] != styles[start]:
+            row.append("".join(cells[start:place]), style=str(styles[start]))
+            start = place
+    return row
+
+
+def _round_steps(end: int, parts: int) -> list[int]:
+    """Return multiples of a round number from 0 up to ``end``, about ``parts`` of them."""
+    rough = max(end / parts, 1.0)
+    power = 10 ** math.floor(math.log10(rough))
+    step = int(max(size * power for size in (1, 2, 5, 10) if size * power <= rough))
+    return list(range(0, end + 1, max(step, 1)))
