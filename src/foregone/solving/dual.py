@@ -23,6 +23,7 @@ _Result = tuple[StoppingStrategy, float, Multipliers]
 
 # A price so high that nothing is worth any risk; small enough that price times weight stays finite.
 _PROHIBITIVE = 1e250
+_EPSILON = float(np.finfo(float).eps)
 # Minimax's second phase may spend this much more, relatively, than the least worst cost: at exactly the
 # least, the price of a vote in the worst case grows beyond what floating point can hold next to the mean.
 _TIE_BREAK_SLACK = 2e-10
@@ -36,16 +37,35 @@ def solve_dual(problem: Problem) -> _Result:
         return StoppingStrategy.from_rows(N, lambda asked: np.ones(asked + 1)), 0.0, Multipliers()
     if alpha == 0:
         return _without_risk(problem)
-    if problem.minimises_the_worst:
-        return _minimax(problem)
-    # alpha * price <= N at the optimum, since that much could be saved by taking no risk at all.
-    largest = 2.0 * N
-    oracle = Oracle(problem, [], largest / alpha)
-    limits = [Limit(channel, alpha, largest) for channel in oracle.risk_channels]
+    solve_within = _minimax if problem.minimises_the_worst else _mean_cost
+    # Aim a little below alpha, so that rounding cannot lift the disagreement above it. How little is enough
+    # depends on whether a strategy without randomised states happens to sit just there.
+    for margin in (2 * N * _EPSILON, 2 * N * _EPSILON + 1e-12, 1e-11, 1e-10):
+        result = solve_within(problem, alpha * (1 - margin))
+        if result is not None:
+            return result
+    raise SolverError("could not turn the optimal prices into a strategy; please report this case")
+
+
+def _mean_cost(problem: Problem, target: float) -> _Result | None:
+    """Minimise the mean cost, with a disagreement of at most ``target``."""
+    # target * price <= N at the optimum, since that much could be saved by taking no risk at all.
+    largest = 2.0 * problem.n_voters
+    oracle = Oracle(problem, [], largest / target)
+    limits = [Limit(channel, target, largest) for channel in oracle.risk_channels]
     prices = find_prices(oracle, limits)
     mean_cost = np.eye(len(prices.prices))[0]
     strategy = _recover(problem, oracle, prices.prices, limits, mean_cost, prices.objective)
-    return strategy, prices.lower_bound, _multipliers(problem, oracle, prices.prices, [])
+    if strategy is None:
+        return None
+    return strategy, _bound(problem, prices, limits), _multipliers(problem, oracle, prices.prices, [])
+
+
+def _bound(problem: Problem, prices: Prices, risks: list[Limit]) -> float:
+    """Return the lower bound for the limit itself, not the lowered one it was found with."""
+    return prices.lower_bound - sum(
+        float(prices.prices[risk.channel]) * (problem.max_disagreement - risk.limit) for risk in risks
+    )
 
 
 def _without_risk(problem: Problem) -> _Result:
@@ -78,14 +98,14 @@ def _without_risk(problem: Problem) -> _Result:
     return strategy, bound, _multipliers(problem, oracle, prices, cost_at)
 
 
-def _minimax(problem: Problem) -> _Result:
+def _minimax(problem: Problem, target: float) -> _Result | None:
     """First the least worst cost; then, among the strategies that reach it, the least mean cost."""
-    N, alpha = problem.n_voters, problem.max_disagreement
+    N = problem.n_voters
     # The worst n is near the middle; if another turns out worse it is added and all is done again.
     cost_at = [N // 2, N // 2 + 1]
     while True:
         oracle = Oracle(problem, cost_at, 0.0)
-        risks = [Limit(channel, alpha, 2.0 * N) for channel in oracle.risk_channels]
+        risks = [Limit(channel, target, 2.0 * N) for channel in oracle.risk_channels]
         first = find_prices(oracle, risks, largest_of=oracle.cost_channels)
         worst = first.objective * (1 + _TIE_BREAK_SLACK)
         second = _break_ties(oracle, risks, worst, first)
@@ -95,9 +115,11 @@ def _minimax(problem: Problem) -> _Result:
         worst = first.objective * (1 + 2 * _TIE_BREAK_SLACK)
         costs = [Limit(channel, worst, 1.0) for channel in oracle.cost_channels]
         strategy = _recover(problem, oracle, second.prices, risks + costs, weights, worst)
+        if strategy is None:
+            return None
         worst_n = int(np.argmax(evaluate(strategy).expected_votes))
         if worst_n in cost_at:
-            return strategy, first.lower_bound, _multipliers(problem, oracle, first.prices, cost_at)
+            return strategy, _bound(problem, first, risks), _multipliers(problem, oracle, first.prices, cost_at)
         cost_at = sorted([*cost_at, worst_n])
 
 
@@ -109,21 +131,24 @@ def _break_ties(oracle: Oracle, risks: list[Limit], worst: float, first: Prices)
         limits += [Limit(channel, worst, largest) for channel in oracle.cost_channels]
         prices = find_prices(oracle, limits, start=first.found)
         if prices.excess <= 1e-12:
+            # Both stay optimal under a sum of the two prices, which also speaks where the mean has no say.
+            prices.prices = prices.prices + 1e-6 * first.prices
             return prices
     raise SolverError("could not break the ties of minimax; please report this case")
 
 
 def _recover(
     problem: Problem, oracle: Oracle, prices: FloatArray, limits: list[Limit], objective: FloatArray, most: float
-) -> StoppingStrategy:
+) -> StoppingStrategy | None:
     """Return a strategy at the prices that keeps the limits, rounding included, and costs at most ``most``."""
-    N, alpha = problem.n_voters, problem.max_disagreement
-    rounding = N * np.finfo(float).eps
+    rounding = problem.n_voters * _EPSILON
     for tolerance in (1e-9, 1e-7, 1e-5, 1e-3):
-        target = alpha * (1 - 2 * rounding)
+        scale = 1.0
         for _ in range(4):
             tight = [
-                Limit(limit.channel, target, limit.largest_price) if limit.channel in oracle.risk_channels else limit
+                Limit(limit.channel, limit.limit * scale, limit.largest_price)
+                if limit.channel in oracle.risk_channels
+                else limit
                 for limit in limits
             ]
             strategy = recover_strategy(oracle, prices, tight, objective, tolerance)
@@ -135,10 +160,12 @@ def _recover(
             if cost > most * (1 + 1e-10):
                 break
             risk = mean.disagreement if problem.bounds_the_mean else worst.disagreement
-            if risk <= alpha * (1 - rounding):
+            if risk <= problem.max_disagreement * (1 - rounding):
                 return strategy
-            target *= alpha * (1 - 2 * rounding) / risk
-    raise SolverError("could not turn the optimal prices into a strategy; please report this case")
+            if risk <= problem.max_disagreement and not strategy.randomised:
+                return strategy  # its disagreement is the limit itself
+            scale *= problem.max_disagreement * (1 - 2 * rounding) / risk
+    return None
 
 
 def _multipliers(problem: Problem, oracle: Oracle, prices: FloatArray, cost_at: list[int]) -> Multipliers:
