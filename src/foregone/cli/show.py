@@ -64,7 +64,7 @@ def _headline(strategy: StoppingStrategy, solution: Solution | None) -> str:
         f"[bold]{solution.criterion}[/] strategy for {strategy.n_voters} voters, "
         f"disagreement at most {solution.max_disagreement:g}\n"
         f"Asks {solution.expected_votes:.2f} of them {cost}; "
-        f"disagrees with the full vote at a rate of {rate(solution.disagreement)} {risk}"
+        f"disagreement {rate(solution.disagreement)} {risk}"
     )
 
 

@@ -193,7 +193,7 @@ class _Canvas:
             picture.append("\n")
         floor = [self.glyphs.floor] * self.columns
         numbers = [" "] * (self.columns + 12)
-        for asked in [*_round_steps(self.shape.n_voters, 5), self.shape.n_voters]:
+        for asked in [0, self.shape.n_voters, *_round_steps(self.shape.n_voters, 5)]:
             column = round(asked / self.shape.n_voters * (self.columns - 1))
             words = f"{asked:d}"
             start = max(min(column - len(words) // 2, self.columns - len(words)), 0)

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from foregone import rules
+from tests.cli.conftest import Run
+
+
+def test_a_solution_of_ours_is_proven(run: Run, strategy_file: Path) -> None:
+    outcome = run("certify", strategy_file)
+    assert outcome.code == 0
+    assert outcome.out.count("PROVEN") >= 2
+
+
+def test_a_file_that_claims_too_little_risk_exits_with_1(run: Run, strategy_file: Path) -> None:
+    content = json.loads(strategy_file.read_text())
+    content["solution"]["max_disagreement"] /= 2
+    strategy_file.write_text(json.dumps(content))
+    outcome = run("certify", strategy_file)
+    assert outcome.code == 1
+    assert outcome.err == ""
+
+
+def test_a_strategy_without_a_problem_cannot_be_certified(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "strategy.json"
+    rules.curtailment(5).save(file)
+    outcome = run("certify", file)
+    assert outcome.code == 2
+    assert "not what it is optimal for" in outcome.err

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from foregone import VoteDistribution, evaluate, rules, solve
+from tests.cli.conftest import Run
+
+NAMES = ["minimean", "minimixed", "minimax", "curtailment", "Schwing", "IBEP", "e-process", "lead of 3"]
+
+
+def test_criteria_and_rules_stand_side_by_side(run: Run) -> None:
+    outcome = run("compare", "--voters", "101", "--max-disagreement", "0.001")
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert max(len(line) for line in lines) <= 80
+    rows = {name: line.split() for line in lines for name in NAMES if line.startswith(name)}
+    assert list(rows) == NAMES
+    assert rows["curtailment"][1:] == ["70.20", "100.04", "0", "0", "always"]
+    assert rows["Schwing"][1] == "44.00"
+    assert rows["minimixed"][1] == "43.04"
+    assert rows["minimean"][-2:] == ["on", "average"]
+    assert rows["lead of 3"][-1] == "no"
+
+
+def test_json_has_every_digit(run: Run, tmp_path: Path) -> None:
+    counts = tmp_path / "counts.csv"
+    counts.write_text("9 3 1 0 0 1 2 8")
+    content = json.loads(run("compare", "--votes", counts, "--max-disagreement", "0.02", "--json").out)
+    assert list(content["strategies"]) == NAMES
+    votes = VoteDistribution.from_counts([9, 3, 1, 0, 0, 1, 2, 8])
+    assert content["strategies"]["minimean"]["mean"]["expected_votes"] == pytest.approx(
+        solve("minimean", votes, 0.02).expected_votes, rel=1e-12
+    )
+    expected = evaluate(rules.schwing(7, 0.02))
+    assert content["strategies"]["Schwing"]["mean"] == expected.mean(votes)._asdict()
+    assert content["strategies"]["Schwing"]["worst"] == expected.worst()._asdict()
+
+
+@pytest.mark.parametrize("n_voters", ["1", "2", "3", "10"])
+@pytest.mark.parametrize("rate", ["0", "0.05", "1"])
+def test_every_size_and_rate_can_be_compared(n_voters: str, rate: str, run: Run) -> None:
+    assert run("compare", "--voters", n_voters, "--max-disagreement", rate).code == 0

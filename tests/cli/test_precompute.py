@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from foregone import Solution, solve
+from tests.cli.conftest import Run
+
+GRID = ["--voters", "3:7:2", "--max-disagreement", "0,1e-2,...,0.1", "--jobs", "2"]
+NAMES = sorted(
+    f"{criterion}-{n_voters}-{rate}.json"
+    for criterion in ("minimax", "minimean", "minimixed")
+    for n_voters in (3, 5, 7)
+    for rate in ("0", "0.01", "0.1")
+)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in folder.iterdir()}
+
+
+def test_every_problem_of_the_grid_gets_its_file(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "grid"
+    outcome = run("precompute", *GRID, "-o", folder)
+    assert outcome.code == 0
+    assert sorted(contents(folder)) == NAMES
+    assert "27 solved, 0 were there already" in outcome.out
+    found = Solution.load(folder / "minimixed-7-0.01.json")
+    assert found.strategy == solve("minimixed", 7, 0.01).strategy
+
+
+def test_what_is_finished_is_kept_and_what_is_damaged_done_again(run: Run, tmp_path: Path) -> None:
+    run("precompute", *GRID, "-o", tmp_path)
+    before = contents(tmp_path)
+    kept = tmp_path / "minimax-3-0.json"
+    stamp = kept.stat().st_mtime_ns
+    (tmp_path / "minimean-5-0.1.json").write_text("{")
+    (tmp_path / "minimean-7-0.1.json").write_text(before["minimean-7-0.01.json"])
+    (tmp_path / "minimax-7-0.1.json").unlink()
+    (tmp_path / ".minimax-7-0.1.json.abc.part").write_text("{")
+    outcome = run("precompute", *GRID, "-o", tmp_path)
+    assert "3 solved, 24 were there already: 27 of 27" in outcome.out
+    assert contents(tmp_path) == before
+    assert kept.stat().st_mtime_ns == stamp
+
+
+def test_it_resumes_after_being_killed(run: Run, tmp_path: Path) -> None:
+    grid = [
+        "--voters",
+        "31:201:10",
+        "--max-disagreement",
+        "1e-4,...,0.1",
+        "--criterion",
+        "minimean,minimixed",
+    ]
+    interrupted, whole = tmp_path / "interrupted", tmp_path / "whole"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "foregone", "precompute", *grid, "-o", str(interrupted), "--jobs", "1"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    while not list(interrupted.glob("*.json")):  # until it is midway
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    for _ in range(
+        3000
+    ):  # its worker notices and ends by itself; where nobody reaps it, we do not wait for ever
+        if not _group_is_alive(process.pid):
+            break
+        time.sleep(0.01)
+    assert 0 < len(list(interrupted.glob("*.json"))) <= 144
+    assert run("precompute", *grid, "-o", interrupted).code == 0
+    assert run("precompute", *grid, "-o", whole).code == 0
+    assert contents(interrupted) == contents(whole)
+
+
+def _group_is_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(run: Run, strategy_file: Path) -> None:
+    outcome = run("precompute", *GRID, "-o", strategy_file)
+    assert outcome.code == 2
+    assert "cannot make the folder" in outcome.err
+
+
+@pytest.mark.parametrize("name", ["minimax-3-0.json", "minimax-3-0.01.json", "minimax-3-1e-06.json"])
+def test_file_names_do_not_depend_on_how_a_rate_is_written(name: str) -> None:
+    from foregone.cli.precompute import Task
+
+    rates = {"0": 0.0, "0.01": 1e-2, "1e-06": 0.000001}
+    rate = name.removeprefix("minimax-3-").removesuffix(".json")
+    assert Task("minimax", 3, rates[rate]).file_name == name
+
+
+def test_neighbouring_rates_get_different_files() -> None:
+    from foregone.cli.precompute import Task
+
+    assert Task("minimax", 3, 0.1).file_name != Task("minimax", 3, 0.1 + 1e-16 * 2).file_name
