@@ -133,10 +133,12 @@ def certify(
     --------
     >>> from foregone import solve
     >>> from foregone.solving.certificate import certify
-    >>> print(certify(solve("minimean", 11, 0.25)))
+    >>> certify(solve("minimixed", 101, 1e-3)).holds
+    True
+    >>> print(certify(solve("minimax", 2, 0)))
     In exact rational arithmetic:
-      PROVEN  mean disagreement 0.25 <= 0.25
-      PROVEN  no strategy within the limit asks fewer than 1 votes on average; this one asks 1 (gap 0)
+      PROVEN  worst disagreement 0 <= 0
+      PROVEN  no strategy within the limit asks fewer than 2 votes in the worst case; this one asks 2 (gap 0)
     """
     if arithmetic not in ("auto", "rational", "ball"):
         raise InvalidInputError(f"arithmetic must be one of auto, rational, ball, not {arithmetic!r}")
@@ -168,18 +170,20 @@ def certify(
 def _lower_bound(solution: Solution, votes: list[Fraction], limit: Fraction, numbers: Numbers) -> Fraction:
     """Return what the multipliers prove by weak duality, at least 0: asking nobody is free."""
     N, prices = solution.n_voters, solution.multipliers
-    cost, risk = votes, [Fraction(0)] * (N + 1)
+    mean_price = _per_n([(0, prices.mean_disagreement)], N)[0]
+    worst_prices, cost = _per_n(prices.disagreement_at, N), _per_n(prices.cost_at, N)
+    if limit == 0:
+        # Any price is free then. This one is beyond what float multipliers may hold: dearer than N votes
+        # wherever stopping is wrong at all, which has a probability of at least 2 ** -(N + 1074).
+        mean_price = Fraction(2 ** (N + 1074 + N.bit_length()))
+        worst_prices[N // 2] = worst_prices[N // 2 + 1] = mean_price
     if solution.criterion == "minimean":
-        price = _per_n([(0, prices.mean_disagreement)], N)[0]
-        risk, spent = [price * p for p in votes], price * limit
+        risk, spent = [mean_price * p for p in votes], mean_price * limit
     else:
-        risk = _per_n(prices.disagreement_at, N)
-        spent = sum(risk, Fraction(0)) * limit
-    if solution.criterion == "minimax":
-        cost = _per_n(prices.cost_at, N)
-        total = sum(cost, Fraction(0))
-    else:
-        total = Fraction(1)
+        risk, spent = worst_prices, sum(worst_prices, Fraction(0)) * limit
+    total = sum(cost, Fraction(0))
+    if solution.criterion != "minimax":
+        cost, total = votes, Fraction(1)
     if not total or not any(risk):
         return Fraction(0)
     return max((least_priced_cost(cost, risk, numbers) - spent) / total, Fraction(0))

@@ -26,9 +26,9 @@ TOLERANCE = 1e-8  # SCIP's feasibility tolerance, the tightest its LP solver tak
 def solve_quadratic_program(problem: Problem) -> tuple[StoppingStrategy, float, Multipliers]:
     """Solve the paper's quadratic program by branch and bound.
 
-    The time grows exponentially: seconds for 5 to 7 voters, minutes soon after. Ties of the minimax criterion stay
-    as SCIP finds them. There are no multipliers: the lower bound is proven by enumeration, so `certify`
-    can prove the risk of the strategy but not that it is optimal.
+    The time grows exponentially: seconds for 5 to 7 voters, minutes soon after. Ties of the minimax
+    criterion stay as SCIP finds them. There are no multipliers: the lower bound is proven by enumeration,
+    so `certify` can prove the risk of the strategy but not that it is optimal.
 
     Returns
     -------
