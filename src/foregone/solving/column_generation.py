@@ -7,7 +7,7 @@ oracle finds the best strategy of all. That strategy either lowers the master's 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,35 +24,39 @@ _MOST_ROUNDS = 2_000
 
 @dataclass(frozen=True)
 class Limit:
-    """``channels[channel] <= limit``, at most ``largest_price`` votes being paid for ``limit`` more of it."""
+    """``channels[channel] <= limit``; the limit is positive."""
 
     channel: int
     limit: float
-    largest_price: float
 
 
 @dataclass
 class Prices:
     """What column generation found.
 
-    ``prices`` (one per channel) give ``lower_bound``; ``objective`` is the optimum over mixtures of the
-    ``asked`` prices' best strategies, whose channels are the rows of ``found``; ``excess`` is by how much
-    of itself a limit is overrun because its ``largest_price`` was too low to keep it.
+    Attributes
+    ----------
+    prices : ndarray
+        One per channel; at these, no strategy costs less than ``lower_bound`` within the limits.
+    lower_bound : float
+        The proven bound.
+    objective : float
+        The optimum over mixtures of the strategies known; equals the bound up to rounding.
+    mixture : ndarray
+        The channels of the optimal mixture.
+    found : list of ndarray
+        The channels of every strategy the oracle gave.
     """
 
     prices: FloatArray
     lower_bound: float
     objective: float
-    asked: list[FloatArray] = field(default_factory=list)
-    found: list[FloatArray] = field(default_factory=list)
-    excess: float = 0.0
+    mixture: FloatArray
+    found: list[FloatArray]
 
 
 def find_prices(
-    oracle: Oracle,
-    limits: Sequence[Limit],
-    largest_of: Sequence[int] = (),
-    start: Sequence[FloatArray] = (),
+    oracle: Oracle, limits: Sequence[Limit], start: Sequence[FloatArray], largest_of: Sequence[int] = ()
 ) -> Prices:
     """Minimise channel 0, or the largest of some channels, within limits.
 
@@ -61,52 +65,44 @@ def find_prices(
     oracle : Oracle
         Finds the strategy of least price.
     limits : sequence of Limit
-        What the strategy must keep to. All limits are positive.
+        What the strategy must keep to.
+    start : sequence of ndarray
+        Channels of strategies known beforehand; the first must keep to the limits.
     largest_of : sequence of int
         Minimise the largest of these channels; empty to minimise channel 0.
-    start : sequence of ndarray
-        Channels of strategies known beforehand.
 
     Returns
     -------
     Prices
-        With a relative gap near 1e-13, or as small as rounding allows.
+        With a relative gap near 1e-13, or as small as rounding allows. If the first start uses up at most
+        half of every limit, no price exceeds twice its cost divided by the limit.
     """
     n_voters = len(oracle.low) - 1
     n_limits, n_rows = len(limits), len(limits) + len(largest_of) + 1
     master = SmallSimplex([1.0] * n_limits + [0.0] * len(largest_of) + [1.0])
-
-    def unit(row: int, value: float) -> FloatArray:
-        column = np.zeros(n_rows)
-        column[row] = value
-        return column
+    known: list[FloatArray] = []  # channels of the strategies in the master
 
     def add_strategy(channels: FloatArray) -> int:
         rows = [channels[limit.channel] / limit.limit for limit in limits]
         rows += [channels[channel] / n_voters for channel in largest_of]
+        known.append(channels)
         return master.add([*rows, 1.0], 0.0 if largest_of else channels[0] / n_voters)
 
-    slack = [master.add(unit(row, 1.0), 0.0) for row in range(n_rows - 1)]
-    excess = [master.add(unit(row, -1.0), limit.largest_price / n_voters) for row, limit in enumerate(limits)]
-    first = oracle.stop_at_once
-    strategy = add_strategy(first)
-    master.basis = [
-        excess[row] if row < n_limits and first[limits[row].channel] > limits[row].limit else slack[row]
-        for row in range(n_rows - 1)
-    ] + [strategy]
-    if largest_of:
+    master.basis = [master.add(np.eye(n_rows)[row], 0.0) for row in range(n_rows - 1)]
+    if largest_of:  # one more variable: the largest
         worst = master.add([0.0] * n_limits + [-1.0] * len(largest_of) + [0.0], 1.0)
-        highest = int(np.argmax(first[list(largest_of)]))
-        master.basis[n_limits + highest] = worst
-    for channels in start:
+        master.basis[n_limits + int(np.argmax(start[0][list(largest_of)]))] = worst
+    first_column = len(master.costs)
+    master.basis.append(add_strategy(start[0]))
+    for channels in start[1:]:
         add_strategy(channels)
 
-    result = Prices(np.zeros(len(first)), -np.inf, np.inf)
+    result = Prices(np.zeros(len(start[0])), -np.inf, np.inf, start[0], [])
     seen: set[bytes] = set()
     for _ in range(_MOST_ROUNDS):
         master.optimise()
         duals = np.maximum(-master.duals[:-1], 0.0)
-        prices = np.zeros(len(first))
+        prices = np.zeros(len(start[0]))
         for row, limit in enumerate(limits):
             prices[limit.channel] += duals[row] * n_voters / limit.limit
         for row, channel in enumerate(largest_of):
@@ -114,19 +110,18 @@ def find_prices(
         if not largest_of:
             prices[0] += 1.0
         channels = oracle.least(prices)
-        bound = float(prices @ channels) - sum(prices[limit.channel] * limit.limit for limit in limits)
+        paid = sum(prices[limit.channel] * limit.limit for limit in limits)
+        bound = float(prices @ channels) - paid
         if largest_of:
             bound /= max(float(duals[n_limits:].sum()), 1e-300)
-        result.objective = master.objective * n_voters
-        result.excess = float(master.solution()[excess].max())
         if bound > result.lower_bound:
             result.lower_bound, result.prices = bound, prices
-        result.asked.append(prices)
+        result.objective = master.objective * n_voters
         result.found.append(channels)
-        size = abs(result.objective) + sum(prices[limit.channel] * limit.limit for limit in limits)
-        if result.objective - result.lower_bound <= _CLOSE_ENOUGH * size:
-            return result
-        if channels.tobytes() in seen:  # rounding leaves no more to gain
+        # Rounding leaves no more to gain when the gap is of its size, or a strategy comes back.
+        close = result.objective - result.lower_bound <= _CLOSE_ENOUGH * (abs(result.objective) + paid)
+        if close or channels.tobytes() in seen:
+            result.mixture = master.solution()[first_column:] @ np.array(known)
             return result
         seen.add(channels.tobytes())
         add_strategy(channels)

@@ -49,16 +49,25 @@ def solve_dual(problem: Problem) -> _Result:
 
 def _mean_cost(problem: Problem, target: float) -> _Result | None:
     """Minimise the mean cost, with a disagreement of at most ``target``."""
-    # target * price <= N at the optimum, since that much could be saved by taking no risk at all.
-    largest = 2.0 * problem.n_voters
-    oracle = Oracle(problem, [], largest / target)
-    limits = [Limit(channel, target, largest) for channel in oracle.risk_channels]
-    prices = find_prices(oracle, limits)
+    oracle = Oracle(problem, [], 2.0 * problem.n_voters / target)
+    limits = [Limit(channel, target) for channel in oracle.risk_channels]
+    prices = find_prices(oracle, limits, [_careful(oracle, [0], target)])
     mean_cost = np.eye(len(prices.prices))[0]
     strategy = _recover(problem, oracle, prices.prices, limits, mean_cost, prices.objective)
     if strategy is None:
         return None
     return strategy, _bound(problem, prices, limits), _multipliers(problem, oracle, prices.prices, [])
+
+
+def _careful(oracle: Oracle, cost_channels: list[int], target: float) -> FloatArray:
+    """Return the channels of a strategy that uses up at most half of every limit on the disagreement.
+
+    At a price of 2 N / target a larger disagreement would cost more than asking everyone.
+    """
+    prices = np.zeros(len(oracle.go_on))
+    prices[cost_channels] = 1.0 / len(cost_channels)
+    prices[oracle.risk_channels] = 2.0 * (len(oracle.low) - 1) / target
+    return oracle.least(prices)
 
 
 def _bound(problem: Problem, prices: Prices, risks: list[Limit]) -> float:
@@ -105,36 +114,26 @@ def _minimax(problem: Problem, target: float) -> _Result | None:
     cost_at = [N // 2, N // 2 + 1]
     while True:
         oracle = Oracle(problem, cost_at, 0.0)
-        risks = [Limit(channel, target, 2.0 * N) for channel in oracle.risk_channels]
-        first = find_prices(oracle, risks, largest_of=oracle.cost_channels)
+        risks = [Limit(channel, target) for channel in oracle.risk_channels]
+        costs = oracle.cost_channels
+        first = find_prices(oracle, risks, [_careful(oracle, costs, target)], largest_of=costs)
         worst = first.objective * (1 + _TIE_BREAK_SLACK)
-        second = _break_ties(oracle, risks, worst, first)
+        limits = risks + [Limit(channel, worst) for channel in costs]
+        second = find_prices(oracle, limits, [first.mixture, *first.found])
+        # Both prices stay optimal when added up; the first ones speak where the mean has no say.
+        prices = second.prices + 1e-6 * first.prices
         # At these prices the worst cost still has a range; at its low end the fewest states are randomised.
         weights = np.zeros(len(first.prices))
-        weights[oracle.cost_channels] = first.prices[oracle.cost_channels]
+        weights[costs] = first.prices[costs]
         worst = first.objective * (1 + 2 * _TIE_BREAK_SLACK)
-        costs = [Limit(channel, worst, 1.0) for channel in oracle.cost_channels]
-        strategy = _recover(problem, oracle, second.prices, risks + costs, weights, worst)
+        limits = risks + [Limit(channel, worst) for channel in costs]
+        strategy = _recover(problem, oracle, prices, limits, weights, worst)
         if strategy is None:
             return None
         worst_n = int(np.argmax(evaluate(strategy).expected_votes))
         if worst_n in cost_at:
             return strategy, _bound(problem, first, risks), _multipliers(problem, oracle, first.prices, cost_at)
         cost_at = sorted([*cost_at, worst_n])
-
-
-def _break_ties(oracle: Oracle, risks: list[Limit], worst: float, first: Prices) -> Prices:
-    """Return the prices of the least mean cost when the worst is at most ``worst``."""
-    N = len(oracle.low) - 1
-    for largest in (1e6 * N, 1e8 * N, 1e10 * N, 1e12 * N):
-        limits = [Limit(risk.channel, risk.limit, largest) for risk in risks]
-        limits += [Limit(channel, worst, largest) for channel in oracle.cost_channels]
-        prices = find_prices(oracle, limits, start=first.found)
-        if prices.excess <= 1e-12:
-            # Both stay optimal under a sum of the two prices, which also speaks where the mean has no say.
-            prices.prices = prices.prices + 1e-6 * first.prices
-            return prices
-    raise SolverError("could not break the ties of minimax; please report this case")
 
 
 def _recover(
@@ -146,7 +145,7 @@ def _recover(
         scale = 1.0
         for _ in range(4):
             tight = [
-                Limit(limit.channel, limit.limit * scale, limit.largest_price)
+                Limit(limit.channel, limit.limit * scale)
                 if limit.channel in oracle.risk_channels
                 else limit
                 for limit in limits

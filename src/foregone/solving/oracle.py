@@ -114,12 +114,6 @@ class Oracle:
         self.edge = np.zeros((len(bases), n_voters + 1, 2))
         hypergeometric.edge_weights(self.bases, support[:, 0], support[:, 1], self.low, self.high, self.edge)
 
-    @property
-    def stop_at_once(self) -> FloatArray:
-        """Channels of the strategy that asks nobody and answers "no"."""
-        values: FloatArray = self.no @ self.bases.sum(axis=1)
-        return values
-
     def least(self, prices: FloatArray) -> FloatArray:
         """Return the channels of a strategy that minimises ``prices @ channels``."""
         return self._run(prices, 0.0, 0, 0)[0].values

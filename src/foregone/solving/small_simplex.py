@@ -88,7 +88,7 @@ class SmallSimplex:
                 return
             entering = int(improving[np.argmin(reduced[improving])])
             direction = np.linalg.solve(self.columns[:, self.basis], self.columns[:, entering])
-            rising = np.flatnonzero(direction > 1e-10 * max(1.0, np.abs(direction).max()))
+            rising = np.flatnonzero(direction > 1e-11)
             if len(rising) == 0:
                 raise SolverError("the small linear program has no finite optimum; please report this case")
             ratios = self._basic_values[rising] / direction[rising]
