@@ -1,0 +1,32 @@
+"""What the README shows is what comes out."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+from tests.cli.conftest import Run
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_its_python_examples_run() -> None:
+    results = doctest.testfile(str(README), module_relative=False, encoding="utf-8")
+    assert results.attempted > 5
+    assert results.failed == 0
+
+
+def test_the_table_it_shows_is_the_one_that_is_printed(run: Run) -> None:
+    text = README.read_text(encoding="utf-8")
+    shown = re.search(r"\$ (foregone compare [^\n]*)\n(.*?)```", text, re.DOTALL)
+    assert shown is not None
+    assert run(*shlex.split(shown[1])[1:]).out == shown[2]
+
+
+def test_the_commands_it_lists_exist(run: Run) -> None:
+    commands = set(re.findall(r"foregone ([a-z]+)", README.read_text(encoding="utf-8")))
+    for command in commands & {"solve", "show", "evaluate", "compare", "certify", "precompute", "demo"}:
+        assert run(command, "--help").code == 0
+    assert len(commands) >= 7
