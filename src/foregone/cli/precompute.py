@@ -112,22 +112,22 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
         return failures
     # Fresh processes, not forked ones: compiled code and threads do not survive a fork everywhere.
     context = multiprocessing.get_context("spawn")
-    with (
-        _progress(len(tasks)) as progress,
-        ProcessPoolExecutor(min(jobs, len(tasks)), context, _start_worker) as pool,
-    ):
-        try:
-            by_size = sorted(tasks, key=lambda task: -task.n_voters)
-            futures = {pool.submit(_solve_one, task, folder): task for task in by_size}
+    pool = ProcessPoolExecutor(min(jobs, len(tasks)), context, _start_worker)
+    try:
+        by_size = sorted(tasks, key=lambda task: -task.n_voters)
+        futures = {pool.submit(_solve_one, task, folder): task for task in by_size}
+        with _progress(len(tasks)) as progress:
             for future in as_completed(futures):
                 try:
                     future.result()
                 except ForegoneError as error:
                     failures[futures[future].file_name] = str(error)
                 progress.advance(progress.task_ids[0])
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    except KeyboardInterrupt:
+        typer.echo("foregone: interrupted; run the same command again to do the rest", err=True)
+        raise typer.Exit(130) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
     return failures
 
 

@@ -24,10 +24,11 @@ _MOST_ROUNDS = 2_000
 
 @dataclass(frozen=True)
 class Limit:
-    """``channels[channel] <= limit``; the limit is positive."""
+    """``channels[channel] <= limit``, where differences of the size of ``scale`` matter."""
 
     channel: int
     limit: float
+    scale: float
 
 
 @dataclass
@@ -79,19 +80,22 @@ def find_prices(
     """
     n_voters = len(oracle.low) - 1
     n_limits, n_rows = len(limits), len(limits) + len(largest_of) + 1
-    master = SmallSimplex([1.0] * n_limits + [0.0] * len(largest_of) + [1.0])
+    # Rows hold what is left of each limit, in units that matter; the last one makes it a mixture. Where the largest
+    # channel is minimised, it is measured downwards from the largest at the start.
+    master = SmallSimplex([0.0] * (n_rows - 1) + [1.0])
+    unit = n_voters * min(limit.scale for limit in limits)
+    top = float(start[0][list(largest_of)].max()) if largest_of else float(start[0][0])
     known: list[FloatArray] = []  # channels of the strategies in the master
 
     def add_strategy(channels: FloatArray) -> int:
-        rows = [channels[limit.channel] / limit.limit for limit in limits]
-        rows += [channels[channel] / n_voters for channel in largest_of]
+        rows = [(channels[limit.channel] - limit.limit) / limit.scale for limit in limits]
+        rows += [(channels[channel] - top) / unit for channel in largest_of]
         known.append(channels)
-        return master.add([*rows, 1.0], 0.0 if largest_of else channels[0] / n_voters)
+        return master.add([*rows, 1.0], 0.0 if largest_of else (channels[0] - top) / unit)
 
     master.basis = [master.add(np.eye(n_rows)[row], 0.0) for row in range(n_rows - 1)]
-    if largest_of:  # one more variable: the largest
-        worst = master.add([0.0] * n_limits + [-1.0] * len(largest_of) + [0.0], 1.0)
-        master.basis[n_limits + int(np.argmax(start[0][list(largest_of)]))] = worst
+    if largest_of:
+        master.add([0.0] * n_limits + [1.0] * len(largest_of) + [0.0], -1.0)
     first_column = len(master.costs)
     master.basis.append(add_strategy(start[0]))
     for channels in start[1:]:
@@ -101,22 +105,22 @@ def find_prices(
     seen: set[bytes] = set()
     for _ in range(_MOST_ROUNDS):
         master.optimise()
-        duals = np.maximum(-master.duals[:-1], 0.0)
+        duals = np.maximum(-master.duals[:-1], 0.0) * unit
         prices = np.zeros(len(start[0]))
         for row, limit in enumerate(limits):
-            prices[limit.channel] += duals[row] * n_voters / limit.limit
+            prices[limit.channel] += duals[row] / limit.scale
         for row, channel in enumerate(largest_of):
-            prices[channel] += duals[n_limits + row]
+            prices[channel] += duals[n_limits + row] / unit
         if not largest_of:
             prices[0] += 1.0
         channels = oracle.least(prices)
         paid = sum(prices[limit.channel] * limit.limit for limit in limits)
         bound = float(prices @ channels) - paid
         if largest_of:
-            bound /= max(float(duals[n_limits:].sum()), 1e-300)
+            bound /= max(float(prices[list(largest_of)].sum()), 1e-300)
         if bound > result.lower_bound:
             result.lower_bound, result.prices = bound, prices
-        result.objective = master.objective * n_voters
+        result.objective = top + master.objective * unit
         result.found.append(channels)
         # Rounding leaves no more to gain when the gap is of its size, or a strategy comes back.
         close = result.objective - result.lower_bound <= _CLOSE_ENOUGH * (abs(result.objective) + paid)

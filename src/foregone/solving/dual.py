@@ -5,6 +5,8 @@ Symbols: N voters, n of them yes, m = N // 2, state (i, j): i asked, j yes, alph
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from foregone.errors import SolverError
@@ -50,7 +52,7 @@ def solve_dual(problem: Problem) -> _Result:
 def _mean_cost(problem: Problem, target: float) -> _Result | None:
     """Minimise the mean cost, with a disagreement of at most ``target``."""
     oracle = Oracle(problem, [], 2.0 * problem.n_voters / target)
-    limits = [Limit(channel, target) for channel in oracle.risk_channels]
+    limits = [Limit(channel, target, target) for channel in oracle.risk_channels]
     prices = find_prices(oracle, limits, [_careful(oracle, [0], target)])
     mean_cost = np.eye(len(prices.prices))[0]
     strategy = _recover(problem, oracle, prices.prices, limits, mean_cost, prices.objective)
@@ -114,11 +116,11 @@ def _minimax(problem: Problem, target: float) -> _Result | None:
     cost_at = [N // 2, N // 2 + 1]
     while True:
         oracle = Oracle(problem, cost_at, 0.0)
-        risks = [Limit(channel, target) for channel in oracle.risk_channels]
+        risks = [Limit(channel, target, target) for channel in oracle.risk_channels]
         costs = oracle.cost_channels
         first = find_prices(oracle, risks, [_careful(oracle, costs, target)], largest_of=costs)
         worst = first.objective * (1 + _TIE_BREAK_SLACK)
-        limits = risks + [Limit(channel, worst) for channel in costs]
+        limits = risks + [Limit(channel, worst, target * N) for channel in costs]
         second = find_prices(oracle, limits, [first.mixture, *first.found])
         # Both prices stay optimal when added up; the first ones speak where the mean has no say.
         prices = second.prices + 1e-6 * first.prices
@@ -126,10 +128,14 @@ def _minimax(problem: Problem, target: float) -> _Result | None:
         weights = np.zeros(len(first.prices))
         weights[costs] = first.prices[costs]
         worst = first.objective * (1 + 2 * _TIE_BREAK_SLACK)
-        limits = risks + [Limit(channel, worst) for channel in costs]
+        limits = risks + [Limit(channel, worst, target * N) for channel in costs]
         strategy = _recover(problem, oracle, prices, limits, weights, worst)
         if strategy is None:
-            return None
+            # A limit of 1e-9 buys hardly anything in the worst case; the least mean cost of all may do.
+            mixed = _mean_cost(replace(problem, criterion="minimixed"), target)
+            if mixed is None or evaluate(mixed[0]).expected_votes.max() > worst:
+                return None
+            strategy = mixed[0]
         worst_n = int(np.argmax(evaluate(strategy).expected_votes))
         if worst_n in cost_at:
             return strategy, _bound(problem, first, risks), _multipliers(problem, oracle, first.prices, cost_at)
@@ -145,7 +151,7 @@ def _recover(
         scale = 1.0
         for _ in range(4):
             tight = [
-                Limit(limit.channel, limit.limit * scale)
+                replace(limit, limit=limit.limit * scale)
                 if limit.channel in oracle.risk_channels
                 else limit
                 for limit in limits

@@ -58,12 +58,12 @@ def _stopped_flow(
     n_ties = len(arriving)
     gain = policy.tie_stop - policy.tie_go_on  # per unit of flow stopped rather than sent on
     reachable = np.flatnonzero(arriving > 0)
-    room = [1.0 - policy.values[limit.channel] / limit.limit for limit in limits]
-    # Rows: one a limit (in units of it), one a tie (flow stopped here or earlier is at most what arrives).
+    room = [(limit.limit - policy.values[limit.channel]) / limit.scale for limit in limits]
+    # Rows: one a limit (in units of its scale), one a tie (flow stopped here or earlier is at most what arrives).
     sign = [1.0 if space >= 0 else -1.0 for space in room]
     program = SmallSimplex([abs(space) for space in room] + [1.0] * len(reachable))
     for place, tie in enumerate(reachable):
-        rows = [s * gain[tie, limit.channel] * arriving[tie] / limit.limit for s, limit in zip(sign, limits, strict=True)]
+        rows = [s * gain[tie, limit.channel] * arriving[tie] / limit.scale for s, limit in zip(sign, limits, strict=True)]
         flow = onward[tie, reachable] * arriving[tie] / arriving[reachable]
         flow[place] += 1.0
         program.add([*rows, *flow], float(gain[tie] @ objective) * arriving[tie])

@@ -52,50 +52,66 @@ class SmallSimplex:
         self._units = np.append(self._units, unit)
         return len(self.costs) - 1
 
-    @property
-    def _basic_values(self) -> FloatArray:
-        values: FloatArray = np.linalg.solve(self.columns[:, self.basis], self.right_side)
-        return np.maximum(values, 0.0)
+    def _inverse(self) -> FloatArray:
+        inverse: FloatArray = np.linalg.inv(self.columns[:, self.basis])
+        return inverse
 
     @property
     def duals(self) -> FloatArray:
         """Price of each row: the rise of the objective per unit of right side."""
-        duals: FloatArray = np.linalg.solve(self.columns[:, self.basis].T, self.costs[self.basis])
-        return duals
+        return _solve(self.columns[:, self.basis].T, self._inverse().T, self.costs[self.basis])
 
     @property
     def objective(self) -> float:
         """Cost of the current basis."""
-        return float(self.costs[self.basis] @ self._basic_values)
+        return float(self.costs @ (self.solution() / self._units))
 
     def solution(self) -> FloatArray:
         """Return the values of all variables."""
+        matrix = self.columns[:, self.basis]
         values = np.zeros(len(self.costs))
-        values[self.basis] = self._basic_values * self._units[self.basis]
-        return values
+        values[self.basis] = np.maximum(_solve(matrix, self._inverse(), self.right_side), 0.0)
+        return values * self._units
 
     def optimise(self) -> None:
         """Pivot until no variable can lower the cost."""
         useless: list[int] = []  # columns too like the basis to be told from it
         for pivot in range(14 * _PATIENCE):
             tolerance = _TOLERANCE * 10.0 ** (pivot // _PATIENCE)
-            duals = self.duals
+            matrix, inverse = self.columns[:, self.basis], self._inverse()
+            duals = _solve(matrix.T, inverse.T, self.costs[self.basis])
             reduced = self.costs - duals @ self.columns
             reduced[self.basis + useless] = 0.0
             rounding = np.abs(self.costs) + np.abs(duals) @ np.abs(self.columns)
             improving = np.flatnonzero(reduced < -tolerance * rounding)
             if len(improving) == 0:
                 return
-            entering = int(improving[np.argmin(reduced[improving])])
-            direction = np.linalg.solve(self.columns[:, self.basis], self.columns[:, entering])
+            # Steepest first; then the lowest number, which does not go round in circles (Bland).
+            careful = pivot >= _PATIENCE
+            entering = int(improving[0] if careful else improving[np.argmin(reduced[improving])])
+            direction = _solve(matrix, inverse, self.columns[:, entering])
             rising = np.flatnonzero(direction > 1e-11)
             if len(rising) == 0:
                 raise SolverError("the small linear program has no finite optimum; please report this case")
-            ratios = self._basic_values[rising] / direction[rising]
+            values = np.maximum(_solve(matrix, inverse, self.right_side), 0.0)
+            ratios = values[rising] / direction[rising]
             tied = rising[ratios <= ratios.min() * (1 + 1e-12) + 1e-15]
-            leaving = int(tied[np.argmax(direction[tied])])
+            numbers = np.array(self.basis)[tied]
+            leaving = int(tied[np.argmin(numbers) if careful else np.argmax(direction[tied])])
             left, self.basis[leaving] = self.basis[leaving], entering
-            if np.linalg.cond(self.columns[:, self.basis]) > _SINGULAR:
+            if not _is_regular(self.columns[:, self.basis]):
                 self.basis[leaving] = left
                 useless.append(entering)
         raise SolverError("the small linear program did not settle; please report this case")
+
+
+def _is_regular(matrix: FloatArray) -> bool:
+    return bool(np.linalg.cond(matrix, 1) < _SINGULAR)
+
+
+def _solve(matrix: FloatArray, inverse: FloatArray, right_side: FloatArray) -> FloatArray:
+    """Solve a linear system so that every row is met to rounding of its own, however the rows are scaled."""
+    x: FloatArray = inverse @ right_side
+    for _ in range(2):
+        x = x + inverse @ (right_side - matrix @ x)
+    return x
