@@ -13,6 +13,7 @@ from foregone import Solution, solve
 from tests.cli.conftest import Run
 
 GRID = ["--voters", "3:7:2", "--max-disagreement", "0,1e-2,...,0.1", "--jobs", "2"]
+LARGER_GRID = ["--voters", "31:201:5", "--max-disagreement", "1e-4,...,0.1", "--criterion", "minimixed"]
 NAMES = sorted(
     f"{criterion}-{n_voters}-{rate}.json"
     for criterion in ("minimax", "minimean", "minimixed")
@@ -50,36 +51,41 @@ def test_what_is_finished_is_kept_and_what_is_damaged_done_again(run: Run, tmp_p
     assert kept.stat().st_mtime_ns == stamp
 
 
-def test_it_resumes_after_being_killed(run: Run, tmp_path: Path) -> None:
-    grid = [
-        "--voters",
-        "31:201:10",
-        "--max-disagreement",
-        "1e-4,...,0.1",
-        "--criterion",
-        "minimean,minimixed",
-    ]
-    interrupted, whole = tmp_path / "interrupted", tmp_path / "whole"
+def start_and_wait_until_it_is_midway(folder: Path) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "foregone", "precompute", *grid, "-o", str(interrupted), "--jobs", "1"],
+        [sys.executable, "-m", "foregone", "precompute", *LARGER_GRID, "-o", str(folder), "--jobs", "1"],
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    while not list(interrupted.glob("*.json")):  # until it is midway
+    while not list(folder.glob("*.json")):
         assert process.poll() is None
         time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
+    return process
+
+
+def test_an_interruption_says_how_to_go_on(tmp_path: Path) -> None:
+    process = start_and_wait_until_it_is_midway(tmp_path)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert err.decode() == "foregone: interrupted; run the same command again to do the rest\n"
+
+
+def test_it_resumes_after_being_killed(run: Run, tmp_path: Path) -> None:
+    interrupted, whole = tmp_path / "interrupted", tmp_path / "whole"
+    process = start_and_wait_until_it_is_midway(interrupted)
+    process.kill()
     process.wait()
-    for _ in range(
-        3000
-    ):  # its worker notices and ends by itself; where nobody reaps it, we do not wait for ever
+    assert process.stderr is not None
+    process.stderr.close()
+    for _ in range(3000):  # its worker ends by itself; where nobody reaps it, we do not wait for ever
         if not _group_is_alive(process.pid):
             break
         time.sleep(0.01)
-    assert 0 < len(list(interrupted.glob("*.json"))) <= 144
-    assert run("precompute", *grid, "-o", interrupted).code == 0
-    assert run("precompute", *grid, "-o", whole).code == 0
+    assert 0 < len(list(interrupted.glob("*.json"))) <= 140
+    assert run("precompute", *LARGER_GRID, "-o", interrupted).code == 0
+    assert run("precompute", *LARGER_GRID, "-o", whole).code == 0
     assert contents(interrupted) == contents(whole)
 
 
