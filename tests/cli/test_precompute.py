@@ -69,7 +69,7 @@ def test_an_interruption_says_how_to_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
-    assert err.decode() == "foregone: interrupted; run the same command again to do the rest\n"
+    assert err.decode().strip() == "foregone: interrupted; run the same command again to do the rest"
 
 
 def test_it_resumes_after_being_killed(run: Run, tmp_path: Path) -> None:
