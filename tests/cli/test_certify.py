@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 
-from foregone import rules
+from foregone import Solution, rules
 from tests.cli.conftest import Run
 
 
@@ -14,9 +14,7 @@ def test_a_solution_of_ours_is_proven(run: Run, strategy_file: Path) -> None:
 
 
 def test_a_file_that_claims_too_little_risk_exits_with_1(run: Run, strategy_file: Path) -> None:
-    content = json.loads(strategy_file.read_text())
-    content["solution"]["max_disagreement"] /= 2
-    strategy_file.write_text(json.dumps(content))
+    replace(Solution.load(strategy_file), max_disagreement=0.005).save(strategy_file)
     outcome = run("certify", strategy_file)
     assert outcome.code == 1
     assert outcome.err == ""
