@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from foregone.errors import FileFormatError, InvalidInputError
 
-__all__ = ["FORMAT", "VERSION", "Fields", "PathLike", "read_file", "write_atomically", "write_file"]
+__all__ = ["FORMAT", "VERSION", "Fields", "PathLike", "is_finite_number", "read_file", "write_atomically", "write_file"]
 
 FORMAT = "foregone-strategy"
 VERSION = 1
@@ -191,7 +191,7 @@ class Fields:
     def number(self, key: str, least: float = -math.inf, most: float = math.inf) -> float:
         """Return a finite number within bounds."""
         value = self._get(key)
-        if not (_is_finite_number(value) and least <= value <= most):
+        if not (is_finite_number(value) and least <= value <= most):
             bounds = "" if (least, most) == (-math.inf, math.inf) else f" from {least:g} to {most:g}"
             raise self.error(key, f"must be a finite number{bounds}")
         return float(value)
@@ -206,7 +206,7 @@ class Fields:
     def numbers(self, key: str, length: int | None = None) -> npt.NDArray[np.float64]:
         """Return a list of finite numbers, of a given length if asked."""
         values = self._list(key, length)
-        if not all(_is_finite_number(value) for value in values):
+        if not all(is_finite_number(value) for value in values):
             raise self.error(key, "must hold only finite numbers")
         return np.array(values, dtype=np.float64)
 
@@ -240,7 +240,8 @@ class Fields:
         return values
 
 
-def _is_finite_number(value: Any) -> bool:
+def is_finite_number(value: Any) -> bool:
+    """Whether a value read from JSON is a number that a float can hold (true and false are none)."""
     if type(value) not in (int, float):
         return False
     try:

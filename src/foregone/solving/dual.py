@@ -151,26 +151,48 @@ def _recover(
         scale = 1.0
         for _ in range(4):
             tight = [
-                replace(limit, limit=limit.limit * scale)
-                if limit.channel in oracle.risk_channels
-                else limit
+                replace(limit, limit=limit.limit * scale) if limit.channel in oracle.risk_channels else limit
                 for limit in limits
             ]
             strategy = recover_strategy(oracle, prices, tight, objective, tolerance)
             if strategy is None:
                 break
-            evaluation = evaluate(strategy)
-            mean, worst = evaluation.mean(problem.votes), evaluation.worst()
-            cost = worst.expected_votes if problem.minimises_the_worst else mean.expected_votes
-            if cost > most * (1 + 1e-10):
+            cost, risk = problem.figures(evaluate(strategy))
+            if cost > most * (1 + 3e-10):
                 break
-            risk = mean.disagreement if problem.bounds_the_mean else worst.disagreement
             if risk <= problem.max_disagreement * (1 - rounding):
                 return strategy
             if risk <= problem.max_disagreement and not strategy.randomised:
                 return strategy  # its disagreement is the limit itself
             scale *= problem.max_disagreement * (1 - 2 * rounding) / risk
-    return None
+    return _at_dearer_prices(problem, oracle, prices, most)
+
+
+def _at_dearer_prices(
+    problem: Problem, oracle: Oracle, prices: FloatArray, most: float
+) -> StoppingStrategy | None:
+    """Return a deterministic strategy within the limit that costs at most ``most``, up to 1e-9.
+
+    Such a one exists where a whole limit's worth of disagreement saves less than rounding hides: there the
+    right prices cannot be told from slightly dearer ones.
+    """
+    highest = 2.0 * problem.n_voters / problem.max_disagreement
+    cheap, dear = 0.0, np.log(10.0)
+    best = None
+    for _ in range(24):
+        middle = (cheap + dear) / 2
+        tried = prices.copy()
+        tried[oracle.risk_channels] = np.minimum(tried[oracle.risk_channels] * np.exp(middle), highest)
+        policy = oracle.policy(tried, 0.0)
+        strategy = policy.strategy(np.zeros(len(policy.ties)))
+        cost, risk = problem.figures(evaluate(strategy))
+        if risk > problem.max_disagreement:
+            cheap = middle
+            continue
+        dear = middle
+        if cost <= most * (1 + 1e-9):
+            best = strategy
+    return best
 
 
 def _multipliers(problem: Problem, oracle: Oracle, prices: FloatArray, cost_at: list[int]) -> Multipliers:

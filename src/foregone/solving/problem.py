@@ -8,6 +8,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from foregone.errors import InvalidInputError
+from foregone.evaluation import Evaluation, Figures
 from foregone.votes import VoteDistribution, check_n_voters
 
 __all__ = ["CRITERIA", "Criterion", "Problem", "check_max_disagreement"]
@@ -57,6 +58,14 @@ class Problem:
         """Whether the worst expected votes are minimised (otherwise the mean is)."""
         return self.criterion == "minimax"
 
+    def figures(self, evaluation: Evaluation) -> Figures:
+        """Return what this problem minimises and bounds, of an evaluated strategy."""
+        mean, worst = evaluation.mean(self.votes), evaluation.worst()
+        return Figures(
+            worst.expected_votes if self.minimises_the_worst else mean.expected_votes,
+            mean.disagreement if self.bounds_the_mean else worst.disagreement,
+        )
+
 
 def check_max_disagreement(value: Any) -> float:
     """Return ``value`` as a float from 0 to 1, or say why it is none."""
@@ -64,7 +73,7 @@ def check_max_disagreement(value: Any) -> float:
         if isinstance(value, bool | np.bool_ | str):
             raise TypeError
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(f"max_disagreement must be a number from 0 to 1, not {value!r}") from None
     if not 0 <= number <= 1:  # also True for NaN
         raise InvalidInputError(f"max_disagreement must be a number from 0 to 1, not {value!r}")

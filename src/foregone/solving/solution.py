@@ -9,7 +9,7 @@ from foregone.evaluation import evaluate
 from foregone.errors import InvalidInputError
 from foregone.solving.problem import Criterion, Problem
 from foregone.strategy import StoppingStrategy
-from foregone.strategy_file import Fields, PathLike, read_file, write_file
+from foregone.strategy_file import Fields, PathLike, is_finite_number, read_file, write_file
 from foregone.votes import FloatArray, VoteDistribution
 
 __all__ = ["Multipliers", "Solution"]
@@ -89,11 +89,8 @@ class Solution:
         method: str,
     ) -> Solution:
         """Evaluate ``strategy`` for ``problem`` and put the solution together."""
-        evaluation = evaluate(strategy)
-        mean, worst = evaluation.mean(problem.votes), evaluation.worst()
-        cost = worst.expected_votes if problem.minimises_the_worst else mean.expected_votes
-        risk = mean.disagreement if problem.bounds_the_mean else worst.disagreement
-        lower_bound = min(max(lower_bound, 0.0), cost)  # rounding may put it a hair above the cost
+        cost, risk = problem.figures(evaluate(strategy))
+        lower_bound = float(min(max(lower_bound, 0.0), cost))  # rounding may put it a hair above the cost
         gap = (cost - lower_bound) / cost if cost > 0 else 0.0
         return cls(
             strategy, problem.criterion, problem.max_disagreement, problem.votes,
@@ -156,7 +153,9 @@ class Solution:
             _pairs(prices, "disagreement_at", strategy.n_voters),
             _pairs(prices, "cost_at", strategy.n_voters),
         )
-        return cls.of(problem, strategy, section.number("lower_bound"), multipliers, section.text("method"))
+        lower_bound, method = section.number("lower_bound"), section.text("method")
+        fields.check_intact()
+        return cls.of(problem, strategy, lower_bound, multipliers, method)
 
 
 def _votes_to_field(votes: VoteDistribution) -> str | list[float]:
@@ -180,7 +179,7 @@ def _pairs(section: Fields, key: str, n_voters: int) -> tuple[tuple[int, float],
     pairs: list[tuple[int, float]] = []
     rows: list[list[Any]] = section.rows(key, 2)
     for n, weight in rows:
-        if type(n) is not int or not 0 <= n <= n_voters or type(weight) not in (int, float) or not weight >= 0:
+        if type(n) is not int or not 0 <= n <= n_voters or not (is_finite_number(weight) and weight >= 0):
             raise section.error(key, f"must hold only [n from 0 to {n_voters}, weight of at least 0]")
         pairs.append((n, float(weight)))
     return tuple(pairs)
