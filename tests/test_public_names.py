@@ -9,11 +9,13 @@ import foregone
 from foregone import rules
 
 PUBLIC = [
+    "Certificate",
     "Evaluation",
     "ForegoneError",
     "Solution",
     "StoppingStrategy",
     "VoteDistribution",
+    "certify",
     "evaluate",
     "rules",
     "solve",

@@ -3,16 +3,18 @@
 from foregone import rules
 from foregone.errors import ForegoneError
 from foregone.evaluation import Evaluation, evaluate
-from foregone.solving import Solution, solve
+from foregone.solving import Certificate, Solution, certify, solve
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
 
 __all__ = [
+    "Certificate",
     "Evaluation",
     "ForegoneError",
     "Solution",
     "StoppingStrategy",
     "VoteDistribution",
+    "certify",
     "evaluate",
     "rules",
     "solve",

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
-from foregone.strategy_file import Fields, PathLike, read_file, write_file
+from foregone.strategy_file import Fields, read_file, write_file
 from foregone.votes import FloatArray, as_numbers, check_n_voters
 
 __all__ = ["IntArray", "StoppingStrategy"]

@@ -8,69 +8,22 @@ something else, is found out. Nothing is ever unpickled or executed.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
-import os
-import secrets
-import stat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone.errors import FileFormatError, InvalidInputError
+from foregone.atomic_file import PathLike, write_atomically
+from foregone.errors import FileFormatError
 
-__all__ = ["FORMAT", "VERSION", "Fields", "PathLike", "is_finite_number", "read_file", "write_atomically", "write_file"]
+__all__ = ["FORMAT", "VERSION", "Fields", "is_finite_number", "read_file", "write_file"]
 
 FORMAT = "foregone-strategy"
 VERSION = 1
-
-PathLike = str | os.PathLike[str]
-
-
-def write_atomically(path: PathLike, text: str) -> None:
-    """Write ``text`` to ``path`` so that a reader sees the old file or the whole new one.
-
-    A new file gets the permissions of any new file, an old one keeps its own; a link stays a link, and what
-    it points to is written. Something that is no file (``/dev/stdout``) is written to as it is.
-
-    Raises
-    ------
-    InvalidInputError
-        If the folder does not exist, or ``path`` is a folder or not writable. Nothing is left behind.
-    """
-    try:
-        target = Path(os.path.realpath(path))
-        old = target.stat() if target.exists() else None
-        if old is not None and not stat.S_ISREG(old.st_mode):
-            target.write_text(text, encoding="utf-8")
-        elif old is not None and not os.access(target, os.W_OK):
-            raise PermissionError("it is write-protected")
-        else:
-            _replace(target, text, None if old is None else stat.S_IMODE(old.st_mode))
-    except (OSError, ValueError) as error:  # ValueError: a name no file can have
-        reason = getattr(error, "strerror", None) or error
-        raise InvalidInputError(f"cannot write {os.fspath(path)}: {reason}") from error
-
-
-def _replace(target: Path, text: str, mode: int | None) -> None:
-    """Write a whole new file beside ``target``, then put it in its place."""
-    part = target.with_name(f".{secrets.token_hex(8)}.part")
-    try:
-        with part.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if mode is not None:
-            part.chmod(mode)
-        part.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise
 
 
 def write_file(path: PathLike, fields: dict[str, Any]) -> None:
@@ -78,7 +31,7 @@ def write_file(path: PathLike, fields: dict[str, Any]) -> None:
     content = {"format": FORMAT, "version": VERSION, **fields}
     content["checksum"] = _checksum(content)
     lines = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in content.items()]
-    write_atomically(path, "{\n" + ",\n".join(lines) + "\n}\n")
+    write_atomically(path, [("{\n" + ",\n".join(lines) + "\n}\n").encode()])
 
 
 def _checksum(content: dict[str, Any]) -> str:

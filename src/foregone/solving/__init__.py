@@ -5,11 +5,22 @@ from __future__ import annotations
 from typing import Literal
 
 from foregone.errors import InvalidInputError
+from foregone.solving.certificate import Certificate, certify
 from foregone.solving.problem import CRITERIA, Criterion, Problem
 from foregone.solving.solution import Multipliers, Solution
 from foregone.votes import VoteDistribution
 
-__all__ = ["CRITERIA", "METHODS", "Criterion", "Multipliers", "Problem", "Solution", "solve"]
+__all__ = [
+    "CRITERIA",
+    "METHODS",
+    "Certificate",
+    "Criterion",
+    "Multipliers",
+    "Problem",
+    "Solution",
+    "certify",
+    "solve",
+]
 
 METHODS = ("dual", "linear_program", "quadratic_program")
 

@@ -138,12 +138,21 @@ def _minimax(problem: Problem, target: float) -> _Result | None:
             strategy = mixed[0]
         worst_n = int(np.argmax(evaluate(strategy).expected_votes))
         if worst_n in cost_at:
-            return strategy, _bound(problem, first, risks), _multipliers(problem, oracle, first.prices, cost_at)
+            return (
+                strategy,
+                _bound(problem, first, risks),
+                _multipliers(problem, oracle, first.prices, cost_at),
+            )
         cost_at = sorted([*cost_at, worst_n])
 
 
 def _recover(
-    problem: Problem, oracle: Oracle, prices: FloatArray, limits: list[Limit], objective: FloatArray, most: float
+    problem: Problem,
+    oracle: Oracle,
+    prices: FloatArray,
+    limits: list[Limit],
+    objective: FloatArray,
+    most: float,
 ) -> StoppingStrategy | None:
     """Return a strategy at the prices that keeps the limits, rounding included, and costs at most ``most``."""
     rounding = problem.n_voters * _EPSILON

@@ -49,14 +49,24 @@ class Policy:
         i, j = source if source is not None else (-1, 0)
         out = np.zeros(len(self.ties))
         induction.flow_to_states(
-            self.first, self.last, self.holes[:, 0], self.holes[:, 1], i, j, self.ties[:, 0], self.ties[:, 1], out
+            self.first,
+            self.last,
+            self.holes[:, 0],
+            self.holes[:, 1],
+            i,
+            j,
+            self.ties[:, 0],
+            self.ties[:, 1],
+            out,
         )
         return out
 
     def strategy(self, tie_probability: FloatArray) -> StoppingStrategy:
         """Return the strategy that stops in each tie with the given probability."""
         n_voters = len(self.first)
-        lower = np.append(np.where(self.first <= self.last, self.first - 1, np.arange(n_voters) // 2), n_voters // 2)
+        lower = np.append(
+            np.where(self.first <= self.last, self.first - 1, np.arange(n_voters) // 2), n_voters // 2
+        )
         upper = np.append(np.where(self.first <= self.last, self.last + 1, lower[:-1] + 1), n_voters // 2 + 1)
         exceptions = [(i, j, 1.0) for i, j in self.holes.tolist()]
         exceptions += [
@@ -144,7 +154,13 @@ class Oracle:
         order = np.lexsort((ties[:, 1], ties[:, 0]))
         holes = np.column_stack([hole_i, hole_j])[:n_holes]
         policy = Policy(
-            first, last, holes, ties[order], tie_stop[: len(ties)][order], tie_go_on[: len(ties)][order], values
+            first,
+            last,
+            holes,
+            ties[order],
+            tie_stop[: len(ties)][order],
+            tie_go_on[: len(ties)][order],
+            values,
         )
         return policy, n_holes, n_ties
 

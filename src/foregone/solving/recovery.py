@@ -34,7 +34,9 @@ def recover_strategy(
     if len(policy.ties) > _MOST_TIES:
         return None
     arriving = policy.reach()
-    onward = np.array([policy.reach((i, j)) for i, j in policy.ties.tolist()]).reshape(len(arriving), len(arriving))
+    onward = np.array([policy.reach((i, j)) for i, j in policy.ties.tolist()]).reshape(
+        len(arriving), len(arriving)
+    )
     stopped = _stopped_flow(policy, limits, arriving, onward, objective / (len(oracle.low) - 1))
     if stopped is None:
         return None
@@ -63,7 +65,10 @@ def _stopped_flow(
     sign = [1.0 if space >= 0 else -1.0 for space in room]
     program = SmallSimplex([abs(space) for space in room] + [1.0] * len(reachable))
     for place, tie in enumerate(reachable):
-        rows = [s * gain[tie, limit.channel] * arriving[tie] / limit.scale for s, limit in zip(sign, limits, strict=True)]
+        rows = [
+            s * gain[tie, limit.channel] * arriving[tie] / limit.scale
+            for s, limit in zip(sign, limits, strict=True)
+        ]
         flow = onward[tie, reachable] * arriving[tie] / arriving[reachable]
         flow[place] += 1.0
         program.add([*rows, *flow], float(gain[tie] @ objective) * arriving[tie])

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from foregone.evaluation import evaluate
+from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
+from foregone.evaluation import evaluate
 from foregone.solving.problem import Criterion, Problem
 from foregone.strategy import StoppingStrategy
-from foregone.strategy_file import Fields, PathLike, is_finite_number, read_file, write_file
+from foregone.strategy_file import Fields, is_finite_number, read_file, write_file
 from foregone.votes import FloatArray, VoteDistribution
 
 __all__ = ["Multipliers", "Solution"]
@@ -140,7 +141,9 @@ class Solution:
         fields = read_file(path)
         strategy = StoppingStrategy.from_fields(fields)
         if "solution" not in fields:
-            raise fields.error("solution", "is missing: the file holds a strategy, not what it is optimal for")
+            raise fields.error(
+                "solution", "is missing: the file holds a strategy, not what it is optimal for"
+            )
         section = fields.section("solution")
         votes = _votes_from_field(section, strategy.n_voters)
         try:

@@ -1,0 +1,68 @@
+"""Random numbers that are a function of (seed, row, counter), so that nothing depends on who drew before.
+
+Three rounds of the finaliser of SplitMix64 (Steele, Lea and Flood 2014). Counters are even for the
+decision to stop after ``asked`` votes (``2 * asked``) and odd for the order of the trees.
+"""
+
+import numpy as np
+from numba import njit
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
+SHIFT_30, SHIFT_27, SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
+SHIFT_11, SHIFT_32 = np.uint64(11), np.uint64(32)
+LOW_32 = np.uint64(0xFFFFFFFF)
+ONE = np.uint64(1)
+ORDER_OF_ALL = -1  # the "row" whose order is the one that all rows share
+ATTEMPTS = 512  # counters set aside for each place of an order
+
+
+@njit(cache=True)
+def _mix(z):
+    z = (z ^ (z >> SHIFT_30)) * MIX_1
+    z = (z ^ (z >> SHIFT_27)) * MIX_2
+    return z ^ (z >> SHIFT_31)
+
+
+@njit(cache=True)
+def random_bits(seed, row, counter):
+    """Return 64 random bits."""
+    mixed = _mix(np.uint64(seed) + GOLDEN)
+    mixed = _mix(mixed + (np.uint64(row) + ONE) * GOLDEN)
+    return _mix(mixed + (np.uint64(counter) + ONE) * GOLDEN)
+
+
+@njit(cache=True)
+def stop_draw(seed, row, asked):
+    """Return a whole number below 2**53, to be compared with ``probability * 2**53``."""
+    return np.int64(random_bits(seed, row, 2 * asked) >> SHIFT_11)
+
+
+@njit(cache=True)
+def swap_in(order, place, seed, row):
+    """Draw ``order[place]`` uniformly from ``order[place:]`` by a swap (one step of Fisher and Yates).
+
+    The product of 32 random bits and the number of choices is cut where it would favour some (Lemire 2019).
+    """
+    choices = np.uint64(len(order) - place)
+    counter = 2 * ATTEMPTS * place + 1
+    while True:
+        product = (random_bits(seed, row, counter) >> SHIFT_32) * choices
+        # Values below 2**32 % choices would come up once too often.
+        if product & LOW_32 >= (LOW_32 + ONE) % choices:
+            break
+        counter += 2
+    other = place + np.int64(product >> SHIFT_32)
+    drawn = order[other]
+    order[other] = order[place]
+    order[place] = drawn
+
+
+@njit(cache=True)
+def fill_order(order, seed, row):
+    """Fill ``order`` with a random permutation of 0, 1, ..."""
+    for place in range(len(order)):
+        order[place] = place
+    for place in range(len(order) - 1):
+        swap_in(order, place, seed, row)

@@ -1,0 +1,169 @@
+"""Asking trees until a strategy stops: a block of rows tree by tree, or one row on its own.
+
+``roots[i]`` is the tree to ask as number i. ``steps[i]`` holds lower, upper and the start of the
+exceptions of the state after i votes, for i up to N + 1; ``exceptions[k]`` holds yes and
+``ceil(probability * 2**53)``, by step and yes.
+"""
+
+import numpy as np
+from numba import njit
+
+from foregone._kernels.forest_random import stop_draw, swap_in
+from foregone._kernels.forest_walk import (
+    FINITE,
+    MISSING,
+    add_votes_of_tree,
+    fill_keys,
+    fill_paired_keys,
+    votes_of_trees,
+)
+
+LOWER, UPPER, START = 0, 1, 2
+HEADER = 4  # numbers before the roots in a schedule that is one array
+ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
+
+
+@njit(cache=True)
+def draws_a_stop(steps, exceptions, seed, row, asked, yes):
+    """Whether the row, between the thresholds, stops by exception."""
+    for k in range(steps[asked, START], steps[asked + 1, START]):
+        if exceptions[k, 0] == yes:
+            return stop_draw(seed, row, asked) < exceptions[k, 1]
+    return False
+
+
+@njit(cache=True)
+def votes_before_a_stop(steps, exceptions, asked, yes):
+    """Return how many more votes must come in before any stop is possible, whatever they are."""
+    more = 1
+    while True:
+        i = asked + more
+        if yes <= steps[i, LOWER] or yes + more >= steps[i, UPPER]:
+            return more
+        first, end = steps[i, START], steps[i + 1, START]
+        if first < end and exceptions[first, 0] <= yes + more and exceptions[end - 1, 0] >= yes:
+            return more
+        more += 1
+
+
+@njit(cache=True)
+def finish_row(nodes, roots, steps, exceptions, seed, row, own_order, keys, shift, base, asked, yes):
+    """Ask on from state (asked, yes) until the row stops; return the state it stops in.
+
+    With ``own_order``, ``roots`` is shuffled on the way, no further than needed.
+    """
+    while True:
+        if yes <= steps[asked, LOWER] or yes >= steps[asked, UPPER]:
+            return asked, yes
+        if draws_a_stop(steps, exceptions, seed, row, asked, yes):
+            return asked, yes
+        more = votes_before_a_stop(steps, exceptions, asked, yes)
+        if own_order:
+            for place in range(asked, asked + more):
+                swap_in(roots, place, seed, row)
+        yes += votes_of_trees(nodes, roots, asked, more, keys, shift, base)
+        asked += more
+
+
+@njit(cache=True, nogil=True)
+def run_row(values, nodes, schedule, row):
+    """Run one row, from its raw values on; return votes asked and yes votes.
+
+    ``asked`` is -1 when a value cannot be taken. ``schedule`` holds, in one array because each array costs
+    a tenth of a microsecond to pass: the number of trees, the seed, whether each row has its own order,
+    whether values may be missing; then roots, steps and exceptions.
+    """
+    n_features = len(values)
+    n_trees, seed, own_order, takes_missing = schedule[0], schedule[1], schedule[2] != 0, schedule[3] != 0
+    keys = np.empty(n_features, np.uint32)
+    shift = np.uint64(1)
+    if fill_keys(values, keys) != FINITE:
+        if not takes_missing:
+            return -1, 0
+        keys = np.empty(2 * n_features, np.uint32)
+        shift = np.uint64(0)
+        if fill_paired_keys(values, keys) > MISSING:
+            return -1, 0
+    end_of_roots = HEADER + n_trees
+    end_of_steps = end_of_roots + 3 * (n_trees + 2)
+    roots = schedule[HEADER:end_of_roots]
+    steps = schedule[end_of_roots:end_of_steps].reshape((-1, 3))
+    exceptions = schedule[end_of_steps:].reshape((-1, 2))
+    if own_order:
+        roots = roots.copy()
+    return finish_row(nodes, roots, steps, exceptions, seed, row, own_order, keys, shift, np.uint64(0), 0, 0)
+
+
+@njit(cache=True)
+def keep_undecided(steps, exceptions, seed, first_row, i, rows, n_rows, asked, yes):
+    """Drop the rows that stop after i votes from the front of ``rows``; return how many go on."""
+    lower, upper = steps[i, LOWER], steps[i, UPPER]
+    has_exceptions = steps[i, START] < steps[i + 1, START]
+    if lower < 0 and upper > i and not has_exceptions:
+        return n_rows
+    kept = 0
+    for k in range(n_rows):
+        row = rows[k]
+        asked[row] = i
+        rows[kept] = row
+        kept += np.int64((yes[row] > lower) & (yes[row] < upper))
+    if has_exceptions:
+        n_rows, kept = kept, 0
+        for k in range(n_rows):
+            row = rows[k]
+            rows[kept] = row
+            if not draws_a_stop(steps, exceptions, seed, first_row + np.int64(row), i, yes[row]):
+                kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def run_block(
+    nodes, roots, steps, exceptions, seed, first_row, keys, stride, shift, rows, answers, asked, yes
+):
+    """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache."""
+    stride, shift = np.uint64(stride), np.uint64(shift)
+    left = len(yes)
+    for k in range(left):
+        rows[k] = k
+        yes[k] = 0
+    for i in range(len(roots) + 1):
+        left = keep_undecided(steps, exceptions, seed, first_row, i, rows, left, asked, yes)
+        if left < ALONE:
+            for k in range(left):
+                row = rows[k]
+                asked[row], yes[row] = finish_row(
+                    nodes, roots, steps, exceptions, seed, first_row + np.int64(row), False,
+                    keys, shift, row * stride, i, np.int64(yes[row]),
+                )  # fmt: skip
+            break
+        add_votes_of_tree(nodes, np.uint64(roots[i]), keys, stride, shift, rows, left, yes)
+    for k in range(len(yes)):
+        answers[k] = 2 * yes[k] > asked[k]
+
+
+@njit(cache=True, nogil=True)
+def run_rows(nodes, roots, steps, exceptions, seed, first_row, keys, stride, shift, answers, asked, yes):
+    """Run a block of rows, each in its own order."""
+    stride, shift = np.uint64(stride), np.uint64(shift)
+    own_roots = np.empty_like(roots)
+    for k in range(len(yes)):
+        own_roots[:] = roots
+        asked[k], yes[k] = finish_row(
+            nodes, own_roots, steps, exceptions, seed, first_row + k, True,
+            keys, shift, np.uint64(k) * stride, 0, 0,
+        )  # fmt: skip
+        answers[k] = 2 * yes[k] > asked[k]
+
+
+@njit(cache=True, nogil=True)
+def fill_vote_matrix(nodes, roots, keys, stride, shift, rows, votes):
+    """Fill ``votes[tree, row]`` with 0 or 1."""
+    stride, shift = np.uint64(stride), np.uint64(shift)
+    votes[:] = 0
+    for k in range(votes.shape[1]):
+        rows[k] = k
+    for tree in range(len(roots)):
+        add_votes_of_tree(
+            nodes, np.uint64(roots[tree]), keys, stride, shift, rows, votes.shape[1], votes[tree]
+        )

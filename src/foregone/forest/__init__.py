@@ -1,0 +1,9 @@
+"""Packed forests: trees as compact arrays, asked in a random order until a strategy stops.
+
+`PackedForest` is the whole of it: made from a fitted model by an importer (one file per library), run by
+compiled loops, saved without pickle.
+"""
+
+from foregone.forest.packed import PackedForest
+
+__all__ = ["PackedForest"]

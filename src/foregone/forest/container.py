@@ -1,0 +1,141 @@
+"""The file format of packed forests: a JSON header and raw arrays in one file, never pickle.
+
+In order: 16 bytes of magic, the header's length (8 bytes), the header (UTF-8 JSON), the arrays one after
+another, each starting at a multiple of 64, and the SHA-256 of all that came before. Numbers are
+little-endian. The header says ``format``, ``version``, ``kind``, the ``fields`` of that kind, and of each
+array its name, type and shape, in the order in which they follow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.atomic_file import PathLike, write_atomically
+from foregone.errors import FileFormatError
+from foregone.strategy_file import Fields
+
+__all__ = ["read", "write"]
+
+MAGIC = b"foregone packed\n"
+FORMAT = "foregone-packed"
+VERSION = 1
+ALIGNMENT = 64
+CHECKSUM = hashlib.sha256
+CHECKSUM_SIZE = 32
+PREFIX_SIZE = len(MAGIC) + 8
+
+# The types an array may have, by name: nothing else can come out of a file.
+TYPES = {"u1": np.uint8, "i4": np.int32, "i8": np.int64, "u4": np.uint32, "u8": np.uint64, "f8": np.float64}
+NAMES = {np.dtype(kind): name for name, kind in TYPES.items()}
+
+
+def write(
+    path: PathLike, kind: str, fields: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+) -> None:
+    """Write fields (anything JSON can hold) and arrays; a reader sees the old file or the whole new one."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": kind,
+        "fields": dict(fields),
+        "arrays": [
+            {"name": name, "type": NAMES[array.dtype], "shape": list(array.shape)}
+            for name, array in arrays.items()
+        ],
+    }
+    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
+    write_atomically(path, _with_checksum(_pieces(text, arrays)))
+
+
+def _pieces(header: bytes, arrays: Mapping[str, npt.NDArray[Any]]) -> Iterator[bytes | memoryview]:
+    place = PREFIX_SIZE + len(header)
+    yield MAGIC + len(header).to_bytes(8, "little") + header
+    for array in arrays.values():
+        yield b"\0" * (-place % ALIGNMENT)
+        place += -place % ALIGNMENT + array.nbytes
+        little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        yield little.reshape(-1).view(np.uint8).data
+
+
+def _with_checksum(pieces: Iterator[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    checksum = CHECKSUM()
+    for piece in pieces:
+        checksum.update(piece)
+        yield piece
+    yield checksum.digest()
+
+
+def read(path: PathLike, kind: str) -> tuple[Fields, dict[str, npt.NDArray[Any]]]:
+    """Read a file of the given kind.
+
+    What the fields and arrays mean is for the caller to check; their types and sizes are as they say.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing, damaged, of an unknown version or of another kind.
+    """
+    name = str(path)
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise FileFormatError(f"cannot read {name}: {error.strerror or error}") from None
+    if content[: len(MAGIC)] != MAGIC:
+        raise FileFormatError(f"{name}: not a file of packed arrays that foregone wrote")
+    if len(content) < PREFIX_SIZE + CHECKSUM_SIZE:
+        raise FileFormatError(f"{name}: cut short")
+    body = memoryview(content)[:-CHECKSUM_SIZE]
+    if CHECKSUM(body).digest() != content[-CHECKSUM_SIZE:]:
+        raise FileFormatError(f"{name}: damaged or cut short (its checksum does not fit)")
+    end = PREFIX_SIZE + int.from_bytes(content[len(MAGIC) : PREFIX_SIZE], "little")
+    if end > len(body):
+        raise FileFormatError(f"{name}: its header claims to be longer than the file")
+    header = _parse(bytes(body[PREFIX_SIZE:end]), name)
+    if header.text("kind") != kind:
+        raise FileFormatError(f"{name}: holds a {header.text('kind')!r}, not a {kind!r}")
+    return header.section("fields"), _arrays(header, body, end)
+
+
+def _parse(text: bytes, name: str) -> Fields:
+    try:
+        header = json.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise FileFormatError(f"{name}: its header is not valid JSON") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise FileFormatError(f'{name}: field "format" is not "{FORMAT}"')
+    if type(header.get("version")) is not int or header["version"] != VERSION:
+        raise FileFormatError(
+            f'{name}: field "version" is {header.get("version")!r}; this foregone reads version {VERSION}. '
+            "A newer foregone may be needed."
+        )
+    return Fields(header, name)
+
+
+def _arrays(header: Fields, body: memoryview, place: int) -> dict[str, npt.NDArray[Any]]:
+    arrays = {}
+    for described in header.sections("arrays"):
+        name, kind = described.text("name"), described.text("type")
+        if kind not in TYPES:
+            raise described.error("type", f"must be one of {', '.join(TYPES)}")
+        shape = [int(length) for length in described.whole_numbers("shape")]
+        if name in arrays or not 1 <= len(shape) <= 2 or min(shape) < 0:
+            raise described.error("shape", "must be one or two lengths, for a name that comes once")
+        little = np.dtype(TYPES[kind]).newbyteorder("<")
+        place += -place % ALIGNMENT
+        end = place + math.prod(shape) * little.itemsize
+        if end > len(body):
+            raise described.error("shape", "is larger than the file")
+        # A copy of its own: aligned, native, and without the file's content hanging on.
+        arrays[name] = np.frombuffer(body[place:end], little).astype(TYPES[kind]).reshape(shape)
+        place = end
+    if place != len(body):
+        raise header.error("arrays", "do not fill the file")
+    return arrays

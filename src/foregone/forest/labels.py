@@ -1,0 +1,65 @@
+"""Class labels in files: each as its type's name and its value."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError
+from foregone.strategy_file import Fields
+
+__all__ = ["labels_from_field", "labels_to_field"]
+
+# What a label may be, by numpy's kind of type. The width of a type has few digits, so none is huge.
+PLAIN = {"b": (bool,), "i": (int,), "u": (int,), "f": (float, int), "U": (str,), "O": (bool, int, float, str)}
+TYPE_NAME = re.compile(r"object|[biufU]\d{1,4}")
+
+
+def labels_to_field(classes: npt.NDArray[Any]) -> list[list[Any]]:
+    """Return labels as JSON can hold them.
+
+    Raises
+    ------
+    InvalidInputError
+        If they are not numbers, texts or booleans.
+
+    Examples
+    --------
+    >>> labels_to_field(np.array(["ham", "spam"]))
+    [['U4', 'ham'], ['U4', 'spam']]
+    """
+    name = "object" if classes.dtype.kind == "O" else classes.dtype.str[1:]
+    values = classes.tolist()
+    if not TYPE_NAME.fullmatch(name) or not all(_is_plain(value, classes.dtype.kind) for value in values):
+        raise InvalidInputError(
+            f"class labels must be numbers, texts or booleans to be saved, got {classes!r}"
+        )
+    return [[name, value] for value in values]
+
+
+def labels_from_field(fields: Fields, key: str) -> npt.NDArray[Any]:
+    """Check what `labels_to_field` gave and return the two labels."""
+    problem = fields.error(key, "must hold two different labels of one type, each as [type, value]")
+    rows = fields.rows(key, 2)
+    if len(rows) != 2:
+        raise problem
+    (name, no), (other_name, yes) = rows
+    if not isinstance(name, str) or name != other_name or not TYPE_NAME.fullmatch(name):
+        raise problem
+    try:
+        classes = np.array([no, yes], dtype=name)
+    except (TypeError, ValueError, OverflowError):
+        raise problem from None
+    if not (_is_plain(no, classes.dtype.kind) and _is_plain(yes, classes.dtype.kind)):
+        raise problem
+    if classes.tolist() != [no, yes] or no == yes:
+        raise problem
+    return classes
+
+
+def _is_plain(value: Any, kind: str) -> bool:
+    return type(value) in PLAIN[kind] and not (isinstance(value, float) and not math.isfinite(value))

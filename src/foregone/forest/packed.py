@@ -1,0 +1,276 @@
+"""PackedForest: a fitted forest as compact arrays, run in full or until a strategy stops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone._kernels.forest_run import run_row
+from foregone.atomic_file import PathLike
+from foregone.forest import container
+from foregone.forest.execution import fill_votes, run_blocks
+from foregone.forest.labels import labels_from_field, labels_to_field
+from foregone.forest.layout import NodeArray, is_sound, pack
+from foregone.forest.rows import FLOAT32, FLOAT64, as_row, as_rows, refuse_values
+from foregone.forest.schedule import MOST_ROWS, Order, Schedule, check_row_number, check_seed, random_order
+from foregone.strategy import StoppingStrategy
+from foregone.strategy_file import Fields
+
+__all__ = ["PackedForest"]
+
+Outcome = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32], npt.NDArray[np.int32]]
+
+KIND = "forest"
+
+
+class PackedForest:
+    """A two-class forest for prediction only; each tree casts one vote, yes meaning ``classes[1]``.
+
+    A tree's vote is the one its own ``predict`` would give, bit for bit: values are rounded to float32
+    as scikit-learn does, a tie inside a leaf is for ``classes[0]``, a missing value goes where the tree
+    sends it. Make one with `from_sklearn` or `load`.
+
+    Attributes
+    ----------
+    nodes, tree_start : ndarray
+        The trees, see `foregone.forest.layout.pack`. Read-only. Every walk through them ends.
+    n_trees, n_features : int
+        Numbers of voters and of columns of the rows.
+    classes : ndarray of shape (2,)
+        Labels for no and yes.
+    takes_missing : bool
+        Whether rows may hold NaN.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = PackedForest.from_sklearn(RandomForestClassifier(11, random_state=0).fit(X, y))
+    >>> forest.votes(X[:3])
+    array([1, 0, 0], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        nodes: NodeArray,
+        tree_start: npt.NDArray[np.int64],
+        n_features: int,
+        classes: npt.NDArray[Any],
+        takes_missing: bool,
+    ) -> None:
+        for array in (nodes, tree_start):
+            array.setflags(write=False)
+        self.nodes = nodes
+        self.tree_start = tree_start
+        self.n_trees = len(tree_start) - 1
+        self.n_features = n_features
+        self.classes = classes
+        self.takes_missing = takes_missing
+        self._row_shape = (n_features,)
+        self._schedule = Schedule.make(tree_start, takes_missing)  # the last one used
+
+    @classmethod
+    def from_sklearn(cls, model: Any) -> PackedForest:
+        """Pack a fitted scikit-learn model; the model itself is not kept.
+
+        Parameters
+        ----------
+        model : RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier or BaggingClassifier
+            Fitted on two classes; a bag must hold decision trees, and may have given each its own features.
+        """
+        from foregone.forest.sklearn import import_forest
+
+        found = import_forest(model)
+        nodes, tree_start = pack(found.trees, found.n_features)
+        return cls(nodes, tree_start, found.n_features, found.classes, found.takes_missing)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the packed trees, in bytes."""
+        return self.nodes.nbytes + self.tree_start.nbytes
+
+    def __repr__(self) -> str:
+        size = f"{self.n_trees} tree{'s' if self.n_trees > 1 else ''}, {self.n_features} features"
+        return f"<PackedForest of {size}, {self.nbytes / 1e6:.3g} MB>"
+
+    # Voting ----------------------------------------------------------------------------------
+
+    def votes(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
+        """Return how many of all trees vote yes, for each row."""
+        return self.run(X, None, seed=0, n_threads=n_threads)[2]
+
+    def vote_matrix(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Return every tree's vote on every row, shape (n_rows, n_trees), trees in the model's order."""
+        rows = as_rows(X, self.n_features)
+        votes = np.empty((len(rows), self.n_trees), np.bool_)
+        fill_votes(self.nodes, self.tree_start[:-1].copy(), rows, self.takes_missing, votes)
+        return votes
+
+    def order(self, seed: int, row: int | None = None) -> npt.NDArray[np.int64]:
+        """Return the order in which a seed asks the trees: the shared one, or that of row number ``row``."""
+        return random_order(self.n_trees, check_seed(seed), None if row is None else check_row_number(row))
+
+    def run(
+        self,
+        X: npt.ArrayLike,
+        strategy: StoppingStrategy | None,
+        *,
+        seed: int,
+        order: Order = "shared",
+        n_threads: int | None = None,
+        first_row: int = 0,
+    ) -> Outcome:
+        """Ask trees until the strategy stops, for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            float32 or float64 in C order is used as it is.
+        strategy : StoppingStrategy or None
+            For ``n_trees`` voters. None asks every tree.
+        seed : int
+            Decides the random order of the trees, and the draws where the strategy leaves it to chance.
+            The same seed gives the same outcome on every machine and with any number of threads.
+        order : {"shared", "per_row"}
+            One random order for all rows, which keeps the trees in the cache, or an independent one for
+            each row: several times slower, but then rows do not share their luck.
+        n_threads : int, optional
+            At most this many threads; by default as many as the process may use. Small work stays on one.
+        first_row : int
+            Number of the first row. Chance is keyed by the row's number, ``first_row`` plus its place in
+            X: give the place at which a batch starts in a longer stream, and the outcome is that of the
+            whole stream in one call. Without it, the first row of each call draws the same numbers.
+
+        Returns
+        -------
+        answers : ndarray of bool
+            Whether the majority of the asked trees says yes; a tie is no.
+        asked, yes : ndarray of int
+            How many trees were asked, and how many of them said yes.
+        """
+        rows = as_rows(X, self.n_features)
+        first_row = check_row_number(first_row)
+        if len(rows) == 1:
+            answer, n_asked, n_yes = self.run_one(rows[0], strategy, seed=seed, order=order, row=first_row)
+            return np.array([answer]), np.array([n_asked], np.int32), np.array([n_yes], np.int32)
+        schedule = self._schedule_for(strategy, seed, order)
+        answers = np.empty(len(rows), np.bool_)
+        asked, yes = np.empty((2, len(rows)), np.int32)
+        outcome = answers, asked, yes
+        run_blocks(self.nodes, schedule, rows, first_row, self.takes_missing, n_threads, outcome)
+        return outcome
+
+    def run_one(
+        self,
+        x: npt.ArrayLike,
+        strategy: StoppingStrategy | None,
+        *,
+        seed: int,
+        order: Order = "shared",
+        row: int = 0,
+    ) -> tuple[bool, int, int]:
+        """Ask trees about a single row until the strategy stops: the outcome of `run`, soonest.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Fastest as a writable, contiguous array of float32 or float64.
+        strategy, seed, order
+            As in `run`.
+        row : int
+            The row's number, which keys the draws of chance.
+
+        Returns
+        -------
+        answer : bool
+            Whether the majority of the asked trees says yes; a tie is no.
+        asked, yes : int
+            How many trees were asked, and how many of them said yes.
+        """
+        schedule = self._schedule
+        if schedule.strategy is not strategy or schedule.seed != seed or schedule.order != order:
+            schedule = self._schedule_for(strategy, seed, order)
+        # Half of the time would go into checks, so they are few here, and what fails them is looked at again.
+        if not (
+            type(x) is np.ndarray
+            and x.shape == self._row_shape
+            and (x.dtype == FLOAT64 or x.dtype == FLOAT32)
+            and x.flags.carray
+        ):
+            x = as_row(x, self.n_features)
+        if type(row) is not int or not 0 <= row < MOST_ROWS:
+            row = check_row_number(row)
+        asked, yes = run_row(x, self.nodes, schedule.packed, row)
+        if asked < 0:
+            refuse_values(x, self.takes_missing)
+        return 2 * yes > asked, asked, yes
+
+    def _schedule_for(self, strategy: StoppingStrategy | None, seed: int, order: Order) -> Schedule:
+        """Return the schedule, the last one if it is the same: making one takes longer than many a run."""
+        schedule = self._schedule
+        if schedule.strategy is not strategy or schedule.seed != seed or schedule.order != order:
+            schedule = Schedule.make(self.tree_start, self.takes_missing, strategy, seed, order)
+            self._schedule = schedule
+        return schedule
+
+    # Files -----------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the forest to one file, atomically; `load` gives it back without scikit-learn or pickle."""
+        container.write(path, KIND, *self.to_parts())
+
+    @classmethod
+    def load(cls, path: PathLike) -> PackedForest:
+        """Read a forest that `save` wrote.
+
+        Everything is checked, so that no file, damaged or made to harm, can lead a walk astray.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is missing, damaged, of an unknown version, or not a forest.
+        """
+        return cls.from_parts(*container.read(path, KIND))
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return the fields and arrays of a file, for files that hold a forest among other things."""
+        fields = {
+            "n_trees": self.n_trees,
+            "n_features": self.n_features,
+            "takes_missing": int(self.takes_missing),
+            "classes": labels_to_field(self.classes),
+        }
+        return fields, {"nodes": self.nodes, "tree_start": self.tree_start}
+
+    @classmethod
+    def from_parts(cls, fields: Fields, arrays: dict[str, npt.NDArray[Any]]) -> PackedForest:
+        """Check what `to_parts` gave and make the forest."""
+        n_trees = fields.whole("n_trees", 1)
+        n_features = fields.whole("n_features", 1, 2**31 - 1)
+        takes_missing = bool(fields.whole("takes_missing", 0, 1))
+        classes = labels_from_field(fields, "classes")
+        for name in ("nodes", "tree_start"):
+            if name not in arrays:
+                raise fields.error(name, "is missing")
+        nodes, tree_start = arrays["nodes"], arrays["tree_start"]
+        if nodes.dtype != np.uint64 or nodes.ndim not in (1, 2) or (nodes.ndim == 2 and nodes.shape[1] != 2):
+            raise fields.error("nodes", "must hold one or two 64-bit words a node")
+        if tree_start.dtype != np.int64 or tree_start.shape != (n_trees + 1,):
+            raise fields.error("tree_start", f"must hold {n_trees + 1} whole numbers")
+        if not is_sound(nodes, tree_start, n_features):
+            raise fields.error("nodes", "do not form trees")
+        return cls(nodes, tree_start, n_features, classes, takes_missing)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        del state["_schedule"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for array in (self.nodes, self.tree_start):
+            array.setflags(write=False)
+        self._schedule = Schedule.make(self.tree_start, self.takes_missing)

@@ -1,0 +1,125 @@
+"""Schedule: a strategy, an order of the trees and a seed, laid out for the kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone._kernels.forest_random import ORDER_OF_ALL, fill_order
+from foregone.errors import InvalidInputError
+from foregone.strategy import StoppingStrategy
+
+__all__ = ["MOST_ROWS", "Order", "Schedule", "check_row_number", "check_seed", "random_order"]
+
+MOST_ROWS = 1 << 62  # row numbers stay below it, so that no sum of two overflows
+
+Order = Literal["shared", "per_row"]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """Which trees to ask in which order, and when to stop.
+
+    Attributes
+    ----------
+    strategy : StoppingStrategy or None
+        None asks every tree.
+    seed, order : int, "shared" or "per_row"
+        As in `PackedForest.run`.
+    packed : ndarray of int
+        All of it in one array, as `foregone._kernels.forest_run.run_row` reads it.
+    roots : ndarray of int, shape (n_trees,)
+        Roots in the shared order; in storage order when each row draws its own.
+    steps : ndarray of int, shape (n_trees + 2, 3)
+        Lower and upper threshold and start of the exceptions after 0, 1, ... votes.
+    exceptions : ndarray of int, shape (n_exceptions, 2)
+        Yes votes, and the stop probability times 2**53, rounded up: a draw below it stops.
+    """
+
+    strategy: StoppingStrategy | None
+    seed: int
+    order: Order
+    packed: IntArray
+    roots: IntArray
+    steps: IntArray
+    exceptions: IntArray
+
+    @classmethod
+    def make(
+        cls,
+        tree_start: IntArray,
+        takes_missing: bool,
+        strategy: StoppingStrategy | None = None,
+        seed: int = 0,
+        order: Order = "shared",
+    ) -> Schedule:
+        """Check the parts against each other and lay them out."""
+        n_trees = len(tree_start) - 1
+        seed = check_seed(seed)
+        if order not in ("shared", "per_row"):
+            raise InvalidInputError(f'order must be "shared" or "per_row", not {order!r}')
+        if strategy is None:
+            steps, exceptions = _ask_everyone(n_trees)
+        elif strategy.n_voters == n_trees:
+            steps, exceptions = _steps_of(strategy)
+        else:
+            raise InvalidInputError(
+                f"the strategy is for {strategy.n_voters} voters, the forest has {n_trees} trees: "
+                f"solve for {n_trees}"
+            )
+        roots = tree_start[:-1].copy()
+        if strategy is not None and order == "shared":
+            roots = roots[random_order(n_trees, seed)]
+        header = np.array([n_trees, _as_signed(seed), order == "per_row", takes_missing], np.int64)
+        packed = np.concatenate([header, roots, steps.ravel(), exceptions.ravel()])
+        return cls(strategy, seed, order, packed, roots, steps, exceptions)
+
+    @property
+    def signed_seed(self) -> int:
+        """The seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
+        return _as_signed(self.seed)
+
+
+def _ask_everyone(n_trees: int) -> tuple[IntArray, IntArray]:
+    steps = np.zeros((n_trees + 2, 3), np.int64)
+    steps[:, 0], steps[:, 1] = -1, np.arange(1, n_trees + 3)
+    steps[n_trees, :2] = n_trees // 2, n_trees // 2 + 1
+    return steps, np.zeros((0, 2), np.int64)
+
+
+def _steps_of(strategy: StoppingStrategy) -> tuple[IntArray, IntArray]:
+    lower, upper, start, yes, probability = strategy.kernel_arrays
+    steps = np.zeros((strategy.n_voters + 2, 3), np.int64)
+    steps[:-1, 0], steps[:-1, 1], steps[:, 2] = lower, upper, start
+    exceptions = np.empty((len(yes), 2), np.int64)
+    exceptions[:, 0], exceptions[:, 1] = yes, np.ceil(probability * 2.0**53)
+    return steps, exceptions
+
+
+def _as_signed(seed: int) -> int:
+    return seed - (1 << 64) if seed >> 63 else seed
+
+
+def check_seed(seed: int) -> int:
+    """Return the seed, or say why it is none."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
+        raise InvalidInputError(f"seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
+    return int(seed)
+
+
+def check_row_number(row: int) -> int:
+    """Return the number of a row, or say why it is none."""
+    if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < MOST_ROWS:
+        raise InvalidInputError(f"the number of a row must be a whole number from 0 to 2**62, not {row!r}")
+    return int(row)
+
+
+def random_order(n_trees: int, seed: int, row: int | None = None) -> IntArray:
+    """Return the order in which a seed asks the trees: the one all rows share, or that of one row."""
+    order = np.empty(n_trees, np.int64)
+    fill_order(order, _as_signed(seed), ORDER_OF_ALL if row is None else row)
+    return order

@@ -1,0 +1,107 @@
+"""Importing fitted scikit-learn ensembles of decision trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError
+from foregone.forest.layout import TreeArrays
+
+__all__ = ["ImportedForest", "import_forest"]
+
+
+class ImportedForest(NamedTuple):
+    """What an importer hands over. Each call of ``trees`` goes through the trees from the first on."""
+
+    trees: Callable[[], Iterator[TreeArrays]]
+    n_features: int
+    classes: npt.NDArray[Any]
+    takes_missing: bool
+
+
+def import_forest(model: Any) -> ImportedForest:
+    """Read a fitted two-class forest, bag of trees or single tree.
+
+    Raises
+    ------
+    InvalidInputError
+        If the model is of another kind, or has other than two classes or more than one output.
+    sklearn.exceptions.NotFittedError
+        If it has not been fitted.
+    """
+    from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.utils.validation import check_is_fitted
+
+    if not isinstance(
+        model, RandomForestClassifier | ExtraTreesClassifier | DecisionTreeClassifier | BaggingClassifier
+    ):
+        raise InvalidInputError(
+            "a packed forest is made from a fitted RandomForestClassifier, ExtraTreesClassifier, "
+            f"DecisionTreeClassifier or BaggingClassifier of decision trees, not from {type(model).__name__}"
+        )
+    check_is_fitted(model)
+    if getattr(model, "n_outputs_", 1) != 1:
+        raise InvalidInputError(f"the model has {model.n_outputs_} outputs; only one is supported")
+    if len(model.classes_) != 2:
+        raise InvalidInputError(
+            f"a vote is between two classes, the model has {len(model.classes_)}: {model.classes_!r}"
+        )
+    members, subsets = _members(model)
+    takes_missing = all(_takes_missing(member) for member in members)
+
+    def trees() -> Iterator[TreeArrays]:
+        for member, subset in zip(members, subsets, strict=True):
+            yield _tree_arrays(member, subset, takes_missing, encoded=member is not model)
+
+    return ImportedForest(trees, int(model.n_features_in_), np.asarray(model.classes_), takes_missing)
+
+
+def _members(model: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | None]]:
+    """Return the trees and, for each, the features of the whole that it was given (None: all of them)."""
+    from sklearn.ensemble import BaggingClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    if isinstance(model, DecisionTreeClassifier):
+        return [model], [None]
+    members = list(model.estimators_)
+    if not isinstance(model, BaggingClassifier):
+        return members, [None] * len(members)
+    for member in members:
+        if not isinstance(member, DecisionTreeClassifier):
+            raise InvalidInputError(
+                f"a packed forest holds decision trees, this bag holds {type(member).__name__}"
+            )
+    return members, [np.asarray(subset, np.int64) for subset in model.estimators_features_]
+
+
+def _takes_missing(member: Any) -> bool:
+    # The rule has changed between releases, so the tree itself is asked, as its own predict does.
+    return bool(member._support_missing_values(np.empty((0, 0))))
+
+
+def _tree_arrays(
+    member: Any, subset: npt.NDArray[np.int64] | None, takes_missing: bool, encoded: bool
+) -> TreeArrays:
+    tree = member.tree_
+    # A tree's own predict: the first of the largest entries wins. Inside an ensemble the classes are
+    # numbered, and a tree that saw only one of them knows only that one.
+    winner = tree.value[:, 0, :].argmax(axis=1)
+    says_yes = np.asarray(member.classes_)[winner] == 1 if encoded else winner == 1
+    feature = tree.feature.astype(np.int64)
+    if subset is not None:
+        feature = np.where(feature >= 0, subset[np.maximum(feature, 0)], feature)
+    missing_left = np.asarray(tree.missing_go_to_left, np.bool_)
+    return TreeArrays(
+        left=np.ascontiguousarray(tree.children_left, np.int64),
+        right=np.ascontiguousarray(tree.children_right, np.int64),
+        feature=feature,
+        threshold=np.ascontiguousarray(tree.threshold, np.float64),
+        missing_left=missing_left if takes_missing else np.zeros_like(missing_left),
+        weight=np.ascontiguousarray(tree.weighted_n_node_samples, np.float64),
+        says_yes=says_yes,
+    )

@@ -1,0 +1,56 @@
+"""Plain-Python references: the generator, the order of the trees, and a strategy followed vote by vote."""
+
+from fractions import Fraction
+
+import numpy as np
+
+WORD = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def _mix(z):
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WORD
+    return z ^ (z >> 31)
+
+
+def random_bits(seed, row, counter):
+    mixed = _mix((seed + GOLDEN) & WORD)
+    for number in (row, counter):
+        mixed = _mix((mixed + (number + 1) * GOLDEN) & WORD)
+    return mixed
+
+
+def order_of(n_trees, seed, row=None):
+    """Fisher and Yates, with Lemire's unbiased choice of a number below a bound."""
+    row = WORD if row is None else row
+    order = list(range(n_trees))
+    for place in range(n_trees - 1):
+        choices, attempt = n_trees - place, 0
+        while True:
+            bits = random_bits(seed, row, 2 * (512 * place + attempt) + 1) >> 32
+            if (bits * choices) % 2**32 >= 2**32 % choices:
+                break
+            attempt += 1
+        other = place + bits * choices // 2**32
+        order[place], order[other] = order[other], order[place]
+    return order
+
+
+def simulate(strategy, votes, seed, order, first_row=0):
+    """Follow the strategy over a matrix of votes, one row and one vote at a time."""
+    outcome = []
+    n_trees = votes.shape[1]
+    shared = order_of(n_trees, seed)
+    for row, row_votes in enumerate(votes, start=first_row):
+        sequence = shared if order == "shared" else order_of(n_trees, seed, row)
+        asked = yes = 0
+        while True:
+            draw = Fraction(random_bits(seed, row, 2 * asked) >> 11, 2**53)
+            if draw < Fraction(strategy.stop_probability(asked, yes)):
+                break
+            yes += int(row_votes[sequence[asked]])
+            asked += 1
+        outcome.append((2 * yes > asked, asked, yes))
+    answers, asked, yes = zip(*outcome, strict=True)
+    return np.array(answers), np.array(asked), np.array(yes)
