@@ -72,7 +72,7 @@ def evaluate_all(lower, upper, start, exception_yes, exception_probability, cost
 
 @njit(cache=True)
 def go_on_probabilities(lower, upper, start, exception_yes, exception_probability, offset, out):
-    """Fill ``out[offset[i] + j - lower[i] - 1]`` with p(i, j) * (1 - stop probability) between the thresholds."""
+    """Fill ``out`` with p(i, j) * (1 - stop probability) between the thresholds, row i at ``offset[i]``."""
     N = len(lower) - 1
     p = np.zeros(N + 2)
     stop = np.ones(N + 1)

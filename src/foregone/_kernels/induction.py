@@ -13,6 +13,32 @@ and ``no[c, b] * A_b`` where it stops. ``price[c]`` is what one unit of channel 
 import numpy as np
 from numba import njit
 
+# Rows are passed as slices and walked from zero: only then does the compiler know that no index is negative,
+# and turn the loops into vector instructions.
+
+
+@njit(cache=True)
+def step_back(row, numbers, i, width):
+    """Turn row i + 1 (of width + 1 entries) into row i, in place, summing over the next vote."""
+    share = 1.0 / (i + 1)
+    top = i + 1.0
+    for k in range(width):
+        row[k] = ((top - numbers[k]) * row[k] + (numbers[k] + 1.0) * row[k + 1]) * share
+
+
+@njit(cache=True)
+def add_times(total, factor, row, width):
+    """Add ``factor * row`` to ``total``."""
+    for k in range(width):
+        total[k] += factor * row[k]
+
+
+@njit(cache=True)
+def add_times_where(total, chosen, factor, row, width):
+    """Add ``factor * row`` to ``total`` where ``chosen`` is one rather than zero."""
+    for k in range(width):
+        total[k] += chosen[k] * factor * row[k]
+
 
 @njit(cache=True)
 def set_edge(i, j, side, edge, yes, no, a, x):
@@ -44,89 +70,79 @@ def induce(
     """
     N = len(low) - 1
     n_bases, n_channels = len(edge), len(price)
-    a = np.zeros((n_bases, N + 2))  # a[b, j] = A_b(i, j) inside the band
-    x = np.zeros((n_channels, N + 2))  # x[c, j] = channel c from (i, j) on, per unit of reach
+    a = np.zeros((n_bases, N + 3))  # a[b, j] = A_b(i, j) inside the band
+    x = np.zeros((n_channels, N + 3))  # x[c, j] = channel c from (i, j) on, per unit of reach
+    all_numbers = np.arange(N + 3).astype(np.float64)
     stop_cost = np.zeros(N + 2)
     go_cost = np.zeros(N + 2)
-    mass = np.zeros(N + 2)
-    stops = np.zeros(N + 2, np.bool_)
+    stops = np.zeros(N + 2)
     price_yes = price @ yes
     price_no = price @ no
-    price_go = price @ go_on
     n_holes = 0
     n_ties = 0
     for i in range(N - 1, -1, -1):
         set_edge(i + 1, low[i + 1] - 1, 0, edge, yes, no, a, x)
         set_edge(i + 1, high[i + 1] + 1, 1, edge, yes, no, a, x)
-        lo, hi = low[i], high[i]
-        share = 1.0 / (i + 1)
-        for j in range(lo, hi + 1):
-            stop_cost[j] = 0.0
-            go_cost[j] = 0.0
-            mass[j] = 0.0
-        middle = min(max(i // 2 + 1, lo), hi + 1)  # from here on the majority is yes
+        lo = low[i]
+        width = high[i] - lo + 1
+        if width <= 0:
+            first[i], last[i] = lo, lo - 1
+            continue
+        numbers = all_numbers[lo : lo + width + 1]
+        n_no = min(max(i // 2 + 1 - lo, 0), width)  # the first so many states of the band answer "no"
+        stop_cost[:width] = 0.0
+        go_cost[:width] = 0.0
         for b in range(n_bases):
-            row = a[b]
-            for j in range(lo, hi + 1):
-                row[j] = (i + 1 - j) * share * row[j] + (j + 1) * share * row[j + 1]
-            if price_go[b] != 0.0:
-                for j in range(lo, hi + 1):
-                    mass[j] += price_go[b] * row[j]
+            row = a[b, lo : lo + width + 1]
+            step_back(row, numbers, i, width)
             if price_no[b] != 0.0:
-                for j in range(lo, middle):
-                    stop_cost[j] += price_no[b] * row[j]
+                add_times(stop_cost, price_no[b], row, n_no)
             if price_yes[b] != 0.0:
-                for j in range(middle, hi + 1):
-                    stop_cost[j] += price_yes[b] * row[j]
+                add_times(stop_cost[n_no:], price_yes[b], row[n_no:], width - n_no)
         for c in range(n_channels):
-            row = x[c]
-            for j in range(lo, hi + 1):
-                row[j] = (i + 1 - j) * share * row[j] + (j + 1) * share * row[j + 1]
+            row = x[c, lo : lo + width + 1]
+            step_back(row, numbers, i, width)
             for b in range(n_bases):
                 if go_on[c, b] != 0.0:
-                    for j in range(lo, hi + 1):
-                        row[j] += go_on[c, b] * a[b, j]
+                    add_times(row, go_on[c, b], a[b, lo : lo + width], width)
             if price[c] != 0.0:
-                for j in range(lo, hi + 1):
-                    go_cost[j] += price[c] * row[j]
-        for j in range(lo, hi + 1):
-            stops[j] = stop_cost[j] < go_cost[j] * (1.0 - tolerance)
+                add_times(go_cost, price[c], row, width)
+        least = 1.0 - tolerance
+        for k in range(width):
+            stops[k] = 1.0 if stop_cost[k] < go_cost[k] * least else 0.0
         if len(tie_i) > 0:
-            for j in range(lo, hi + 1):
-                if not stops[j] and mass[j] > 0.0 and stop_cost[j] <= go_cost[j] * (1.0 + tolerance):
+            for k in range(width):
+                # go_cost is zero only where no n of the prices comes by.
+                if stops[k] == 0.0 and go_cost[k] > 0.0 and stop_cost[k] <= go_cost[k] * (1.0 + tolerance):
                     if n_ties < len(tie_i):
-                        stop = yes if 2 * j > i else no
-                        tie_i[n_ties], tie_j[n_ties] = i, j
+                        stop = yes if k >= n_no else no
+                        tie_i[n_ties], tie_j[n_ties] = i, lo + k
                         for c in range(n_channels):
-                            tie_go_on[n_ties, c] = x[c, j]
+                            tie_go_on[n_ties, c] = x[c, lo + k]
                             tie_stop[n_ties, c] = 0.0
                             for b in range(n_bases):
-                                tie_stop[n_ties, c] += stop[c, b] * a[b, j]
+                                tie_stop[n_ties, c] += stop[c, b] * a[b, lo + k]
                     n_ties += 1
         for c in range(n_channels):
-            row = x[c]
-            for j in range(lo, hi + 1):
-                if stops[j]:
-                    row[j] = 0.0
+            row = x[c, lo : lo + width]
+            for k in range(width):
+                row[k] *= 1.0 - stops[k]
             for b in range(n_bases):
                 if no[c, b] != 0.0:
-                    for j in range(lo, middle):
-                        if stops[j]:
-                            row[j] += no[c, b] * a[b, j]
+                    add_times_where(row, stops, no[c, b], a[b, lo : lo + n_no], n_no)
                 if yes[c, b] != 0.0:
-                    for j in range(middle, hi + 1):
-                        if stops[j]:
-                            row[j] += yes[c, b] * a[b, j]
-        f, e = lo, hi
-        while f <= e and stops[f]:
+                    said_yes = a[b, lo + n_no : lo + width]
+                    add_times_where(row[n_no:], stops[n_no:], yes[c, b], said_yes, width - n_no)
+        f, e = 0, width - 1
+        while f <= e and stops[f] == 1.0:
             f += 1
-        while e >= f and stops[e]:
+        while e >= f and stops[e] == 1.0:
             e -= 1
-        first[i], last[i] = f, e
-        for j in range(f, e + 1):
-            if stops[j]:
+        first[i], last[i] = lo + f, lo + e
+        for k in range(f, e + 1):
+            if stops[k] == 1.0:
                 if n_holes < len(hole_i):
-                    hole_i[n_holes], hole_j[n_holes] = i, j
+                    hole_i[n_holes], hole_j[n_holes] = i, lo + k
                 n_holes += 1
     for c in range(n_channels):
         values[c] = x[c, 0]

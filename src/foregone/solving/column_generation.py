@@ -80,8 +80,8 @@ def find_prices(
     """
     n_voters = len(oracle.low) - 1
     n_limits, n_rows = len(limits), len(limits) + len(largest_of) + 1
-    # Rows hold what is left of each limit, in units that matter; the last one makes it a mixture. Where the largest
-    # channel is minimised, it is measured downwards from the largest at the start.
+    # Rows hold what is left of each limit, in units that matter; the last one makes it a mixture. Where the
+    # largest channel is minimised, it is measured downwards from the largest at the start.
     master = SmallSimplex([0.0] * (n_rows - 1) + [1.0])
     unit = n_voters * min(limit.scale for limit in limits)
     top = float(start[0][list(largest_of)].max()) if largest_of else float(start[0][0])

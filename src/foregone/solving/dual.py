@@ -85,8 +85,8 @@ def _without_risk(problem: Problem) -> _Result:
     m = N // 2
     low, high = undecided_band(N)
     possible = np.flatnonzero(problem.votes.probabilities) if problem.bounds_the_mean else np.arange(N + 1)
-    # An open state (i, j) leaves n from j to N - i + j, always both m and m + 1: only the possible n nearest to
-    # the middle can matter.
+    # An open state (i, j) leaves n from j to N - i + j, always both m and m + 1: only the possible n nearest
+    # to the middle can matter.
     largest_no = int(max(possible[possible <= m], default=-1))
     least_yes = int(min(possible[possible > m], default=N + 1))
 
@@ -154,7 +154,7 @@ def _recover(
     objective: FloatArray,
     most: float,
 ) -> StoppingStrategy | None:
-    """Return a strategy at the prices that keeps the limits, rounding included, and costs at most ``most``."""
+    """Return a strategy at the prices that keeps the limits, rounding included, for at most ``most``."""
     rounding = problem.n_voters * _EPSILON
     for tolerance in (1e-9, 1e-7, 1e-5, 1e-3):
         scale = 1.0

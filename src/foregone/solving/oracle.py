@@ -32,8 +32,8 @@ class Policy:
     """A deterministic strategy of least price, and the states where both actions cost the same.
 
     ``first[i]..last[i]`` is the hull of the states where it goes on, ``holes`` the (i, j) inside a hull
-    where it stops. Ties are states where it goes on but might as well stop, sorted by i and j, with the channels of
-    stopping and of going on there.
+    where it stops. Ties are states where it goes on but might as well stop, sorted by i and j, with the
+    channels of stopping and of going on there.
     """
 
     first: IntArray
@@ -100,13 +100,14 @@ class Oracle:
         is_no = np.arange(n_voters + 1) <= m
         self.low, self.high = undecided_band(n_voters)
         if problem.bounds_the_mean:
-            bases = [np.where(is_no, D, 0.0), np.where(is_no, 0.0, D)]
+            no_votes, yes_votes = np.where(is_no, D, 0.0), np.where(is_no, 0.0, D)
+            bases = [no_votes, yes_votes]
             if n_voters >= _NARROW_FROM:
-                hypergeometric.widen_band(*bases, largest_price, self.low, self.high)
+                hypergeometric.widen_band(no_votes, yes_votes, largest_price, self.low, self.high)
         else:
-            bases = [D, _point(n_voters, m), _point(n_voters, m + 1)]
+            points = sorted({m, m + 1, *cost_at})
+            bases = [D] + [_point(n_voters, n) for n in points]
         n_risks = 1 if problem.bounds_the_mean else 2
-        bases += [_point(n_voters, n) for n in cost_at]
         self.bases = np.array(bases)
         shape = (1 + n_risks + len(cost_at), len(bases))
         self.go_on, self.yes, self.no = np.zeros((3, *shape))
@@ -115,11 +116,11 @@ class Oracle:
             self.yes[1, 0] = self.no[1, 1] = 1.0
         else:
             self.go_on[0, 0] = 1.0
-            self.yes[1, 1] = self.no[2, 2] = 1.0
+            self.yes[1, 1 + points.index(m)] = self.no[2, 1 + points.index(m + 1)] = 1.0
         self.risk_channels = list(range(1, 1 + n_risks))
         self.cost_channels = list(range(1 + n_risks, shape[0]))
-        for place, channel in enumerate(self.cost_channels):
-            self.go_on[channel, len(bases) - len(cost_at) + place] = 1.0
+        for n, channel in zip(cost_at, self.cost_channels, strict=True):
+            self.go_on[channel, 1 + points.index(n)] = 1.0
         support = np.array([hypergeometric.support(basis) for basis in self.bases])
         self.edge = np.zeros((len(bases), n_voters + 1, 2))
         hypergeometric.edge_weights(self.bases, support[:, 0], support[:, 1], self.low, self.high, self.edge)

@@ -61,7 +61,7 @@ def _stopped_flow(
     gain = policy.tie_stop - policy.tie_go_on  # per unit of flow stopped rather than sent on
     reachable = np.flatnonzero(arriving > 0)
     room = [(limit.limit - policy.values[limit.channel]) / limit.scale for limit in limits]
-    # Rows: one a limit (in units of its scale), one a tie (flow stopped here or earlier is at most what arrives).
+    # Rows: one a limit, in units of its scale; one a tie: what stops here or before is at most what arrives.
     sign = [1.0 if space >= 0 else -1.0 for space in room]
     program = SmallSimplex([abs(space) for space in room] + [1.0] * len(reachable))
     for place, tie in enumerate(reachable):
@@ -77,7 +77,7 @@ def _stopped_flow(
         slack = np.zeros(n_rows)
         slack[row] = sign[row] if row < len(limits) else 1.0
         program.basis.append(program.add(slack, 0.0))
-    for row, limit in enumerate(limits):
+    for row in range(len(limits)):
         excess = np.zeros(n_rows)
         excess[row] = -sign[row]
         number = program.add(excess, _TOO_MUCH)

@@ -24,7 +24,8 @@ class SmallSimplex:
     """Minimise ``cost @ x`` subject to ``sum of x_k * column_k == right_side`` and ``x >= 0``.
 
     Columns are added one at a time; `basis` names as many of them as there are rows and must be feasible
-    when `optimise` is called, which leaves an optimal one there.
+    when `optimise` is called, which leaves an optimal one there and sets `duals`, the price of each row: the
+    rise of the objective per unit of its right side.
 
     Examples
     --------
@@ -42,6 +43,8 @@ class SmallSimplex:
         self.costs = np.zeros(0)
         self._units = np.zeros(0)  # variables are counted in such units that no column exceeds one
         self.basis: list[int] = []
+        self.duals = np.zeros(len(self.right_side))
+        self._basic_values = np.zeros(len(self.right_side))
 
     def add(self, column: Sequence[float] | FloatArray, cost: float) -> int:
         """Add a variable and return its number."""
@@ -52,26 +55,16 @@ class SmallSimplex:
         self._units = np.append(self._units, unit)
         return len(self.costs) - 1
 
-    def _inverse(self) -> FloatArray:
-        inverse: FloatArray = np.linalg.inv(self.columns[:, self.basis])
-        return inverse
-
-    @property
-    def duals(self) -> FloatArray:
-        """Price of each row: the rise of the objective per unit of right side."""
-        return _solve(self.columns[:, self.basis].T, self._inverse().T, self.costs[self.basis])
-
     @property
     def objective(self) -> float:
-        """Cost of the current basis."""
-        return float(self.costs @ (self.solution() / self._units))
+        """Cost of the optimal basis."""
+        return float(self.costs[self.basis] @ self._basic_values)
 
     def solution(self) -> FloatArray:
-        """Return the values of all variables."""
-        matrix = self.columns[:, self.basis]
+        """Return the values of all variables in the optimal basis."""
         values = np.zeros(len(self.costs))
-        values[self.basis] = np.maximum(_solve(matrix, self._inverse(), self.right_side), 0.0)
-        return values * self._units
+        values[self.basis] = self._basic_values * self._units[self.basis]
+        return values
 
     def optimise(self) -> None:
         """Pivot until no variable can lower the cost, or rounding makes the search go round in circles.
@@ -81,8 +74,11 @@ class SmallSimplex:
         useless: list[int] = []  # columns too like the basis to be told from it
         for pivot in range(14 * _PATIENCE):
             tolerance = _TOLERANCE * 10.0 ** (pivot // _PATIENCE)
-            matrix, inverse = self.columns[:, self.basis], self._inverse()
+            matrix = self.columns[:, self.basis]
+            inverse = np.linalg.inv(matrix).astype(np.float64)
             duals = _solve(matrix.T, inverse.T, self.costs[self.basis])
+            values = np.maximum(_solve(matrix, inverse, self.right_side), 0.0)
+            self.duals, self._basic_values = duals, values
             reduced = self.costs - duals @ self.columns
             reduced[self.basis + useless] = 0.0
             rounding = np.abs(self.costs) + np.abs(duals) @ np.abs(self.columns)
@@ -96,7 +92,6 @@ class SmallSimplex:
             rising = np.flatnonzero(direction > 1e-11)
             if len(rising) == 0:
                 raise SolverError("the small linear program has no finite optimum; please report this case")
-            values = np.maximum(_solve(matrix, inverse, self.right_side), 0.0)
             ratios = values[rising] / direction[rising]
             tied = rising[ratios <= ratios.min() * (1 + 1e-12) + 1e-15]
             numbers = np.array(self.basis)[tied]

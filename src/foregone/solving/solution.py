@@ -142,7 +142,7 @@ class Solution:
         strategy = StoppingStrategy.from_fields(fields)
         if "solution" not in fields:
             raise fields.error(
-                "solution", "is missing: the file holds a strategy, not what it is optimal for"
+                "solution", "is missing: the file does not say what its strategy is optimal for"
             )
         section = fields.section("solution")
         votes = _votes_from_field(section, strategy.n_voters)
