@@ -8,6 +8,17 @@ from numba import njit
 
 
 @njit(cache=True)
+def step_forward(row, numbers, i, out):
+    """Turn row i into row i + 1 of the same sums: which of the i + 1 votes came last?"""
+    share = 1.0 / (i + 1)
+    top = i + 1.0
+    out[0] = row[0]
+    before, here, filled, count = row[: i + 1], row[1 : i + 2], out[1 : i + 2], numbers[1 : i + 2]
+    for k in range(i + 1):
+        filled[k] = ((top - count[k]) * here[k] + count[k] * before[k]) * share
+
+
+@njit(cache=True)
 def load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop):
     """Fill ``stop[0..i]`` with the stop probabilities of step i."""
     for j in range(i + 1):
@@ -31,6 +42,7 @@ def evaluate_all(lower, upper, start, exception_yes, exception_probability, cost
     stop = np.ones(N + 1)
     g = np.zeros((3, N + 2))
     g_next = np.zeros((3, N + 2))
+    numbers = np.arange(N + 2).astype(np.float64)
     p[0] = 1.0
     first, last = 0, 0  # p is zero outside
     for i in range(N + 1):
@@ -60,9 +72,7 @@ def evaluate_all(lower, upper, start, exception_yes, exception_probability, cost
         if first > 0:
             p[first - 1] = 0.0
         for k in range(3):
-            for j in range(1, i + 2):
-                g_next[k, j] = (i + 1 - j) * share * g[k, j] + j * share * g[k, j - 1]
-            g_next[k, 0] = g[k, 0]
+            step_forward(g[k], numbers, i, g_next[k])
         g, g_next = g_next, g
     for n in range(N + 1):
         cost[n] = g[0, n]
