@@ -1,5 +1,6 @@
 """Plain-Python references: the generator, the order of the trees, and a strategy followed vote by vote."""
 
+import struct
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +22,17 @@ def random_bits(seed, row, counter):
     return mixed
 
 
+def bits_of_row(x):
+    """64 bits that stand for a row: its values as float32, with one NaN and one zero."""
+    mixed = 0
+    for value in np.asarray(x, np.float64).astype(np.float32).tolist():
+        bits = struct.unpack("<I", struct.pack("<f", value + 0.0))[0]
+        key = WORD >> 32 if value != value else bits ^ (0xFFFFFFFF if bits >> 31 else 0x80000000)
+        mixed = ((mixed ^ key) * 0xBF58476D1CE4E5B9) & WORD
+        mixed ^= mixed >> 31
+    return mixed
+
+
 def order_of(n_trees, seed, row=None):
     """Fisher and Yates, with Lemire's unbiased choice of a number below a bound."""
     row = WORD if row is None else row
@@ -37,12 +49,13 @@ def order_of(n_trees, seed, row=None):
     return order
 
 
-def simulate(strategy, votes, seed, order, first_row=0):
-    """Follow the strategy over a matrix of votes, one row and one vote at a time."""
+def simulate(strategy, votes, seed, order, X):
+    """Follow the strategy over a matrix of votes on the rows of X, one row and one vote at a time."""
     outcome = []
     n_trees = votes.shape[1]
     shared = order_of(n_trees, seed)
-    for row, row_votes in enumerate(votes, start=first_row):
+    for x, row_votes in zip(X, votes, strict=True):
+        row = bits_of_row(x)
         sequence = shared if order == "shared" else order_of(n_trees, seed, row)
         asked = yes = 0
         while True:

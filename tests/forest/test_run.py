@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from foregone import StoppingStrategy, evaluate
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, execution
-from tests.forest.simulation import order_of, simulate
+from tests.forest.simulation import bits_of_row, order_of, simulate
 from tests.strategies import stopping_strategies
 
 N_TREES = 9
@@ -61,23 +61,21 @@ def assert_same(outcome, expected):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES.keys())
 def test_a_run_is_the_simulation_vote_for_vote(strategy, order):
-    expected = simulate(strategy, LARGE_FOREST.vote_matrix(LARGE_X), 7, order)
+    expected = simulate(strategy, LARGE_FOREST.vote_matrix(LARGE_X), 7, order, LARGE_X)
     outcome = LARGE_FOREST.run(LARGE_X, strategy, seed=7, order=order)
     assert [array.dtype for array in outcome] == [np.bool_, np.int32, np.int32]
     assert_same(outcome, expected)
 
 
-@given(
-    stopping_strategies(N_TREES), st.integers(0, 2**64 - 1), st.sampled_from(ORDERS), st.integers(0, 2**40)
-)
+@given(stopping_strategies(N_TREES), st.integers(0, 2**64 - 1), st.sampled_from(ORDERS))
 @settings(max_examples=60, deadline=None)
-def test_any_strategy_is_followed_in_a_batch_and_row_by_row(strategy, seed, order, first_row):
-    expected = simulate(strategy, VOTES[:12], seed, order, first_row)
-    assert_same(FOREST.run(X[:12], strategy, seed=seed, order=order, first_row=first_row), expected)
+def test_any_strategy_is_followed_in_a_batch_and_row_by_row(strategy, seed, order):
+    expected = simulate(strategy, VOTES[:12], seed, order, X[:12])
+    assert_same(FOREST.run(X[:12], strategy, seed=seed, order=order), expected)
     for row in range(12):
-        outcome = FOREST.run(X[row : row + 1], strategy, seed=seed, order=order, first_row=first_row + row)
+        outcome = FOREST.run(X[row : row + 1], strategy, seed=seed, order=order)
         assert_same(outcome, [part[row : row + 1] for part in expected])
-        single = FOREST.run_one(X[row], strategy, seed=seed, order=order, row=first_row + row)
+        single = FOREST.run_one(X[row], strategy, seed=seed, order=order)
         assert single == tuple(part[row] for part in expected)
 
 
@@ -88,7 +86,7 @@ def test_the_outcome_does_not_depend_on_threads_blocks_or_batches(order, monkeyp
     whole = forest.run(X, strategy, seed=3, order=order, n_threads=1)
     for n_rows in (1, 2, 3, 4, 5, 7, 64, 333):
         parts = [
-            forest.run(X[start : start + n_rows], strategy, seed=3, order=order, first_row=start)
+            forest.run(X[start : start + n_rows], strategy, seed=3, order=order)
             for start in range(0, 400, n_rows)
         ]
         assert_same(
@@ -105,11 +103,39 @@ def test_the_outcome_does_not_depend_on_threads_blocks_or_batches(order, monkeyp
 def test_missing_values_in_some_blocks_only_change_nothing_elsewhere(monkeypatch):
     holes = X.copy()
     holes[::29, 2] = np.nan
-    whole = FOREST.run(holes, band(N_TREES, 3), seed=0)
-    monkeypatch.setattr(execution, "BLOCK_ROWS", 10)
-    assert_same(FOREST.run(holes, band(N_TREES, 3), seed=0), whole)
-    full = simulate(band(N_TREES, 3), FOREST.vote_matrix(holes), 0, "shared")
-    assert_same(whole, full)
+    for order in ORDERS:
+        expected = simulate(band(N_TREES, 3, chance=0.5), FOREST.vote_matrix(holes), 0, order, holes)
+        for block_rows in (10_000, 10):
+            monkeypatch.setattr(execution, "BLOCK_ROWS", block_rows)
+            assert_same(FOREST.run(holes, band(N_TREES, 3, chance=0.5), seed=0, order=order), expected)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_row_has_the_same_luck_wherever_it_stands_and_whichever_type_it_has(order):
+    strategy = STRATEGIES["all of it"]
+    rows = LARGE_X.astype(np.float32)
+    rows[::3, 1] = 0.0
+    whole = LARGE_FOREST.run(rows, strategy, seed=8, order=order)
+    negative = rows.copy()
+    negative[::3, 1] = -0.0
+    for same in (rows.astype(np.float64), negative):
+        assert_same(LARGE_FOREST.run(same, strategy, seed=8, order=order), whole)
+    shuffled = np.random.default_rng(0).permutation(len(rows))
+    assert_same(
+        LARGE_FOREST.run(rows[shuffled], strategy, seed=8, order=order), [part[shuffled] for part in whole]
+    )
+
+
+def test_rows_that_differ_have_luck_of_their_own():
+    strategy = STRATEGIES["asks nobody by chance"]
+    rows = np.zeros((4000, 6))
+    rows[:, 3] = np.arange(4000) * 1e-3
+    asked = LARGE_FOREST.run(rows, strategy, seed=1)[1]
+    # Each further vote is asked with probability one half, independently from row to row.
+    for n in range(6):
+        assert abs((asked >= n).mean() - 0.5**n) < 5 * np.sqrt(0.25 / 4000)
+    stopped = asked == 0
+    assert abs(np.corrcoef(stopped[1:], stopped[:-1])[0, 1]) < 5 / np.sqrt(4000)
 
 
 def test_without_a_strategy_everyone_is_asked():
@@ -122,7 +148,7 @@ def test_without_a_strategy_everyone_is_asked():
 def test_the_order_is_the_one_the_seed_stands_for():
     for seed in (0, 1, 2**63, 2**64 - 1):
         assert FOREST.order(seed).tolist() == order_of(N_TREES, seed)
-        assert FOREST.order(seed, row=12).tolist() == order_of(N_TREES, seed, 12)
+        assert FOREST.order(seed, X[12]).tolist() == order_of(N_TREES, seed, bits_of_row(X[12]))
     assert PackedForest.order(make_forest(1)[0], 0).tolist() == [0]
 
 
@@ -130,7 +156,7 @@ def test_orders_are_uniform():
     counts = np.zeros((4, 4))
     forest, _ = make_forest(4)
     for row in range(4000):
-        counts[np.arange(4), forest.order(11, row=row)] += 1
+        counts[np.arange(4), forest.order(11, [row, 0, 0, 0, 0, 0])] += 1
     assert np.abs(counts - 1000).max() < 5 * np.sqrt(4000 * 3 / 16)
 
 
@@ -159,13 +185,13 @@ def test_a_forest_of_one_tree_and_an_even_number_of_trees_run():
     for n_trees in (1, 2, 8):
         forest, X = make_forest(n_trees)
         strategy = band(n_trees, 2)
-        expected = simulate(strategy, forest.vote_matrix(X), 1, "per_row")
+        expected = simulate(strategy, forest.vote_matrix(X), 1, "per_row", X)
         assert_same(forest.run(X, strategy, seed=1, order="per_row"), expected)
 
 
 def test_strategies_and_seeds_can_alternate():
     first, second = band(N_TREES, 2), band(N_TREES, 4)
-    apart = [simulate(s, VOTES, seed, "shared") for s, seed in [(first, 1), (second, 1), (second, 2)]]
+    apart = [simulate(s, VOTES, seed, "shared", X) for s, seed in [(first, 1), (second, 1), (second, 2)]]
     for _ in range(2):
         for (strategy, seed), expected in zip([(first, 1), (second, 1), (second, 2)], apart, strict=True):
             assert_same(FOREST.run(X, strategy, seed=seed), expected)
@@ -217,8 +243,6 @@ def test_an_interrupt_between_blocks_gets_through(monkeypatch):
         ({"seed": 2**64}, "seed must be a whole number"),
         ({"n_threads": 0}, "n_threads must be a whole number"),
         ({"n_threads": "two"}, "n_threads must be a whole number"),
-        ({"first_row": -1}, "the number of a row must be a whole number"),
-        ({"first_row": 0.5}, "the number of a row must be a whole number"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(options, message):
@@ -240,7 +264,7 @@ def test_one_row_comes_in_any_form_and_its_outcome_is_plain_numbers():
         X[5].astype(">f8"),
         X[5].astype(object),
     ):
-        outcome = FOREST.run_one(x, strategy, seed=4, row=5)
+        outcome = FOREST.run_one(x, strategy, seed=4)
         assert outcome == expected
         assert [type(number) for number in outcome] == [bool, int, int]
     holed = X[5].copy()
@@ -255,8 +279,6 @@ def test_one_row_comes_in_any_form_and_its_outcome_is_plain_numbers():
         (X[0, :5], {}, "X has 5 features, but PackedForest is expecting 6 features"),
         (X[0] * np.inf, {}, "infinity or a value too large"),
         (["a"] * 6, {}, "could not convert string to float"),
-        (X[0], {"row": -1}, "the number of a row"),
-        (X[0], {"row": 1.0}, "the number of a row"),
         (X[0], {"seed": -1}, "seed must be"),
         (X[0], {"order": "none"}, "order must be"),
     ],

@@ -1,6 +1,7 @@
 """Random numbers that are a function of (seed, row, counter), so that nothing depends on who drew before.
 
-Three rounds of the finaliser of SplitMix64 (Steele, Lea and Flood 2014). Counters are even for the
+Three rounds of the finaliser of SplitMix64 (Steele, Lea and Flood 2014). ``row`` is 64 bits that stand for
+the row's values: the same row has the same luck in any batch and in any place. Counters are even for the
 decision to stop after ``asked`` votes (``2 * asked``) and odd for the order of the trees.
 """
 
@@ -13,6 +14,7 @@ MIX_2 = np.uint64(0x94D049BB133111EB)
 SHIFT_30, SHIFT_27, SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
 SHIFT_11, SHIFT_32 = np.uint64(11), np.uint64(32)
 LOW_32 = np.uint64(0xFFFFFFFF)
+MINUS_ZERO = np.uint64(0x7FFFFFFF)  # the key of -0.0; that of +0.0 is the next one
 ONE = np.uint64(1)
 ORDER_OF_ALL = -1  # the "row" whose order is the one that all rows share
 ATTEMPTS = 512  # counters set aside for each place of an order
@@ -23,6 +25,20 @@ def _mix(z):
     z = (z ^ (z >> SHIFT_30)) * MIX_1
     z = (z ^ (z >> SHIFT_27)) * MIX_2
     return z ^ (z >> SHIFT_31)
+
+
+@njit(cache=True)
+def bits_of_row(keys, shift, base, n_features):
+    """Return 64 bits that stand for the values of the row whose keys begin at ``base``.
+
+    Of paired keys the first of each pair is read: the bits do not depend on what else is in the block.
+    """
+    mixed = np.uint64(0)
+    for feature in range(n_features):
+        key = np.uint64(keys[base + (np.uint64(2 * feature) >> shift)])
+        mixed = (mixed ^ (key + np.uint64(key == MINUS_ZERO))) * MIX_1
+        mixed ^= mixed >> SHIFT_31
+    return np.int64(mixed)
 
 
 @njit(cache=True)

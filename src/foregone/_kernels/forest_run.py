@@ -8,7 +8,7 @@ exceptions of the state after i votes, for i up to N + 1; ``exceptions[k]`` hold
 import numpy as np
 from numba import njit
 
-from foregone._kernels.forest_random import stop_draw, swap_in
+from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
 from foregone._kernels.forest_walk import (
     FINITE,
     MISSING,
@@ -24,10 +24,12 @@ ALONE = 4  # with fewer rows than this left, trees are interleaved instead of ro
 
 
 @njit(cache=True)
-def draws_a_stop(steps, exceptions, seed, row, asked, yes):
-    """Whether the row, between the thresholds, stops by exception."""
+def draws_a_stop(steps, exceptions, seed, keys, shift, base, n_features, asked, yes):
+    """Whether the row at ``base``, between the thresholds, stops by exception."""
     for k in range(steps[asked, START], steps[asked + 1, START]):
         if exceptions[k, 0] == yes:
+            # Few rows ever come here, so only they have their values turned into bits.
+            row = bits_of_row(keys, shift, base, n_features)
             return stop_draw(seed, row, asked) < exceptions[k, 1]
     return False
 
@@ -47,15 +49,16 @@ def votes_before_a_stop(steps, exceptions, asked, yes):
 
 
 @njit(cache=True)
-def finish_row(nodes, roots, steps, exceptions, seed, row, own_order, keys, shift, base, asked, yes):
+def finish_row(nodes, roots, steps, exceptions, seed, own_order, keys, shift, base, n_features, asked, yes):
     """Ask on from state (asked, yes) until the row stops; return the state it stops in.
 
     With ``own_order``, ``roots`` is shuffled on the way, no further than needed.
     """
+    row = bits_of_row(keys, shift, base, n_features) if own_order else np.int64(0)
     while True:
         if yes <= steps[asked, LOWER] or yes >= steps[asked, UPPER]:
             return asked, yes
-        if draws_a_stop(steps, exceptions, seed, row, asked, yes):
+        if draws_a_stop(steps, exceptions, seed, keys, shift, base, n_features, asked, yes):
             return asked, yes
         more = votes_before_a_stop(steps, exceptions, asked, yes)
         if own_order:
@@ -66,7 +69,7 @@ def finish_row(nodes, roots, steps, exceptions, seed, row, own_order, keys, shif
 
 
 @njit(cache=True, nogil=True)
-def run_row(values, nodes, schedule, row):
+def run_row(values, nodes, schedule):
     """Run one row, from its raw values on; return votes asked and yes votes.
 
     ``asked`` is -1 when a value cannot be taken. ``schedule`` holds, in one array because each array costs
@@ -91,11 +94,13 @@ def run_row(values, nodes, schedule, row):
     exceptions = schedule[end_of_steps:].reshape((-1, 2))
     if own_order:
         roots = roots.copy()
-    return finish_row(nodes, roots, steps, exceptions, seed, row, own_order, keys, shift, np.uint64(0), 0, 0)
+    return finish_row(
+        nodes, roots, steps, exceptions, seed, own_order, keys, shift, np.uint64(0), n_features, 0, 0
+    )
 
 
 @njit(cache=True)
-def keep_undecided(steps, exceptions, seed, first_row, i, rows, n_rows, asked, yes):
+def keep_undecided(steps, exceptions, seed, keys, stride, shift, n_features, i, rows, n_rows, asked, yes):
     """Drop the rows that stop after i votes from the front of ``rows``; return how many go on."""
     lower, upper = steps[i, LOWER], steps[i, UPPER]
     has_exceptions = steps[i, START] < steps[i + 1, START]
@@ -112,29 +117,31 @@ def keep_undecided(steps, exceptions, seed, first_row, i, rows, n_rows, asked, y
         for k in range(n_rows):
             row = rows[k]
             rows[kept] = row
-            if not draws_a_stop(steps, exceptions, seed, first_row + np.int64(row), i, yes[row]):
+            base = row * stride
+            if not draws_a_stop(steps, exceptions, seed, keys, shift, base, n_features, i, yes[row]):
                 kept += 1
     return kept
 
 
 @njit(cache=True, nogil=True)
-def run_block(
-    nodes, roots, steps, exceptions, seed, first_row, keys, stride, shift, rows, answers, asked, yes
-):
+def run_block(nodes, roots, steps, exceptions, seed, keys, stride, shift, rows, answers, asked, yes):
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache."""
+    n_features = stride >> (1 - shift)
     stride, shift = np.uint64(stride), np.uint64(shift)
     left = len(yes)
     for k in range(left):
         rows[k] = k
         yes[k] = 0
     for i in range(len(roots) + 1):
-        left = keep_undecided(steps, exceptions, seed, first_row, i, rows, left, asked, yes)
+        left = keep_undecided(
+            steps, exceptions, seed, keys, stride, shift, n_features, i, rows, left, asked, yes
+        )
         if left < ALONE:
             for k in range(left):
                 row = rows[k]
                 asked[row], yes[row] = finish_row(
-                    nodes, roots, steps, exceptions, seed, first_row + np.int64(row), False,
-                    keys, shift, row * stride, i, np.int64(yes[row]),
+                    nodes, roots, steps, exceptions, seed, False,
+                    keys, shift, row * stride, n_features, i, np.int64(yes[row]),
                 )  # fmt: skip
             break
         add_votes_of_tree(nodes, np.uint64(roots[i]), keys, stride, shift, rows, left, yes)
@@ -143,15 +150,16 @@ def run_block(
 
 
 @njit(cache=True, nogil=True)
-def run_rows(nodes, roots, steps, exceptions, seed, first_row, keys, stride, shift, answers, asked, yes):
+def run_rows(nodes, roots, steps, exceptions, seed, keys, stride, shift, answers, asked, yes):
     """Run a block of rows, each in its own order."""
+    n_features = stride >> (1 - shift)
     stride, shift = np.uint64(stride), np.uint64(shift)
     own_roots = np.empty_like(roots)
     for k in range(len(yes)):
         own_roots[:] = roots
         asked[k], yes[k] = finish_row(
-            nodes, own_roots, steps, exceptions, seed, first_row + k, True,
-            keys, shift, np.uint64(k) * stride, 0, 0,
+            nodes, own_roots, steps, exceptions, seed, True,
+            keys, shift, np.uint64(k) * stride, n_features, 0, 0,
         )  # fmt: skip
         answers[k] = 2 * yes[k] > asked[k]
 

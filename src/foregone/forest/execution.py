@@ -1,7 +1,7 @@
 """Running a packed forest over many rows: blocks of them, on one thread or several.
 
-No result depends on how rows are split: a row's outcome is a function of its values, the schedule and
-its number.
+No result depends on how rows are split: a row's outcome is a function of its values and the schedule, and of
+nothing else.
 """
 
 from __future__ import annotations
@@ -60,7 +60,6 @@ def run_blocks(
     nodes: NodeArray,
     schedule: Schedule,
     X: Rows,
-    first_row: int,
     takes_missing: bool,
     n_threads: int | None,
     outcome: tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32], npt.NDArray[np.int32]],
@@ -73,9 +72,9 @@ def run_blocks(
         keys = scratch.load(X[start:end])
         parts = answers[start:end], asked[start:end], yes[start:end]
         if schedule.order == "shared":
-            run_block(*common, first_row + start, *keys, scratch.rows, *parts)
+            run_block(*common, *keys, scratch.rows, *parts)
         else:
-            run_rows(*common, first_row + start, *keys, *parts)
+            run_rows(*common, *keys, *parts)
 
     _for_each_block(work, X, takes_missing, n_threads)
 

@@ -14,7 +14,7 @@ from foregone.forest.execution import fill_votes, run_blocks
 from foregone.forest.labels import labels_from_field, labels_to_field
 from foregone.forest.layout import NodeArray, is_sound, pack
 from foregone.forest.rows import FLOAT32, FLOAT64, as_row, as_rows, refuse_values
-from foregone.forest.schedule import MOST_ROWS, Order, Schedule, check_row_number, check_seed, random_order
+from foregone.forest.schedule import Order, Schedule, check_seed, random_order, row_bits
 from foregone.strategy import StoppingStrategy
 from foregone.strategy_file import Fields
 
@@ -109,9 +109,10 @@ class PackedForest:
         fill_votes(self.nodes, self.tree_start[:-1].copy(), rows, self.takes_missing, votes)
         return votes
 
-    def order(self, seed: int, row: int | None = None) -> npt.NDArray[np.int64]:
-        """Return the order in which a seed asks the trees: the shared one, or that of row number ``row``."""
-        return random_order(self.n_trees, check_seed(seed), None if row is None else check_row_number(row))
+    def order(self, seed: int, x: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
+        """Return the order in which a seed asks the trees: the shared one, or that of the row ``x``."""
+        row = None if x is None else row_bits(as_row(x, self.n_features))
+        return random_order(self.n_trees, check_seed(seed), row)
 
     def run(
         self,
@@ -121,7 +122,6 @@ class PackedForest:
         seed: int,
         order: Order = "shared",
         n_threads: int | None = None,
-        first_row: int = 0,
     ) -> Outcome:
         """Ask trees until the strategy stops, for each row.
 
@@ -133,16 +133,13 @@ class PackedForest:
             For ``n_trees`` voters. None asks every tree.
         seed : int
             Decides the random order of the trees, and the draws where the strategy leaves it to chance.
-            The same seed gives the same outcome on every machine and with any number of threads.
+            A row's outcome is a function of its values and the seed, on every machine, in any batch and
+            with any number of threads.
         order : {"shared", "per_row"}
             One random order for all rows, which keeps the trees in the cache, or an independent one for
             each row: several times slower, but then rows do not share their luck.
         n_threads : int, optional
             At most this many threads; by default as many as the process may use. Small work stays on one.
-        first_row : int
-            Number of the first row. Chance is keyed by the row's number, ``first_row`` plus its place in
-            X: give the place at which a batch starts in a longer stream, and the outcome is that of the
-            whole stream in one call. Without it, the first row of each call draws the same numbers.
 
         Returns
         -------
@@ -152,15 +149,14 @@ class PackedForest:
             How many trees were asked, and how many of them said yes.
         """
         rows = as_rows(X, self.n_features)
-        first_row = check_row_number(first_row)
         if len(rows) == 1:
-            answer, n_asked, n_yes = self.run_one(rows[0], strategy, seed=seed, order=order, row=first_row)
+            answer, n_asked, n_yes = self.run_one(rows[0], strategy, seed=seed, order=order)
             return np.array([answer]), np.array([n_asked], np.int32), np.array([n_yes], np.int32)
         schedule = self._schedule_for(strategy, seed, order)
         answers = np.empty(len(rows), np.bool_)
         asked, yes = np.empty((2, len(rows)), np.int32)
         outcome = answers, asked, yes
-        run_blocks(self.nodes, schedule, rows, first_row, self.takes_missing, n_threads, outcome)
+        run_blocks(self.nodes, schedule, rows, self.takes_missing, n_threads, outcome)
         return outcome
 
     def run_one(
@@ -170,7 +166,6 @@ class PackedForest:
         *,
         seed: int,
         order: Order = "shared",
-        row: int = 0,
     ) -> tuple[bool, int, int]:
         """Ask trees about a single row until the strategy stops: the outcome of `run`, soonest.
 
@@ -180,8 +175,6 @@ class PackedForest:
             Fastest as a writable, contiguous array of float32 or float64.
         strategy, seed, order
             As in `run`.
-        row : int
-            The row's number, which keys the draws of chance.
 
         Returns
         -------
@@ -201,9 +194,7 @@ class PackedForest:
             and x.flags.carray
         ):
             x = as_row(x, self.n_features)
-        if type(row) is not int or not 0 <= row < MOST_ROWS:
-            row = check_row_number(row)
-        asked, yes = run_row(x, self.nodes, schedule.packed, row)
+        asked, yes = run_row(x, self.nodes, schedule.packed)
         if asked < 0:
             refuse_values(x, self.takes_missing)
         return 2 * yes > asked, asked, yes

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.forest_random import ORDER_OF_ALL, fill_order
+from foregone._kernels.forest_random import ORDER_OF_ALL, bits_of_row, fill_order
+from foregone._kernels.forest_walk import fill_paired_keys
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 
-__all__ = ["MOST_ROWS", "Order", "Schedule", "check_row_number", "check_seed", "random_order"]
-
-MOST_ROWS = 1 << 62  # row numbers stay below it, so that no sum of two overflows
+__all__ = ["Order", "Schedule", "check_seed", "random_order", "row_bits"]
 
 Order = Literal["shared", "per_row"]
 IntArray = npt.NDArray[np.int64]
@@ -111,15 +110,15 @@ def check_seed(seed: int) -> int:
     return int(seed)
 
 
-def check_row_number(row: int) -> int:
-    """Return the number of a row, or say why it is none."""
-    if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < MOST_ROWS:
-        raise InvalidInputError(f"the number of a row must be a whole number from 0 to 2**62, not {row!r}")
-    return int(row)
+def row_bits(x: npt.NDArray[Any]) -> int:
+    """Return the 64 bits that stand for a row's values, rounded to float32, wherever chance plays a part."""
+    keys = np.empty(2 * len(x), np.uint32)
+    fill_paired_keys(x, keys)
+    return int(bits_of_row(keys, np.uint64(0), np.uint64(0), len(x)))
 
 
 def random_order(n_trees: int, seed: int, row: int | None = None) -> IntArray:
-    """Return the order in which a seed asks the trees: the one all rows share, or that of one row."""
+    """Return the order in which a seed asks the trees: the one all rows share, or that of a row's bits."""
     order = np.empty(n_trees, np.int64)
     fill_order(order, _as_signed(seed), ORDER_OF_ALL if row is None else row)
     return order
