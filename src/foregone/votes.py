@@ -117,11 +117,10 @@ class VoteDistribution:
         largest = weights.max()
         if largest == 0:
             raise InvalidInputError("counts are all zero: give at least one observation")
-        observed = None
         if (weights == np.floor(weights)).all() and largest < 2**53 and weights.sum() < 2**53:
-            observed = int(weights.sum())
+            return cls(weights / weights.sum(), int(weights.sum()))
         scaled = weights / largest  # first, so that huge or tiny weights neither overflow nor vanish
-        return cls(scaled / scaled.sum(), observed)
+        return cls(scaled / scaled.sum())
 
     @classmethod
     def from_yes_counts(cls, yes_counts: npt.ArrayLike, n_voters: int) -> VoteDistribution:

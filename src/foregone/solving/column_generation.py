@@ -19,6 +19,7 @@ from foregone.votes import FloatArray
 __all__ = ["Limit", "Prices", "find_prices"]
 
 _CLOSE_ENOUGH = 1e-13  # gap at which the search ends, relative to the terms it is the difference of
+_LEAST_SHARE = 1e-12  # of all voters: a smaller difference in cost does not matter
 _MOST_ROUNDS = 2_000
 
 
@@ -83,7 +84,7 @@ def find_prices(
     # Rows hold what is left of each limit, in units that matter; the last one makes it a mixture. Where the
     # largest channel is minimised, it is measured downwards from the largest at the start.
     master = SmallSimplex([0.0] * (n_rows - 1) + [1.0])
-    unit = n_voters * min(limit.scale for limit in limits)
+    unit = n_voters * max(min(limit.scale for limit in limits), _LEAST_SHARE)
     top = float(start[0][list(largest_of)].max()) if largest_of else float(start[0][0])
     known: list[FloatArray] = []  # channels of the strategies in the master
 
@@ -95,7 +96,10 @@ def find_prices(
 
     master.basis = [master.add(np.eye(n_rows)[row], 0.0) for row in range(n_rows - 1)]
     if largest_of:
-        master.add([0.0] * n_limits + [1.0] * len(largest_of) + [0.0], -1.0)
+        highest = int(np.argmax(start[0][list(largest_of)]))
+        master.basis[n_limits + highest] = master.add(
+            [0.0] * n_limits + [1.0] * len(largest_of) + [0.0], -1.0
+        )
     first_column = len(master.costs)
     master.basis.append(add_strategy(start[0]))
     for channels in start[1:]:

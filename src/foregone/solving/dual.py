@@ -25,6 +25,8 @@ _Result = tuple[StoppingStrategy, float, Multipliers]
 
 # A price so high that nothing is worth any risk; small enough that price times weight stays finite.
 _PROHIBITIVE = 1e250
+# A smaller limit buys nothing that a float could show.
+_AS_GOOD_AS_ZERO = 1e-200
 _EPSILON = float(np.finfo(float).eps)
 # Minimax's second phase may spend this much more, relatively, than the least worst cost: at exactly the
 # least, the price of a vote in the worst case grows beyond what floating point can hold next to the mean.
@@ -37,7 +39,7 @@ def solve_dual(problem: Problem) -> _Result:
     says_yes = float(problem.votes.probabilities[N // 2 + 1 :].sum())
     if (says_yes if problem.bounds_the_mean else 1.0) <= alpha:
         return StoppingStrategy.from_rows(N, lambda asked: np.ones(asked + 1)), 0.0, Multipliers()
-    if alpha == 0:
+    if alpha < _AS_GOOD_AS_ZERO:
         return _without_risk(problem)
     solve_within = _minimax if problem.minimises_the_worst else _mean_cost
     # Aim a little below alpha, so that rounding cannot lift the disagreement above it. How little is enough
@@ -120,7 +122,7 @@ def _minimax(problem: Problem, target: float) -> _Result | None:
         costs = oracle.cost_channels
         first = find_prices(oracle, risks, [_careful(oracle, costs, target)], largest_of=costs)
         worst = first.objective * (1 + _TIE_BREAK_SLACK)
-        limits = risks + [Limit(channel, worst, target * N) for channel in costs]
+        limits = risks + [Limit(channel, worst, max(target, 1e-12) * N) for channel in costs]
         second = find_prices(oracle, limits, [first.mixture, *first.found])
         # Both prices stay optimal when added up; the first ones speak where the mean has no say.
         prices = second.prices + 1e-6 * first.prices
@@ -128,7 +130,7 @@ def _minimax(problem: Problem, target: float) -> _Result | None:
         weights = np.zeros(len(first.prices))
         weights[costs] = first.prices[costs]
         worst = first.objective * (1 + 2 * _TIE_BREAK_SLACK)
-        limits = risks + [Limit(channel, worst, target * N) for channel in costs]
+        limits = risks + [Limit(channel, worst, max(target, 1e-12) * N) for channel in costs]
         strategy = _recover(problem, oracle, prices, limits, weights, worst)
         if strategy is None:
             # A limit of 1e-9 buys hardly anything in the worst case; the least mean cost of all may do.
