@@ -8,10 +8,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-solve images clean
+.PHONY: help demo test lint format bench-solve bench-predict images clean
 
 help:  ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/.has-plot  ## Solve a built-in example and explain the result (writes ./demo)
 	@$(BIN)/foregone demo -o demo
@@ -31,6 +31,9 @@ format: $(VENV)/.has-lint  ## Put the code into shape
 
 bench-solve: $(VENV)/.has-test  ## Time our solver against HiGHS, in one run
 	$(BIN)/python benchmarks/solve.py
+
+bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other way to run them (15 minutes)
+	$(BIN)/python -m benchmarks.predict $(BENCH)
 
 images: demo  ## Make the pictures of the README anew
 	mkdir -p docs/images

@@ -1,0 +1,1 @@
+"""What foregone is measured against, and how: `python -m benchmarks.predict --help`."""

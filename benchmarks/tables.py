@@ -1,0 +1,136 @@
+"""Measurements as Markdown tables, for the terminal and for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.measure import ENGINE, FRONT, FULL
+from benchmarks.rivals import ADAPTERS
+from benchmarks.targets import fastest_peer, ratio, targets_of
+
+__all__ = ["all_tables"]
+
+RIVALS = tuple(title for _, _, title in ADAPTERS.values())
+Result = dict[str, Any]
+
+
+def all_tables(results: Sequence[Result]) -> str:
+    """Return every table under its heading."""
+    parts = [
+        ("The forests", _forests(results)),
+        ("Batch, one thread: µs a row", _times(results, "1")),
+        ("Batch, two threads: µs a row", _times(results, "2")),
+        ("One row a call: µs a call", _one_row(results)),
+        ("Memory: MB", _memory(results)),
+        ("Targets", _targets(results)),
+        ("What each rival's labels were checked for", _remarks(results)),
+    ]
+    return "\n".join(f"### {title}\n\n{table}\n" for title, table in parts)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    lines = [
+        "| " + " | ".join(f"{cell:{'<' if k == 0 else '>'}{widths[k]}}" for k, cell in enumerate(row)) + " |"
+        for row in [head, *rows]
+    ]
+    ruler = "|" + "|".join("-" * (width + 1) + (":" if k else "-") for k, width in enumerate(widths)) + "|"
+    return "\n".join([lines[0], ruler, *lines[1:]])
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _times_faster(value: float | None) -> str:
+    return "-" if value is None else f"{_number(value)}x"
+
+
+def _name(result: Result) -> str:
+    return result["name"] if result["is_real"] else f"{result['name']} (generated)"
+
+
+def _forests(results: Sequence[Result]) -> str:
+    head = [
+        "dataset", "features", "rows trained on", "calibrated on", "timed on", "nodes", "trees asked",
+        "disagreement", "… with soft predict",
+    ]  # fmt: skip
+    counts = ("n_features", "n_trained", "n_calibrated", "n_tested", "n_nodes")
+    rows = [
+        [
+            _name(r),
+            *(f"{r[key]:,}" for key in counts),
+            _number(r["trees_asked"]),
+            f"{r['disagreement']:.1e}",
+            f"{r['soft_disagreement']:.1e}",
+        ]
+        for r in results
+    ]
+    return _table(head, rows)
+
+
+def _times(results: Sequence[Result], threads: str) -> str:
+    shown = [
+        name for name in (ENGINE, FRONT, FULL, *RIVALS) if any(name in r["batch"][threads] for r in results)
+    ]
+    rows = []
+    for r in results:
+        times = r["batch"][threads]
+        peer = fastest_peer(times)
+        faster = [ratio(times, "scikit-learn", ENGINE), ratio(times, peer, ENGINE)]
+        rows.append(
+            [
+                _name(r),
+                *(_number(times.get(name)) for name in shown),
+                *map(_times_faster, faster),
+                peer or "-",
+            ]
+        )
+    return _table(["dataset", *shown, "engine beside scikit-learn", "beside fastest peer", "which is"], rows)
+
+
+def _one_row(results: Sequence[Result]) -> str:
+    shown = [name for name in (ENGINE, FRONT, *RIVALS) if any(name in r["one_row"] for r in results)]
+    ours = [name for name in (ENGINE, FRONT) if name in shown]
+    rows = [
+        [_name(r), *(_number(r["one_row"].get(name)) for name in shown)]
+        + [_times_faster(ratio(r["one_row"], "ONNX Runtime", name)) for name in ours]
+        for r in results
+    ]
+    return _table(["dataset", *shown, *(f"{name} beside ONNX Runtime" for name in ours)], rows)
+
+
+def _memory(results: Sequence[Result]) -> str:
+    head = ["dataset", "packed", "scikit-learn's nodes", "ratio", "packed file", "pickle", "file ratio"]
+    rows = [
+        [
+            _name(r),
+            _number(r["packed_bytes"] / 1e6),
+            _number(r["model_bytes"] / 1e6),
+            _times_faster(r["model_bytes"] / r["packed_bytes"]),
+            _number(r["file_bytes"] / 1e6),
+            _number(r["pickle_bytes"] / 1e6),
+            _times_faster(r["pickle_bytes"] / r["file_bytes"]),
+        ]
+        for r in results
+    ]
+    return _table(head, rows)
+
+
+def _targets(results: Sequence[Result]) -> str:
+    rows = [
+        [_name(r), target.what, _times_faster(target.wanted), _times_faster(target.reached),
+         "met" if target.is_met else "MISSED"]
+        for r in results
+        for target in targets_of(r)
+    ]  # fmt: skip
+    return _table(["dataset", "beside", "wanted", "reached", ""], rows)
+
+
+def _remarks(results: Sequence[Result]) -> str:
+    shown = [name for name in RIVALS if any(name in r["remarks"] for r in results)]
+    rows = [[_name(r), *(r["remarks"].get(name, "-") for name in shown)] for r in results]
+    return _table(["dataset", *shown], rows)

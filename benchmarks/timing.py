@@ -1,0 +1,58 @@
+"""Interleaved timing: every engine runs in every round, so a busy moment slows all of them alike."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["median_times"]
+
+SAMPLE_SECONDS = 0.02  # a sample repeats its call until it lasts about this long
+PAUSE_SECONDS = 0.005  # before each, for threads of the one before that still wait for work, spinning
+
+
+def median_times(
+    engines: dict[str, Callable[[int], Any]], rounds: int, most_calls: int = 1000
+) -> dict[str, float]:
+    """Return each engine's median wall time a call, in seconds.
+
+    Parameters
+    ----------
+    engines : dict
+        Functions of the number of the call, 0, 1, ...; each sample starts again at 0.
+    rounds : int
+        Samples of each engine. One round more goes before and is not counted: it warms up and finds how
+        many calls make a sample.
+    most_calls : int
+        No sample has more calls than this.
+    """
+    calls = {name: _calls_in_a_sample(engine, most_calls) for name, engine in engines.items()}
+    times: dict[str, list[float]] = {name: [] for name in engines}
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for name, engine in engines.items():
+                time.sleep(PAUSE_SECONDS)
+                times[name].append(_seconds_a_call(engine, calls[name]))
+    finally:
+        gc.enable()
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def _calls_in_a_sample(engine: Callable[[int], Any], most_calls: int) -> int:
+    _seconds_a_call(engine, 1)  # may compile, or make threads
+    seconds = _seconds_a_call(engine, 1)
+    if seconds < SAMPLE_SECONDS:
+        seconds = min(_seconds_a_call(engine, min(3, most_calls)) for _ in range(3))
+    return max(1, min(most_calls, round(SAMPLE_SECONDS / max(seconds, 1e-7))))
+
+
+def _seconds_a_call(engine: Callable[[int], Any], calls: int) -> float:
+    began = time.perf_counter()
+    for number in range(calls):
+        engine(number)
+    return (time.perf_counter() - began) / calls
