@@ -9,7 +9,7 @@ from numba import njit
 
 @njit(cache=True)
 def step_forward(row, numbers, i, out):
-    """Turn row i into row i + 1 of the same sums: which of the i + 1 votes came last?"""
+    """Turn row i into row i + 1 of the same sums, over which of the i + 1 votes came last."""
     share = 1.0 / (i + 1)
     top = i + 1.0
     out[0] = row[0]

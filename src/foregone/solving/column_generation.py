@@ -100,7 +100,7 @@ def find_prices(
         master.basis[n_limits + highest] = master.add(
             [0.0] * n_limits + [1.0] * len(largest_of) + [0.0], -1.0
         )
-    first_column = len(master.costs)
+    first_column = master.n_columns
     master.basis.append(add_strategy(start[0]))
     for channels in start[1:]:
         add_strategy(channels)

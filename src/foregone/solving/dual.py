@@ -55,7 +55,8 @@ def _mean_cost(problem: Problem, target: float) -> _Result | None:
     """Minimise the mean cost, with a disagreement of at most ``target``."""
     oracle = Oracle(problem, [], 2.0 * problem.n_voters / target)
     limits = [Limit(channel, target, target) for channel in oracle.risk_channels]
-    prices = find_prices(oracle, limits, [_careful(oracle, [0], target)])
+    careful = _careful(oracle, [0], target)
+    prices = find_prices(oracle, limits, [careful, *_scout(oracle, target, careful)])
     mean_cost = np.eye(len(prices.prices))[0]
     strategy = _recover(problem, oracle, prices.prices, limits, mean_cost, prices.objective)
     if strategy is None:
@@ -72,6 +73,28 @@ def _careful(oracle: Oracle, cost_channels: list[int], target: float) -> FloatAr
     prices[cost_channels] = 1.0 / len(cost_channels)
     prices[oracle.risk_channels] = 2.0 * (len(oracle.low) - 1) / target
     return oracle.least(prices)
+
+
+def _scout(oracle: Oracle, target: float, careful: FloatArray) -> list[FloatArray]:
+    """Return the channels of a few strategies whose disagreement is near the target.
+
+    The least cost falls roughly with the logarithm of the disagreement, so a price is roughly in inverse
+    proportion to the disagreement it leads to.
+    """
+    prices = np.zeros(len(oracle.go_on))
+    prices[0] = 1.0
+    price = careful[0] / (
+        target * np.log(1.0 / max(float(careful[oracle.risk_channels].max()), 1e-3 * target))
+    )
+    found = []
+    for _ in range(4):
+        prices[oracle.risk_channels] = price
+        found.append(oracle.least(prices))
+        risk = float(found[-1][oracle.risk_channels].max())
+        if risk == 0.0:
+            break
+        price = min(price * risk / target, 2.0 * (len(oracle.low) - 1) / target)
+    return found
 
 
 def _bound(problem: Problem, prices: Prices, risks: list[Limit]) -> float:

@@ -10,14 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from foregone._kernels import simplex
 from foregone.errors import SolverError
 from foregone.votes import FloatArray
 
 __all__ = ["SmallSimplex"]
-
-_TOLERANCE = 1e-14  # of what a reduced cost is summed from: less is rounding
-_PATIENCE = 60  # pivots after which rounding is taken to be ten times as large, so that the search ends
-_SINGULAR = 1e15  # condition number of a basis that is none
 
 
 class SmallSimplex:
@@ -39,76 +36,46 @@ class SmallSimplex:
 
     def __init__(self, right_side: Sequence[float] | FloatArray) -> None:
         self.right_side = np.array(right_side, dtype=np.float64)
-        self.columns = np.zeros((len(self.right_side), 0))
-        self.costs = np.zeros(0)
-        self._units = np.zeros(0)  # variables are counted in such units that no column exceeds one
+        n_rows = len(self.right_side)
+        self._columns = np.zeros((n_rows, 64))  # room to grow
+        self._costs, self._units = np.zeros((2, 64))
+        self.n_columns = 0
         self.basis: list[int] = []
-        self.duals = np.zeros(len(self.right_side))
-        self._basic_values = np.zeros(len(self.right_side))
+        self.duals = np.zeros(n_rows)
+        self._basic_values = np.zeros(n_rows)
 
     def add(self, column: Sequence[float] | FloatArray, cost: float) -> int:
         """Add a variable and return its number."""
+        number = self.n_columns
+        if number == len(self._costs):
+            self._columns = np.hstack([self._columns, np.zeros_like(self._columns)])
+            self._costs = np.append(self._costs, np.zeros_like(self._costs))
+            self._units = np.append(self._units, np.zeros_like(self._units))
         entries = np.asarray(column, dtype=np.float64)
+        # Variables are counted in such units that no entry of a column exceeds one.
         unit = 1.0 / max(float(np.abs(entries).max()), 1.0)
-        self.columns = np.column_stack([self.columns, entries * unit])
-        self.costs = np.append(self.costs, cost * unit)
-        self._units = np.append(self._units, unit)
-        return len(self.costs) - 1
+        self._columns[:, number] = entries * unit
+        self._costs[number] = cost * unit
+        self._units[number] = unit
+        self.n_columns += 1
+        return number
 
     @property
     def objective(self) -> float:
         """Cost of the optimal basis."""
-        return float(self.costs[self.basis] @ self._basic_values)
+        return float(self._costs[self.basis] @ self._basic_values)
 
     def solution(self) -> FloatArray:
         """Return the values of all variables in the optimal basis."""
-        values = np.zeros(len(self.costs))
+        values = np.zeros(self.n_columns)
         values[self.basis] = self._basic_values * self._units[self.basis]
         return values
 
     def optimise(self) -> None:
-        """Pivot until no variable can lower the cost, or rounding makes the search go round in circles.
-
-        The basis stays feasible either way.
-        """
-        useless: list[int] = []  # columns too like the basis to be told from it
-        for pivot in range(14 * _PATIENCE):
-            tolerance = _TOLERANCE * 10.0 ** (pivot // _PATIENCE)
-            matrix = self.columns[:, self.basis]
-            inverse = np.linalg.inv(matrix).astype(np.float64)
-            duals = _solve(matrix.T, inverse.T, self.costs[self.basis])
-            values = np.maximum(_solve(matrix, inverse, self.right_side), 0.0)
-            self.duals, self._basic_values = duals, values
-            reduced = self.costs - duals @ self.columns
-            reduced[self.basis + useless] = 0.0
-            rounding = np.abs(self.costs) + np.abs(duals) @ np.abs(self.columns)
-            improving = np.flatnonzero(reduced < -tolerance * rounding)
-            if len(improving) == 0:
-                return
-            # Steepest first; then the lowest number, which does not go round in circles (Bland).
-            careful = pivot >= _PATIENCE
-            entering = int(improving[0] if careful else improving[np.argmin(reduced[improving])])
-            direction = _solve(matrix, inverse, self.columns[:, entering])
-            rising = np.flatnonzero(direction > 1e-11)
-            if len(rising) == 0:
-                raise SolverError("the small linear program has no finite optimum; please report this case")
-            ratios = values[rising] / direction[rising]
-            tied = rising[ratios <= ratios.min() * (1 + 1e-12) + 1e-15]
-            numbers = np.array(self.basis)[tied]
-            leaving = int(tied[np.argmin(numbers) if careful else np.argmax(direction[tied])])
-            left, self.basis[leaving] = self.basis[leaving], entering
-            if not _is_regular(self.columns[:, self.basis]):
-                self.basis[leaving] = left
-                useless.append(entering)
-
-
-def _is_regular(matrix: FloatArray) -> bool:
-    return bool(np.linalg.cond(matrix, 1) < _SINGULAR)
-
-
-def _solve(matrix: FloatArray, inverse: FloatArray, right_side: FloatArray) -> FloatArray:
-    """Solve a linear system so that every row is met to rounding of its own, however the rows are scaled."""
-    x: FloatArray = inverse @ right_side
-    for _ in range(2):
-        x = x + inverse @ (right_side - matrix @ x)
-    return x
+        """Go to an optimal basis."""
+        basis = np.array(self.basis)
+        columns, costs = self._columns[:, : self.n_columns], self._costs[: self.n_columns]
+        bounded = simplex.optimise(columns, costs, self.right_side, basis, self.duals, self._basic_values)
+        if not bounded:
+            raise SolverError("the small linear program has no finite optimum; please report this case")
+        self.basis = basis.tolist()
