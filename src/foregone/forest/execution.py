@@ -26,8 +26,10 @@ __all__ = ["fill_votes", "run_blocks"]
 
 BLOCK_ROWS = 16_384  # enough for a tree to be fetched into the cache once for many rows
 BLOCK_VALUES = 1 << 20  # and few enough for the rows themselves to stay in the last cache
-FIRST_ROWS = 1_024  # timed, to see whether threads would pay
+FIRST_ROWS = 256  # timed, to see whether threads would pay
 WORTH_A_THREAD = 1e-3  # seconds of work
+BLOCKS_A_THREAD = 2  # more would even out the ends, but each must fetch the trees again
+FEWEST_ROWS = 1_024  # of a block that is one thread's share
 
 Work = Callable[[int, int, "Keys"], None]
 
@@ -114,10 +116,9 @@ def _for_each_block(work: Work, X: Rows, takes_missing: bool, n_threads: int | N
         remaining = (time.perf_counter() - began) * (n_rows - done) / done
         n_threads = min(n_threads, 1 + int(remaining / WORTH_A_THREAD))
         if n_threads > 1:
-            # A few blocks for each thread, so that none waits long for the last one.
-            share = max(-(-(n_rows - done) // (4 * n_threads)), FIRST_ROWS)
-            blocks = _blocks(done, n_rows, min(block_rows, share))
-            _in_threads(work, blocks, n_threads, new_scratch)
+            share = max(-(-(n_rows - done) // (BLOCKS_A_THREAD * n_threads)), FEWEST_ROWS)
+            blocks = list(_blocks(done, n_rows, min(block_rows, share)))
+            _in_threads(work, blocks, n_threads, scratch, new_scratch)
             return
     for start, end in _blocks(done, n_rows, block_rows):
         work(start, end, scratch)
@@ -129,13 +130,16 @@ def _blocks(start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _in_threads(
-    work: Work, blocks: Iterator[tuple[int, int]], n_threads: int, new_scratch: Callable[[], Keys]
+    work: Work,
+    blocks: list[tuple[int, int]],
+    n_threads: int,
+    scratch: Keys,
+    new_scratch: Callable[[], Keys],
 ) -> None:
-    """Let threads take blocks from one iterator until it is used up, one fails, or Python is interrupted."""
-    pending = list(blocks)[::-1]
+    """Let this thread and others take blocks until there are none, one fails, or Python is interrupted."""
+    pending = blocks[::-1]
 
-    def take_blocks() -> None:
-        scratch = new_scratch()
+    def take_blocks(scratch: Keys) -> None:
         while True:
             try:
                 start, end = pending.pop()
@@ -143,9 +147,10 @@ def _in_threads(
                 return
             work(start, end, scratch)
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        futures = [pool.submit(take_blocks) for _ in range(n_threads)]
+    with ThreadPoolExecutor(n_threads - 1) as pool:
+        futures = [pool.submit(lambda: take_blocks(new_scratch())) for _ in range(n_threads - 1)]
         try:
+            take_blocks(scratch)
             for future in futures:
                 future.result()
         finally:
