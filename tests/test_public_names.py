@@ -10,12 +10,14 @@ from foregone import rules
 
 PUBLIC = [
     "Certificate",
+    "EarlyStoppingClassifier",
     "Evaluation",
     "ForegoneError",
     "Solution",
     "StoppingStrategy",
     "VoteDistribution",
     "certify",
+    "early_stop",
     "evaluate",
     "rules",
     "solve",

@@ -88,6 +88,11 @@ class PackedForest:
         return cls(nodes, tree_start, found.n_features, found.classes, found.takes_missing)
 
     @property
+    def n_voters(self) -> int:
+        """Number of voters: every tree is one."""
+        return self.n_trees
+
+    @property
     def nbytes(self) -> int:
         """Memory of the packed trees, in bytes."""
         return self.nodes.nbytes + self.tree_start.nbytes

@@ -1,0 +1,115 @@
+"""Which rows the voters learn from, and which show how their votes are spread."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import type_of_target
+
+from foregone.errors import InvalidInputError
+
+__all__ = [
+    "CalibrationWarning",
+    "check_labels",
+    "check_size",
+    "clone_with_seeds",
+    "hold_out",
+    "warn_if_too_few",
+]
+
+
+class CalibrationWarning(UserWarning):
+    """There are too few calibration rows to vouch for the allowed disagreement."""
+
+
+def check_size(size: Any) -> None:
+    """Raise unless ``size`` is a share between 0 and 1 or a number of rows."""
+    is_share = isinstance(size, float | np.floating) and 0 < size < 1
+    is_count = isinstance(size, int | np.integer) and not isinstance(size, bool) and size >= 2
+    if not (is_share or is_count):
+        raise InvalidInputError(
+            "The 'calibration_size' parameter of EarlyStoppingClassifier must be a float in the range "
+            f"(0.0, 1.0) or an int in the range [2, inf). Got {size!r} instead."
+        )
+
+
+def check_labels(y: Any) -> npt.NDArray[Any]:
+    """Return labels of two classes, one for each row, or raise scikit-learn's error for what they are."""
+    if y is None:
+        raise InvalidInputError(
+            "This EarlyStoppingClassifier estimator requires y to be passed, but the target y is None."
+        )
+    labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
+    check_array(labels, ensure_2d=False, dtype=None, input_name="y")
+    kind = type_of_target(labels, input_name="y", raise_unknown=True)
+    if kind != "binary":
+        unknown = "Unknown label type: continuous. " if kind.startswith("continuous") else ""
+        raise InvalidInputError(
+            f"{unknown}Only binary classification is supported. The type of the target is {kind}."
+        )
+    if len(np.unique(labels)) < 2:
+        raise InvalidInputError(
+            "This classifier needs samples of 2 classes in the data, but the data contains only one class: "
+            f"{labels[0]!r}"
+        )
+    return labels
+
+
+def hold_out(
+    X: Any, y: npt.NDArray[Any], calibration_size: float, rng: np.random.RandomState
+) -> tuple[Any, Any, Any]:
+    """Split rows into those to fit on, their labels, and those to calibrate on, each class in proportion."""
+    check_consistent_length(X, y)
+    n_samples = len(y)
+    n_held_out = calibration_size
+    if isinstance(calibration_size, float | np.floating):
+        n_held_out = max(2, math.ceil(calibration_size * n_samples))  # one of each class at least
+    try:
+        X_fit, X_calibration, y_fit, _ = train_test_split(
+            X, y, test_size=n_held_out, stratify=y, random_state=rng
+        )
+    except ValueError as error:
+        raise InvalidInputError(
+            f"cannot hold out calibration_size={calibration_size!r} of n_samples={n_samples} with both "
+            f"classes on either side ({error}). Give more rows, or calibrate on rows of your own: "
+            "EarlyStoppingClassifier(FrozenEstimator(fitted)).fit(X_calibration)."
+        ) from error
+    return X_fit, y_fit, X_calibration
+
+
+def clone_with_seeds(estimator: Any, rng: np.random.RandomState | None) -> Any:
+    """Return an unfitted copy; with ``rng``, every random_state in it that is None is drawn from there."""
+    copy = clone(estimator)
+    if rng is not None:
+        unset = {
+            name: int(rng.randint(np.iinfo(np.int32).max))
+            for name, value in sorted(copy.get_params(deep=True).items(), key=lambda item: item[0])
+            if (name == "random_state" or name.endswith("__random_state")) and value is None
+        }
+        if unset:
+            copy.set_params(**unset)
+    return copy
+
+
+def warn_if_too_few(n_rows: int, criterion: str, max_disagreement: float) -> None:
+    """Warn when a mean over so few rows says nothing about events as rare as the allowed disagreement.
+
+    Only minimean takes the distribution of votes at its word: what was not seen may then go wrong for
+    free, and an event of probability p is likely to be missing from fewer than 1 / p rows.
+    """
+    if criterion == "minimean" and n_rows * max_disagreement < 1 and max_disagreement > 0:
+        needed = math.ceil(1 / max_disagreement)
+        warnings.warn(
+            f"{n_rows:,} calibration rows are too few to vouch for max_disagreement={max_disagreement:g} on "
+            f'new rows: give at least {needed:,}, allow more disagreement, or choose criterion="minimixed", '
+            "which keeps the limit for every input.",
+            CalibrationWarning,
+            stacklevel=3,
+        )

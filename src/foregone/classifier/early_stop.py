@@ -1,0 +1,59 @@
+"""early_stop: from a fitted forest to one that stops early, in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+
+from foregone.classifier.ensembles import is_fitted_already
+from foregone.classifier.estimator import EarlyStoppingClassifier
+from foregone.forest.schedule import Order
+from foregone.solving import Criterion
+
+__all__ = ["early_stop"]
+
+
+def early_stop(
+    fitted_forest: Any,
+    X_calibration: Any,
+    max_disagreement: float = 1e-3,
+    *,
+    criterion: Criterion = "minimean",
+    order: Order = "shared",
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> EarlyStoppingClassifier:
+    """Return a classifier that stops a fitted forest, or another fitted ensemble, early.
+
+    Parameters
+    ----------
+    fitted_forest : fitted classifier or list of fitted classifiers
+        Of a kind that `EarlyStoppingClassifier` takes.
+    X_calibration : {array-like, frame} of shape (n_rows, n_features)
+        Rows like those to come, none that the forest was fitted on; at least ``1 / max_disagreement`` of
+        them. No labels are needed.
+    max_disagreement, criterion, order, n_jobs, random_state
+        As in `EarlyStoppingClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from foregone import early_stop
+    >>> X, y = make_classification(4000, class_sep=2.0, random_state=0)
+    >>> forest = RandomForestClassifier(101, random_state=0).fit(X[:1000], y[:1000])
+    >>> classifier = early_stop(forest, X[1000:3000], random_state=0)
+    >>> 1 < classifier.expected_votes_ < 20
+    True
+    """
+    as_it_is = is_fitted_already(fitted_forest)
+    return EarlyStoppingClassifier(
+        fitted_forest if as_it_is else FrozenEstimator(fitted_forest),
+        max_disagreement=max_disagreement,
+        criterion=criterion,
+        order=order,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    ).fit(X_calibration)

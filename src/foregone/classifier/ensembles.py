@@ -1,0 +1,131 @@
+"""From a fitted model to what is asked: a packed forest where it holds trees, else a list of voters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import is_classifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from foregone.classifier.voters import Voters
+from foregone.errors import InvalidInputError
+from foregone.forest import PackedForest
+
+__all__ = ["check_kind", "ensemble_of", "is_fitted_already", "unwrap", "will_be_packed"]
+
+FORESTS = (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)
+
+
+def is_fitted_already(estimator: Any) -> bool:
+    """Whether a classifier's ``estimator`` says that nothing is to be fitted any more."""
+    return isinstance(estimator, FrozenEstimator | list | tuple)
+
+
+def unwrap(estimator: Any) -> Any:
+    """Return what a FrozenEstimator was put around."""
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
+    return estimator
+
+
+def will_be_packed(model: Any) -> bool:
+    """Whether a model, fitted or not, holds nothing but decision trees."""
+    if isinstance(model, BaggingClassifier):
+        return model.estimator is None or isinstance(model.estimator, DecisionTreeClassifier)
+    return isinstance(model, FORESTS)
+
+
+def check_kind(model: Any) -> None:
+    """Raise unless a model, fitted or not, is an ensemble whose members can be asked one by one."""
+    if isinstance(model, list | tuple):
+        if len(model) == 0:
+            raise InvalidInputError("the list of voters is empty: give at least one fitted classifier")
+        for member in model:
+            if not is_classifier(member):
+                raise InvalidInputError(f"The estimator {type(member).__name__} should be a classifier.")
+        return
+    if model is None:
+        raise InvalidInputError(
+            "there is no estimator to fit. A classifier loaded from a file holds none: it can only predict."
+        )
+    if isinstance(model, type) or not is_classifier(model):
+        name = model.__name__ if isinstance(model, type) else type(model).__name__
+        raise InvalidInputError(f"The estimator {name} should be a classifier.")
+    if isinstance(model, VotingClassifier):
+        weights = model.weights
+        if weights is not None and len(set(weights)) > 1:
+            raise InvalidInputError(
+                "every voter must have one vote: VotingClassifier with weights that differ is not supported"
+            )
+        return
+    if not isinstance(model, (*FORESTS, BaggingClassifier)):
+        raise InvalidInputError(
+            "estimator must be a RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, "
+            "VotingClassifier, DecisionTreeClassifier or a list of fitted classifiers, whose votes can be "
+            f"asked one by one, not {type(model).__name__}. In a pipeline, make EarlyStoppingClassifier "
+            "the last step."
+        )
+
+
+def ensemble_of(model: Any) -> PackedForest | Voters:
+    """Return the voters of a fitted model of a supported kind.
+
+    Raises
+    ------
+    InvalidInputError
+        If it does not decide between two classes.
+    sklearn.exceptions.NotFittedError
+        If it, or one of its voters, has not been fitted.
+    """
+    if isinstance(model, list | tuple):
+        return _of_list(model)
+    check_is_fitted(model)
+    if getattr(model, "n_outputs_", 1) != 1:
+        raise InvalidInputError(
+            f"Only binary classification is supported. The model has {model.n_outputs_} outputs."
+        )
+    classes = _two_classes(model.classes_)
+    if isinstance(model, VotingClassifier):
+        return Voters(model.estimators_, classes, 1)
+    if isinstance(model, BaggingClassifier):
+        members = model.estimators_
+        if not all(isinstance(member, DecisionTreeClassifier) for member in members):
+            return Voters(members, classes, 1, model.estimators_features_)
+    return PackedForest.from_sklearn(model)
+
+
+def _of_list(members: Sequence[Any]) -> Voters:
+    for member in members:
+        check_is_fitted(
+            member,
+            msg="This %(name)s instance is not fitted yet: a list of voters is used as it is. If it was "
+            "cloned, wrap each voter in FrozenEstimator, which a clone keeps fitted.",
+        )
+    classes = _two_classes(members[0].classes_)
+    for member in members:
+        if not np.array_equal(member.classes_, classes):
+            raise InvalidInputError(
+                f"all voters must know the same two classes, found {classes!r} and {member.classes_!r}"
+            )
+    return Voters(members, classes, classes[1])
+
+
+def _two_classes(classes: Any) -> npt.NDArray[Any]:
+    labels = np.asarray(classes)
+    if labels.shape != (2,):
+        raise InvalidInputError(
+            f"Only binary classification is supported. The model has {len(classes)} "
+            f"class{'es' if len(classes) > 1 else ''}: {classes!r}."
+        )
+    return labels

@@ -1,0 +1,65 @@
+"""Hard against soft: how often the majority of votes differs from what the ensemble itself predicts."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betainc
+
+__all__ = ["HardVoteWarning", "is_small_beside", "measure_hard_soft_disagreement"]
+
+SMALL = 0.1  # a disagreement below this share of max_disagreement does not matter
+SURPRISE = 0.05
+
+
+class HardVoteWarning(UserWarning):
+    """The majority of votes differs from the ensemble's own predictions too often to be passed over."""
+
+
+def is_small_beside(n_differing: int, n_rows: int, max_disagreement: float) -> bool:
+    """Whether so many differing rows may well come from a rate that is small beside ``max_disagreement``.
+
+    Small is a tenth of it. The count is too large when, at that rate, one as large would come up less than
+    5 times in 100: then the true rate is, with 95 % confidence, above a tenth of ``max_disagreement``.
+
+    Examples
+    --------
+    >>> is_small_beside(2, 10_000, 1e-3), is_small_beside(4, 10_000, 1e-3)
+    (True, False)
+    """
+    if n_differing == 0:
+        return True
+    # The chance of n_differing or more of n_rows is this incomplete beta function of the rate.
+    chance = betainc(n_differing, n_rows - n_differing + 1, SMALL * max_disagreement)
+    return bool(chance >= SURPRISE)
+
+
+def measure_hard_soft_disagreement(
+    hard: npt.NDArray[Any], own: npt.NDArray[Any], max_disagreement: float
+) -> float:
+    """Return how often two predictions for the same rows differ; warn when that is not small.
+
+    Parameters
+    ----------
+    hard, own : ndarray of shape (n_rows,)
+        Labels by the majority of votes, and by the ensemble's own ``predict``.
+    max_disagreement : float
+        What the user allows between stopping early and asking everyone.
+    """
+    n_differing, n_rows = int(np.count_nonzero(hard != own)), len(hard)
+    rate = n_differing / n_rows
+    if not is_small_beside(n_differing, n_rows, max_disagreement):
+        warnings.warn(
+            f"the majority of votes differs from the estimator's own predict on {n_differing:,} of "
+            f"{n_rows:,} calibration rows ({rate:.2g}), which is not small beside "
+            f"max_disagreement={max_disagreement:g}. "
+            "The estimator averages probabilities; stopping early is held against the majority of votes "
+            "(full_predict). Voters that are sure of themselves, such as fully grown trees "
+            "(max_depth=None, min_samples_leaf=1), make the two agree.",
+            HardVoteWarning,
+            stacklevel=3,
+        )
+    return rate

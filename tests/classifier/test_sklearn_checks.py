@@ -1,0 +1,38 @@
+"""scikit-learn's own checks of an estimator: all of them pass, none is expected to fail."""
+
+import warnings
+
+import pytest
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from foregone import EarlyStoppingClassifier
+from foregone.classifier import CalibrationWarning, HardVoteWarning
+
+# The checks fit on a few dozen rows, and some of them on labels that are noise.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore", category=CalibrationWarning),
+    pytest.mark.filterwarnings("ignore", category=HardVoteWarning),
+]
+
+CLASSIFIERS = [
+    EarlyStoppingClassifier(RandomForestClassifier(11)),
+    EarlyStoppingClassifier(ExtraTreesClassifier(6), order="per_row", criterion="minimixed"),
+    EarlyStoppingClassifier(BaggingClassifier(LogisticRegression(), n_estimators=5), order="per_row"),
+    EarlyStoppingClassifier(
+        VotingClassifier(
+            [("a", GaussianNB()), ("b", LogisticRegression()), ("c", DecisionTreeClassifier(max_depth=2))]
+        )
+    ),
+]
+
+
+@parametrize_with_checks(CLASSIFIERS)
+def test_it_is_a_classifier_by_the_rules(estimator, check):
+    with warnings.catch_warnings():
+        # The checks themselves provoke warnings of other libraries, such as solvers that do not converge.
+        warnings.simplefilter("ignore")
+        check(estimator)
