@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.has-plot  ## Solve a built-in example and explain the result (writes ./demo)
+demo: $(VENV)/.has-plot  ## Train a forest, stop it early and say what that saves (writes ./demo)
 	@$(BIN)/foregone demo -o demo
 
 test: $(VENV)/.has-test  ## Run the whole test suite, doctests included
@@ -35,9 +35,9 @@ bench-solve: $(VENV)/.has-test  ## Time our solver against HiGHS, in one run
 bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other way to run them (15 minutes)
 	$(BIN)/python -m benchmarks.predict $(BENCH)
 
-images: demo  ## Make the pictures of the README anew
+images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	mkdir -p docs/images
-	cp demo/envelopes.png docs/images/envelopes.png
+	$(BIN)/foregone compare --voters 101 --max-disagreement 0.001 --png docs/images/envelopes.png
 
 clean:  ## Remove everything that was made here, the .venv included
 	rm -rf $(VENV) demo build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -25,4 +25,4 @@ def test_a_strategy_without_a_problem_cannot_be_certified(run: Run, tmp_path: Pa
     rules.curtailment(5).save(file)
     outcome = run("certify", file)
     assert outcome.code == 2
-    assert "not what it is optimal for" in outcome.err
+    assert "does not say what its strategy is optimal for" in outcome.err

@@ -43,3 +43,10 @@ def test_json_has_every_digit(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("rate", ["0", "0.05", "1"])
 def test_every_size_and_rate_can_be_compared(n_voters: str, rate: str, run: Run) -> None:
     assert run("compare", "--voters", n_voters, "--max-disagreement", rate).code == 0
+
+
+def test_the_three_envelopes_are_drawn_when_asked_for(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    outcome = run("compare", "--voters", "11", "--png", tmp_path / "envelopes.png")
+    assert outcome.code == 0
+    assert (tmp_path / "envelopes.png").read_bytes().startswith(b"\x89PNG")

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from foregone import rules
 from foregone.cli.options import JsonFlag, VoteFile, Voters, choose_votes
-from foregone.cli.output import describe_votes, make_console, print_json, print_table, rate, say, votes
+from foregone.cli.output import (
+    describe_votes,
+    make_console,
+    print_json,
+    print_table,
+    rate,
+    say,
+    votes,
+    write_figure,
+)
+from foregone.display import EnvelopeDisplay
 from foregone.evaluation import Figures, evaluate
 from foregone.solving import Criterion, solve
 from foregone.solving.problem import check_max_disagreement
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["COLUMNS", "CRITERIA_SHOWN", "compare_command", "comparison_rows", "optimal_strategies"]
 
@@ -41,6 +55,9 @@ def compare_command(
     voters: Voters = None,
     vote_file: VoteFile = None,
     lead: Annotated[int, typer.Option(metavar="K", help="The lead at which the rule 'lead' stops.")] = 3,
+    png: Annotated[
+        Path | None, typer.Option("--png", metavar="FILE", help="Draw the three optimal envelopes.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Put optimal strategies and the usual rules side by side.
@@ -48,6 +65,7 @@ def compare_command(
     \b
     Examples:
       foregone compare --voters 101
+      foregone compare --voters 101 --png envelopes.png
       foregone compare --voters 101 --max-disagreement 0.05 --json
       foregone compare --votes counts.csv
     """
@@ -63,6 +81,8 @@ def compare_command(
     }
     strategies = {**optimal_strategies(distribution, limit), **others}
     meant = describe_votes(distribution, vote_file)
+    if png is not None:
+        write_figure(_draw({name: strategies[name] for name in reversed(CRITERIA_SHOWN)}, limit), png)
     figures = {name: _figures(strategy, distribution) for name, strategy in strategies.items()}
     if as_json:
         rows = {
@@ -80,6 +100,13 @@ def compare_command(
         "The first three are optimal, each for its own criterion. Within the limit: for every input "
         "(always), only on average over these votes, or not at all.",
     )
+
+
+def _draw(strategies: Mapping[str, StoppingStrategy], limit: float) -> Figure:
+    display = EnvelopeDisplay.from_strategies(strategies)[-1]
+    title = f"Optimal stopping strategies: {display.shape.n_voters} voters, disagreement at most {limit:g}"
+    display.ax_.set_title(title, loc="left", pad=30)
+    return display.figure_
 
 
 def optimal_strategies(distribution: VoteDistribution, limit: float) -> dict[str, StoppingStrategy]:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from foregone.display import EnvelopeDisplay, envelope_picture
-from foregone.errors import InvalidInputError
+from foregone.atomic_file import write_atomically
+from foregone.display import envelope_picture
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "describe_votes",
@@ -30,7 +31,7 @@ __all__ = [
     "rate",
     "say",
     "votes",
-    "write_png",
+    "write_figure",
 ]
 
 PICTURE_WIDTH = 80
@@ -108,17 +109,8 @@ def print_picture(
     console.print(picture, soft_wrap=True)
 
 
-def write_png(display: EnvelopeDisplay, file: Path) -> None:
-    """Write the figure of ``display`` to ``file``, whole or not at all."""
+def write_figure(figure: Figure, file: Path) -> None:
+    """Write a figure to ``file`` as PNG, whole or not at all."""
     buffer = io.BytesIO()
-    display.figure_.savefig(buffer, format="png", metadata={"Software": None})
-    try:
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".part")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(buffer.getvalue())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(file)
-    except OSError as error:
-        raise InvalidInputError(f"cannot write {file}: {error.strerror or error}") from None
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    write_atomically(file, [buffer.getvalue()])

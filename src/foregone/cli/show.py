@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from foregone.cli.options import StrategyFile, check_writable, load_strategy
-from foregone.cli.output import make_console, print_picture, print_table, rate, write_png
+from foregone.cli.output import make_console, print_picture, print_table, rate, write_figure
 from foregone.display import EnvelopeDisplay, EnvelopeShape, envelope_shape
 from foregone.solving import Solution
 from foregone.strategy import StoppingStrategy
@@ -39,7 +39,7 @@ def show_command(
             if solution is None
             else f"{solution.criterion}, max_disagreement {solution.max_disagreement:g}"
         )
-        write_png(EnvelopeDisplay.from_strategy(strategy, name=name), png)
+        write_figure(EnvelopeDisplay.from_strategy(strategy, name=name).figure_, png)
     console = make_console()
     console.print(_headline(strategy, solution))
     console.print()
