@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-import foregone
 from benchmarks.datasets import Rows
 from benchmarks.forests import Task
 from benchmarks.rivals import WrongLabelsError
@@ -87,8 +86,10 @@ def _check_disagreement(answers: Any, full: Any) -> None:
 
 
 def _front(task: Task) -> Any | None:
-    if not hasattr(foregone, "early_stop"):
+    try:
+        from foregone import early_stop
+    except ImportError:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # hard votes beside soft ones; the report has the figure
-        return foregone.early_stop(task.model, task.dataset.X_calibration, max_disagreement=MAX_DISAGREEMENT)
+        return early_stop(task.model, task.dataset.X_calibration, MAX_DISAGREEMENT, random_state=0)
