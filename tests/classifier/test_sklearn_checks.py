@@ -3,7 +3,7 @@
 import warnings
 
 import pytest
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
@@ -20,7 +20,6 @@ pytestmark = [
 
 CLASSIFIERS = [
     EarlyStoppingClassifier(RandomForestClassifier(11)),
-    EarlyStoppingClassifier(ExtraTreesClassifier(6), order="per_row", criterion="minimixed"),
     EarlyStoppingClassifier(BaggingClassifier(LogisticRegression(), n_estimators=5), order="per_row"),
     EarlyStoppingClassifier(
         VotingClassifier(

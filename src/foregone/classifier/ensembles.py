@@ -52,14 +52,14 @@ def check_kind(model: Any) -> None:
         if len(model) == 0:
             raise InvalidInputError("the list of voters is empty: give at least one fitted classifier")
         for member in model:
-            if not is_classifier(member):
+            if not (_is_classifier(member) or (hasattr(member, "predict") and hasattr(member, "classes_"))):
                 raise InvalidInputError(f"The estimator {type(member).__name__} should be a classifier.")
         return
     if model is None:
         raise InvalidInputError(
             "there is no estimator to fit. A classifier loaded from a file holds none: it can only predict."
         )
-    if isinstance(model, type) or not is_classifier(model):
+    if not _is_classifier(model):
         name = model.__name__ if isinstance(model, type) else type(model).__name__
         raise InvalidInputError(f"The estimator {name} should be a classifier.")
     if isinstance(model, VotingClassifier):
@@ -105,8 +105,15 @@ def ensemble_of(model: Any) -> PackedForest | Voters:
     return PackedForest.from_sklearn(model)
 
 
+def _is_classifier(model: Any) -> bool:
+    known = hasattr(model, "__sklearn_tags__") and not isinstance(model, type)
+    return known and bool(is_classifier(model))
+
+
 def _of_list(members: Sequence[Any]) -> Voters:
     for member in members:
+        if hasattr(member, "classes_"):
+            continue
         check_is_fitted(
             member,
             msg="This %(name)s instance is not fitted yet: a list of voters is used as it is. If it was "

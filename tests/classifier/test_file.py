@@ -1,0 +1,215 @@
+"""One file holds all that predicting needs; nothing that was tampered with gets through."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from foregone import EarlyStoppingClassifier, early_stop
+from foregone.errors import FileFormatError, InvalidInputError
+from foregone.forest import PackedForest, container
+from tests.classifier import models
+
+SETTINGS = {
+    "plain": {"random_state": 3},
+    "each row its own order": {"order": "per_row", "criterion": "minimixed", "n_jobs": 2},
+    "minimax": {"criterion": "minimax", "random_state": np.random.RandomState(0), "n_jobs": -1},
+}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "forest.foregone"
+    early_stop(models.forest(), models.fresh(), 0.02, random_state=0).save(path)
+    return path
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
+def test_a_loaded_classifier_predicts_the_same_and_knows_the_same(tmp_path, settings):
+    X = models.fresh()
+    classifier = early_stop(models.forest(), X, 0.02, **settings)
+    classifier.save(tmp_path / "file")
+    loaded = EarlyStoppingClassifier.load(tmp_path / "file")
+    for method in ("predict", "full_predict", "predict_with_votes"):
+        for rows in (X, X[:1]):
+            np.testing.assert_array_equal(getattr(loaded, method)(rows), getattr(classifier, method)(rows))
+    assert loaded.strategy_ == classifier.strategy_
+    assert loaded.votes_ == classifier.votes_
+    for name in ("criterion", "max_disagreement", "expected_votes", "disagreement", "lower_bound", "method"):
+        assert getattr(loaded.solution_, name) == getattr(classifier.solution_, name)
+    assert loaded.solution_.multipliers == classifier.solution_.multipliers
+    for name in (
+        "seed_",
+        "expected_votes_",
+        "hard_soft_disagreement_",
+        "calibration_disagreement_",
+        "n_features_in_",
+    ):
+        assert getattr(loaded, name) == getattr(classifier, name)
+    parameters = classifier.get_params(deep=False)
+    if not isinstance(parameters["random_state"], int):
+        parameters["random_state"] = None
+    assert loaded.get_params(deep=False) == {**parameters, "estimator": None}
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "file").read_bytes()
+
+
+def test_labels_names_and_sizes_are_kept(tmp_path):
+    X, y = models.to_fit()
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d", "é", "f f"])
+    for size in (0.2, 100):
+        classifier = EarlyStoppingClassifier(
+            models.forest(9), max_disagreement=0.1, calibration_size=size, random_state=0
+        )
+        classifier.fit(frame, np.array(["spam", "ham"])[y]).save(tmp_path / "file")
+        loaded = EarlyStoppingClassifier.load(tmp_path / "file")
+        assert loaded.classes_.tolist() == ["ham", "spam"]
+        assert loaded.feature_names_in_.tolist() == list(frame.columns)
+        assert loaded.feature_names_in_.dtype == classifier.feature_names_in_.dtype
+        assert loaded.calibration_size == size
+        assert type(loaded.calibration_size) is type(size)
+        np.testing.assert_array_equal(loaded.predict(frame), classifier.predict(frame))
+        with pytest.warns(UserWarning, match="does not have valid feature names"):
+            loaded.predict(X[:1])
+
+
+def test_a_loaded_classifier_is_an_estimator_that_cannot_be_fitted(saved):
+    loaded = EarlyStoppingClassifier.load(saved)
+    assert "EarlyStoppingClassifier" in loaded._repr_html_()
+    assert "estimator=None" in repr(loaded)
+    assert loaded.score(*models.rows()) > 0.8
+    with pytest.raises(InvalidInputError, match="A classifier loaded from a file holds none"):
+        clone(loaded).fit(*models.to_fit())
+
+
+def test_a_file_is_far_smaller_than_the_pickled_classifier(saved):
+    assert saved.stat().st_size < len(pickle.dumps(models.forest())) / 10
+
+
+def test_loading_needs_no_pickle(saved, monkeypatch):
+    expected = EarlyStoppingClassifier.load(saved).predict(models.fresh())  # numba pickles what it compiled
+
+    def refuse(*arguments, **options):
+        raise AssertionError("pickle")
+
+    for name in ("load", "loads", "Unpickler", "dump", "dumps", "Pickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    loaded = EarlyStoppingClassifier.load(saved)
+    loaded.save(saved)
+    np.testing.assert_array_equal(loaded.predict(models.fresh()), expected)
+
+
+def test_voters_that_are_no_trees_cannot_be_saved_and_the_reason_is_given(tmp_path):
+    classifier = early_stop(models.several_models(), models.fresh(), 0.05)
+    with pytest.raises(
+        InvalidInputError, match=r"only forests of decision trees can be saved.*skops\.io\.dump"
+    ):
+        classifier.save(tmp_path / "file")
+    assert not (tmp_path / "file").exists()
+
+
+def test_a_forest_a_strategy_or_nothing_at_all_is_not_a_classifier(tmp_path, saved):
+    loaded = EarlyStoppingClassifier.load(saved)
+    loaded.ensemble_.save(tmp_path / "forest")
+    loaded.strategy_.save(tmp_path / "strategy")
+    for name, message in (
+        ("forest", "holds a 'forest', not a 'classifier'"),
+        ("strategy", "not a file of packed arrays"),
+        ("missing", "cannot read"),
+    ):
+        with pytest.raises(FileFormatError, match=message):
+            EarlyStoppingClassifier.load(tmp_path / name)
+    with pytest.raises(FileFormatError, match="holds a 'classifier', not a 'forest'"):
+        PackedForest.load(saved)
+
+
+@given(st.data())
+def test_no_damage_goes_unnoticed(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("damage") / "file"
+    early_stop(models.forest(3), models.fresh()[:100], 0.1, random_state=0).save(path)
+    content = bytearray(path.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    if data.draw(st.booleans()):
+        content[place] ^= data.draw(st.integers(1, 255))
+    else:
+        del content[place:]
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError):
+        EarlyStoppingClassifier.load(path)
+
+
+def rewrite(path, change):
+    """Change what a file says and give it a checksum that fits."""
+    fields, arrays = container.read(path, "classifier")
+    content = json.loads(json.dumps(fields._content))
+    change(content, arrays)
+    container.write(path, "classifier", content, arrays)
+
+
+def put(*keys_and_value):
+    *keys, last, value = keys_and_value
+
+    def change(content, arrays):
+        for key in keys:
+            content = content[key]
+        content[last] = value
+
+    return change
+
+
+def put_votes(votes):
+    return lambda content, arrays: arrays.update(votes=np.asarray(votes))
+
+
+HOSTILE = {
+    "order": put("order", "none"),
+    "order missing": lambda content, arrays: content.pop("order"),
+    "seed": put("seed", -1),
+    "large seed": put("seed", 2**64),
+    "names": put("feature_names", [["a"]] * 5),
+    "names that are numbers": put("feature_names", [[1]] * 6),
+    "names in no list": put("feature_names", "abcdef"),
+    "disagreement": put("hard_soft_disagreement", 1.5),
+    "calibration disagreement": put("calibration_disagreement", "none"),
+    "calibration size": put("calibration_size", -1),
+    "jobs": put("n_jobs", "all"),
+    "random state": put("random_state", 0.5),
+    "forest": put("forest", []),
+    "trees": put("forest", "n_trees", 24),
+    "features": put("forest", "n_features", 1),
+    "classes": put("forest", "classes", [["object", "a"], ["object", "a"]]),
+    "solution": lambda content, arrays: content.pop("solution"),
+    "criterion": put("solution", "criterion", "maximin"),
+    "limit": put("solution", "max_disagreement", 2),
+    "bound": put("solution", "lower_bound", None),
+    "method": put("solution", "method", 3),
+    "observations": put("solution", "n_observations", 0),
+    "price": put("solution", "mean_disagreement_price", -1),
+    "prices": put("solution", "disagreement_prices", [[99, 1.0]]),
+    "weights": put("solution", "cost_weights", [[1, "much"]]),
+    "strategy of another size": put("solution", "strategy", {
+        "kind": "strategy", "n_voters": 1, "lower": [-1, 0], "upper": [1, 1], "exceptions": []
+    }),
+    "strategy": put("solution", "strategy", "lower", [0]),
+    "no votes": lambda content, arrays: arrays.pop("votes"),
+    "votes of another size": put_votes(np.ones(3) / 3),
+    "votes of another type": put_votes(np.arange(26)),
+    "negative votes": put_votes(np.r_[-1.0, 2.0, np.zeros(24)]),
+    "votes that are none": put_votes(np.full(26, np.nan)),
+    "no nodes": lambda content, arrays: arrays.pop("nodes"),
+    "nodes that lead astray": lambda content, arrays: arrays["nodes"].fill(2**63 + 2**20),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_file_made_to_harm_is_refused(saved, change):
+    rewrite(saved, lambda content, arrays: None)
+    EarlyStoppingClassifier.load(saved)
+    rewrite(saved, change)
+    with pytest.raises(FileFormatError, match=str(saved)):
+        EarlyStoppingClassifier.load(saved)

@@ -1,0 +1,209 @@
+"""Fitting: who is fitted on what, and what a fitted classifier knows."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+
+from foregone import EarlyStoppingClassifier, VoteDistribution, early_stop, evaluate, solve
+from foregone.classifier import CalibrationWarning
+from foregone.errors import InvalidInputError
+from tests.classifier import models
+
+
+def make(**settings):
+    forest = RandomForestClassifier(11, random_state=0)
+    return EarlyStoppingClassifier(forest, **{"max_disagreement": 0.05, "random_state": 0, **settings})
+
+
+def test_a_frozen_model_is_calibrated_and_not_refitted():
+    model, X = models.forest(), models.fresh()
+    trees = list(model.estimators_)
+    classifier = EarlyStoppingClassifier(FrozenEstimator(model), max_disagreement=0.01, random_state=0).fit(X)
+    assert model.estimators_ == trees
+    yes_counts = np.sum([tree.predict(X) for tree in trees], axis=0)
+    assert classifier.votes_ == VoteDistribution.from_yes_counts(yes_counts.astype(int), len(trees))
+    assert classifier.solution_.strategy is classifier.strategy_
+    assert classifier.strategy_ == solve("minimean", classifier.votes_, 0.01).strategy
+    assert classifier.expected_votes_ == classifier.solution_.expected_votes
+    assert classifier.n_features_in_ == models.N_FEATURES
+    assert not hasattr(classifier, "feature_names_in_")
+    _, asked, _ = classifier.predict_with_votes(X)
+    assert abs(asked.mean() - classifier.expected_votes_) < 1
+    differing = classifier.predict(X) != classifier.full_predict(X)
+    assert classifier.calibration_disagreement_ == differing.mean()
+
+
+def test_labels_are_not_looked_at_when_nothing_is_fitted():
+    X = models.fresh()
+    apart = [
+        EarlyStoppingClassifier(FrozenEstimator(models.forest()), max_disagreement=0.01, random_state=0).fit(
+            X, y
+        )
+        for y in (None, np.zeros(len(X)), ["nonsense"] * len(X))
+    ]
+    apart.append(early_stop(models.forest(), X, 0.01, random_state=0))
+    apart.append(early_stop(FrozenEstimator(models.forest()), X, 0.01, random_state=0))
+    for classifier in apart:
+        assert classifier.strategy_ == apart[0].strategy_
+        np.testing.assert_array_equal(classifier.predict(X), apart[0].predict(X))
+
+
+def test_otherwise_rows_are_held_out_in_proportion_and_the_estimator_is_left_alone():
+    X, y = models.rows()
+    y = np.where(np.arange(len(y)) % 10 == 0, y, 0)
+    for size, n_held_out in ((0.1, 300), (0.25, 750), (123, 123), (0.0001, 2)):
+        classifier = make(calibration_size=size, max_disagreement=0.5).fit(X, y)
+        assert classifier.votes_.n_observations == n_held_out
+        assert not hasattr(classifier.estimator, "estimators_")
+    shares = []
+    for seed in range(5):
+        classifier = make(calibration_size=300, random_state=seed).fit(X, y)
+        # The trees know their own training rows by heart, so held-out rows are not all alike.
+        shares.append(classifier.votes_.probabilities[6:].sum())
+    assert np.ptp(shares) < 0.02
+
+
+@pytest.mark.parametrize("criterion", ["minimean", "minimixed", "minimax"])
+def test_every_criterion_keeps_its_limit(criterion):
+    classifier = early_stop(models.forest(), models.fresh(), 0.02, criterion=criterion, random_state=0)
+    figures = evaluate(classifier.strategy_)
+    risk = (
+        figures.mean(classifier.votes_).disagreement
+        if criterion == "minimean"
+        else figures.worst().disagreement
+    )
+    assert risk <= 0.02 * (1 + 1e-9)
+    assert classifier.solution_.criterion == criterion
+    assert classifier.expected_votes_ == figures.mean(classifier.votes_).expected_votes
+
+
+def test_everything_is_decided_by_the_random_state():
+    X, y = models.rows()
+    forest = RandomForestClassifier(11)  # without a seed of its own
+    fitted = [
+        EarlyStoppingClassifier(forest, max_disagreement=0.02, random_state=seed).fit(X, y)
+        for seed in (0, 0, 1)
+    ]
+    again = EarlyStoppingClassifier(forest, max_disagreement=0.02, random_state=np.random.RandomState(0)).fit(
+        X, y
+    )
+    assert forest.random_state is None
+    for classifier in (fitted[1], again):
+        assert classifier.seed_ == fitted[0].seed_
+        assert classifier.votes_ == fitted[0].votes_
+        np.testing.assert_array_equal(classifier.ensemble_.nodes, fitted[0].ensemble_.nodes)
+        np.testing.assert_array_equal(classifier.predict(X), fitted[0].predict(X))
+    assert fitted[2].seed_ != fitted[0].seed_
+    free = [EarlyStoppingClassifier(forest, max_disagreement=0.02).fit(X, y) for _ in range(2)]
+    assert free[0].seed_ != free[1].seed_
+    np.testing.assert_array_equal(free[0].predict(X), free[0].predict(X))
+
+
+def test_seeds_of_the_estimator_are_kept():
+    X, y = models.rows()
+    bag = BaggingClassifier(SGDClassifier(loss="hinge"), n_estimators=3, random_state=7)
+    members = [
+        EarlyStoppingClassifier(bag, max_disagreement=0.1, random_state=0).fit(X, y).ensemble_.members
+        for _ in range(2)
+    ]
+    for one, other in zip(*members, strict=True):
+        assert one.random_state == other.random_state
+    votes = EarlyStoppingClassifier(models.forest(5), max_disagreement=0.1, random_state=0).fit(X, y)
+    other = EarlyStoppingClassifier(clone(models.forest(5)), max_disagreement=0.1, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(votes.ensemble_.nodes, other.ensemble_.nodes)
+
+
+def test_a_changed_order_waits_for_the_next_fit():
+    X, y = models.to_fit()
+    classifier = make().fit(X, y)
+    before = classifier.predict_with_votes(models.fresh())
+    classifier.set_params(order="per_row")
+    for one, other in zip(classifier.predict_with_votes(models.fresh()), before, strict=True):
+        np.testing.assert_array_equal(one, other)
+    classifier.fit(X, y)
+    assert (classifier.predict_with_votes(models.fresh())[1] != before[1]).any()
+
+
+def test_few_calibration_rows_are_warned_of_where_the_limit_leans_on_them():
+    X = models.fresh()
+    with pytest.warns(
+        CalibrationWarning, match="999 calibration rows are too few .* at least 1,000"
+    ) as caught:
+        early_stop(models.forest(), X[:999], 1e-3)
+    assert caught[0].category is CalibrationWarning
+    for settings in ({"criterion": "minimixed"}, {"criterion": "minimax"}):
+        early_stop(models.forest(), X[:50], 1e-3, **settings)
+    early_stop(models.forest(), X[:1000], 1e-3)
+    early_stop(models.forest(), X[:10], 0)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "settings", "message"),
+    [
+        (3, {}, "cannot hold out calibration_size=0.1 of n_samples=3 with both classes"),
+        (8, {"calibration_size": 8}, "cannot hold out calibration_size=8 of n_samples=8"),
+        (8, {"calibration_size": 0.99}, "cannot hold out calibration_size=0.99 of n_samples=8"),
+    ],
+)
+def test_too_few_rows_to_hold_some_out_are_refused(n_rows, settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        make(**settings).fit(np.arange(2.0 * n_rows).reshape(n_rows, 2), np.arange(n_rows) % 2)
+
+
+def test_a_class_with_one_row_is_refused():
+    X, y = models.to_fit()
+    with pytest.raises(InvalidInputError, match=r"has only 1 member|only 1 member"):
+        make().fit(X, np.arange(len(y)) == 3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_disagreement": -0.1}, "max_disagreement must be a number from 0 to 1"),
+        ({"max_disagreement": "small"}, "max_disagreement must be a number from 0 to 1"),
+        ({"criterion": "maximin"}, "criterion must be one of"),
+        ({"order": "alphabetical"}, 'order must be "shared" or "per_row"'),
+        ({"calibration_size": 0.0}, "The 'calibration_size' parameter of EarlyStoppingClassifier must be"),
+        ({"calibration_size": 1.0}, "The 'calibration_size' parameter"),
+        ({"calibration_size": 1}, "The 'calibration_size' parameter"),
+        ({"calibration_size": True}, "The 'calibration_size' parameter"),
+        ({"calibration_size": "half"}, "The 'calibration_size' parameter"),
+        ({"random_state": "lucky"}, "cannot be used to seed"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_before_anything_is_fitted(settings, message):
+    with pytest.raises(ValueError, match=message):
+        make(**settings).fit(*models.to_fit())
+
+
+def test_a_classifier_that_was_not_fitted_says_so():
+    for method in ("predict", "predict_with_votes", "full_predict"):
+        for X in (models.fresh(), models.fresh()[:1]):
+            with pytest.raises(
+                NotFittedError, match="This EarlyStoppingClassifier instance is not fitted yet"
+            ):
+                getattr(make(), method)(X)
+    with pytest.raises(NotFittedError):
+        make().save("nowhere")
+    with pytest.raises(NotFittedError, match="LogisticRegression"):
+        early_stop([LogisticRegression()], models.fresh())
+    with pytest.raises(NotFittedError, match="RandomForestClassifier"):
+        early_stop(RandomForestClassifier(), models.fresh())
+
+
+def test_fitting_again_forgets_the_names_of_features():
+    pandas = pytest.importorskip("pandas")
+    X, y = models.to_fit()
+    named = pandas.DataFrame(X, columns=list("abcdef"))
+    classifier = make().fit(named, y)
+    assert hasattr(classifier, "feature_names_in_")
+    classifier.fit(X, y)
+    assert not hasattr(classifier, "feature_names_in_")
+    classifier.fit(named, y)
+    classifier.set_params(estimator=FrozenEstimator(models.forest())).fit(X)
+    assert not hasattr(classifier, "feature_names_in_")
+    classifier.predict(X[:1])
