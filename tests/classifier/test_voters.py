@@ -47,8 +47,9 @@ def test_each_voter_is_asked_about_undecided_rows_only(order):
         voter.n_asked_ = 0
     _, asked, _ = classifier.predict_with_votes(X)
     assert sum(voter.n_asked_ for voter in voters) == asked.sum() < 0.7 * X.size
-    # In an order of its own every row may begin with any voter.
-    assert max(voter.n_asked_ for voter in voters) == 2000 if order == "shared" else 1900
+    # In one order all rows begin with the same voter, in orders of their own with any.
+    most = max(voter.n_asked_ for voter in voters)
+    assert most == 2000 if order == "shared" else most < 1900
     assert classifier.n_features_in_ == 9
 
 
