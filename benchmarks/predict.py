@@ -17,7 +17,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import shlex
 import sys
 import time
 import warnings
@@ -37,19 +36,25 @@ BEGIN, END = "<!-- generated from here -->", "<!-- to here -->"
 
 
 def main(arguments: list[str]) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     folder = options.data or _data_folder()
-    print(f"data: {'generated' if folder is None else folder}", flush=True)
+    if folder is not None and not folder.is_dir():
+        parser.error(f"there is no folder {folder}")
+    print(
+        "No folder of datasets: generated ones stand in" if folder is None else f"data: {folder}", flush=True
+    )
     began, load_before = time.time(), _load()
     results = []
     for name in options.datasets:
-        print(f"{name} ...", flush=True)
+        dataset = load(name, folder, options.training_rows, options.rows)
+        print(f"{name}{'' if dataset.is_real else ' (generated)'} ...", flush=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the rivals' own
-            task = Task(load(name, folder, options.training_rows, options.rows), Cache(options.cache))
-            results.append(measure(task, options.rivals, options.rounds, lambda text: print("  " + text)))
+            task = Task(dataset, Cache(options.cache))
+            results.append(measure(task, options.rivals, options.rounds, _say))
         print(f"  {time.time() - began:.0f} s so far, load {_load()}", flush=True)
-    facts = _facts(options, arguments, f"{load_before} before, {_load()} after", time.time() - began)
+    facts = _facts(options, f"{load_before} before, {_load()} after", time.time() - began)
     text = "\n".join(f"- {key}: {value}" for key, value in facts.items()) + "\n\n" + all_tables(results)
     print("\n" + text)
     if options.json:
@@ -57,6 +62,10 @@ def main(arguments: list[str]) -> int:
     if options.write_docs:
         _write_docs(text)
     return 0
+
+
+def _say(text: str) -> None:
+    print("  " + text, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -70,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rivals", nargs="*", choices=ADAPTERS, default=list(ADAPTERS), metavar="NAME")
     parser.add_argument("--rows", type=int, default=20_000, help="most test rows in a batch")
     parser.add_argument("--training-rows", type=int, default=100_000, help="most rows to train on")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=5, help="one-row calls get three times as many")
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for models")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/benchmarks.md")
@@ -87,19 +96,29 @@ def _load() -> str:
     return f"{os.getloadavg()[0]:.2f}" if hasattr(os, "getloadavg") else "unknown"
 
 
-def _facts(options: argparse.Namespace, arguments: list[str], load: str, seconds: float) -> dict[str, Any]:
+def _facts(options: argparse.Namespace, load: str, seconds: float) -> dict[str, Any]:
     packages = ["foregone", "numpy", "numba", *(ADAPTERS[name][1] for name in options.rivals)]
-    told = [argument for argument in arguments if argument != "--write-docs"]
     return {
         "date": datetime.date.today().isoformat(),
         "machine": f"{_processor()}, {os.cpu_count()} cores, {platform.system()}",
         "load": load,
-        "command": f"`{shlex.join(['python', '-m', 'benchmarks.predict', *told])}`",
+        "command": f"`{_command(options)}`",
         "rounds": f"{options.rounds}; {seconds / 60:.0f} minutes in all",
         "versions": ", ".join(
             [f"Python {platform.python_version()}", *(f"{name} {_version(name)}" for name in packages)]
         ),
     }
+
+
+def _command(options: argparse.Namespace) -> str:
+    """Return the command that measures the same again; where files are is nobody else's business."""
+    usual = vars(_parser().parse_args([]))
+    words = ["python -m benchmarks.predict"]
+    for key in ("datasets", "rivals", "rows", "training_rows", "rounds"):
+        value = getattr(options, key)
+        if value != usual[key]:
+            words.append(f"--{key.replace('_', '-')} {' '.join(value) if isinstance(value, list) else value}")
+    return " ".join(words)
 
 
 def _processor() -> str:

@@ -11,6 +11,7 @@ from typing import Any
 __all__ = ["median_times"]
 
 SAMPLE_SECONDS = 0.02  # a sample repeats its call until it lasts about this long
+SLOW_SECONDS, SLOW_ROUNDS = 1.0, 3  # a call that takes longer is timed in this many rounds only
 PAUSE_SECONDS = 0.005  # before each, for threads of the one before that still wait for work, spinning
 
 
@@ -24,18 +25,25 @@ def median_times(
     engines : dict
         Functions of the number of the call, 0, 1, ...; each sample starts again at 0.
     rounds : int
-        Samples of each engine. One round more goes before and is not counted: it warms up and finds how
-        many calls make a sample.
+        Samples of each engine, fewer where a call takes longer than a second. A few calls go before and are
+        not counted: they warm up and find how many calls make a sample.
     most_calls : int
         No sample has more calls than this.
     """
-    calls = {name: _calls_in_a_sample(engine, most_calls) for name, engine in engines.items()}
+    calls: dict[str, int] = {}
+    wanted: dict[str, int] = {}
+    for name, engine in engines.items():
+        seconds = _warm_seconds(engine, most_calls)
+        calls[name] = max(1, min(most_calls, round(SAMPLE_SECONDS / max(seconds, 1e-7))))
+        wanted[name] = min(rounds, SLOW_ROUNDS) if seconds > SLOW_SECONDS else rounds
     times: dict[str, list[float]] = {name: [] for name in engines}
     gc.collect()
     gc.disable()
     try:
-        for _ in range(rounds):
+        for round_ in range(rounds):
             for name, engine in engines.items():
+                if round_ >= wanted[name]:
+                    continue
                 time.sleep(PAUSE_SECONDS)
                 times[name].append(_seconds_a_call(engine, calls[name]))
     finally:
@@ -43,12 +51,13 @@ def median_times(
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def _calls_in_a_sample(engine: Callable[[int], Any], most_calls: int) -> int:
-    _seconds_a_call(engine, 1)  # may compile, or make threads
+def _warm_seconds(engine: Callable[[int], Any], most_calls: int) -> float:
+    """Return about how long a call takes once everything is compiled, loaded and started."""
+    engine(0)
     seconds = _seconds_a_call(engine, 1)
     if seconds < SAMPLE_SECONDS:
         seconds = min(_seconds_a_call(engine, min(3, most_calls)) for _ in range(3))
-    return max(1, min(most_calls, round(SAMPLE_SECONDS / max(seconds, 1e-7))))
+    return seconds
 
 
 def _seconds_a_call(engine: Callable[[int], Any], calls: int) -> float:
