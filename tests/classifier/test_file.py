@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from foregone import EarlyStoppingClassifier, early_stop
+from foregone import EarlyStoppingClassifier, early_stop, solve
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PackedForest, container
 from tests.classifier import models
@@ -162,10 +162,6 @@ def put(*keys_and_value):
     return change
 
 
-def put_votes(votes):
-    return lambda content, arrays: arrays.update(votes=np.asarray(votes))
-
-
 HOSTILE = {
     "order": put("order", "none"),
     "order missing": lambda content, arrays: content.pop("order"),
@@ -184,23 +180,23 @@ HOSTILE = {
     "features": put("forest", "n_features", 1),
     "classes": put("forest", "classes", [["object", "a"], ["object", "a"]]),
     "solution": lambda content, arrays: content.pop("solution"),
-    "criterion": put("solution", "criterion", "maximin"),
-    "limit": put("solution", "max_disagreement", 2),
-    "bound": put("solution", "lower_bound", None),
-    "method": put("solution", "method", 3),
-    "observations": put("solution", "n_observations", 0),
-    "price": put("solution", "mean_disagreement_price", -1),
-    "prices": put("solution", "disagreement_prices", [[99, 1.0]]),
-    "weights": put("solution", "cost_weights", [[1, "much"]]),
-    "strategy of another size": put("solution", "strategy", {
-        "kind": "strategy", "n_voters": 1, "lower": [-1, 0], "upper": [1, 1], "exceptions": []
-    }),
-    "strategy": put("solution", "strategy", "lower", [0]),
-    "no votes": lambda content, arrays: arrays.pop("votes"),
-    "votes of another size": put_votes(np.ones(3) / 3),
-    "votes of another type": put_votes(np.arange(26)),
-    "negative votes": put_votes(np.r_[-1.0, 2.0, np.zeros(24)]),
-    "votes that are none": put_votes(np.full(26, np.nan)),
+    "criterion": put("solution", "solution", "criterion", "maximin"),
+    "limit": put("solution", "solution", "max_disagreement", 2),
+    "bound": put("solution", "solution", "lower_bound", None),
+    "method": put("solution", "solution", "method", 3),
+    "observations": put("solution", "solution", "n_observations", 0),
+    "price": put("solution", "solution", "multipliers", "mean_disagreement", -1),
+    "prices": put("solution", "solution", "multipliers", "disagreement_at", [[99, 1.0]]),
+    "weights": put("solution", "solution", "multipliers", "cost_at", [[1, "much"]]),
+    "strategy of another size": lambda content, arrays: content["solution"].update(
+        n_voters=1, lower=[-1, 0], upper=[1, 1], exceptions=[]
+    ),
+    "another strategy": put("solution", solve("minimean", 3, 0.1).to_fields()),
+    "strategy": put("solution", "lower", [0]),
+    "no votes": lambda content, arrays: content["solution"]["solution"].pop("votes"),
+    "votes of another size": put("solution", "solution", "votes", [0.5, 0.5]),
+    "votes of another type": put("solution", "solution", "votes", ["1"] * 26),
+    "negative votes": put("solution", "solution", "votes", [-1.0, 2.0] + [0.0] * 24),
     "no nodes": lambda content, arrays: arrays.pop("nodes"),
     "nodes that lead astray": lambda content, arrays: arrays["nodes"].fill(2**63 + 2**20),
 }  # fmt: skip

@@ -105,29 +105,7 @@ class Solution:
 
     def save(self, path: PathLike) -> None:
         """Write strategy and evidence to ``path``; `StoppingStrategy.load` reads the strategy alone."""
-        prices = self.multipliers
-        write_file(
-            path,
-            {
-                "kind": "strategy",
-                **self.strategy.to_fields(),
-                "solution": {
-                    "criterion": self.criterion,
-                    "max_disagreement": self.max_disagreement,
-                    "method": self.method,
-                    "expected_votes": self.expected_votes,
-                    "disagreement": self.disagreement,
-                    "lower_bound": self.lower_bound,
-                    "votes": _votes_to_field(self.votes),
-                    "n_observations": self.votes.n_observations,
-                    "multipliers": {
-                        "mean_disagreement": prices.mean_disagreement,
-                        "disagreement_at": [list(pair) for pair in prices.disagreement_at],
-                        "cost_at": [list(pair) for pair in prices.cost_at],
-                    },
-                },
-            },
-        )
+        write_file(path, self.to_fields())
 
     @classmethod
     def load(cls, path: PathLike) -> Solution:
@@ -139,6 +117,36 @@ class Solution:
             If the file is not valid, or holds a strategy without the problem it solves.
         """
         fields = read_file(path)
+        solution = cls.from_fields(fields)
+        fields.check_intact()
+        return solution
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields of a strategy file that holds the evidence too."""
+        prices = self.multipliers
+        return {
+            "kind": "strategy",
+            **self.strategy.to_fields(),
+            "solution": {
+                "criterion": self.criterion,
+                "max_disagreement": self.max_disagreement,
+                "method": self.method,
+                "expected_votes": self.expected_votes,
+                "disagreement": self.disagreement,
+                "lower_bound": self.lower_bound,
+                "votes": _votes_to_field(self.votes),
+                "n_observations": self.votes.n_observations,
+                "multipliers": {
+                    "mean_disagreement": prices.mean_disagreement,
+                    "disagreement_at": [list(pair) for pair in prices.disagreement_at],
+                    "cost_at": [list(pair) for pair in prices.cost_at],
+                },
+            },
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> Solution:
+        """Check the fields of such a file and make the solution; cost and risk are computed anew."""
         strategy = StoppingStrategy.from_fields(fields)
         if "solution" not in fields:
             raise fields.error(
@@ -156,9 +164,7 @@ class Solution:
             _pairs(prices, "disagreement_at", strategy.n_voters),
             _pairs(prices, "cost_at", strategy.n_voters),
         )
-        lower_bound, method = section.number("lower_bound"), section.text("method")
-        fields.check_intact()
-        return cls.of(problem, strategy, lower_bound, multipliers, method)
+        return cls.of(problem, strategy, section.number("lower_bound"), multipliers, section.text("method"))
 
 
 def _votes_to_field(votes: VoteDistribution) -> str | list[float]:
