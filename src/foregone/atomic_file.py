@@ -44,7 +44,7 @@ def write_atomically(path: PathLike, pieces: Iterable[bytes | memoryview]) -> No
 
 def _replace(target: Path, pieces: Iterable[bytes | memoryview], mode: int | None) -> None:
     """Write a whole new file beside ``target``, then put it in its place."""
-    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    part = target.with_name(f".{target.name[:60]}.{secrets.token_hex(8)}.part")
     try:
         with part.open("xb") as stream:
             stream.writelines(pieces)

@@ -15,6 +15,8 @@ __all__ = ["FloatArray", "VoteDistribution", "as_numbers", "check_n_voters"]
 
 FloatArray = npt.NDArray[np.float64]
 
+MOST_VOTERS = 10**9  # more could not be held, let alone asked
+
 
 def check_n_voters(n_voters: Any) -> int:
     """Return ``n_voters`` as an int, or say why it cannot be one.
@@ -35,6 +37,8 @@ def check_n_voters(n_voters: Any) -> int:
         raise InvalidInputError(message) from None
     if number < 1:
         raise InvalidInputError(message)
+    if number > MOST_VOTERS:
+        raise InvalidInputError(f"n_voters must be at most {MOST_VOTERS:,}, not {n_voters!r}")
     return number
 
 

@@ -57,6 +57,8 @@ def start_and_wait_until_it_is_midway(folder: Path) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # Whoever runs the tests in the background may have had interrupts ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     while not list(folder.glob("*.json")):
         assert process.poll() is None
@@ -116,3 +118,24 @@ def test_neighbouring_rates_get_different_files() -> None:
     from foregone.cli.precompute import Task
 
     assert Task("minimax", 3, 0.1).file_name != Task("minimax", 3, 0.1 + 1e-16 * 2).file_name
+
+
+def test_what_a_killed_run_was_writing_is_removed(run: Run, tmp_path: Path) -> None:
+    grid = ("--voters", "5", "--max-disagreement", "0.1", "--criterion", "minimean", "-o", tmp_path)
+    assert run("precompute", *grid).code == 0
+    (written,) = tmp_path.iterdir()
+    written.rename(tmp_path / f".{written.name}.0123456789abcdef.part")
+    assert run("precompute", *grid).code == 0
+    assert list(tmp_path.iterdir()) == [written]
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [("--voters", "1:1000000000000", "--max-disagreement", "0.1"),
+     ("--voters", "5", "--max-disagreement", "0.1,0.1000000001,...,1")],
+)  # fmt: skip
+def test_a_grid_without_end_is_refused(run: Run, tmp_path: Path, grid: tuple[str, ...]) -> None:
+    outcome = run("precompute", *grid, "-o", tmp_path / "grid")
+    assert outcome.code == 2
+    assert "more than 1,000 numbers" in outcome.err
+    assert not (tmp_path / "grid").exists()

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foregone import VoteDistribution, evaluate, rules, solve
-from foregone.solving import CRITERIA, oracle
+from foregone import VoteDistribution, certify, evaluate, rules, solve
+from foregone.solving import CRITERIA, dual, oracle
 from tests.strategies import vote_distributions
 
 # Computed from the paper authors' published exact-rational strategies; not part of the project.
@@ -99,7 +99,8 @@ def test_with_every_allowance_nobody_is_asked(criterion):
 
 def test_nobody_is_asked_when_yes_is_as_rare_as_the_limit():
     votes = VoteDistribution.from_counts([97, 0, 0, 0, 0, 3])
-    assert solve("minimean", votes, 0.03).expected_votes == 0
+    assert solve("minimean", votes, 0.04).expected_votes == 0
+    assert solve("minimean", votes, 0.03).expected_votes < 1e-9  # 0.03 is a float, 3 in 100 is not
     assert solve("minimixed", votes, 0.03).expected_votes > 0
 
 
@@ -139,6 +140,51 @@ def test_a_band_around_the_boundary_gives_the_same_as_every_open_state(monkeypat
         assert band.expected_votes == pytest.approx(everywhere.expected_votes, rel=1e-12)
         figures = [evaluate(solution.strategy) for solution in (band, everywhere)]
         assert figures[0].disagreement == pytest.approx(figures[1].disagreement, abs=1e-9)
+
+
+def point(n_voters: int, n: int) -> VoteDistribution:
+    return VoteDistribution.from_counts(np.eye(n_voters + 1)[n])
+
+
+AWKWARD = [
+    ("minimixed", 3, 1 / 3),  # limits that a strategy without randomised states meets exactly
+    ("minimixed", 7, 1 / 7),
+    ("minimax", 7, 3 / 7),
+    ("minimean", 9, 0.5),
+    ("minimean", VoteDistribution.from_counts([45, 19, 15, 11, 18, 50]), 0.5),
+    ("minimixed", VoteDistribution.from_counts([999, 0, 0, 0, 0, 0, 1]), 0.2),
+    ("minimax", point(2, 0), 0.5),
+    ("minimax", point(6, 0), 0.6),
+    ("minimixed", point(118, 59), 0.5),
+    ("minimax", 32, 1 - 1e-9),  # limits near one
+    ("minimixed", 3, 1 - 1e-14),
+    ("minimean", VoteDistribution.from_counts([1e-310] * 6 + [1, 1e-310]), 1.0),  # weights next to nothing
+    ("minimixed", VoteDistribution.from_counts([1, 0, 0, 1e-323]), 0.1),
+    ("minimixed", VoteDistribution.from_counts([1, 0, 5e-324, 0, 0, 1e-16]), 0.12695356596674404),
+    ("minimean", VoteDistribution.from_counts([0.5, 0, 1e-300, 1e-300, 0, 0.5]), 0.0),
+    ("minimean", VoteDistribution.from_counts([0.5, 0, 1e-300, 1e-300, 0, 0.5]), 1e-250),
+    ("minimean", 11, 1e-250),  # limits next to nothing
+    ("minimax", 11, 1e-299),
+    ("minimean", 5, 0.4999999999999999),
+]
+
+
+@pytest.mark.parametrize("problem", AWKWARD)
+def test_awkward_problems_are_solved_and_certified(problem):
+    solution = solve(*problem)
+    assert solution.disagreement <= problem[2]
+    assert solution.gap < 1e-9
+    assert certify(solution).holds
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_strategies_are_mixed_where_ties_do_not_help(monkeypatch, criterion):
+    expected = solve(criterion, 31, 1e-3).expected_votes
+    monkeypatch.setattr(dual, "_recover", lambda *arguments: None)
+    mixed = solve(criterion, 31, 1e-3)
+    assert mixed.expected_votes == pytest.approx(expected, rel=1e-9)
+    assert mixed.gap < 1e-9
+    assert certify(mixed).holds
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

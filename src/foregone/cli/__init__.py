@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit code: 0 when all went well; 2 for an argument or a file that cannot be used, with one line on
         stderr that says what to do; 1 for a proof that fails or a solver that gives up; 130 when interrupted.
     """
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  # lives as long as we do
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a name that the terminal cannot show is no reason to stop
@@ -45,8 +47,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", 130)
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 1
+    except OSError as error:  # what we read and write ourselves is reported with its name, so this is stdout
+        _discard_output()
+        return _fail(f"cannot write the output: {error.strerror or error}", 1)
+
+
+def _discard_output() -> None:
+    """Let what is still to be written go nowhere, so that nothing complains at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage_message(error: BaseException) -> str:

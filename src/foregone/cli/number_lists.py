@@ -10,6 +10,8 @@ from foregone.votes import check_n_voters
 
 __all__ = ["parse_rates", "parse_voters"]
 
+MOST_NUMBERS = 1_000
+
 
 def parse_voters(text: str) -> list[int]:
     """Return the numbers of voters that ``text`` lists.
@@ -33,6 +35,10 @@ def parse_voters(text: str) -> list[int]:
         start, stop, step = bounds if len(bounds) == 3 else (*bounds[:2], 1)
         if len(bounds) > 3 or step < 1 or stop < start:
             raise _bad_voters(part)
+        if (stop - start) // step >= MOST_NUMBERS:
+            raise InvalidInputError(
+                f"--voters: {part!r} is more than {MOST_NUMBERS:,} numbers; take larger steps"
+            )
         numbers.extend(range(start, stop + 1, step))
     return sorted({check_n_voters(number) for number in numbers})
 
@@ -91,6 +97,11 @@ def _between(before: list[Fraction], end: Fraction) -> list[Fraction]:
     found: list[Fraction] = []
     following = before[-1] * factor
     while following < end:
+        if len(found) == MOST_NUMBERS:
+            raise InvalidInputError(
+                f"--max-disagreement: the three dots stand for more than {MOST_NUMBERS:,} numbers; "
+                "take larger steps"
+            )
         found.append(following)
         following *= factor
     if following != end:

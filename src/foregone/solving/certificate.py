@@ -115,7 +115,8 @@ def certify(
         ``exact``) are faster beyond some 4,000 voters, where ``"auto"`` turns to them. Balls cannot
         prove a risk that equals the limit exactly.
     max_gap : float
-        The largest relative gap at which the certificate holds.
+        The largest gap at which the certificate holds, relative to the expected votes or to one vote,
+        whichever is more.
 
     Returns
     -------
@@ -142,6 +143,8 @@ def certify(
     """
     if arithmetic not in ("auto", "rational", "ball"):
         raise InvalidInputError(f"arithmetic must be one of auto, rational, ball, not {arithmetic!r}")
+    if not 0 <= max_gap < math.inf:
+        raise InvalidInputError(f"max_gap must be a number of at least 0, not {max_gap!r}")
     N, limit = solution.n_voters, Fraction(solution.max_disagreement)
     votes = [Fraction(p) for p in solution.votes.probabilities.tolist()]
     worst_cost, worst_risk = solution.criterion == "minimax", solution.criterion != "minimean"
@@ -152,7 +155,7 @@ def certify(
         cost = _largest(costs) if worst_cost else _mean(costs, votes)
         risk = _largest(risks) if worst_risk else _mean(risks, votes)
         bound = _lower_bound(solution, votes, limit, numbers)
-    gap = max(1 - bound / cost[1], Fraction(0)) if cost[1] > 0 else Fraction(0)
+    gap = max((cost[1] - bound) / max(cost[1], Fraction(1)), Fraction(0))
     return Certificate(
         arithmetic=arithmetic,
         criterion=solution.criterion,
@@ -163,7 +166,7 @@ def certify(
         gap=_round_up(gap),
         max_gap=max_gap,
         risk_is_proven=risk[1] <= limit,
-        optimality_is_proven=cost[1] - bound <= Fraction(max_gap) * max(cost[1], Fraction(1)),
+        optimality_is_proven=gap <= Fraction(max_gap),
     )
 
 
@@ -178,12 +181,12 @@ def _lower_bound(solution: Solution, votes: list[Fraction], limit: Fraction, num
         mean_price = Fraction(2 ** (N + 1074 + N.bit_length()))
         worst_prices[N // 2] = worst_prices[N // 2 + 1] = mean_price
     if solution.criterion == "minimean":
-        risk, spent = [mean_price * p for p in votes], mean_price * limit
+        risk, spent = [mean_price * p for p in votes], mean_price * limit * sum(votes, Fraction(0))
     else:
         risk, spent = worst_prices, sum(worst_prices, Fraction(0)) * limit
     total = sum(cost, Fraction(0))
     if solution.criterion != "minimax":
-        cost, total = votes, Fraction(1)
+        cost, total = votes, sum(votes, Fraction(0))
     if not total or not any(risk):
         return Fraction(0)
     return max((least_priced_cost(cost, risk, numbers) - spent) / total, Fraction(0))
@@ -206,7 +209,9 @@ def _largest(intervals: list[Interval]) -> Interval:
 
 def _mean(intervals: list[Interval], weights: list[Fraction]) -> Interval:
     pairs = [(pair, weight) for pair, weight in zip(intervals, weights, strict=True) if weight]
-    return sum((p[0] * w for p, w in pairs), Fraction(0)), sum((p[1] * w for p, w in pairs), Fraction(0))
+    total = sum(weights, Fraction(0))
+    low, high = (sum((pair[end] * weight for pair, weight in pairs), Fraction(0)) for end in (0, 1))
+    return low / total, high / total
 
 
 def _round_down(value: Fraction) -> float:

@@ -16,7 +16,7 @@ from foregone.solving.oracle import Oracle
 from foregone.solving.small_simplex import SmallSimplex
 from foregone.votes import FloatArray
 
-__all__ = ["Limit", "Prices", "find_prices"]
+__all__ = ["Known", "Limit", "Prices", "find_prices", "known_at"]
 
 _CLOSE_ENOUGH = 1e-13  # gap at which the search ends, relative to the terms it is the difference of
 _LEAST_SHARE = 1e-12  # of all voters: a smaller difference in cost does not matter
@@ -32,6 +32,19 @@ class Limit:
     scale: float
 
 
+@dataclass(frozen=True)
+class Known:
+    """A strategy by its channels and how to make it: weights, and the prices whose best strategies to mix."""
+
+    channels: FloatArray
+    recipe: tuple[tuple[float, FloatArray], ...]
+
+
+def known_at(oracle: Oracle, prices: FloatArray) -> Known:
+    """Return the best strategy at the given prices."""
+    return Known(oracle.least(prices), ((1.0, prices.copy()),))
+
+
 @dataclass
 class Prices:
     """What column generation found.
@@ -44,21 +57,21 @@ class Prices:
         The proven bound.
     objective : float
         The optimum over mixtures of the strategies known; equals the bound up to rounding.
-    mixture : ndarray
-        The channels of the optimal mixture.
-    found : list of ndarray
-        The channels of every strategy the oracle gave.
+    mixture : Known
+        The optimal mixture.
+    found : list of Known
+        Every strategy the oracle gave.
     """
 
     prices: FloatArray
     lower_bound: float
     objective: float
-    mixture: FloatArray
-    found: list[FloatArray]
+    mixture: Known
+    found: list[Known]
 
 
 def find_prices(
-    oracle: Oracle, limits: Sequence[Limit], start: Sequence[FloatArray], largest_of: Sequence[int] = ()
+    oracle: Oracle, limits: Sequence[Limit], start: Sequence[Known], largest_of: Sequence[int] = ()
 ) -> Prices:
     """Minimise channel 0, or the largest of some channels, within limits.
 
@@ -68,8 +81,8 @@ def find_prices(
         Finds the strategy of least price.
     limits : sequence of Limit
         What the strategy must keep to.
-    start : sequence of ndarray
-        Channels of strategies known beforehand; the first must keep to the limits.
+    start : sequence of Known
+        Strategies known beforehand; the first must keep to the limits.
     largest_of : sequence of int
         Minimise the largest of these channels; empty to minimise channel 0.
 
@@ -85,52 +98,62 @@ def find_prices(
     # largest channel is minimised, it is measured downwards from the largest at the start.
     master = SmallSimplex([0.0] * (n_rows - 1) + [1.0])
     unit = n_voters * max(min(limit.scale for limit in limits), _LEAST_SHARE)
-    top = float(start[0][list(largest_of)].max()) if largest_of else float(start[0][0])
-    known: list[FloatArray] = []  # channels of the strategies in the master
+    first = start[0].channels
+    top = float(first[list(largest_of)].max()) if largest_of else float(first[0])
+    known: list[Known] = []  # the strategies in the master
 
-    def add_strategy(channels: FloatArray) -> int:
+    def add_strategy(strategy: Known) -> int:
+        channels = strategy.channels
         rows = [(channels[limit.channel] - limit.limit) / limit.scale for limit in limits]
         rows += [(channels[channel] - top) / unit for channel in largest_of]
-        known.append(channels)
+        known.append(strategy)
         return master.add([*rows, 1.0], 0.0 if largest_of else (channels[0] - top) / unit)
 
     master.basis = [master.add(np.eye(n_rows)[row], 0.0) for row in range(n_rows - 1)]
     if largest_of:
-        highest = int(np.argmax(start[0][list(largest_of)]))
+        highest = int(np.argmax(first[list(largest_of)]))
         master.basis[n_limits + highest] = master.add(
             [0.0] * n_limits + [1.0] * len(largest_of) + [0.0], -1.0
         )
     first_column = master.n_columns
     master.basis.append(add_strategy(start[0]))
-    for channels in start[1:]:
-        add_strategy(channels)
+    for strategy in start[1:]:
+        add_strategy(strategy)
 
-    result = Prices(np.zeros(len(start[0])), -np.inf, np.inf, start[0], [])
+    result = Prices(np.zeros(len(first)), -np.inf, np.inf, start[0], [])
     seen: set[bytes] = set()
     for _ in range(_MOST_ROUNDS):
         master.optimise()
         duals = np.maximum(-master.duals[:-1], 0.0) * unit
-        prices = np.zeros(len(start[0]))
+        prices = np.zeros(len(first))
         for row, limit in enumerate(limits):
             prices[limit.channel] += duals[row] / limit.scale
         for row, channel in enumerate(largest_of):
             prices[channel] += duals[n_limits + row] / unit
         if not largest_of:
             prices[0] += 1.0
-        channels = oracle.least(prices)
+        strategy = known_at(oracle, prices)
         paid = sum(prices[limit.channel] * limit.limit for limit in limits)
-        bound = float(prices @ channels) - paid
+        bound = float(prices @ strategy.channels) - paid
         if largest_of:
             bound /= max(float(prices[list(largest_of)].sum()), 1e-300)
         if bound > result.lower_bound:
             result.lower_bound, result.prices = bound, prices
         result.objective = top + master.objective * unit
-        result.found.append(channels)
+        result.found.append(strategy)
         # Rounding leaves no more to gain when the gap is of its size, or a strategy comes back.
         close = result.objective - result.lower_bound <= _CLOSE_ENOUGH * (abs(result.objective) + paid)
-        if close or channels.tobytes() in seen:
-            result.mixture = master.solution()[first_column:] @ np.array(known)
+        if close or strategy.channels.tobytes() in seen:
+            result.mixture = _mix(known, master.solution()[first_column:])
             return result
-        seen.add(channels.tobytes())
-        add_strategy(channels)
+        seen.add(strategy.channels.tobytes())
+        add_strategy(strategy)
     raise SolverError(f"no optimum after {_MOST_ROUNDS} rounds; please report this case")
+
+
+def _mix(known: list[Known], weights: FloatArray) -> Known:
+    """Return the mixture of strategies with the given weights, which sum to one."""
+    used = [(float(weight), strategy) for weight, strategy in zip(weights, known, strict=True) if weight > 0]
+    channels: FloatArray = sum((weight * strategy.channels for weight, strategy in used), np.zeros(1))
+    recipe = [(weight * share, prices) for weight, strategy in used for share, prices in strategy.recipe]
+    return Known(channels, tuple(recipe))

@@ -62,7 +62,8 @@ class Solution:
     lower_bound : float
         No strategy within the limit has an objective below this (up to rounding; see `certify`).
     gap : float
-        ``(expected_votes - lower_bound) / expected_votes``, never negative; 0 when nothing is asked.
+        ``expected_votes - lower_bound``, as a share of ``expected_votes`` or of one vote, whichever is
+        more; never negative.
     method : str
         How it was solved.
     multipliers : Multipliers
@@ -92,7 +93,7 @@ class Solution:
         """Evaluate ``strategy`` for ``problem`` and put the solution together."""
         cost, risk = problem.figures(evaluate(strategy))
         lower_bound = float(min(max(lower_bound, 0.0), cost))  # rounding may put it a hair above the cost
-        gap = (cost - lower_bound) / cost if cost > 0 else 0.0
+        gap = (cost - lower_bound) / max(cost, 1.0)
         return cls(
             strategy, problem.criterion, problem.max_disagreement, problem.votes,
             cost, risk, lower_bound, gap, method, multipliers,
