@@ -15,14 +15,11 @@ from foregone._kernels.forest_walk import (
     add_votes_of_tree,
     fill_keys,
     fill_paired_keys,
-    fill_votes_of_trees,
+    votes_of_trees,
 )
 
 LOWER, UPPER, START = 0, 1, 2
 HEADER = 4  # numbers before the roots in a schedule that is one array
-WALKS = 12  # of one row that are under way at a time
-AHEAD = 4  # one tree is walked ahead of need for each so many asked, ...
-MOST_AHEAD = 16  # ... up to so many
 ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
 
 
@@ -52,39 +49,23 @@ def votes_before_a_stop(steps, exceptions, asked, yes):
 
 
 @njit(cache=True)
-def stops(steps, exceptions, seed, keys, shift, base, n_features, asked, yes):
-    """Whether the row at ``base`` stops in state (asked, yes)."""
-    if yes <= steps[asked, LOWER] or yes >= steps[asked, UPPER]:
-        return True
-    return draws_a_stop(steps, exceptions, seed, keys, shift, base, n_features, asked, yes)
-
-
-@njit(cache=True)
 def finish_row(nodes, roots, steps, exceptions, seed, own_order, keys, shift, base, n_features, asked, yes):
     """Ask on from state (asked, yes) until the row stops; return the state it stops in.
 
-    Trees are walked together as far as no stop is possible in between. A row that was long in doubt will
-    hardly stop at the next vote, so then a few more walk along, whose votes are looked at one by one.
-    With ``own_order``, ``roots`` is shuffled on the way.
+    With ``own_order``, ``roots`` is shuffled on the way, no further than needed.
     """
     row = bits_of_row(keys, shift, base, n_features) if own_order else np.int64(0)
-    n_trees = len(roots)
-    votes = np.empty(n_trees, np.uint8)
-    at, tree = np.empty(WALKS, np.uint64), np.empty(WALKS, np.int64)
-    while not stops(steps, exceptions, seed, keys, shift, base, n_features, asked, yes):
-        sure = asked + votes_before_a_stop(steps, exceptions, asked, yes)
-        end = min(max(sure, asked + min(asked // AHEAD, MOST_AHEAD)), n_trees)
+    while True:
+        if yes <= steps[asked, LOWER] or yes >= steps[asked, UPPER]:
+            return asked, yes
+        if draws_a_stop(steps, exceptions, seed, keys, shift, base, n_features, asked, yes):
+            return asked, yes
+        more = votes_before_a_stop(steps, exceptions, asked, yes)
         if own_order:
-            for place in range(asked, end):
+            for place in range(asked, asked + more):
                 swap_in(roots, place, seed, row)
-        fill_votes_of_trees(nodes, roots, asked, end, keys, shift, base, at, tree, votes)
-        while asked < sure:
-            yes += np.int64(votes[asked])
-            asked += 1
-        while asked < end and not stops(steps, exceptions, seed, keys, shift, base, n_features, asked, yes):
-            yes += np.int64(votes[asked])
-            asked += 1
-    return asked, yes
+        yes += votes_of_trees(nodes, roots, asked, more, keys, shift, base)
+        asked += more
 
 
 @njit(cache=True, nogil=True)

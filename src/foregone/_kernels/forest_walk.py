@@ -143,32 +143,54 @@ def add_votes_of_tree(nodes, root, keys, stride, shift, rows, n_rows, yes):
 
 
 @njit(cache=True)
-def fill_votes_of_trees(nodes, roots, first, end, keys, shift, base, at, tree, votes):
-    """Fill ``votes[first:end]`` with the votes, 0 or 1, of the trees ``roots[first:end]`` on one row.
-
-    As many walks are under way as ``at`` and ``tree`` have places, by turns one step each: a large forest
-    does not fit into the fast caches, and while the loads of one walk are waited for the others go on.
-    """
-    walking = min(end - first, len(at))
-    for walk in range(walking):
-        at[walk] = roots[first + walk]
-        tree[walk] = first + walk
-    following = first + walking
-    while walking > 0:
-        walk = 0
-        while walk < walking:
-            place, side = step(nodes, keys, shift, base, at[walk])
-            if side < U2:
-                at[walk] = place
-                walk += 1
-                continue
-            votes[tree[walk]] = side & U1
-            if following < end:
-                at[walk] = roots[following]
-                tree[walk] = following
-                following += 1
-                walk += 1
-            else:
-                walking -= 1
-                at[walk] = at[walking]
-                tree[walk] = tree[walking]
+def votes_of_trees(nodes, roots, first, n_trees, keys, shift, base):
+    """Return how many of ``roots[first : first + n_trees]`` vote yes on the one row at ``base``."""
+    yes = 0
+    k = first
+    end = first + n_trees
+    if n_trees >= 4:
+        at_0, at_1 = np.uint64(roots[k]), np.uint64(roots[k + 1])
+        at_2, at_3 = np.uint64(roots[k + 2]), np.uint64(roots[k + 3])
+        k += 4
+        while k + 4 <= end:
+            at_0, side_0 = step(nodes, keys, shift, base, at_0)
+            at_1, side_1 = step(nodes, keys, shift, base, at_1)
+            at_2, side_2 = step(nodes, keys, shift, base, at_2)
+            at_3, side_3 = step(nodes, keys, shift, base, at_3)
+            if side_0 >= U2:
+                yes += np.int64(side_0 & U1)
+                at_0 = np.uint64(roots[k])
+                k += 1
+            if side_1 >= U2:
+                yes += np.int64(side_1 & U1)
+                at_1 = np.uint64(roots[k])
+                k += 1
+            if side_2 >= U2:
+                yes += np.int64(side_2 & U1)
+                at_2 = np.uint64(roots[k])
+                k += 1
+            if side_3 >= U2:
+                yes += np.int64(side_3 & U1)
+                at_3 = np.uint64(roots[k])
+                k += 1
+        side_0, side_1, side_2, side_3 = last_steps(
+            nodes, keys, shift, base, base, base, base, at_0, at_1, at_2, at_3
+        )
+        yes += np.int64((side_0 & U1) + (side_1 & U1) + (side_2 & U1) + (side_3 & U1))
+    left = end - k
+    if left == 1:
+        at = np.uint64(roots[k])
+        while True:
+            at, side = step(nodes, keys, shift, base, at)
+            if side >= U2:
+                return yes + np.int64(side & U1)
+    if left > 1:
+        last = end - 1  # fills the empty places and is counted once
+        side_0, side_1, side_2, _ = last_steps(
+            nodes, keys, shift, base, base, base, base,
+            np.uint64(roots[k]), np.uint64(roots[k + 1]), np.uint64(roots[last]), np.uint64(roots[last]),
+        )  # fmt: skip
+        yes += np.int64((side_0 & U1) + (side_1 & U1))
+        if left == 3:
+            yes += np.int64(side_2 & U1)
+    return yes
