@@ -30,7 +30,7 @@ format: $(VENV)/.has-lint  ## Put the code into shape
 	$(BIN)/ruff format .
 
 bench-solve: $(VENV)/.has-test  ## Time our solver against HiGHS, in one run
-	$(BIN)/python benchmarks/solve.py
+	$(BIN)/python benchmarks/solve.py $(BENCH)
 
 bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other way to run them (15 minutes)
 	$(BIN)/python -m benchmarks.predict $(BENCH)
