@@ -64,7 +64,7 @@ def test_clones_copies_and_pickles_do_the_same():
     X, y = models.rows()
     classifier = make().fit(X, y)
     assert clone(classifier).get_params(deep=False).keys() == classifier.get_params(deep=False).keys()
-    others = [clone(classifier).fit(X, y), copy.deepcopy(classifier), pickle.loads(pickle.dumps(classifier))]  # noqa: S301
+    others = [clone(classifier).fit(X, y), copy.deepcopy(classifier), pickle.loads(pickle.dumps(classifier))]  # noqa: S301  # our own
     for other in others:
         for rows in (X, X[:1]):
             for one, expected in zip(

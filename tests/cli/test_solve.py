@@ -16,7 +16,7 @@ def test_what_it_writes_is_the_solution_with_its_evidence(criterion: str, run: R
         "solve", "--voters", "11", "--max-disagreement", "0.01", "--criterion", criterion, "-o", file
     )
     assert outcome.code == 0
-    expected = solve(criterion, 11, 0.01)  # type: ignore[arg-type]
+    expected = solve(criterion, 11, 0.01)  # type: ignore[arg-type]  # a plain str here
     written = Solution.load(file)
     assert written.strategy == expected.strategy
     assert written.criterion == criterion

@@ -41,7 +41,7 @@ Labels = npt.NDArray[Any]
 Counts = npt.NDArray[np.int32]
 
 
-class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
     """Ask the voters of a two-class ensemble in random order and stop once the outcome is foregone.
 
     The answer is the majority of the votes asked; a tie is for ``classes_[0]``. It differs from the

@@ -47,7 +47,7 @@ def foregone_command(
       foregone solve --voters 101 --max-disagreement 1e-3 -o strategy.json
       foregone show strategy.json
       foregone compare --voters 101
-    """  # noqa: D205
+    """  # noqa: D205  # the first sentence takes two lines
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
