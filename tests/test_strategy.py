@@ -171,7 +171,7 @@ def test_changing_what_it_was_made_from_or_gave_out_does_not_change_it():
     assert from_thresholds.stop_probability(0, 0) == 0
 
 
-@pytest.mark.parametrize("remake", [lambda s: pickle.loads(pickle.dumps(s)), copy.deepcopy])  # noqa: S301 - our own
+@pytest.mark.parametrize("remake", [lambda s: pickle.loads(pickle.dumps(s)), copy.deepcopy])  # noqa: S301  # our own
 def test_a_copy_is_equal_and_cannot_be_changed_either(remake):
     strategy = remake(StoppingStrategy.from_table(HOLED))
     assert strategy == StoppingStrategy.from_table(HOLED)

@@ -154,7 +154,7 @@ def test_it_cannot_be_changed():
     assert votes == VoteDistribution.from_counts([1.0, 2.0])
 
 
-@pytest.mark.parametrize("remake", [lambda v: pickle.loads(pickle.dumps(v)), copy.deepcopy])  # noqa: S301 - our own
+@pytest.mark.parametrize("remake", [lambda v: pickle.loads(pickle.dumps(v)), copy.deepcopy])  # noqa: S301  # our own
 def test_a_copy_is_equal_and_cannot_be_changed_either(remake):
     votes = remake(VoteDistribution.from_counts([1, 2]))
     assert votes == VoteDistribution.from_counts([1, 2])

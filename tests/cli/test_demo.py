@@ -28,6 +28,7 @@ def test_the_demo_measures_draws_compares_and_explains(run: Run, tmp_path: Path)
         assert words in outcome.out
     for words in ("go on asking", "curtailment", "Schwing", "How to read this", "What to try next"):
         assert words in outcome.out
+    assert outcome.out.count("stop: the answer is YES") == 3
     folder = tmp_path / "demo"
     written = sorted(file.name for file in folder.iterdir())
     assert written == ["forest.foregone", "forest.png", "minimax.json", "minimean.json", "minimixed.json"]

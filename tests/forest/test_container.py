@@ -234,6 +234,6 @@ def test_loading_and_voting_need_no_scikit_learn(tmp_path):
 
 
 def test_a_pickled_forest_votes_the_same():
-    copy = pickle.loads(pickle.dumps(SMALL))  # noqa: S301 - joblib does this between processes
+    copy = pickle.loads(pickle.dumps(SMALL))  # noqa: S301  # joblib does this between processes
     np.testing.assert_array_equal(copy.votes(X), SMALL.votes(X))
     assert not copy.nodes.flags.writeable

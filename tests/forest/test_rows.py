@@ -62,7 +62,7 @@ BAD = {
 
 @pytest.mark.parametrize("rows", BAD.values(), ids=BAD.keys())
 def test_bad_rows_are_refused_as_scikit_learn_refuses_them(rows):
-    with np.errstate(all="ignore"), pytest.raises(ValueError) as theirs:  # noqa: PT011 - compared below
+    with np.errstate(all="ignore"), pytest.raises(ValueError) as theirs:  # noqa: PT011  # compared below
         MODEL.predict(rows)
     with pytest.raises(InvalidInputError) as ours:
         FOREST.votes(rows)

@@ -32,7 +32,7 @@ def read_node(nodes, place):
     if nodes.ndim == 1:
         word = nodes[place]
         return word >> U32, word & COLUMN_MASK, (word >> U9) & U15, (word >> U13) & OFFSET_MASK
-    else:  # noqa: RET505 - numba prunes whole branches
+    else:  # noqa: RET505  # numba prunes whole branches
         word = nodes[place, 0]
         more = nodes[place, 1]
         return word >> U32, word & LOW_32, more & U15, more >> U4

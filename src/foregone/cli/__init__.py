@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stderr that says what to do; 1 for a proof that fails or a solver that gives up; 130 when interrupted.
     """
     if sys.stdout is None:  # closed by whoever started us
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  # lives as long as we do
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  # lives as long as we do
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a name that the terminal cannot show is no reason to stop

@@ -15,7 +15,7 @@ from foregone import rules
 from foregone.cli.compare import COLUMNS, CRITERIA_SHOWN, comparison_rows
 from foregone.cli.demo_forest import LIMIT, N_TEST, N_TRAIN, N_TREES, Measured, measure_forest
 from foregone.cli.output import make_console, print_picture, print_table, say, write_figure
-from foregone.display import EnvelopeDisplay
+from foregone.display import EnvelopeDisplay, envelope_shape
 from foregone.errors import InvalidInputError, MissingExtraError
 from foregone.solving import Criterion, Solution, solve
 from foregone.strategy import StoppingStrategy
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["demo_command"]
 
 ONE_IN = round(1 / LIMIT)
+PROMISES = {
+    "minimean": "fewest votes on average; disagreement bounded on average",
+    "minimixed": "fewest votes on average; disagreement bounded for every row",
+    "minimax": "fewest votes in the worst case; disagreement bounded for every row",
+}
 
 
 def demo_command(
@@ -97,9 +102,12 @@ def _print_strategies(console: Console, solutions: dict[Criterion, Solution]) ->
     strategies: dict[str, StoppingStrategy] = {
         name: solution.strategy for name, solution in solutions.items()
     }
-    console.print("[bold]When it stops[/] (minimean, which the forest above used)")
-    print_picture(console, solutions["minimean"].strategy, height=11)
-    console.print()
+    console.print("[bold]When it stops[/], under each of three criteria; the forest above used minimean\n")
+    largest_lead = max(envelope_shape(strategy).largest_lead for strategy in strategies.values())
+    for name, strategy in strategies.items():
+        console.print(f"[bold]{name}[/]: {PROMISES[name]}")
+        print_picture(console, strategy, height=11, largest_lead=largest_lead)
+        console.print()
     strategies["curtailment"] = rules.curtailment(N_TREES)
     strategies["Schwing"] = rules.schwing(N_TREES, LIMIT)
     console.print("[bold]What else could be done[/] with votes spread as this forest's are")
@@ -113,7 +121,7 @@ def _print_reading(console: Console, measured: Measured, solutions: dict[Criteri
     few = float(np.quantile(measured.asked, 0.5))
     mark = "?" if console.options.ascii_only else "◆"
     points = [
-        "The picture shows every state the poll of one row can be in. It starts at the left; each tree moves "
+        "A picture shows every state the poll of one row can be in. It starts at the left; each tree moves "
         "it one step to the right, up for yes or down for no. Inside the shaded area it goes on asking, at "
         f"the edge it stops and answers. {mark} marks a state where chance decides. Half of the rows are "
         f"settled by {few:.0f} trees or fewer; a close race is followed to the end.",
