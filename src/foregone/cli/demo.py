@@ -132,8 +132,8 @@ def _print_reading(console: Console, measured: Measured, solutions: dict[Criteri
         "Minimean keeps the limit on average over rows and spends it on close calls. If no row may do worse "
         "than the limit, take minimixed; if the slowest row matters most, minimax.",
         "Nothing can do better: each strategy comes with a lower bound that no strategy can undercut, and "
-        f"ours meet it to within {gap:.0e} of itself. Solving and calibrating took "
-        f"{measured.seconds_to_calibrate:.2f} s.",
+        f"ours meet it to within {gap:.1e} of itself. Calibrating and solving took "
+        f"{measured.seconds_to_calibrate:.2f} s, the loops being compiled.",
     ]
     console.print("[bold]How to read this[/]")
     for point in points:
