@@ -133,7 +133,7 @@ def _print_reading(console: Console, measured: Measured, solutions: dict[Criteri
         "than the limit, take minimixed; if the slowest row matters most, minimax.",
         "Nothing can do better: each strategy comes with a lower bound that no strategy can undercut, and "
         f"ours meet it to within {gap:.1e} of itself. Calibrating and solving took "
-        f"{measured.seconds_to_calibrate:.2f} s, the loops being compiled.",
+        f"{measured.seconds_to_calibrate:.2f} s once the loops are compiled.",
     ]
     console.print("[bold]How to read this[/]")
     for point in points:
