@@ -36,5 +36,18 @@ def tables(draw: st.DrawFn, n_voters: int) -> np.ndarray:
 
 
 def stopping_strategies(n_voters: int) -> st.SearchStrategy[StoppingStrategy]:
-    """Any strategy of so many voters."""
+    """Any strategy of so many voters that answers the majority."""
     return tables(n_voters).map(StoppingStrategy.from_table)
+
+
+@st.composite
+def answers(draw: st.DrawFn, n_voters: int) -> list[int]:
+    """Any answers, with sense or without: from how many yes votes on a stop answers yes, for each step."""
+    return [draw(st.integers(0, asked + 1)) for asked in range(n_voters)] + [n_voters // 2 + 1]
+
+
+@st.composite
+def answering_strategies(draw: st.DrawFn, n_voters: int) -> StoppingStrategy:
+    """Any strategy of so many voters, with any answers."""
+    yes_from = draw(st.none() | answers(n_voters))
+    return StoppingStrategy.from_table(draw(tables(n_voters)), yes_from=yes_from)

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from foregone import StoppingStrategy, VoteDistribution, evaluate
 from foregone.errors import InvalidInputError
-from tests.strategies import stopping_strategies, vote_distributions
+from tests.strategies import answering_strategies, answers, stopping_strategies, vote_distributions
 
 EPS = np.finfo(float).eps
 
 
-def by_enumeration(table: np.ndarray, n_yes: int) -> tuple[Fraction, Fraction, list[Fraction]]:
+def by_enumeration(strategy: StoppingStrategy, n_yes: int) -> tuple[Fraction, Fraction, list[Fraction]]:
     """Return cost, disagreement and the distribution of the votes asked, by trying every order."""
-    n_voters = len(table) - 1
+    table, n_voters = strategy.table(), strategy.n_voters
     cost, wrong, asked_exactly = Fraction(0), Fraction(0), [Fraction(0)] * (n_voters + 1)
     for places in combinations(range(n_voters), n_yes):
         still_asking, yes = Fraction(1), 0
@@ -28,7 +28,7 @@ def by_enumeration(table: np.ndarray, n_yes: int) -> tuple[Fraction, Fraction, l
             stopping = still_asking * Fraction(table[asked, yes])
             cost += asked * stopping
             asked_exactly[asked] += stopping
-            if (2 * yes > asked) != (2 * n_yes > n_voters):
+            if (yes >= strategy.yes_from[asked]) != (2 * n_yes > n_voters):
                 wrong += stopping
             still_asking -= stopping
             yes += asked in places
@@ -36,7 +36,7 @@ def by_enumeration(table: np.ndarray, n_yes: int) -> tuple[Fraction, Fraction, l
     return cost / orders, wrong / orders, [share / orders for share in asked_exactly]
 
 
-def by_walking(table: np.ndarray, n_yes: int) -> tuple[Fraction, Fraction]:
+def by_walking(table: np.ndarray, yes_from: list[int], n_yes: int) -> tuple[Fraction, Fraction]:
     """Return cost and disagreement, by walking from vote to vote with the chances of the next one."""
     n_voters = len(table) - 1
     cost, wrong, here = Fraction(0), Fraction(0), {0: Fraction(1)}  # here[yes]: chance to ask on from there
@@ -45,7 +45,7 @@ def by_walking(table: np.ndarray, n_yes: int) -> tuple[Fraction, Fraction]:
         for yes, chance in here.items():
             stopping = chance * Fraction(table[asked, yes])
             cost += asked * stopping
-            wrong += stopping * ((2 * yes > asked) != (2 * n_yes > n_voters))
+            wrong += stopping * ((yes >= yes_from[asked]) != (2 * n_yes > n_voters))
             if asked < n_voters and stopping < chance:
                 next_yes = Fraction(n_yes - yes, n_voters - asked)
                 for more, share in ((1, next_yes), (0, 1 - next_yes)):
@@ -64,11 +64,11 @@ def cautious(n_voters: int) -> StoppingStrategy:
     return StoppingStrategy.from_rows(n_voters, lambda asked: np.zeros(asked + 1))
 
 
-@given(st.integers(1, 6).flatmap(stopping_strategies))
+@given(st.integers(1, 6).flatmap(answering_strategies))
 def test_cost_and_risk_are_those_of_every_order_of_the_votes_to_full_relative_accuracy(strategy):
-    evaluation, table = evaluate(strategy), strategy.table()
+    evaluation = evaluate(strategy)
     for n_yes in range(strategy.n_voters + 1):
-        cost, wrong, _ = by_enumeration(table, n_yes)
+        cost, wrong, _ = by_enumeration(strategy, n_yes)
         assert close(evaluation.expected_votes[n_yes], cost)
         assert close(evaluation.disagreement[n_yes], wrong)
 
@@ -80,17 +80,18 @@ def test_bands_that_open_and_close_at_once_are_followed(n_voters, data):
     for asked in data.draw(st.sets(st.integers(2, n_voters - 1), min_size=1, max_size=3)):
         first, last = sorted(data.draw(st.tuples(st.integers(0, asked), st.integers(0, asked))))
         table[asked, :first] = table[asked, last + 1 :] = 1
-    evaluation = evaluate(StoppingStrategy.from_table(table))
+    yes_from = data.draw(answers(n_voters))
+    evaluation = evaluate(StoppingStrategy.from_table(table, yes_from=yes_from))
     for n_yes in range(n_voters + 1):
-        cost, wrong = by_walking(table, n_yes)
+        cost, wrong = by_walking(table, yes_from, n_yes)
         assert close(evaluation.expected_votes[n_yes], cost)
         assert close(evaluation.disagreement[n_yes], wrong)
 
 
-@given(st.integers(1, 5).flatmap(lambda n: st.tuples(stopping_strategies(n), vote_distributions(n))))
+@given(st.integers(1, 5).flatmap(lambda n: st.tuples(answering_strategies(n), vote_distributions(n))))
 def test_figures_under_a_distribution_are_the_weighted_ones_of_every_order(given_both):
     strategy, votes = given_both
-    parts = [by_enumeration(strategy.table(), n_yes) for n_yes in range(strategy.n_voters + 1)]
+    parts = [by_enumeration(strategy, n_yes) for n_yes in range(strategy.n_voters + 1)]
     weights = [Fraction(weight) for weight in votes.probabilities]
     evaluation = evaluate(strategy)
     mean = evaluation.mean(votes)
@@ -118,7 +119,7 @@ def test_the_distribution_of_votes_asked_sums_to_one_and_has_the_expected_mean(g
 
 
 @given(st.integers(1, 12).flatmap(stopping_strategies))
-def test_disagreement_never_rises_away_from_the_middle(strategy):
+def test_disagreement_of_majority_answers_never_rises_away_from_the_middle(strategy):
     disagreement, middle = evaluate(strategy).disagreement, strategy.n_voters // 2
     slack = 1e-13
     assert (np.diff(disagreement[: middle + 1]) >= -slack).all()
@@ -168,7 +169,7 @@ def test_asking_everyone_never_disagrees(n_voters):
     assert (evaluation.disagreement == 0).all()
 
 
-@given(st.integers(1, 12).flatmap(stopping_strategies))
+@given(st.integers(1, 12).flatmap(answering_strategies))
 def test_rounding_puts_no_figure_out_of_its_range(strategy):
     evaluation = evaluate(strategy)
     assert (evaluation.expected_votes >= 0).all()
@@ -194,9 +195,43 @@ def test_the_worst_figures_are_the_largest_over_the_yes_votes():
     assert worst.disagreement == max(evaluation.disagreement)
 
 
+@given(st.integers(1, 5).flatmap(lambda n: st.tuples(answering_strategies(n), vote_distributions(n))))
+def test_figures_of_a_class_are_those_given_what_the_full_vote_says(given_both):
+    strategy, votes = given_both
+    n_voters, evaluation = strategy.n_voters, evaluate(strategy)
+    mean, worst = evaluation.by_class(votes), evaluation.worst_by_class()
+    assert list(mean) == list(worst) == ["yes", "no"]
+    for answer in ("yes", "no"):
+        side = [n for n in range(n_voters + 1) if (2 * n > n_voters) == (answer == "yes")]
+        parts = [by_enumeration(strategy, n_yes)[:2] for n_yes in side]
+        weights = [Fraction(votes.probabilities[n]) for n in side]
+        for place in range(2):
+            figures = [part[place] for part in parts]
+            assert close(worst[answer][place], max(figures))
+            if sum(weights) == 0:
+                assert np.isnan(mean[answer][place])
+            else:
+                exact = sum(w * figure for w, figure in zip(weights, figures, strict=True)) / sum(weights)
+                assert close(mean[answer][place], exact)
+
+
+def test_the_classes_make_up_the_whole():
+    strategy = StoppingStrategy.from_rows(
+        6, lambda asked: np.full(asked + 1, 0.2), yes_from=[1, 1, 1, 1, 2, 2, 4]
+    )
+    votes = VoteDistribution.from_counts([5, 3, 1, 1, 2, 0, 4])
+    evaluation = evaluate(strategy)
+    share = {"no": 10 / 16, "yes": 6 / 16}
+    for place in range(2):
+        mean = sum(share[answer] * figures[place] for answer, figures in evaluation.by_class(votes).items())
+        assert mean == pytest.approx(evaluation.mean(votes)[place], rel=1e-13)
+        worst = max(figures[place] for figures in evaluation.worst_by_class().values())
+        assert worst == evaluation.worst()[place]
+
+
 def test_votes_of_another_number_of_voters_are_refused():
     evaluation, votes = evaluate(cautious(3)), VoteDistribution.flat(4)
-    for ask in (evaluation.mean, evaluation.votes_asked):
+    for ask in (evaluation.mean, evaluation.by_class, evaluation.votes_asked):
         with pytest.raises(InvalidInputError, match="votes are for 4 voters, the strategy for 3"):
             ask(votes)
 

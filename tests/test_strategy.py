@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from foregone import StoppingStrategy
 from foregone.errors import InvalidInputError
-from tests.strategies import stopping_strategies, tables
+from tests.strategies import answering_strategies, answers, stopping_strategies, tables
 
 small_tables = st.integers(1, 6).flatmap(tables)
 
@@ -24,6 +24,15 @@ HOLED[2, 0] = 0.125
 
 def always_stopping(n_voters: int) -> StoppingStrategy:
     return StoppingStrategy.from_rows(n_voters, lambda asked: np.ones(asked + 1))
+
+
+def reachable_answers(table: np.ndarray, yes_from: list[int]) -> dict[tuple[int, int], bool]:
+    """What is answered in the states where a run can stop."""
+    return {
+        (asked, yes): yes >= yes_from[asked]
+        for (asked, yes), stop in reachable_decisions(table).items()
+        if stop > 0
+    }
 
 
 def reachable_decisions(table: np.ndarray) -> dict[tuple[int, int], float]:
@@ -104,8 +113,41 @@ def test_sure_stops_at_the_edge_of_a_band_become_part_of_the_threshold():
 def test_two_thresholds_take_memory_proportional_to_the_voters():
     strategy = StoppingStrategy.from_rows(2001, lambda asked: np.abs(2 * np.arange(asked + 1) - asked) >= 40)
     held = sum(array.nbytes for array in strategy.kernel_arrays)
-    assert held <= 2002 * 8 * 4
+    assert held <= 2002 * 8 * 5
     assert strategy.exceptions == []
+
+
+# Answers -------------------------------------------------------------------------------------
+
+
+@given(stopping_strategies(7))
+def test_by_default_it_answers_the_majority_and_a_tie_is_no(strategy):
+    assert strategy.answers_majority
+    for asked in range(8):
+        for yes in range(asked + 1):
+            assert strategy.answer(asked, yes) is (2 * yes > asked)
+
+
+@given(st.integers(1, 5).flatmap(lambda n: st.tuples(tables(n), answers(n))))
+def test_every_way_of_making_one_takes_the_same_answers(given_both):
+    table, yes_from = given_both
+    n_voters = len(table) - 1
+    first = StoppingStrategy.from_table(table, yes_from=yes_from)
+    second = StoppingStrategy.from_rows(n_voters, lambda asked: table[asked, : asked + 1], yes_from=yes_from)
+    third = StoppingStrategy.from_thresholds(first.lower, first.upper, first.exceptions, yes_from=yes_from)
+    assert first == second == third
+    for strategy in (first, second, third):
+        np.testing.assert_array_equal(strategy.yes_from, yes_from)
+        for asked in range(n_voters + 1):
+            assert [strategy.answer(asked, yes) for yes in range(asked + 1)] == [
+                yes >= yes_from[asked] for yes in range(asked + 1)
+            ]
+
+
+@given(st.integers(1, 5).flatmap(answering_strategies))
+def test_it_answers_the_majority_exactly_when_it_equals_the_one_that_does(strategy):
+    majority = StoppingStrategy.from_table(strategy.table())
+    assert strategy.answers_majority == (strategy == majority)
 
 
 # Equality ------------------------------------------------------------------------------------
@@ -116,6 +158,20 @@ def test_strategies_are_equal_exactly_when_they_do_the_same_wherever_they_can_co
     first, second = data.draw(tables(n_voters)), data.draw(tables(n_voters))
     same = reachable_decisions(first) == reachable_decisions(second)
     assert (StoppingStrategy.from_table(first) == StoppingStrategy.from_table(second)) == same
+
+
+@given(st.integers(1, 4), st.data())
+def test_answers_make_a_difference_exactly_where_a_run_can_stop(n_voters, data):
+    table, first, second = (
+        data.draw(tables(n_voters)),
+        data.draw(answers(n_voters)),
+        data.draw(answers(n_voters)),
+    )
+    same = reachable_answers(table, first) == reachable_answers(table, second)
+    strategy = StoppingStrategy.from_table(table, yes_from=first)
+    other = StoppingStrategy.from_table(table, yes_from=second)
+    assert (strategy == other) == same
+    assert not same or hash(strategy) == hash(other)
 
 
 @given(small_tables, st.data())
@@ -149,8 +205,8 @@ def test_strategies_of_different_numbers_of_voters_are_different():
 
 
 def arrays_of(strategy: StoppingStrategy) -> tuple[np.ndarray, ...]:
-    lower, upper, _, yes, probability = strategy.kernel_arrays
-    return lower, upper, yes, probability
+    lower, upper, _, yes, probability, yes_from = strategy.kernel_arrays
+    return lower, upper, yes, probability, yes_from
 
 
 def test_it_cannot_be_changed():
@@ -161,14 +217,15 @@ def test_it_cannot_be_changed():
 
 
 def test_changing_what_it_was_made_from_or_gave_out_does_not_change_it():
-    table, lower, upper = HOLED.copy(), np.array([-1, 0]), np.array([1, 1])
+    table, lower, upper, yes_from = HOLED.copy(), np.array([-1, 0]), np.array([1, 1]), np.array([0, 1])
     from_table = StoppingStrategy.from_table(table)
-    from_thresholds = StoppingStrategy.from_thresholds(lower, upper)
-    table[:], lower[:], upper[:] = 1, 0, 1
+    from_thresholds = StoppingStrategy.from_thresholds(lower, upper, yes_from=yes_from)
+    table[:], lower[:], upper[:], yes_from[:] = 1, 0, 1, 1
     from_table.table()[:] = 1
     from_table.stop_probabilities(2)[:] = 1
     np.testing.assert_array_equal(from_table.table(), HOLED)
     assert from_thresholds.stop_probability(0, 0) == 0
+    assert from_thresholds.answer(0, 0)
 
 
 @pytest.mark.parametrize("remake", [lambda s: pickle.loads(pickle.dumps(s)), copy.deepcopy])  # noqa: S301  # our own
@@ -181,6 +238,13 @@ def test_a_copy_is_equal_and_cannot_be_changed_either(remake):
 def test_its_repr_counts_the_randomised_states():
     assert repr(always_stopping(2)) == "<StoppingStrategy for 2 voters>"
     assert repr(StoppingStrategy.from_table(HOLED)) == "<StoppingStrategy for 5 voters, 1 randomised state>"
+
+
+def test_its_repr_says_when_it_does_not_answer_the_majority():
+    nobody = StoppingStrategy.from_rows(2, lambda asked: np.ones(asked + 1), yes_from=[0, 1, 2])
+    assert repr(nobody) == "<StoppingStrategy for 2 voters, does not answer the majority everywhere>"
+    never_there = StoppingStrategy.from_rows(2, lambda asked: np.ones(asked + 1), yes_from=[1, 0, 2])
+    assert repr(never_there) == "<StoppingStrategy for 2 voters>"
 
 
 # Bad input -----------------------------------------------------------------------------------
@@ -275,11 +339,39 @@ def test_exceptions_that_are_none_are_refused_with_the_state(exceptions, message
         StoppingStrategy.from_thresholds([-1, -1, -1, 1], [1, 2, 3, 2], exceptions)
 
 
+@pytest.mark.parametrize(
+    ("yes_from", "message"),
+    [
+        ([1, 1, 2], r"one row of n_voters \+ 1 = 4 numbers, got shape \(3,\)"),
+        ([[1, 1, 2, 2]], r"got shape \(1, 4\)"),
+        (2, r"got shape \(\)"),
+        ([1.0, 1.0, 2.0, 2.0], "whole numbers"),
+        ([True, True, True, True], "whole numbers"),
+        (["a", "b", "c", "d"], "must be numbers"),
+        ([1, -1, 2, 2], r"step 1 must lie between 0 \(always yes\) and 2 \(always no\), got -1"),
+        ([1, 3, 2, 2], "step 1 must lie between"),
+        (np.array([2**64 - 1, 1, 2, 2], np.uint64), "step 0 must lie between"),
+        ([1, 1, 2, 1], "last step must be 2, not 1"),
+        ([1, 1, 2, 3], "last step must be 2, not 3"),
+    ],
+)
+def test_answers_that_are_none_are_refused_with_the_reason(yes_from, message):
+    make = [
+        lambda: StoppingStrategy.from_table(np.ones((4, 4)), yes_from=yes_from),
+        lambda: StoppingStrategy.from_rows(3, lambda asked: np.ones(asked + 1), yes_from=yes_from),
+        lambda: StoppingStrategy.from_thresholds([-1, -1, -1, 1], [1, 2, 3, 2], yes_from=yes_from),
+    ]
+    for attempt in make:
+        with pytest.raises(InvalidInputError, match=message):
+            attempt()
+
+
 @pytest.mark.parametrize("state", [(-1, 0), (3, 0), (1, 2), (1, -1), (0, 1)])
 def test_impossible_states_are_refused(state):
     strategy = StoppingStrategy.from_rows(2, lambda asked: np.zeros(asked + 1))
-    with pytest.raises(InvalidInputError, match="impossible"):
-        strategy.stop_probability(*state)
+    for ask in (strategy.stop_probability, strategy.answer):
+        with pytest.raises(InvalidInputError, match="impossible"):
+            ask(*state)
 
 
 @pytest.mark.parametrize("asked", [-1, 3])

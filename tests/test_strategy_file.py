@@ -16,19 +16,30 @@ from hypothesis import strategies as st
 from foregone import StoppingStrategy
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.strategy_file import read_file, write_file
-from tests.strategies import stopping_strategies
+from tests.strategies import answering_strategies
 
-GOLDEN = Path(__file__).parent / "golden" / "strategy-v1.json"
+FILES = Path(__file__).parent / "golden"
+GOLDEN = FILES / "strategy-v2.json"
+OWN_ANSWERS = FILES / "strategy-v2-own-answers.json"
 
 
 def golden_strategy() -> StoppingStrategy:
     """Make what the golden file holds: curtailment of five voters but for three states.
 
-    The file was written by ``golden_strategy().save(GOLDEN)``. Files outlive releases: it is never written
-    anew; a new version of the format gets a file of its own.
+    ``strategy-v1.json`` and ``strategy-v2.json`` were written by ``golden_strategy().save(...)`` in their
+    time, ``strategy-v2-own-answers.json`` by ``own_answers().save(...)``. Files outlive releases: they are
+    never written anew; a new version of the format gets files of its own.
     """
     return StoppingStrategy.from_thresholds(
         [-1, -1, -1, 0, 1, 2], [1, 2, 3, 3, 3, 3], [(2, 1, 1.0), (3, 1, 0.1), (3, 2, 1 / 3)]
+    )
+
+
+def own_answers() -> StoppingStrategy:
+    """Make the same, but yes from the first yes on, and from two of three or four."""
+    golden = golden_strategy()
+    return StoppingStrategy.from_thresholds(
+        golden.lower, golden.upper, golden.exceptions, yes_from=[0, 1, 1, 2, 2, 3]
     )
 
 
@@ -59,31 +70,49 @@ def refused(path: Path, content: bytes | str) -> str:
 # Round trips ---------------------------------------------------------------------------------
 
 
-@given(strategy=st.integers(1, 7).flatmap(stopping_strategies))
+@given(strategy=st.integers(1, 7).flatmap(answering_strategies))
 def test_loading_gives_exactly_what_was_saved(tmp_path_factory, strategy):
     path = tmp_path_factory.mktemp("round trip") / "strategy.json"
     strategy.save(path)
     loaded = StoppingStrategy.load(path)
     assert loaded == strategy
     np.testing.assert_array_equal(loaded.table(), strategy.table())
+    np.testing.assert_array_equal(loaded.yes_from, strategy.yes_from)
     first = path.read_bytes()
     loaded.save(path)
     assert path.read_bytes() == first
 
 
-def test_a_file_of_version_1_is_read():
-    strategy = StoppingStrategy.load(GOLDEN)
+@pytest.mark.parametrize("name", ["strategy-v1.json", "strategy-v2.json"])
+def test_a_file_of_any_version_is_read(name):
+    strategy = StoppingStrategy.load(FILES / name)
     assert strategy == golden_strategy()
     np.testing.assert_array_equal(strategy.table(), golden_strategy().table())
+    np.testing.assert_array_equal(strategy.yes_from, [1, 1, 2, 2, 3, 3])
 
 
-def test_what_is_written_is_still_the_golden_file(saved):
-    assert saved.read_text() == GOLDEN.read_text()
+def test_a_file_with_answers_of_its_own_is_read():
+    strategy = StoppingStrategy.load(OWN_ANSWERS)
+    assert strategy == own_answers()
+    np.testing.assert_array_equal(strategy.yes_from, [0, 1, 1, 2, 2, 3])
+
+
+@pytest.mark.parametrize(("make", "golden"), [(golden_strategy, GOLDEN), (own_answers, OWN_ANSWERS)])
+def test_what_is_written_is_still_the_golden_file(path, make, golden):
+    make().save(path)
+    assert path.read_text() == golden.read_text()
+
+
+@pytest.mark.parametrize("answers", ['"majority"', "[0, 1, 1, 2, 2, 3]"])
+def test_a_file_of_version_1_that_gives_answers_is_refused(path, answers):
+    text = (FILES / "strategy-v1.json").read_text()
+    message = refused(path, text.replace('"kind"', f'"yes_from": {answers}, "kind"'))
+    assert 'field "yes_from" must not be in a file of version 1' in message
 
 
 def test_a_file_is_readable_json_with_one_field_a_line(saved):
     lines = saved.read_text().splitlines()
-    assert lines[1:3] == ['  "format": "foregone-strategy",', '  "version": 1,']
+    assert lines[1:3] == ['  "format": "foregone-strategy",', '  "version": 2,']
     assert lines[-1] == "}"
     assert len(lines) == len(json.loads(saved.read_text())) + 2
 
@@ -260,7 +289,7 @@ def test_a_valid_file_with_other_content_than_was_written_is_refused(saved):
 
 
 @pytest.mark.parametrize(
-    "key", ["format", "version", "kind", "n_voters", "lower", "upper", "exceptions", "checksum"]
+    "key", ["format", "version", "kind", "n_voters", "lower", "upper", "exceptions", "yes_from", "checksum"]
 )
 def test_a_missing_field_is_named(saved, key):
     content = json.loads(saved.read_text())
@@ -271,7 +300,7 @@ def test_a_missing_field_is_named(saved, key):
 HUGE = str(10**400)
 
 WRONG = {
-    "version": ["2", "0", "-1", "1.0", "true", '"1"', "null", "[1]", "1e400", HUGE],
+    "version": ["3", "1", "0", "-1", "1.0", "true", '"1"', "null", "[1]", "1e400", HUGE],
     "format": ['"foregone"', "1", "null", "[]"],
     "kind": ['"forest"', "1", "null"],
     "n_voters": ["0", "-5", "5.0", "true", '"5"', "null", "[5]", "{}", "1e400", HUGE],
@@ -295,6 +324,11 @@ WRONG = {
         "[[5, 2, 0.5]]",  # the last step must stop
         "[[2, 1, 0.5], [2, 1, 0.5]]",
     ],
+    "yes_from": [
+        *["null", "3", '"likeliest"', '""', "{}", "[]", "[1, 1, 2, 2, 3]", "[[1, 1, 2, 2, 3, 3]]"],
+        *[f"[{bad}, 1, 2, 2, 3, 3]" for bad in ("-1", "2", "true", "1.0", '"1"', "null", str(2**63), HUGE)],
+        *[f"[1, 1, 2, 2, 3, {bad}]" for bad in ("0", "2", "4", "6")],  # the full vote is what it is
+    ],
     "checksum": ["null", "1", '""', '"0000000000000000"'],
 }
 
@@ -304,7 +338,8 @@ def test_a_field_with_a_wrong_value_is_refused_by_name(saved, key, value):
     content = json.loads(saved.read_text())
     content[key] = "PLACE"
     message = refused(saved, json.dumps(content).replace('"PLACE"', value))
-    assert key in message.split('field "', 1)[1].split('"')[0].split("/")
+    named = message.split('field "', 1)[1].split('"')[0].split("/")
+    assert key in named or (key, value, named) == ("version", "1", ["yes_from"])
 
 
 @pytest.mark.parametrize("n_voters", [4, 6])
@@ -333,7 +368,7 @@ def test_deep_nesting_is_refused(saved, opening, depth):
     refused(saved, saved.read_text().replace('"kind": "strategy"', f'"kind": {nested}'))
     text = GOLDEN.read_text()
     refused(saved, text.replace('"kind": "strategy"', f'"kind": "strategy", "more": {nested}'))
-    refused(saved, text.replace('"version": 1', f'"version": {nested}'))
+    refused(saved, text.replace('"version": 2', f'"version": {nested}'))
 
 
 def test_a_huge_number_of_voters_with_short_lists_takes_no_memory(saved):
@@ -361,7 +396,9 @@ json_values = st.recursive(
 )
 
 
-@given(key=st.sampled_from(["kind", "n_voters", "lower", "upper", "exceptions"]), value=json_values)
+@given(
+    key=st.sampled_from(["kind", "n_voters", "lower", "upper", "exceptions", "yes_from"]), value=json_values
+)
 def test_any_other_value_of_any_field_is_refused(tmp_path_factory, key, value):
     path = tmp_path_factory.mktemp("values") / "file.json"
     content = json.loads(GOLDEN.read_text())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import nan
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.votes import FloatArray, VoteDistribution
 
-__all__ = ["Evaluation", "Figures", "evaluate"]
+__all__ = ["Answer", "Evaluation", "Figures", "evaluate"]
+
+Answer = Literal["yes", "no"]
 
 
 class Figures(NamedTuple):
@@ -33,8 +36,8 @@ class Evaluation:
     expected_votes : ndarray of shape (n_voters + 1,)
         ``expected_votes[n]``: mean number of votes asked.
     disagreement : ndarray of shape (n_voters + 1,)
-        ``disagreement[n]``: probability to answer otherwise than the full vote. It never rises as n moves
-        away from the middle on either side.
+        ``disagreement[n]``: probability to answer otherwise than the full vote. Of a strategy that answers
+        the majority it never rises as n moves away from the middle on either side; of others it may.
     """
 
     strategy: StoppingStrategy
@@ -50,6 +53,44 @@ class Evaluation:
         """Return the largest expected votes and the largest disagreement over n (not at the same n)."""
         return Figures(float(self.expected_votes.max()), float(self.disagreement.max()))
 
+    def by_class(self, votes: VoteDistribution) -> dict[Answer, Figures]:
+        """Return the figures averaged given that the full vote says yes, and given that it says no.
+
+        A mean over all votes can hide what becomes of a rare class; these do not. If ``votes`` rule a class
+        out there is nothing to average, and both of its figures are NaN.
+
+        Examples
+        --------
+        >>> from foregone import VoteDistribution, evaluate, solve
+        >>> votes = VoteDistribution.from_counts([800, 80, 20, 10, 40, 50])  # yes is rare
+        >>> evaluation = evaluate(solve("minimean", votes, 0.05).strategy)
+        >>> round(evaluation.mean(votes).disagreement, 3)
+        0.05
+        >>> {answer: round(risk, 3) for answer, (_, risk) in evaluation.by_class(votes).items()}
+        {'yes': 0.488, 'no': 0.001}
+        """
+        weights = _weights(votes, self.strategy)
+        figures: dict[Answer, Figures] = {}
+        for answer, side in self._sides().items():
+            share = float(weights[side].sum())
+            figures[answer] = Figures(
+                float(weights[side] @ self.expected_votes[side]) / share if share else nan,
+                float(weights[side] @ self.disagreement[side]) / share if share else nan,
+            )
+        return figures
+
+    def worst_by_class(self) -> dict[Answer, Figures]:
+        """Return the largest figures over the n whose full vote is yes, and over those whose is no."""
+        return {
+            answer: Figures(float(self.expected_votes[side].max()), float(self.disagreement[side].max()))
+            for answer, side in self._sides().items()
+        }
+
+    def _sides(self) -> dict[Answer, slice]:
+        """Return the n whose full vote is yes, and those whose is no."""
+        first_yes = self.strategy.n_voters // 2 + 1
+        return {"yes": slice(first_yes, None), "no": slice(first_yes)}
+
     def votes_asked(self, votes: VoteDistribution) -> FloatArray:
         """Return the distribution of the number of votes asked.
 
@@ -64,11 +105,10 @@ class Evaluation:
             Entry i is the probability that exactly i votes are asked; the entries sum to one.
         """
         weights = _weights(votes, self.strategy)
-        arrays = self.strategy.kernel_arrays
-        lower, upper = arrays[:2]
+        lower, upper, start, yes, probability, _ = self.strategy.kernel_arrays
         offset = np.concatenate([[0], np.cumsum(upper - lower - 1)])
         go_on = np.zeros(offset[-1])
-        flow.go_on_probabilities(*arrays, offset, go_on)
+        flow.go_on_probabilities(lower, upper, start, yes, probability, offset, go_on)
         later = np.zeros(self.strategy.n_voters + 1)  # later[i]: probability that more than i are asked
         flow.survival(lower, upper, offset, go_on, np.append(weights, 0.0), later)
         asked: FloatArray = np.concatenate([[1.0], later[:-1]]) - later

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,20 @@ import numpy.typing as npt
 from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.strategy_file import Fields, read_file, write_file
+from foregone.strategy_parts import (
+    IntArray,
+    always_stop,
+    check_exceptions,
+    check_row,
+    check_thresholds,
+    check_yes_from,
+    majority_answers,
+)
 from foregone.votes import FloatArray, as_numbers, check_n_voters
 
 __all__ = ["IntArray", "StoppingStrategy"]
 
-IntArray = npt.NDArray[np.int64]
+MAJORITY = "majority"  # what a file says instead of yes_from when every answer is the majority's
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,8 +34,8 @@ class StoppingStrategy:
     """When to stop asking, for each number of votes asked and of yes votes among them.
 
     In state ``(asked, yes)`` the strategy stops with probability ``stop_probability(asked, yes)`` and
-    answers the majority so far: yes if ``2 * yes > asked``; a tie is "no". When everyone has been asked
-    it always stops.
+    answers yes if ``yes >= yes_from[asked]``, otherwise no. Unless told otherwise that is the majority so
+    far, a tie being "no". When everyone has been asked it always stops, with the answer of the full vote.
 
     It is kept as two thresholds per step and a sparse list of exceptions, so a strategy whose stop
     region is two thresholds takes memory proportional to ``n_voters``, and any other is still exact.
@@ -41,7 +48,12 @@ class StoppingStrategy:
     lower, upper : ndarray of int, shape (n_voters + 1,)
         Per step: stop when ``yes <= lower[asked]`` or ``yes >= upper[asked]``, go on strictly between,
         except in the `exceptions`. Invariants: ``-1 <= lower[i] < upper[i] <= i + 1``; a step at which it
-        always stops has ``lower = i // 2`` and ``upper = lower + 1``; so has the last step.
+        always stops has ``lower = i // 2`` and ``upper = lower + 1``; so has the last step. They say where
+        it stops, and nothing about the answer.
+    yes_from : ndarray of int, shape (n_voters + 1,)
+        Per step: the fewest yes votes with which a stop answers yes. Majority: ``asked // 2 + 1``.
+        Invariants: ``0 <= yes_from[i] <= i + 1``, always yes and always no; the last is
+        ``n_voters // 2 + 1``.
 
     Examples
     --------
@@ -52,18 +64,21 @@ class StoppingStrategy:
     [(1, 0, 0.25)]
     >>> strategy.upper
     array([1, 1, 2])
+    >>> strategy.answer(asked=1, yes=1), strategy.answers_majority
+    (True, True)
     """
 
     n_voters: int
     lower: IntArray
     upper: IntArray
+    yes_from: IntArray
     # Exceptions between the thresholds, sorted by (asked, yes): asked, yes, stop probability in (0, 1].
     _asked: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     _yes: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     _probability: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
-        for array in (self.lower, self.upper, self._asked, self._yes, self._probability):
+        for array in (self.lower, self.upper, self.yes_from, self._asked, self._yes, self._probability):
             array.setflags(write=False)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -74,7 +89,7 @@ class StoppingStrategy:
     # Making one ------------------------------------------------------------------------------
 
     @classmethod
-    def from_table(cls, theta: npt.ArrayLike) -> StoppingStrategy:
+    def from_table(cls, theta: npt.ArrayLike, *, yes_from: npt.ArrayLike | None = None) -> StoppingStrategy:
         """From the whole table of stop probabilities.
 
         Parameters
@@ -82,6 +97,8 @@ class StoppingStrategy:
         theta : array-like of shape (n_voters + 1, n_voters + 1)
             ``theta[asked][yes]`` in [0, 1]; the last row must be all ones. Entries with
             ``yes > asked`` cannot happen: they must be in range too, but mean nothing.
+        yes_from : array-like of int, shape (n_voters + 1,), optional
+            As in the attribute of the same name; by default it answers the majority.
         """
         table = as_numbers(theta, "the entries of a strategy table").astype(np.float64)
         if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
@@ -94,10 +111,16 @@ class StoppingStrategy:
             raise InvalidInputError(
                 "the last row of a strategy table must be all ones: when everyone was asked, it stops"
             )
-        return cls.from_rows(len(table) - 1, lambda asked: table[asked, : asked + 1])
+        return cls.from_rows(len(table) - 1, lambda asked: table[asked, : asked + 1], yes_from=yes_from)
 
     @classmethod
-    def from_rows(cls, n_voters: int, row: Callable[[int], npt.ArrayLike]) -> StoppingStrategy:
+    def from_rows(
+        cls,
+        n_voters: int,
+        row: Callable[[int], npt.ArrayLike],
+        *,
+        yes_from: npt.ArrayLike | None = None,
+    ) -> StoppingStrategy:
         """From a function that gives the stop probabilities of one step at a time.
 
         Parameters
@@ -107,12 +130,15 @@ class StoppingStrategy:
         row : callable
             ``row(asked)`` gives ``asked + 1`` probabilities or booleans, one for each number of yes votes.
             It is called once for every step but the last, in order.
+        yes_from : array-like of int, shape (n_voters + 1,), optional
+            As in the attribute of the same name; by default it answers the majority.
         """
         n_voters = check_n_voters(n_voters)
-        lower, upper = _always_stop(n_voters)
+        answers = check_yes_from(yes_from, n_voters)
+        lower, upper = always_stop(n_voters)
         exceptions: list[tuple[int, int, float]] = []
         for asked in range(n_voters):
-            stop = _check_row(row(asked), asked)
+            stop = check_row(row(asked), asked)
             going_on = np.flatnonzero(stop < 1)
             if len(going_on) == 0:
                 continue
@@ -120,7 +146,7 @@ class StoppingStrategy:
             lower[asked], upper[asked] = first - 1, last + 1
             inside = np.flatnonzero(stop[first : last + 1] > 0) + first
             exceptions.extend((asked, int(yes), float(stop[yes])) for yes in inside)
-        return cls._assemble(n_voters, lower, upper, exceptions)
+        return cls._assemble(lower, upper, answers, exceptions)
 
     @classmethod
     def from_thresholds(
@@ -128,6 +154,8 @@ class StoppingStrategy:
         lower: npt.ArrayLike,
         upper: npt.ArrayLike,
         exceptions: Iterable[tuple[int, int, float]] = (),
+        *,
+        yes_from: npt.ArrayLike | None = None,
     ) -> StoppingStrategy:
         """From thresholds for every step and the states that do not follow them.
 
@@ -137,13 +165,16 @@ class StoppingStrategy:
             As in the attributes of the same name; equal-length, the last step always stopping.
         exceptions : iterable of (asked, yes, probability)
             States strictly between the thresholds where it may stop, with the probability in (0, 1].
+        yes_from : array-like of int, shape (n_voters + 1,), optional
+            As in the attribute of the same name; by default it answers the majority.
         """
-        low, high = _check_thresholds(lower, upper)
-        return cls._assemble(len(low) - 1, low, high, _check_exceptions(exceptions, low, high))
+        low, high = check_thresholds(lower, upper)
+        answers = check_yes_from(yes_from, len(low) - 1)
+        return cls._assemble(low, high, answers, check_exceptions(exceptions, low, high))
 
     @classmethod
     def _assemble(
-        cls, n_voters: int, lower: IntArray, upper: IntArray, exceptions: list[tuple[int, int, float]]
+        cls, lower: IntArray, upper: IntArray, yes_from: IntArray, exceptions: list[tuple[int, int, float]]
     ) -> StoppingStrategy:
         """Put checked parts together; sure stops at the edge of a band become part of the threshold."""
         sure: dict[int, set[int]] = {}
@@ -161,9 +192,10 @@ class StoppingStrategy:
         kept = [(asked, yes, p) for asked, yes, p in exceptions if lower[asked] < yes < upper[asked]]
         columns = list(zip(*kept, strict=True)) or [(), (), ()]
         return cls(
-            n_voters,
+            len(lower) - 1,
             lower,
             upper,
+            yes_from,
             np.array(columns[0], np.int64),
             np.array(columns[1], np.int64),
             np.array(columns[2], np.float64),
@@ -173,10 +205,7 @@ class StoppingStrategy:
 
     def stop_probability(self, asked: int, yes: int) -> float:
         """Return the probability of stopping after ``asked`` votes, ``yes`` of them yes."""
-        if not 0 <= yes <= asked <= self.n_voters:
-            raise InvalidInputError(
-                f"state ({asked}, {yes}) is impossible: need 0 <= yes <= asked <= {self.n_voters}"
-            )
+        self._check_state(asked, yes)
         if not self.lower[asked] < yes < self.upper[asked]:
             return 1.0
         first, end = np.searchsorted(self._asked, [asked, asked + 1])
@@ -192,6 +221,28 @@ class StoppingStrategy:
         first, end = np.searchsorted(self._asked, [asked, asked + 1])
         row[self._yes[first:end]] = self._probability[first:end]
         return row
+
+    def answer(self, asked: int, yes: int) -> bool:
+        """Return what a stop after ``asked`` votes, ``yes`` of them yes, answers: True for yes."""
+        self._check_state(asked, yes)
+        return bool(yes >= self.yes_from[asked])
+
+    def _check_state(self, asked: int, yes: int) -> None:
+        if not 0 <= yes <= asked <= self.n_voters:
+            raise InvalidInputError(
+                f"state ({asked}, {yes}) is impossible: need 0 <= yes <= asked <= {self.n_voters}"
+            )
+
+    @property
+    def answers_majority(self) -> bool:
+        """Whether wherever it can come to a stop, it answers the majority so far, a tie being "no"."""
+        majority = majority_answers(self.n_voters)
+        if np.array_equal(self.yes_from, majority):
+            return True
+        return all(
+            np.array_equal(yes[stop > 0] >= self.yes_from[asked], yes[stop > 0] >= majority[asked])
+            for asked, yes, stop in self._reachable_steps()
+        )
 
     def table(self) -> FloatArray:
         """Return theta, shape (n_voters + 1, n_voters + 1); impossible states (yes > asked) are 1."""
@@ -211,27 +262,30 @@ class StoppingStrategy:
         return [state for state in self.exceptions if state[2] < 1]
 
     @property
-    def kernel_arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]:
-        """What compiled loops read: lower, upper, and the exceptions by step (start, yes, probability)."""
+    def kernel_arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray, FloatArray, IntArray]:
+        """What compiled loops read.
+
+        Lower, upper, the exceptions by step (start, yes, probability), and yes_from.
+        """
         start = np.searchsorted(self._asked, np.arange(self.n_voters + 2)).astype(np.int64)
-        return self.lower, self.upper, start, self._yes, self._probability
+        return self.lower, self.upper, start, self._yes, self._probability, self.yes_from
 
     # Comparing -------------------------------------------------------------------------------
 
-    def _steps_that_go_on(self) -> Iterator[tuple[int, IntArray, FloatArray]]:
-        """Yield (asked, yes, stop probability) for the reachable states where it may go on.
+    def _reachable_steps(self) -> Iterator[tuple[int, IntArray, FloatArray]]:
+        """Yield (asked, yes, stop probability) of the states that can be reached before everyone was asked.
 
-        They determine the strategy on every reachable state, and nothing else does.
+        With the answers where it may stop, they are all that a strategy ever does.
         """
         reachable = np.array([0])
         for asked in range(self.n_voters):
             stop = self.stop_probabilities(asked)[reachable]
-            yes = reachable[stop < 1]
-            if len(yes) == 0:
+            yield asked, reachable, stop
+            going_on = reachable[stop < 1]
+            if len(going_on) == 0:
                 return
-            yield asked, yes, stop[stop < 1]
             is_reachable = np.zeros(asked + 2, dtype=bool)
-            is_reachable[yes] = is_reachable[yes + 1] = True
+            is_reachable[going_on] = is_reachable[going_on + 1] = True
             reachable = np.flatnonzero(is_reachable)
 
     def __eq__(self, other: object) -> bool:
@@ -245,14 +299,17 @@ class StoppingStrategy:
 
     def _digest(self) -> bytes:
         digest = hashlib.sha256()
-        for asked, yes, stop in self._steps_that_go_on():
-            digest.update(np.array([asked, len(yes)]).tobytes() + yes.tobytes() + stop.tobytes())
+        for asked, yes, stop in self._reachable_steps():
+            answers_yes = (yes >= self.yes_from[asked]) & (stop > 0)
+            digest.update(np.array([asked, len(yes)]).tobytes())
+            digest.update(yes.tobytes() + stop.tobytes() + answers_yes.tobytes())
         return digest.digest()
 
     def __repr__(self) -> str:
         chance = len(self.randomised)
         note = f", {chance} randomised state{'s' if chance != 1 else ''}" if chance else ""
-        return f"<StoppingStrategy for {self.n_voters} voters{note}>"
+        answers = "" if self.answers_majority else ", does not answer the majority everywhere"
+        return f"<StoppingStrategy for {self.n_voters} voters{note}{answers}>"
 
     # Files -----------------------------------------------------------------------------------
 
@@ -270,11 +327,13 @@ class StoppingStrategy:
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of a strategy file."""
+        is_majority = np.array_equal(self.yes_from, majority_answers(self.n_voters))
         return {
             "n_voters": self.n_voters,
             "lower": self.lower.tolist(),
             "upper": self.upper.tolist(),
             "exceptions": [list(state) for state in self.exceptions],
+            "yes_from": MAJORITY if is_majority else self.yes_from.tolist(),
         }
 
     @classmethod
@@ -290,68 +349,27 @@ class StoppingStrategy:
                 raise fields.error("exceptions", "must hold only [asked, yes, probability]")
             states.append((asked, yes, probability))
         try:
-            lower, upper = _check_thresholds(*given)
+            lower, upper = check_thresholds(*given)
         except InvalidInputError as error:
             raise fields.error("lower/upper", f"is not valid: {error}") from None
         try:
-            return cls._assemble(n_voters, lower, upper, _check_exceptions(states, lower, upper))
+            exceptions = check_exceptions(states, lower, upper)
         except InvalidInputError as error:
             raise fields.error("exceptions", f"is not valid: {error}") from None
+        return cls._assemble(lower, upper, _yes_from_of(fields, n_voters), exceptions)
 
 
-def _always_stop(n_voters: int) -> tuple[IntArray, IntArray]:
-    """Return the thresholds of the strategy that stops at every step."""
-    lower = np.arange(n_voters + 1, dtype=np.int64) // 2
-    return lower, lower + 1
-
-
-def _check_row(row: npt.ArrayLike, asked: int) -> FloatArray:
-    """Return the stop probabilities of one step as floats, or say what is wrong with them."""
-    stop: FloatArray = as_numbers(row, f"the stop probabilities of step {asked}").astype(np.float64)
-    if stop.shape != (asked + 1,):
-        raise InvalidInputError(f"step {asked} needs {asked + 1} stop probabilities, got shape {stop.shape}")
-    if not ((stop >= 0) & (stop <= 1)).all():  # also False for NaN
-        raise InvalidInputError(f"the stop probabilities of step {asked} must lie between 0 and 1")
-    return stop
-
-
-def _check_thresholds(lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[IntArray, IntArray]:
-    """Return copies of the thresholds, or say what is wrong with them."""
-    low, high = as_numbers(lower, "lower"), as_numbers(upper, "upper")
-    if low.ndim != 1 or low.shape != high.shape or len(low) < 2:
-        raise InvalidInputError("lower and upper must be two rows of n_voters + 1 numbers each")
-    if low.dtype.kind not in "iu" or high.dtype.kind not in "iu":
-        raise InvalidInputError("lower and upper must be whole numbers")
-    broken = np.flatnonzero((low < -1) | (low >= high) | (high > np.arange(len(low)) + 1))
-    if len(broken):
-        step = broken[0]
-        raise InvalidInputError(
-            f"thresholds of step {step} must satisfy -1 <= lower < upper <= {step + 1}, "
-            f"got {low[step]} and {high[step]}"
-        )
-    if high[-1] != low[-1] + 1:
-        raise InvalidInputError("the last step must always stop: upper must be lower + 1 there")
-    return low.astype(np.int64), high.astype(np.int64)
-
-
-def _check_exceptions(
-    exceptions: Iterable[tuple[int, int, float]], lower: IntArray, upper: IntArray
-) -> list[tuple[int, int, float]]:
-    """Return the exceptions in order, or say what is wrong with them."""
+def _yes_from_of(fields: Fields, n_voters: int) -> IntArray:
+    """Return the answers that a file gives; files of version 1 know the majority only."""
+    if fields.version == 1:
+        if "yes_from" in fields:
+            raise fields.error("yes_from", "must not be in a file of version 1, whose readers ignore it")
+        return majority_answers(n_voters)
+    if fields.is_text("yes_from"):
+        if fields.text("yes_from") != MAJORITY:
+            raise fields.error("yes_from", f'must be "{MAJORITY}" or a list of whole numbers')
+        return majority_answers(n_voters)
     try:
-        states = sorted(
-            (operator.index(asked), operator.index(yes), float(p)) for asked, yes, p in exceptions
-        )
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError("every exception must be (asked, yes, probability)") from None
-    for asked, yes, probability in states:
-        if not (0 <= asked < len(lower) and int(lower[asked]) < yes < int(upper[asked])):
-            raise InvalidInputError(f"state ({asked}, {yes}) does not lie between the thresholds")
-        if not 0 < probability <= 1:  # also True for NaN
-            raise InvalidInputError(
-                f"the stop probability of state ({asked}, {yes}) is {probability}: it must be in (0, 1]"
-            )
-    for state, following in pairwise(states):
-        if state[:2] == following[:2]:
-            raise InvalidInputError(f"state ({state[0]}, {state[1]}) is given twice")
-    return states
+        return check_yes_from(fields.whole_numbers("yes_from", n_voters + 1), n_voters)
+    except InvalidInputError as error:
+        raise fields.error("yes_from", f"is not valid: {error}") from None

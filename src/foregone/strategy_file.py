@@ -4,6 +4,8 @@ A file is one JSON object. ``format`` and ``version`` say what it is, the other 
 ``kind`` of content. Numbers are written so that reading them back gives exactly the same float. The last
 field is a ``checksum`` of all others, so that a file with a digit damaged, which would be a valid file of
 something else, is found out. Nothing is ever unpickled or executed.
+
+Version 2 added ``yes_from``, what a strategy answers; files of version 1 are read for ever.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from foregone.errors import FileFormatError
 __all__ = ["FORMAT", "VERSION", "Fields", "is_finite_number", "read_file", "write_file"]
 
 FORMAT = "foregone-strategy"
-VERSION = 1
+VERSION = 2
 
 
 def write_file(path: PathLike, fields: dict[str, Any]) -> None:
@@ -71,11 +73,12 @@ def read_file(path: PathLike) -> Fields:
     version = content.get("version")
     if type(version) is not int or version < 1:
         raise FileFormatError(f'{name}: field "version" is missing or not a whole number of at least 1')
-    if version != VERSION:
+    if version > VERSION:
         raise FileFormatError(
-            f'{name}: field "version" is not {VERSION}, which this foregone reads: a newer one may be needed'
+            f'{name}: field "version" is above {VERSION}, the last that this foregone reads: '
+            "a newer one may be needed"
         )
-    return Fields(content, name)
+    return Fields(content, name, version)
 
 
 def _refuse_constant(constant: str) -> None:
@@ -95,11 +98,19 @@ class Fields:
     """The fields of a file (or of an object inside it), fetched with their type checked.
 
     Every failure names the field and the file.
+
+    Attributes
+    ----------
+    name : str
+        Where the fields stand: the file, and the object inside it.
+    version : int
+        The version of the format that they follow.
     """
 
-    def __init__(self, content: dict[str, Any], name: str) -> None:
+    def __init__(self, content: dict[str, Any], name: str, version: int = VERSION) -> None:
         self._content = content
         self.name = name
+        self.version = version
 
     def __contains__(self, key: str) -> bool:
         return self._content.get(key) is not None
@@ -175,14 +186,16 @@ class Fields:
         value = self._get(key)
         if not isinstance(value, dict):
             raise self.error(key, "must be an object")
-        return Fields(value, f"{self.name}: {key}")
+        return Fields(value, f"{self.name}: {key}", self.version)
 
     def sections(self, key: str) -> list[Fields]:
         """Return a list of nested objects."""
         values = self._list(key, None)
         if not all(isinstance(value, dict) for value in values):
             raise self.error(key, "must hold only objects")
-        return [Fields(value, f"{self.name}: {key}[{place}]") for place, value in enumerate(values)]
+        return [
+            Fields(value, f"{self.name}: {key}[{place}]", self.version) for place, value in enumerate(values)
+        ]
 
     def _list(self, key: str, length: int | None) -> list[Any]:
         values = self._get(key)

@@ -2,6 +2,8 @@
 
 import json
 import pickle
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PackedForest, container
 from tests.classifier import models
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "classifier-v1.foregone"
 SETTINGS = {
     "plain": {"random_state": 3},
     "each row its own order": {"order": "per_row", "criterion": "minimixed", "n_jobs": 2},
@@ -27,6 +30,35 @@ def saved(tmp_path):
     path = tmp_path / "forest.foregone"
     early_stop(models.forest(), models.fresh(), 0.02, random_state=0).save(path)
     return path
+
+
+def test_a_file_of_version_1_is_read_and_answers_the_majority():
+    """Files outlive releases: this one is never written anew. In its time it and its outcome were made by.
+
+    y = (X[:, 0] + 3 * X[:, 1] > 25).astype(int)
+    forest = RandomForestClassifier(5, max_depth=2, random_state=0).fit(X, y)
+    classifier = EarlyStoppingClassifier(FrozenEstimator(forest), max_disagreement=0.05, random_state=0)
+    classifier.fit(X, y).save(GOLDEN)
+    Counter(zip(*classifier.predict_with_votes(X)[1:]))
+    """
+    X = np.array([[row, (7 * row) % 5] for row in range(40)], float)
+    loaded = EarlyStoppingClassifier.load(GOLDEN)
+    labels, asked, yes = loaded.predict_with_votes(X)
+    outcome = Counter(zip(asked.tolist(), yes.tolist(), strict=True))
+    assert outcome == {(2, 0): 19, (4, 3): 1, (2, 2): 16, (5, 3): 2, (1, 1): 2}
+    np.testing.assert_array_equal(labels, 2 * yes > asked)
+    assert loaded.strategy_.answers_majority
+
+
+def test_answers_in_a_file_of_version_1_are_refused(saved, monkeypatch):
+    monkeypatch.setattr(container, "VERSION", 1)
+    rewrite(saved, lambda content, arrays: content["solution"].pop("yes_from"))
+    assert EarlyStoppingClassifier.load(saved).strategy_.answers_majority
+    rewrite(saved, lambda content, arrays: content["solution"].update(yes_from="majority"))
+    with pytest.raises(
+        FileFormatError, match='solution: field "yes_from" must not be in a file of version 1'
+    ):
+        EarlyStoppingClassifier.load(saved)
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
@@ -193,6 +225,9 @@ HOSTILE = {
     ),
     "another strategy": put("solution", solve("minimean", 3, 0.1).to_fields()),
     "strategy": put("solution", "lower", [0]),
+    "no answers": lambda content, arrays: content["solution"].pop("yes_from"),
+    "answers": put("solution", "yes_from", [9] * 26),
+    "answers in words": put("solution", "yes_from", "likeliest"),
     "no votes": lambda content, arrays: content["solution"]["solution"].pop("votes"),
     "votes of another size": put("solution", "solution", "votes", [0.5, 0.5]),
     "votes of another type": put("solution", "solution", "votes", ["1"] * 26),

@@ -30,7 +30,9 @@ def load_stop_row(i, lower, upper, start, exception_yes, exception_probability, 
 
 
 @njit(cache=True)
-def evaluate_all(lower, upper, start, exception_yes, exception_probability, cost, said_yes, said_no):
+def evaluate_all(
+    lower, upper, start, exception_yes, exception_probability, yes_from, cost, said_yes, said_no
+):
     """Fill, for every n at once, E[votes asked | n], Pr(answers yes | n), Pr(answers no | n).
 
     One pass carries, next to p, the three sums G(i, j) of their terms seen so far given that the first i
@@ -51,7 +53,7 @@ def evaluate_all(lower, upper, start, exception_yes, exception_probability, cost
             stopped = p[j] * stop[j]
             p[j] = p[j] * (1.0 - stop[j])
             g[0, j] += p[j]
-            if 2 * j > i:
+            if j >= yes_from[i]:
                 g[1, j] += stopped
             else:
                 g[2, j] += stopped

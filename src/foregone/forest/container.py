@@ -26,7 +26,8 @@ __all__ = ["read", "write"]
 
 MAGIC = b"foregone packed\n"
 FORMAT = "foregone-packed"
-VERSION = 1
+VERSION = 2
+STRATEGY_VERSIONS = {1: 1, 2: 2}  # of the strategy fields that a file of each version may hold
 ALIGNMENT = 64
 CHECKSUM = hashlib.sha256
 CHECKSUM_SIZE = 32
@@ -111,12 +112,13 @@ def _parse(text: bytes, name: str) -> Fields:
         raise FileFormatError(f"{name}: its header is not valid JSON") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise FileFormatError(f'{name}: field "format" is not "{FORMAT}"')
-    if type(header.get("version")) is not int or header["version"] != VERSION:
+    version = header.get("version")
+    if type(version) is not int or version not in STRATEGY_VERSIONS:
         raise FileFormatError(
-            f'{name}: field "version" is {header.get("version")!r}; this foregone reads version {VERSION}. '
+            f'{name}: field "version" is {version!r}; this foregone reads versions up to {VERSION}. '
             "A newer foregone may be needed."
         )
-    return Fields(header, name)
+    return Fields(header, name, STRATEGY_VERSIONS[version])
 
 
 def _arrays(header: Fields, body: memoryview, place: int) -> dict[str, npt.NDArray[Any]]:

@@ -91,7 +91,7 @@ def _ask_everyone(n_trees: int) -> tuple[IntArray, IntArray]:
 
 
 def _steps_of(strategy: StoppingStrategy) -> tuple[IntArray, IntArray]:
-    lower, upper, start, yes, probability = strategy.kernel_arrays
+    lower, upper, start, yes, probability, _ = strategy.kernel_arrays
     steps = np.zeros((strategy.n_voters + 2, 3), np.int64)
     steps[:-1, 0], steps[:-1, 1], steps[:, 2] = lower, upper, start
     exceptions = np.empty((len(yes), 2), np.int64)

@@ -93,8 +93,9 @@ def cost_and_risk(strategy: StoppingStrategy, numbers: Numbers) -> tuple[list[In
                 share = numerator * (scale // denominator)
                 stop[j], go_on[j] = reach[j] * share, reach[j] * (scale - share)
         asked += go_on  # the votes asked are counted as the times it goes on
-        said_no[: i // 2 + 1] += stop[: i // 2 + 1]
-        said_yes[i // 2 + 1 :] += stop[i // 2 + 1 :]
+        first_yes = int(strategy.yes_from[i])
+        said_no[:first_yes] += stop[:first_yes]
+        said_yes[first_yes:] += stop[first_yes:]
         reach = _add_a_vote(go_on)
     wrong = np.concatenate([said_yes[: N // 2 + 1], said_no[N // 2 + 1 :]])
     denominators = [binomial << shift for binomial in _binomials(N)]
