@@ -138,6 +138,10 @@ class Fields:
         """Whether field ``key`` holds a string."""
         return isinstance(self._get(key), str)
 
+    def is_section(self, key: str) -> bool:
+        """Whether field ``key`` holds a nested object."""
+        return isinstance(self._get(key), dict)
+
     def text(self, key: str) -> str:
         """Return a string."""
         value = self._get(key)

@@ -109,13 +109,13 @@ def edge_weights(bases, first, last, low, high, out):
 
 
 @njit(cache=True)
-def widen_band(no_weights, yes_weights, price, low, high):
+def widen_band(no_weights, yes_weights, no_price, yes_price, low, high):
     """Fill ``low, high`` with a band outside which stopping costs less than one more vote.
 
     ``no_weights`` and ``yes_weights`` are the parts of the vote distribution whose full vote is "no" and
-    "yes"; ``price`` is what a unit of disagreement costs. The chance that the full vote is "no" falls
-    with j (monotone likelihood ratio), so the first sure stop ends the search. On entry ``low, high``
-    hold the widest band wanted; the result lies inside it, ``high`` and ``i - low`` never decrease.
+    "yes"; the prices are what a unit of disagreement with each costs. The chance that the full vote is
+    "no" falls with j (monotone likelihood ratio), so the first sure stop ends the search. On entry
+    ``low, high`` hold the widest band wanted; the result lies inside it, ``high`` and ``i - low`` never decrease.
     """
     N = len(no_weights) - 1
     m = N // 2
@@ -136,12 +136,12 @@ def widen_band(no_weights, yes_weights, price, low, high):
             top_no = max(top_no, i - lowest_unseen)
         while top < widest:
             wrong = mixed_weight(no_weights, first_no, last_no, i, top + 1)
-            if price * wrong <= wrong + mixed_weight(yes_weights, first_yes, last_yes, i, top + 1):
+            if no_price * wrong <= wrong + mixed_weight(yes_weights, first_yes, last_yes, i, top + 1):
                 break
             top += 1
         while top_no < widest_no:
             wrong = mixed_weight(yes_weights, first_yes, last_yes, i, i - top_no - 1)
-            if price * wrong <= wrong + mixed_weight(no_weights, first_no, last_no, i, i - top_no - 1):
+            if yes_price * wrong <= wrong + mixed_weight(no_weights, first_no, last_no, i, i - top_no - 1):
                 break
             top_no += 1
         high[i] = top

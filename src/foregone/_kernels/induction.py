@@ -8,6 +8,10 @@ A "basis" b is a set of weights over n; A_b(i, j) is its mass at (i, j). A "chan
 masses over the states where the strategy goes on, stops with "yes", or stops with "no": expected votes or
 disagreement under some weights. Channel c adds ``go_on[c, b] * A_b`` where it goes on, ``yes[c, b] * A_b``
 and ``no[c, b] * A_b`` where it stops. ``price[c]`` is what one unit of channel c costs.
+
+At a stop the answer is yes from ``yes_from[i]`` yes votes on. In the states from ``held_from[i]`` to
+``held_to[i]`` it must go on. A step where all states are held is no look: outside the band it goes on there
+too, for ``wait[i]`` votes until the next look, and stops then.
 """
 
 import numpy as np
@@ -41,23 +45,23 @@ def add_times_where(total, chosen, factor, row, width):
 
 
 @njit(cache=True)
-def set_edge(i, j, side, edge, yes, no, a, x):
-    """Put the state (i, j) just outside the band of step i in place: it stops."""
+def set_edge(i, j, side, edge, go_on, yes, no, yes_from, wait, a, x):
+    """Put the state (i, j) just outside the band of step i in place: it stops, at the next look."""
     if j < 0 or j > i:
         return
     for b in range(len(a)):
         a[b, j] = edge[b, i, side]
-    stop = yes if 2 * j > i else no
+    stop = yes if j >= yes_from[i] else no
     for c in range(len(x)):
         total = 0.0
         for b in range(len(a)):
-            total += stop[c, b] * a[b, j]
+            total += (stop[c, b] + wait[i] * go_on[c, b]) * a[b, j]
         x[c, j] = total
 
 
 @njit(cache=True)
 def induce(
-    low, high, edge, go_on, yes, no, price, tolerance,
+    low, high, edge, yes_from, held_from, held_to, wait, go_on, yes, no, price, tolerance,
     values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on,
 ):  # fmt: skip
     """Find the strategy of least price; a near-tie goes on.
@@ -81,15 +85,15 @@ def induce(
     n_holes = 0
     n_ties = 0
     for i in range(N - 1, -1, -1):
-        set_edge(i + 1, low[i + 1] - 1, 0, edge, yes, no, a, x)
-        set_edge(i + 1, high[i + 1] + 1, 1, edge, yes, no, a, x)
+        set_edge(i + 1, low[i + 1] - 1, 0, edge, go_on, yes, no, yes_from, wait, a, x)
+        set_edge(i + 1, high[i + 1] + 1, 1, edge, go_on, yes, no, yes_from, wait, a, x)
         lo = low[i]
         width = high[i] - lo + 1
         if width <= 0:
             first[i], last[i] = lo, lo - 1
             continue
         numbers = all_numbers[lo : lo + width + 1]
-        n_no = min(max(i // 2 + 1 - lo, 0), width)  # the first so many states of the band answer "no"
+        n_no = min(max(yes_from[i] - lo, 0), width)  # the first so many states of the band answer "no"
         stop_cost[:width] = 0.0
         go_cost[:width] = 0.0
         for b in range(n_bases):
@@ -110,10 +114,18 @@ def induce(
         least = 1.0 - tolerance
         for k in range(width):
             stops[k] = 1.0 if stop_cost[k] < go_cost[k] * least else 0.0
+        held, let_go = max(held_from[i] - lo, 0), min(held_to[i] - lo, width - 1) + 1
+        for k in range(held, let_go):
+            stops[k] = 0.0
         if len(tie_i) > 0:
             for k in range(width):
                 # go_cost is zero only where no n of the prices comes by.
-                if stops[k] == 0.0 and go_cost[k] > 0.0 and stop_cost[k] <= go_cost[k] * (1.0 + tolerance):
+                if (
+                    stops[k] == 0.0
+                    and go_cost[k] > 0.0
+                    and stop_cost[k] <= go_cost[k] * (1.0 + tolerance)
+                    and not held <= k < let_go
+                ):
                     if n_ties < len(tie_i):
                         stop = yes if k >= n_no else no
                         tie_i[n_ties], tie_j[n_ties] = i, lo + k
@@ -139,6 +151,8 @@ def induce(
         while e >= f and stops[e] == 1.0:
             e -= 1
         first[i], last[i] = lo + f, lo + e
+        if held_from[i] == 0 and held_to[i] == i:
+            first[i], last[i] = 0, i
         for k in range(f, e + 1):
             if stops[k] == 1.0:
                 if n_holes < len(hole_i):

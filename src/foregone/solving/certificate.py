@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Literal
 
 from foregone.errors import InvalidInputError
+from foregone.solving.budget import Budget, NestedBounds, OneDistribution
 from foregone.solving.exact import (
     BALL_BITS,
     Interval,
@@ -17,6 +19,7 @@ from foregone.solving.exact import (
     cost_and_risk,
     least_priced_cost,
 )
+from foregone.solving.problem import MaxDisagreement
 from foregone.solving.solution import Solution
 
 __all__ = ["Certificate", "certify"]
@@ -37,11 +40,11 @@ class Certificate:
         What it was proven in: exact rationals, or intervals around 128-bit numbers.
     criterion : {"minimax", "minimean", "minimixed"}
         What the solution minimises and bounds.
-    max_disagreement : float
-        The limit.
+    max_disagreement : float or dict
+        The limit, or those of "yes" and "no".
     expected_votes : tuple of float
         The strategy's cost under the criterion lies between these two.
-    disagreement : tuple of float
+    disagreement : tuple of float, or dict of them
         The strategy's risk under the criterion lies between these two.
     lower_bound : float
         No strategy within the limit costs less. Proven by the solution's multipliers, not taken from it.
@@ -53,18 +56,22 @@ class Certificate:
         Whether the risk is at most the limit, beyond doubt.
     optimality_is_proven : bool
         Whether the gap is at most ``max_gap`` or, for costs below one vote, ``max_gap`` votes; beyond doubt.
+    confidence : float or None
+        Of minimean: the risk is the largest mean under all distributions of votes that the observations leave
+        with this confidence. That they do is theory, not part of the certificate.
     """
 
     arithmetic: Literal["rational", "ball"]
     criterion: str
-    max_disagreement: float
+    max_disagreement: MaxDisagreement
     expected_votes: tuple[float, float]
-    disagreement: tuple[float, float]
+    disagreement: tuple[float, float] | dict[str, tuple[float, float]]
     lower_bound: float
     gap: float
     max_gap: float
     risk_is_proven: bool
     optimality_is_proven: bool
+    confidence: float | None = None
 
     @property
     def holds(self) -> bool:
@@ -73,16 +80,25 @@ class Certificate:
 
     def __str__(self) -> str:
         words = {"rational": "exact rational arithmetic", "ball": f"{BALL_BITS}-bit ball arithmetic"}
-        return f"In {words[self.arithmetic]}:\n  {self._about_the_risk()}\n  {self._about_the_cost()}"
+        lines = [f"In {words[self.arithmetic]}:"]
+        if isinstance(self.disagreement, dict) and isinstance(self.max_disagreement, dict):
+            for side, interval in self.disagreement.items():
+                limit = self.max_disagreement[side]
+                lines.append(self._about_the_risk(f'disagreement with "{side}"', interval, limit))
+        elif not isinstance(self.disagreement, dict) and not isinstance(self.max_disagreement, dict):
+            lines.append(self._about_the_risk("disagreement", self.disagreement, self.max_disagreement))
+        return "\n  ".join([*lines, self._about_the_cost()])
 
-    def _about_the_risk(self) -> str:
+    def _about_the_risk(self, what: str, interval: tuple[float, float], limit: float) -> str:
         kind = "mean" if self.criterion == "minimean" else "worst"
-        limit, (low, high) = self.max_disagreement, self.disagreement
-        if self.risk_is_proven:
-            return f"PROVEN  {kind} disagreement {high:.9g} <= {limit:g}"
+        if self.confidence is not None:
+            kind = f"at {self.confidence:g} confidence, largest mean"
+        low, high = interval
+        if high <= limit:
+            return f"PROVEN  {kind} {what} {high:.9g} <= {limit:g}"
         if low > limit:
-            return f"FALSE   {kind} disagreement {low:.9g} is above {limit:g}, by {low - limit:.2g}"
-        return f"OPEN    {kind} disagreement is {low!r} to {high!r}: too close to {limit!r} to tell"
+            return f"FALSE   {kind} {what} {low:.9g} is above {limit:g}, by {low - limit:.2g}"
+        return f"OPEN    {kind} {what} is {low!r} to {high!r}: too close to {limit!r} to tell"
 
     def _about_the_cost(self) -> str:
         on = "in the worst case" if self.criterion == "minimax" else "on average"
@@ -145,51 +161,122 @@ def certify(
         raise InvalidInputError(f"arithmetic must be one of auto, rational, ball, not {arithmetic!r}")
     if not 0 <= max_gap < math.inf:
         raise InvalidInputError(f"max_gap must be a number of at least 0, not {max_gap!r}")
-    N, limit = solution.n_voters, Fraction(solution.max_disagreement)
+    N, budgets = solution.n_voters, solution.problem.budgets
     votes = [Fraction(p) for p in solution.votes.probabilities.tolist()]
-    worst_cost, worst_risk = solution.criterion == "minimax", solution.criterion != "minimean"
     if arithmetic == "auto":
         arithmetic = "rational" if N <= RATIONAL_UP_TO else "ball"
     with arithmetic_named(arithmetic) as numbers:
         costs, risks = cost_and_risk(solution.strategy, numbers)
-        cost = _largest(costs) if worst_cost else _mean(costs, votes)
-        risk = _largest(risks) if worst_risk else _mean(risks, votes)
-        bound = _lower_bound(solution, votes, limit, numbers)
+        cost = _largest(costs) if solution.criterion == "minimax" else _mean(costs, votes)
+        risk = {budget.side: _risk(budget, risks, votes) for budget in budgets}
+        bound = _lower_bound(solution, votes, numbers)
     gap = max((cost[1] - bound) / max(cost[1], Fraction(1)), Fraction(0))
+    rounded: dict[str, tuple[float, float]] = {
+        side: (_round_down(low), _round_up(high)) for side, (low, high) in risk.items()
+    }
     return Certificate(
         arithmetic=arithmetic,
         criterion=solution.criterion,
         max_disagreement=solution.max_disagreement,
         expected_votes=(_round_down(cost[0]), _round_up(cost[1])),
-        disagreement=(_round_down(risk[0]), _round_up(risk[1])),
+        disagreement=rounded.get("all", rounded),
         lower_bound=_round_down(bound),
         gap=_round_up(gap),
         max_gap=max_gap,
-        risk_is_proven=risk[1] <= limit,
+        risk_is_proven=all(risk[budget.side][1] <= Fraction(budget.limit) for budget in budgets),
         optimality_is_proven=gap <= Fraction(max_gap),
+        confidence=solution.confidence if solution.criterion == "minimean" else None,
     )
 
 
-def _lower_bound(solution: Solution, votes: list[Fraction], limit: Fraction, numbers: Numbers) -> Fraction:
+def _risk(budget: Budget, risks: list[Interval], votes: list[Fraction]) -> Interval:
+    """Return the largest mean disagreement over the distributions that the budget reckons with."""
+    if isinstance(budget.distributions, OneDistribution):
+        return _mean(risks, _on_side(votes, budget.side))
+    low, high = (_largest_mean(budget.distributions, [pair[end] for pair in risks]) for end in (0, 1))
+    return low, high
+
+
+def _largest_mean(bounds: NestedBounds, risks: list[Fraction]) -> Fraction:
+    """Return the largest mean under bounds on the weight near the middle.
+
+    Going inwards, the weight that may be no nearer to the middle than n can all be put on the largest risk
+    met so far. The weights with the largest risks are given first, one in all.
+    """
+    m = len(bounds.no) - 1
+    offers: list[Interval] = []  # (risk, weight)
+    for side, caps in ((risks[m + 1 :], bounds.yes), (risks[m::-1], bounds.no)):
+        cap = [Fraction(bound) for bound in caps.tolist()]
+        largest = Fraction(0)
+        for r in range(len(cap) - 1, -1, -1):
+            largest = max(largest, side[r])
+            offers.append((largest, cap[r] - (cap[r - 1] if r else 0)))
+    total, left = Fraction(0), Fraction(1)
+    for risk, weight in sorted(offers, reverse=True):
+        taken = min(weight, left)
+        total, left = total + taken * risk, left - taken
+    return total
+
+
+def _lower_bound(solution: Solution, votes: list[Fraction], numbers: Numbers) -> Fraction:
     """Return what the multipliers prove by weak duality, at least 0: asking nobody is free."""
-    N, prices = solution.n_voters, solution.multipliers
+    N, prices, problem = solution.n_voters, solution.multipliers, solution.problem
     mean_price = _per_n([(0, prices.mean_disagreement)], N)[0]
-    worst_prices, cost = _per_n(prices.disagreement_at, N), _per_n(prices.cost_at, N)
-    if limit == 0:
-        # Any price is free then. This one is beyond what float multipliers may hold: dearer than N votes
-        # wherever stopping is wrong at all, which has a probability of at least 2 ** -(N + 1074).
-        mean_price = Fraction(2 ** (N + 1074 + N.bit_length()))
-        worst_prices[N // 2] = worst_prices[N // 2 + 1] = mean_price
-    if solution.criterion == "minimean":
-        risk, spent = [mean_price * p for p in votes], mean_price * limit * sum(votes, Fraction(0))
-    else:
-        risk, spent = worst_prices, sum(worst_prices, Fraction(0)) * limit
+    given, cost = _per_n(prices.disagreement_at, N), _per_n(prices.cost_at, N)
+    risk, spent = [Fraction(0)] * (N + 1), Fraction(0)
+    for budget in problem.budgets:
+        limit, known = Fraction(budget.limit), isinstance(budget.distributions, OneDistribution)
+        if limit == 0:
+            # Any price is free then. This one is beyond what float multipliers may hold: dearer than N votes
+            # wherever stopping is wrong at all, which has a probability of at least 2 ** -(N + 1074).
+            dear = Fraction(2 ** (N + 1074 + N.bit_length()))
+            priced = [dear if possible else Fraction(0) for possible in budget.distributions.possible()]
+        elif known and budget.side == "all":
+            priced = [mean_price * p for p in votes]
+        else:
+            priced = _on_side(given, budget.side)
+        if limit > 0:
+            multiple = _least_multiple(budget, priced, votes)
+            if multiple is None:
+                return Fraction(0)
+            spent += limit * multiple
+        risk = [a + b for a, b in zip(risk, priced, strict=True)]
     total = sum(cost, Fraction(0))
     if solution.criterion != "minimax":
         cost, total = votes, sum(votes, Fraction(0))
     if not total or not any(risk):
         return Fraction(0)
-    return max((least_priced_cost(cost, risk, numbers) - spent) / total, Fraction(0))
+    looks = range(N + 1) if problem.looks is None else problem.looks
+    least = least_priced_cost(cost, risk, numbers, problem.yes_from.tolist(), looks)
+    return max((least - spent) / total, Fraction(0))
+
+
+def _least_multiple(budget: Budget, prices: list[Fraction], votes: list[Fraction]) -> Fraction | None:
+    """Return the least t such that the prices are at most t times a distribution to reckon with, if any."""
+    pairs: list[tuple[Fraction, Fraction]]  # (price, weight): t times the weight has to cover the price
+    if isinstance(budget.distributions, OneDistribution):
+        weights = _on_side(votes, budget.side)
+        total = sum(weights, Fraction(0))
+        pairs = [(price, weight / total) for price, weight in zip(prices, weights, strict=True)]
+    else:
+        m = len(budget.distributions.no) - 1
+        pairs = [(sum(prices, Fraction(0)), Fraction(1))]
+        for side, caps in (
+            (prices[m + 1 :], budget.distributions.yes),
+            (prices[m::-1], budget.distributions.no),
+        ):
+            pairs += zip(accumulate(side), map(Fraction, caps.tolist()), strict=True)
+    if any(price > 0 and weight == 0 for price, weight in pairs):
+        return None
+    return max((price / weight for price, weight in pairs if price > 0), default=Fraction(0))
+
+
+def _on_side(weights: list[Fraction], side: str) -> list[Fraction]:
+    """Return the weights of the n whose full vote is ``side``, and zero for the others."""
+    N = len(weights) - 1
+    if side == "all":
+        return weights
+    return [weight if (2 * n > N) == (side == "yes") else Fraction(0) for n, weight in enumerate(weights)]
 
 
 def _per_n(pairs: Iterable[tuple[int, float]], N: int) -> list[Fraction]:

@@ -18,7 +18,7 @@ Python's own are fast enough for thousands of voters. Balls are the same sums in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
@@ -119,9 +119,28 @@ def _binomials(N: int) -> list[int]:
     return row
 
 
-def least_priced_cost(cost: list[Fraction], risk: list[Fraction], numbers: Numbers) -> Fraction:
-    """Return a lower end of the least ``sum_n cost_n E[votes | n] + risk_n disagreement(n)``."""
+def least_priced_cost(
+    cost: list[Fraction],
+    risk: list[Fraction],
+    numbers: Numbers,
+    yes_from: Sequence[int] | None = None,
+    looks: Sequence[int] | None = None,
+) -> Fraction:
+    """Return a lower end of the least ``sum_n cost_n E[votes | n] + risk_n disagreement(n)``.
+
+    Parameters
+    ----------
+    cost, risk : list of Fraction
+        Weights, one for each n.
+    numbers : Numbers
+        The arithmetic.
+    yes_from : sequence of int, optional
+        Per step, from how many yes votes on the answer is yes; by default the majority's.
+    looks : sequence of int, optional
+        The steps at which it may stop; by default all.
+    """
     N = len(cost) - 1
+    may_stop = set(range(N) if looks is None else looks)
     power = max(w.denominator for w in cost + risk)  # all are powers of two: the weights were floats
     least_common = math.lcm(*range(1, N + 2)) // (N + 1)  # the least common multiple of all binomial(N, n)
     per_order = [least_common // binomial for binomial in _binomials(N)]
@@ -133,7 +152,11 @@ def least_priced_cost(cost: list[Fraction], risk: list[Fraction], numbers: Numbe
     value = numbers.row([0] * (N + 1))  # least weight per order from (i, j) on; in the end nothing is wrong
     for i in range(N - 1, -1, -1):
         go_on, yes_wrong, no_wrong = (row[:-1] + row[1:] for row in (go_on, yes_wrong, no_wrong))
-        stop = np.concatenate([no_wrong[: i // 2 + 1], yes_wrong[i // 2 + 1 :]])
+        if i not in may_stop:
+            value = go_on + value[:-1] + value[1:]
+            continue
+        answers_no = i // 2 + 1 if yes_from is None else yes_from[i]
+        stop = np.concatenate([no_wrong[:answers_no], yes_wrong[answers_no:]])
         # Outside these bounds the full vote is decided: stopping is right, and its value 0.
         open_ = slice(max(0, i - (N - 1) // 2), min(i, N // 2) + 1)
         later = value[:-1][open_] + value[1:][open_]

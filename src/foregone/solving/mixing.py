@@ -39,4 +39,4 @@ def mix_strategies(
         down, up = (i + 1 - np.arange(i + 2)) / (i + 1), np.arange(i + 2) / (i + 1)
         going = [p * (1 - stop) for p, stop in zip(reach, stops, strict=True)]
         reach = [down * np.append(q, 0.0) + up * np.append(0.0, q) for q in going]
-    return StoppingStrategy.from_table(theta)
+    return StoppingStrategy.from_table(theta, yes_from=unreached.yes_from)

@@ -6,16 +6,21 @@ Channel 0 is always the mean of the votes asked under the problem's distribution
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from foregone._kernels import hypergeometric, induction
+from foregone.solving.budget import Budget, OneDistribution, is_yes
 from foregone.solving.problem import Problem
 from foregone.strategy import IntArray, StoppingStrategy
 from foregone.votes import FloatArray
 
-__all__ = ["Oracle", "Policy", "undecided_band"]
+__all__ = ["AS_GOOD_AS_ZERO", "Cut", "Oracle", "Policy", "undecided_band"]
+
+# Prices are in inverse proportion to the limit; for a smaller one they could not be held.
+AS_GOOD_AS_ZERO = 1e-290
 
 _NARROW_FROM = 400  # voters; below, finding a narrower band costs more than it saves
 
@@ -43,6 +48,7 @@ class Policy:
     tie_stop: FloatArray
     tie_go_on: FloatArray
     values: FloatArray
+    yes_from: IntArray
 
     def reach(self, source: tuple[int, int] | None = None) -> FloatArray:
         """Return the chance to reach each tie from the start, or after going on from ``source``."""
@@ -61,18 +67,29 @@ class Policy:
         )
         return out
 
-    def strategy(self, tie_probability: FloatArray) -> StoppingStrategy:
-        """Return the strategy that stops in each tie with the given probability."""
+    def strategy(self, tie_probability: FloatArray | None = None) -> StoppingStrategy:
+        """Return the strategy that stops in each tie with the given probability, or in none."""
         n_voters = len(self.first)
         lower = np.append(
             np.where(self.first <= self.last, self.first - 1, np.arange(n_voters) // 2), n_voters // 2
         )
         upper = np.append(np.where(self.first <= self.last, self.last + 1, lower[:-1] + 1), n_voters // 2 + 1)
         exceptions = [(i, j, 1.0) for i, j in self.holes.tolist()]
-        exceptions += [
-            (i, j, float(p)) for (i, j), p in zip(self.ties.tolist(), tie_probability, strict=True) if p > 0
-        ]
-        return StoppingStrategy.from_thresholds(lower, upper, exceptions)
+        if tie_probability is not None:
+            exceptions += [
+                (i, j, float(p))
+                for (i, j), p in zip(self.ties.tolist(), tie_probability, strict=True)
+                if p > 0
+            ]
+        return StoppingStrategy.from_thresholds(lower, upper, exceptions, yes_from=self.yes_from)
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """One distribution out of a budget's set, under which the mean disagreement has to keep the limit."""
+
+    budget: Budget
+    weights: FloatArray
 
 
 class Oracle:
@@ -81,48 +98,63 @@ class Oracle:
     Parameters
     ----------
     problem : Problem
-        What is to be solved, with ``max_disagreement > 0``.
+        What is to be solved.
+    cuts : sequence of Cut
+        Disagreements that get a channel each, but for two kinds: a limit of one limits nothing, and for a
+        limit of at most ``forbidden`` it must go on wherever the answer could be wrong.
     cost_at : sequence of int
         Numbers n whose expected votes get a channel of their own (minimax).
-    largest_price : float
-        No larger price of mean disagreement will be asked about (minimean).
+    forbidden : float
+        Limits up to this are taken for zero.
 
     Attributes
     ----------
+    cuts : list of Cut
+        Those with a channel.
+    limits : ndarray
+        The limits of these.
     risk_channels, cost_channels : list of int
-        Channels of the bounded disagreements, and of the expected votes given the ``cost_at``.
+        Their channels, and those of the expected votes given the ``cost_at``.
     """
 
-    def __init__(self, problem: Problem, cost_at: list[int], largest_price: float) -> None:
-        n_voters = problem.n_voters
-        m = n_voters // 2
-        D = problem.votes.probabilities
-        is_no = np.arange(n_voters + 1) <= m
-        self.low, self.high = undecided_band(n_voters)
-        if problem.bounds_the_mean:
-            no_votes, yes_votes = np.where(is_no, D, 0.0), np.where(is_no, 0.0, D)
-            bases = [no_votes, yes_votes]
-            if n_voters >= _NARROW_FROM:
-                hypergeometric.widen_band(no_votes, yes_votes, largest_price, self.low, self.high)
-        else:
-            points = sorted({m, m + 1, *cost_at})
-            bases = [D] + [_point(n_voters, n) for n in points]
-        n_risks = 1 if problem.bounds_the_mean else 2
-        self.bases = np.array(bases)
-        shape = (1 + n_risks + len(cost_at), len(bases))
-        self.go_on, self.yes, self.no = np.zeros((3, *shape))
-        if problem.bounds_the_mean:
-            self.go_on[0, :2] = 1.0
-            self.yes[1, 0] = self.no[1, 1] = 1.0
-        else:
-            self.go_on[0, 0] = 1.0
-            self.yes[1, 1 + points.index(m)] = self.no[2, 1 + points.index(m + 1)] = 1.0
-        self.risk_channels = list(range(1, 1 + n_risks))
-        self.cost_channels = list(range(1 + n_risks, shape[0]))
-        for n, channel in zip(cost_at, self.cost_channels, strict=True):
-            self.go_on[channel, 1 + points.index(n)] = 1.0
+    def __init__(
+        self,
+        problem: Problem,
+        cuts: Sequence[Cut],
+        cost_at: Sequence[int] = (),
+        forbidden: float = AS_GOOD_AS_ZERO,
+    ) -> None:
+        N, yes = problem.n_voters, is_yes(problem.n_voters)
+        self.cuts = [cut for cut in cuts if forbidden < cut.budget.limit < 1]
+        self.limits = np.array([cut.budget.limit for cut in self.cuts])
+        self.risk_channels = list(range(1, 1 + len(self.cuts)))
+        self.cost_channels = list(range(1 + len(self.cuts), 1 + len(self.cuts) + len(cost_at)))
+        self.yes_from = problem.yes_from
+        self.held_from, self.held_to, self.wait = held_states(problem, forbidden)
+        bases = _Bases()
+        said_yes = [bases.add(np.where(yes, 0.0, cut.weights)) for cut in self.cuts]
+        said_no = [bases.add(np.where(yes, cut.weights, 0.0)) for cut in self.cuts]
+        mean_cost = bases.add_sum(*_halves(problem.votes.probabilities))
+        costs = [bases.add(np.eye(1, N + 1, n)[0]) for n in cost_at]
+        self.bases = np.array(bases.rows)
+        n_channels = 1 + len(self.cuts) + len(cost_at)
+        self.go_on, self.yes, self.no = np.zeros((3, n_channels, len(self.bases)))
+        nothing: list[list[tuple[int, float]]] = [[]]
+        for rows, terms_of in (
+            (self.go_on, [mean_cost] + nothing * len(self.cuts) + costs),
+            (self.yes, nothing + said_yes + nothing * len(costs)),
+            (self.no, nothing + said_no + nothing * len(costs)),
+        ):
+            for row, terms in zip(rows, terms_of, strict=True):
+                for basis, factor in terms:
+                    row[basis] = factor
+        self.low, self.high = undecided_band(N)
+        if N >= _NARROW_FROM and _may_narrow(problem, forbidden):
+            no_votes, yes_votes = _halves(problem.votes.probabilities)
+            prices = _largest_prices(problem)
+            hypergeometric.widen_band(no_votes, yes_votes, *prices, self.low, self.high)
         support = np.array([hypergeometric.support(basis) for basis in self.bases])
-        self.edge = np.zeros((len(bases), n_voters + 1, 2))
+        self.edge = np.zeros((len(self.bases), N + 1, 2))
         hypergeometric.edge_weights(self.bases, support[:, 0], support[:, 1], self.low, self.high, self.edge)
 
     def least(self, prices: FloatArray) -> FloatArray:
@@ -148,7 +180,8 @@ class Oracle:
         tie_i, tie_j = np.zeros((2, room_for_ties), np.int64)
         tie_stop, tie_go_on = np.zeros((2, room_for_ties, n_channels))
         n_holes, n_ties = induction.induce(
-            self.low, self.high, self.edge, self.go_on, self.yes, self.no, prices, tolerance,
+            self.low, self.high, self.edge, self.yes_from, self.held_from, self.held_to, self.wait,
+            self.go_on, self.yes, self.no, prices, tolerance,
             values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on,
         )  # fmt: skip
         ties = np.column_stack([tie_i, tie_j])[:n_ties]
@@ -162,11 +195,94 @@ class Oracle:
             tie_stop[: len(ties)][order],
             tie_go_on[: len(ties)][order],
             values,
+            self.yes_from,
         )
         return policy, n_holes, n_ties
 
 
-def _point(n_voters: int, n: int) -> FloatArray:
-    weights = np.zeros(n_voters + 1)
-    weights[n] = 1.0
-    return weights
+class _Bases:
+    """Weights over n that channels are made of; none is kept twice, or as a multiple of another."""
+
+    def __init__(self) -> None:
+        self.rows: list[FloatArray] = []
+
+    def find(self, weights: FloatArray) -> list[tuple[int, float]] | None:
+        """Return the weights as a multiple of a basis (number, factor), or None."""
+        if not weights.any():
+            return []
+        for number, row in enumerate(self.rows):
+            factor = float(weights.sum() / row.sum())
+            if np.allclose(weights, factor * row, rtol=1e-14, atol=0.0):
+                return [(number, factor)]
+        return None
+
+    def add(self, weights: FloatArray) -> list[tuple[int, float]]:
+        """Return the weights as a multiple of a basis, of a new one if need be."""
+        found = self.find(weights)
+        if found is None:
+            self.rows.append(weights)
+            return [(len(self.rows) - 1, 1.0)]
+        return found
+
+    def add_sum(self, *parts: FloatArray) -> list[tuple[int, float]]:
+        """Return the sum of parts in terms of bases: of those at hand if they will do, or of a new one."""
+        found = [self.find(part) for part in parts]
+        if self.rows and all(terms is not None for terms in found):
+            return [term for terms in found for term in terms or []]
+        return self.add(np.sum(parts, axis=0))
+
+
+def _halves(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the weights of the n whose full vote is "no", and of those whose is "yes"."""
+    yes = is_yes(len(weights) - 1)
+    return np.where(yes, 0.0, weights), np.where(yes, weights, 0.0)
+
+
+def held_states(problem: Problem, forbidden: float) -> tuple[IntArray, IntArray, IntArray]:
+    """Return, per step, the first and the last j where it must go on, and the votes until the next look.
+
+    It must go on between looks, and where its answer could be wrong for a budget that allows nothing.
+    """
+    N = problem.n_voters
+    m = N // 2
+    steps, yes_from = np.arange(N + 1), problem.yes_from
+    held_from, held_to = np.zeros(N + 1, np.int64), np.full(N + 1, -1)
+    possible = np.zeros(N + 1, bool)
+    for budget in problem.budgets:
+        if budget.limit <= forbidden:
+            possible |= budget.distributions.possible()
+    # An open state (i, j) leaves n from j to N - i + j, always both m and m + 1: only the possible n nearest
+    # to the middle can matter.
+    for n in np.flatnonzero(possible[m + 1 :])[:1] + m + 1:
+        held_from = np.clip(n - (N - steps), 0, None)
+        held_to = np.minimum(yes_from - 1, m)
+    for n in np.flatnonzero(possible[: m + 1])[-1:]:
+        none_so_far = held_from > held_to
+        held_from = np.where(none_so_far, yes_from, held_from)
+        held_to = np.where(yes_from <= n, np.minimum(n, steps), held_to)
+    wait = np.zeros(N + 1, np.int64)
+    if problem.looks is not None:
+        looks = np.array(problem.looks)
+        wait = looks[np.searchsorted(looks, steps)] - steps
+        held_from, held_to = np.where(wait > 0, 0, held_from), np.where(wait > 0, steps, held_to)
+    held_from[N], held_to[N] = 0, -1
+    return held_from, held_to, wait
+
+
+def _may_narrow(problem: Problem, forbidden: float) -> bool:
+    """Whether one band serves all prices: the disagreement is priced by the votes that the cost is over."""
+    return problem.looks is None and all(
+        isinstance(budget.distributions, OneDistribution) and budget.limit > forbidden
+        for budget in problem.budgets
+    )
+
+
+def _largest_prices(problem: Problem) -> tuple[float, float]:
+    """Return the largest price ever put on disagreeing with a "no", and with a "yes", of the votes."""
+    no_votes, yes_votes = _halves(problem.votes.probabilities)
+    share = {"all": 1.0, "no": float(no_votes.sum()), "yes": float(yes_votes.sum())}
+    prices = {
+        budget.side: 2.0 * (1 + 1e-9) * problem.n_voters / (budget.limit * share[budget.side])
+        for budget in problem.budgets
+    }
+    return prices.get("no", prices.get("all", 0.0)), prices.get("yes", prices.get("all", 0.0))

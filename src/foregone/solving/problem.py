@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
 from foregone.errors import InvalidInputError
-from foregone.evaluation import Evaluation, Figures
+from foregone.evaluation import Evaluation
+from foregone.solving.answers import likeliest_answers, majority_answers
+from foregone.solving.budget import Budget, NestedBounds, OneDistribution, Side, is_yes
+from foregone.solving.confidence import bounds_given_class, bounds_overall
+from foregone.strategy import IntArray
 from foregone.votes import VoteDistribution, check_n_voters
 
-__all__ = ["CRITERIA", "Criterion", "Problem", "check_max_disagreement"]
+__all__ = [
+    "ANSWERS",
+    "CRITERIA",
+    "Answer",
+    "Criterion",
+    "MaxDisagreement",
+    "Problem",
+    "check_confidence",
+    "check_limits",
+    "check_looks",
+    "check_max_disagreement",
+]
 
 Criterion = Literal["minimax", "minimean", "minimixed"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
+Answer = Literal["majority", "likeliest"]
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+# One limit for all inputs, or one for each of "yes" and "no", what the full vote says.
+MaxDisagreement = float | dict[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """What is to be solved.
 
@@ -26,22 +48,65 @@ class Problem:
     | minimax | max over n of E[votes asked given n] | max over n of disagreement(n) <= max_disagreement |
     | minimean | mean over `votes` of the same | mean over `votes` of disagreement <= max_disagreement |
     | minimixed | mean over `votes` of the same | max over n of disagreement(n) <= max_disagreement |
+
+    With a limit for each class the constraint is kept given that the full vote says yes, and given that it
+    says no. With a confidence, minimean's mean is over the unknown true distribution.
+
+    Attributes
+    ----------
+    looks : tuple of int or None
+        The numbers of votes after which it may stop, rising, the last one all; None for after any.
+    answer : {"majority", "likeliest"}
+        What is answered at a stop.
     """
 
     criterion: Criterion
     votes: VoteDistribution
-    max_disagreement: float
+    max_disagreement: MaxDisagreement
+    confidence: float | None = None
+    looks: tuple[int, ...] | None = None
+    answer: Answer = "majority"
 
     @classmethod
-    def check(cls, criterion: Any, votes_or_n_voters: Any, max_disagreement: Any) -> Problem:
+    def check(
+        cls,
+        criterion: Any,
+        votes_or_n_voters: Any,
+        max_disagreement: Any,
+        confidence: Any = None,
+        looks: Any = None,
+        answer: Any = "majority",
+    ) -> Problem:
         """Make a problem from what a user gave, or say what is wrong with it."""
         if criterion not in CRITERIA:
             raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
+        if answer not in ANSWERS:
+            raise InvalidInputError(f"answer must be one of {', '.join(ANSWERS)}, not {answer!r}")
+        if answer == "likeliest" and criterion == "minimax":
+            raise InvalidInputError(
+                'answer="likeliest" needs a distribution of votes to go by, and minimax trusts none: '
+                'use answer="majority", or criterion="minimean" or "minimixed"'
+            )
         if isinstance(votes_or_n_voters, VoteDistribution):
             votes = votes_or_n_voters
         else:
             votes = VoteDistribution.flat(check_n_voters(votes_or_n_voters))
-        return cls(cast(Criterion, criterion), votes, check_max_disagreement(max_disagreement))
+        if confidence is not None:
+            confidence = check_confidence(confidence)
+            if criterion == "minimean" and votes.n_observations is None:
+                raise InvalidInputError(
+                    "a confidence needs votes counted from observed inputs, and these were assumed or "
+                    "weighted: make them with VoteDistribution.from_counts (whole numbers), from_yes_counts "
+                    'or from_votes, or use confidence=None, or criterion="minimixed", which needs none'
+                )
+        return cls(
+            cast(Criterion, criterion),
+            votes,
+            check_limits(max_disagreement),
+            confidence,
+            check_looks(looks, votes.n_voters),
+            cast(Answer, answer),
+        )
 
     @property
     def n_voters(self) -> int:
@@ -58,23 +123,126 @@ class Problem:
         """Whether the worst expected votes are minimised (otherwise the mean is)."""
         return self.criterion == "minimax"
 
-    def figures(self, evaluation: Evaluation) -> Figures:
-        """Return what this problem minimises and bounds, of an evaluated strategy."""
-        mean, worst = evaluation.mean(self.votes), evaluation.worst()
-        return Figures(
-            worst.expected_votes if self.minimises_the_worst else mean.expected_votes,
-            mean.disagreement if self.bounds_the_mean else worst.disagreement,
+    @cached_property
+    def budgets(self) -> tuple[Budget, ...]:
+        """The limits on the disagreement: one, or one for "yes" and one for "no"."""
+        if not isinstance(self.max_disagreement, dict):
+            return (Budget("all", self.max_disagreement, self._distributions("all")),)
+        return tuple(
+            Budget(side, self.max_disagreement[side], self._distributions(side)) for side in ("yes", "no")
         )
+
+    def _distributions(self, side: Side) -> OneDistribution | NestedBounds:
+        """Return the distributions of n to reckon with, among all inputs or those of one class."""
+        if not self.bounds_the_mean:
+            return NestedBounds.anything(self.n_voters, side)
+        if self.confidence is not None:
+            failure = 1 - self.confidence
+            if side == "all":
+                return bounds_overall(self.votes, failure)
+            return bounds_given_class(self.votes, side, failure / 2)
+        weights = self.votes.probabilities
+        if side != "all":
+            weights = np.where(is_yes(self.n_voters) == (side == "yes"), weights, 0.0)
+        if not weights.any():  # nothing is known about a class that was never seen
+            return NestedBounds.anything(self.n_voters, side)
+        return OneDistribution(weights if side == "all" else weights / weights.sum())
+
+    @cached_property
+    def yes_from(self) -> IntArray:
+        """After i votes the answer is yes from ``yes_from[i]`` yes votes on."""
+        if self.answer == "likeliest":
+            return likeliest_answers(self.votes)
+        return majority_answers(self.n_voters)
+
+    def cost(self, evaluation: Evaluation) -> float:
+        """Return what this problem minimises, of an evaluated strategy."""
+        figures = evaluation.worst() if self.minimises_the_worst else evaluation.mean(self.votes)
+        return figures.expected_votes
+
+    def risk(self, evaluation: Evaluation) -> MaxDisagreement:
+        """Return what this problem bounds, of an evaluated strategy, in the shape of `max_disagreement`."""
+        risks: dict[str, float] = {
+            budget.side: budget.risk(evaluation.disagreement) for budget in self.budgets
+        }
+        return risks.get("all", risks)
+
+
+def check_limits(value: Any) -> MaxDisagreement:
+    """Return a limit from 0 to 1, or one for each of "yes" and "no"; or say why it is none.
+
+    Examples
+    --------
+    >>> check_limits({"no": 1, "yes": 1e-3})
+    {'yes': 0.001, 'no': 1.0}
+    """
+    if not isinstance(value, Mapping):
+        return check_max_disagreement(value)
+    if set(value) != {"yes", "no"}:
+        raise InvalidInputError(
+            'max_disagreement must be a number, or have one for each of "yes" and "no" (1 for no limit), '
+            f"not {value!r}"
+        )
+    return {side: check_share(value[side], f"max_disagreement[{side!r}]") for side in ("yes", "no")}
 
 
 def check_max_disagreement(value: Any) -> float:
     """Return ``value`` as a float from 0 to 1, or say why it is none."""
+    return check_share(value, "max_disagreement")
+
+
+def check_share(value: Any, name: str) -> float:
+    """Return ``value`` as a float from 0 to 1, or say, by its name, why it is none."""
     try:
         if isinstance(value, bool | np.bool_ | str):
             raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"max_disagreement must be a number from 0 to 1, not {value!r}") from None
+        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {value!r}") from None
     if not 0 <= number <= 1:  # also True for NaN
-        raise InvalidInputError(f"max_disagreement must be a number from 0 to 1, not {value!r}")
+        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {value!r}")
     return number
+
+
+def check_confidence(value: Any) -> float:
+    """Return a probability strictly between 0 and 1, or say why it is none."""
+    number = check_share(value, "confidence")
+    if not 0 < number < 1:
+        raise InvalidInputError(
+            f"confidence must lie strictly between 0 and 1, such as 0.95, not {value!r}; "
+            "None takes the observed votes for the truth"
+        )
+    return number
+
+
+def check_looks(looks: Any, n_voters: int) -> tuple[int, ...] | None:
+    """Return the numbers of votes after which to look, or None for all; or say what is wrong with them.
+
+    Examples
+    --------
+    >>> check_looks(4, 10), check_looks([3, 5], 10), check_looks(1, 10)
+    ((0, 4, 8, 10), (3, 5, 10), None)
+    """
+    if looks is None:
+        return None
+    message = (
+        "looks must be a whole number k of at least 1 (may stop after every k votes), or a list of the "
+        f"numbers of votes after which it may stop, from 0 to {n_voters}; not {looks!r}"
+    )
+    if isinstance(looks, bool | np.bool_ | str | bytes):
+        raise InvalidInputError(message)
+    try:
+        if isinstance(looks, Iterable):
+            given = sorted({operator.index(look) for look in looks if not isinstance(look, bool)})
+        else:
+            step = operator.index(looks)
+            if step < 1:
+                raise InvalidInputError(message)
+            given = list(range(0, n_voters, step))
+    except TypeError:
+        raise InvalidInputError(message) from None
+    if not given or given[0] < 0 or given[-1] > n_voters:
+        raise InvalidInputError(message)
+    if given[-1] < n_voters:
+        given.append(n_voters)
+    return tuple(given) if len(given) <= n_voters else None

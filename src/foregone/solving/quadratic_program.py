@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from foregone.errors import InvalidInputError, MissingExtraError, SolverError
+from foregone.solving.budget import NestedBounds, OneDistribution
 from foregone.solving.problem import Problem
 from foregone.solving.solution import Multipliers
 from foregone.strategy import StoppingStrategy
+from foregone.votes import FloatArray
 
 __all__ = ["solve_quadratic_program"]
 
@@ -48,7 +50,7 @@ def solve_quadratic_program(problem: Problem) -> tuple[StoppingStrategy, float, 
     SolverError
         If SCIP ends without an optimal solution.
     """
-    N, alpha = problem.n_voters, problem.max_disagreement
+    N = problem.n_voters
     if N > MOST_VOTERS:
         raise InvalidInputError(
             f"the quadratic program is for up to {MOST_VOTERS} voters, not {N}: "
@@ -62,30 +64,32 @@ def solve_quadratic_program(problem: Problem) -> tuple[StoppingStrategy, float, 
     model.hideOutput()
     model.setParam("numerics/feastol", TOLERANCE)
     model.setParam("limits/gap", TOLERANCE)
-    theta = {(i, j): model.addVar(lb=float(i == N), ub=1) for i in range(N + 1) for j in range(i + 1)}
+    looks = set(range(N + 1) if problem.looks is None else problem.looks)
+    theta = {
+        (i, j): model.addVar(lb=float(i == N), ub=float(i in looks))
+        for i in range(N + 1)
+        for j in range(i + 1)
+    }
     costs, risks = [], []
     for n in range(N + 1):
         stop, go_on = _walk(model, theta, N, n)
         costs.append(quicksum(go_on.values()))
-        risks.append(quicksum(p for (i, j), p in stop.items() if (2 * j > i) != (2 * n > N)))
-    mean_cost, mean_risk = (
-        quicksum(weight * term for weight, term in zip(problem.votes.probabilities, terms, strict=True))
-        for terms in (costs, risks)
-    )
-    scale = 1 / alpha if alpha > 0 else 1.0
-    for risk in [mean_risk] if problem.bounds_the_mean else risks:
-        model.addCons(scale * risk <= scale * alpha)
+        risks.append(quicksum(p for (i, j), p in stop.items() if (j >= problem.yes_from[i]) != (2 * n > N)))
+    for budget in problem.budgets:
+        scale = 1 / budget.limit if budget.limit > 0 else 1.0
+        largest_mean = _largest_mean(model, budget.distributions, [scale * risk for risk in risks])
+        model.addCons(largest_mean <= scale * budget.limit)
     if problem.minimises_the_worst:
         worst_cost = model.addVar(lb=0, ub=N)
         for cost in costs:
             model.addCons(cost <= worst_cost)
         model.setObjective(worst_cost)
     else:
-        model.setObjective(mean_cost)
+        model.setObjective(_mean(problem.votes.probabilities, costs))
     model.optimize()
     if model.getStatus() not in ("optimal", "gaplimit"):
         raise SolverError(f"SCIP did not solve the quadratic program (status {model.getStatus()})")
-    return _strategy(model, theta, N), float(model.getDualbound()), Multipliers()
+    return _strategy(model, theta, problem), float(model.getDualbound()), Multipliers()
 
 
 def _walk(
@@ -109,10 +113,34 @@ def _walk(
     return stop, go_on
 
 
-def _strategy(model: Any, theta: dict[tuple[int, int], Any], N: int) -> StoppingStrategy:
-    table = np.ones((N + 1, N + 1))
+def _mean(weights: FloatArray, terms: list[Any]) -> Any:
+    return sum(weight * term for weight, term in zip(weights.tolist(), terms, strict=True))
+
+
+def _largest_mean(model: Any, distributions: OneDistribution | NestedBounds, risks: list[Any]) -> Any:
+    """Return an expression that can be as small as the largest mean over the distributions, but no smaller.
+
+    Of bounds on the distribution it is the dual of that maximum: a price on all weight, and one on the weight
+    of the r values of n next to the middle, for each r and either side. An n pays for all that it is part of.
+    """
+    if isinstance(distributions, OneDistribution):
+        return _mean(distributions.weights, risks)
+    m = len(distributions.no) - 1
+    in_all = total = model.addVar(lb=0)
+    for bounds, outwards in ((distributions.yes, risks[m + 1 :]), (distributions.no, risks[m::-1])):
+        paid = in_all
+        for bound, risk in reversed(list(zip(bounds.tolist(), outwards, strict=True))):
+            if bound > 0:  # otherwise there is no such n
+                price = model.addVar(lb=0)
+                total, paid = total + bound * price, paid + price
+                model.addCons(paid >= risk)
+    return total
+
+
+def _strategy(model: Any, theta: dict[tuple[int, int], Any], problem: Problem) -> StoppingStrategy:
+    table = np.ones((problem.n_voters + 1, problem.n_voters + 1))
     for state, variable in theta.items():
         value = model.getVal(variable)
         dust = 10 * TOLERANCE
         table[state] = 0.0 if value < dust else 1.0 if value > 1 - dust else value
-    return StoppingStrategy.from_table(table)
+    return StoppingStrategy.from_table(table, yes_from=problem.yes_from)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.evaluation import evaluate
-from foregone.solving.problem import Criterion, Problem
+from foregone.solving.problem import Answer, Criterion, MaxDisagreement, Problem
 from foregone.strategy import StoppingStrategy
 from foregone.strategy_file import Fields, is_finite_number, read_file, write_file
 from foregone.votes import FloatArray, VoteDistribution
@@ -24,14 +26,19 @@ class Multipliers:
     and lambda those on the disagreement, no strategy within the limit costs less than::
 
         (min over strategies of  sum_n mu_n E[votes asked | n] + sum_n lambda_n disagreement(n)
-            - max_disagreement * sum of prices) / sum_n mu_n
+            - sum over limits of  limit * t) / sum_n mu_n
+
+    where t is the least number such that lambda, on the n that the limit is for, is at most t times a
+    distribution that the limit has to be kept under: for minimean the price, for the worst case the sum of
+    all lambda_n.
 
     Attributes
     ----------
     mean_disagreement : float
-        Price of one unit of mean disagreement (minimean; lambda_n is this times the probability of n).
+        Price of one unit of mean disagreement (minimean with one limit and no confidence; lambda_n is this
+        times the probability of n).
     disagreement_at : tuple of (n, price)
-        Price of one unit of disagreement given n (minimax, minimixed).
+        Price of one unit of disagreement given n (all other problems).
     cost_at : tuple of (n, weight)
         Weight of the expected votes given n (minimax; the weights sum to one up to rounding).
     """
@@ -51,14 +58,15 @@ class Solution:
         The strategy.
     criterion : {"minimax", "minimean", "minimixed"}
         What it is optimal for.
-    max_disagreement : float
-        The limit it was solved for.
+    max_disagreement : float or dict
+        The limit it was solved for, or those of "yes" and "no".
     votes : VoteDistribution
         The distribution of yes votes it was solved for (for minimax: the one that breaks ties).
     expected_votes : float
         The criterion's objective: mean expected votes, or the worst over n for minimax.
-    disagreement : float
-        The criterion's risk: mean disagreement for minimean, else the worst over n.
+    disagreement : float or dict
+        What the limit is for: mean disagreement for minimean, else the worst over n. With a confidence it is
+        the largest mean that has to be reckoned with. In the shape of ``max_disagreement``.
     lower_bound : float
         No strategy within the limit has an objective below this (up to rounding; see `certify`).
     gap : float
@@ -68,18 +76,28 @@ class Solution:
         How it was solved.
     multipliers : Multipliers
         The prices that prove ``lower_bound``.
+    confidence : float or None
+        The probability, over which inputs happened to be observed, with which minimean keeps its limit
+        whatever the true distribution; None if the votes were taken for the truth.
+    looks : tuple of int or None
+        The numbers of votes after which it may stop; None for after any.
+    answer : {"majority", "likeliest"}
+        What it answers at a stop.
     """
 
     strategy: StoppingStrategy = field(repr=False)
     criterion: Criterion
-    max_disagreement: float
+    max_disagreement: MaxDisagreement
     votes: VoteDistribution
     expected_votes: float
-    disagreement: float
+    disagreement: MaxDisagreement
     lower_bound: float
     gap: float
     method: str
     multipliers: Multipliers = field(repr=False)
+    confidence: float | None = None
+    looks: tuple[int, ...] | None = field(default=None, repr=False)
+    answer: Answer = "majority"
 
     @classmethod
     def of(
@@ -91,13 +109,22 @@ class Solution:
         method: str,
     ) -> Solution:
         """Evaluate ``strategy`` for ``problem`` and put the solution together."""
-        cost, risk = problem.figures(evaluate(strategy))
+        evaluation = evaluate(strategy)
+        cost, risk = problem.cost(evaluation), problem.risk(evaluation)
         lower_bound = float(min(max(lower_bound, 0.0), cost))  # rounding may put it a hair above the cost
         gap = (cost - lower_bound) / max(cost, 1.0)
         return cls(
             strategy, problem.criterion, problem.max_disagreement, problem.votes,
             cost, risk, lower_bound, gap, method, multipliers,
+            problem.confidence, problem.looks, problem.answer,
         )  # fmt: skip
+
+    @property
+    def problem(self) -> Problem:
+        """What it solves."""
+        return Problem(
+            self.criterion, self.votes, self.max_disagreement, self.confidence, self.looks, self.answer
+        )
 
     @property
     def n_voters(self) -> int:
@@ -137,6 +164,9 @@ class Solution:
                 "lower_bound": self.lower_bound,
                 "votes": _votes_to_field(self.votes),
                 "n_observations": self.votes.n_observations,
+                "confidence": self.confidence,
+                "looks": None if self.looks is None else list(self.looks),
+                "answer": self.answer,
                 "multipliers": {
                     "mean_disagreement": prices.mean_disagreement,
                     "disagreement_at": [list(pair) for pair in prices.disagreement_at],
@@ -156,9 +186,18 @@ class Solution:
         section = fields.section("solution")
         votes = _votes_from_field(section, strategy.n_voters)
         try:
-            problem = Problem.check(section.text("criterion"), votes, section.number("max_disagreement"))
+            problem = Problem.check(
+                section.text("criterion"),
+                votes,
+                _limit_from_field(section),
+                section.number("confidence") if "confidence" in section else None,
+                section.whole_numbers("looks").tolist() if "looks" in section else None,
+                section.text("answer") if "answer" in section else "majority",
+            )
         except InvalidInputError as error:
             raise section.error("criterion/max_disagreement", f"is not valid: {error}") from None
+        if not np.array_equal(problem.yes_from, strategy.yes_from):
+            raise section.error("answer", "is not what the strategy answers")
         prices = section.section("multipliers")
         multipliers = Multipliers(
             prices.number("mean_disagreement", 0.0),
@@ -166,6 +205,13 @@ class Solution:
             _pairs(prices, "cost_at", strategy.n_voters),
         )
         return cls.of(problem, strategy, section.number("lower_bound"), multipliers, section.text("method"))
+
+
+def _limit_from_field(section: Fields) -> MaxDisagreement:
+    if not section.is_section("max_disagreement"):
+        return section.number("max_disagreement")
+    limits = section.section("max_disagreement")
+    return {side: limits.number(side) for side in ("yes", "no")}
 
 
 def _votes_to_field(votes: VoteDistribution) -> str | list[float]:

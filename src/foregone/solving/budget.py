@@ -1,0 +1,151 @@
+"""Budget: a limit on the disagreement, under every distribution of n that has to be reckoned with.
+
+Symbols: N voters, n of them yes, m = N // 2 the largest n whose full vote is "no".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.votes import FloatArray
+
+__all__ = ["Budget", "NestedBounds", "OneDistribution", "Side", "is_yes"]
+
+Side = Literal["all", "yes", "no"]
+
+
+def is_yes(n_voters: int) -> npt.NDArray[np.bool_]:
+    """Return, for every n, whether the full vote is "yes"."""
+    return 2 * np.arange(n_voters + 1) > n_voters
+
+
+@dataclass(frozen=True, eq=False)
+class OneDistribution:
+    """The distribution of n is known: the budget bounds a mean.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_voters + 1,)
+        Probabilities; they sum to one up to rounding.
+    """
+
+    weights: FloatArray
+
+    def first_cuts(self) -> list[FloatArray]:
+        """Return distributions of the set that a solver should begin with."""
+        return [self.weights]
+
+    def worst_for(self, disagreement: FloatArray) -> FloatArray:
+        """Return the distribution of the set under which ``disagreement`` has the largest mean."""
+        return self.weights
+
+    def possible(self) -> npt.NDArray[np.bool_]:
+        """Return which n some distribution of the set gives any weight."""
+        return np.asarray(self.weights > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class NestedBounds:
+    """Only bounds on the probability of being near the middle are known.
+
+    Every distribution is reckoned with that gives the r values of n next to the middle on the "yes" side,
+    m + 1 to m + r, at most ``yes[r - 1]``, and those on the "no" side, m - r + 1 to m, at most
+    ``no[r - 1]``. Bounds of one leave everything open: the worst n counts.
+
+    Attributes
+    ----------
+    yes : ndarray of shape (N - m,)
+        Never falling, from 0 to 1.
+    no : ndarray of shape (m + 1,)
+        The same. ``yes[-1] + no[-1]`` is at least one.
+    """
+
+    yes: FloatArray
+    no: FloatArray
+
+    @classmethod
+    def anything(cls, n_voters: int, side: Side = "all") -> NestedBounds:
+        """Reckon with every distribution on one side of the middle, or on both."""
+        m = n_voters // 2
+        return cls(
+            np.full(n_voters - m, 0.0 if side == "no" else 1.0),
+            np.full(m + 1, 0.0 if side == "yes" else 1.0),
+        )
+
+    @property
+    def _middle(self) -> int:
+        return len(self.no) - 1
+
+    def first_cuts(self) -> list[FloatArray]:
+        """Return distributions of the set that a solver should begin with.
+
+        They are the worst ones where the disagreement falls away from the middle: one with as much weight as
+        possible on "yes", one with as much as possible on "no".
+        """
+        N, m = len(self.yes) + len(self.no) - 1, self._middle
+        falling = np.concatenate([np.arange(m + 1.0), np.arange(float(N - m), 0.0, -1.0)]) / (2 * N)
+        yes_first = self.worst_for(np.where(is_yes(N), 1.0 + falling, falling))
+        no_first = self.worst_for(np.where(is_yes(N), falling, 1.0 + falling))
+        return [yes_first] if np.array_equal(yes_first, no_first) else [yes_first, no_first]
+
+    def worst_for(self, disagreement: FloatArray) -> FloatArray:
+        """Return the distribution of the set under which ``disagreement`` has the largest mean.
+
+        What the bound on r values leaves over that on r - 1 may lie at the r-th value or further out, so it
+        goes to the largest disagreement there; the largest are served first, until all weight is given.
+        """
+        m = self._middle
+        amounts, places = [], []
+        for bounds, outwards in (
+            (self.yes, np.arange(m + 1, m + 1 + len(self.yes))),
+            (self.no, np.arange(m, -1, -1)),
+        ):
+            amounts.append(np.diff(bounds, prepend=0.0))
+            places.append(_largest_from_here(disagreement, outwards))
+        amount, place = np.concatenate(amounts), np.concatenate(places)
+        order = np.argsort(-disagreement[place], kind="stable")
+        given = np.minimum(np.cumsum(amount[order]), 1.0)
+        weights = np.zeros(len(disagreement))
+        np.add.at(weights, place[order], np.diff(given, prepend=0.0))
+        return weights
+
+    def possible(self) -> npt.NDArray[np.bool_]:
+        """Return which n some distribution of the set gives any weight."""
+        m = self._middle
+        return np.concatenate([np.full(m + 1, self.no[-1] > 0), np.full(len(self.yes), self.yes[-1] > 0)])
+
+
+def _largest_from_here(disagreement: FloatArray, outwards: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return, for each of the n going outwards, the first n from there on whose disagreement is largest."""
+    places = outwards.copy()
+    for k in range(len(places) - 2, -1, -1):
+        if disagreement[places[k + 1]] > disagreement[places[k]]:
+            places[k] = places[k + 1]
+    return places
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """``mean of the disagreement <= limit`` under every distribution of a set.
+
+    Attributes
+    ----------
+    side : {"all", "yes", "no"}
+        Whose disagreement: everyone's, or that given the full vote says yes, or no.
+    limit : float
+        From 0 to 1.
+    distributions : OneDistribution or NestedBounds
+        The set.
+    """
+
+    side: Side
+    limit: float
+    distributions: OneDistribution | NestedBounds
+
+    def risk(self, disagreement: FloatArray) -> float:
+        """Return the largest mean of ``disagreement`` over the set: what the limit is for."""
+        return float(self.distributions.worst_for(disagreement) @ disagreement)

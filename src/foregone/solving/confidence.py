@@ -1,0 +1,72 @@
+"""Confidence: what a finite number of observed inputs says about the true distribution of the votes.
+
+Proof and discussion are in docs/theory.md, "A finite calibration set".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import betainccinv
+
+from foregone.solving.budget import NestedBounds, is_yes
+from foregone.votes import FloatArray, VoteDistribution
+
+__all__ = ["bounds_given_class", "bounds_overall"]
+
+
+def bounds_overall(votes: VoteDistribution, failure: float) -> NestedBounds:
+    """Return bounds on the distribution of n that all hold with a probability of ``1 - failure``."""
+    no, yes = _outwards(votes)
+    total = int(no[-1] + yes[-1])
+    return NestedBounds(
+        _upper_bounds(yes, total, failure / 2),
+        _upper_bounds(no, total, failure / 2),
+    )
+
+
+def bounds_given_class(votes: VoteDistribution, side: str, failure: float) -> NestedBounds:
+    """Return the same for the distribution of n given that the full vote says yes, or no.
+
+    Given how many of the observed inputs were voted yes, those are a sample of such inputs; so the class's
+    own share, which is not known either, does not matter.
+    """
+    m = votes.n_voters // 2
+    no, yes = _outwards(votes)
+    within = yes if side == "yes" else no
+    # All inputs of a class are within the class.
+    bounds = np.append(_upper_bounds(within[:-1], int(within[-1]), failure), 1.0)
+    if side == "yes":
+        return NestedBounds(bounds, np.zeros(m + 1))
+    return NestedBounds(np.zeros(votes.n_voters - m), bounds)
+
+
+def _outwards(votes: VoteDistribution) -> tuple[FloatArray, FloatArray]:
+    """Return how many observed inputs are among the r values of n next to the middle, "no" and "yes"."""
+    assert votes.n_observations is not None
+    counts = np.rint(votes.probabilities * votes.n_observations)
+    yes = is_yes(votes.n_voters)
+    return np.cumsum(counts[~yes][::-1]), np.cumsum(counts[yes])
+
+
+def _upper_bounds(counts: FloatArray, total: int, failure: float) -> FloatArray:
+    """Return bounds on the probabilities of nested sets that all hold with a probability of 1 - failure.
+
+    Each is Clopper and Pearson's. The r-th set gets 4 / ((r + 3) (r + 4)) of the failure, in all at most the
+    whole: the sets next to the middle, where disagreement is likeliest, are bounded best, however many
+    follow.
+    """
+    ranks = np.arange(1.0, len(counts) + 1)
+    share = failure * 4 / ((ranks + 3) * (ranks + 4))
+    bounds = np.ones(len(counts))
+    some_outside = counts < total
+    c = counts[some_outside]
+    bounds[some_outside] = betainccinv(c + 1, total - c, share[some_outside])
+    # A smaller set cannot be more probable than a larger one.
+    bounds = np.minimum.accumulate(bounds[::-1])[::-1]
+    return _rounded_up(bounds)
+
+
+def _rounded_up(bounds: FloatArray) -> FloatArray:
+    """Return the bounds with 32 significant bits, so that the last digits of a quantile do not matter."""
+    mantissa, exponent = np.frexp(bounds)
+    return np.asarray(np.minimum(np.ldexp(np.ceil(mantissa * 2.0**32 + 1) / 2.0**32, exponent), 1.0))
