@@ -115,7 +115,8 @@ def widen_band(no_weights, yes_weights, no_price, yes_price, low, high):
     ``no_weights`` and ``yes_weights`` are the parts of the vote distribution whose full vote is "no" and
     "yes"; the prices are what a unit of disagreement with each costs. The chance that the full vote is
     "no" falls with j (monotone likelihood ratio), so the first sure stop ends the search. On entry
-    ``low, high`` hold the widest band wanted; the result lies inside it, ``high`` and ``i - low`` never decrease.
+    ``low, high`` hold the widest band wanted; the result lies inside it, ``high`` and ``i - low`` never
+    decrease.
     """
     N = len(no_weights) - 1
     m = N // 2
