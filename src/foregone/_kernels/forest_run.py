@@ -91,8 +91,8 @@ def run_row(values, nodes, schedule):
     """
     n_features = len(values)
     n_trees, seed, own_order, takes_missing = schedule[0], schedule[1], schedule[2] != 0, schedule[3] != 0
-    memory = np.empty(n_features + 2 * LANES + n_trees, np.uint64)
-    keys, memory = memory[:n_features].view(np.uint32), memory[n_features:]
+    keys = np.empty(2 * n_features, np.uint32)
+    memory = np.empty(2 * LANES + n_trees, np.uint64)
     shift = np.uint64(1)
     if fill_keys(values, keys) != FINITE:
         shift = np.uint64(0)

@@ -20,8 +20,8 @@ NAN_RIGHT, NAN_LEFT = np.uint32(0xFFFFFFFF), np.uint32(0)
 FINITE, MISSING, TOO_LARGE = 0, 1, 2
 
 LANES = 16  # trees that one row walks through side by side
-U_LANES = np.uint64(LANES)
-ON_ITS_WAY = U2  # instead of a vote
+TREE, VOTE = np.uint64(LANES), np.uint64(2 * LANES)  # parts of their memory
+UNKNOWN = U2  # instead of a vote
 LINE = np.uint64(64)  # bytes of a cache line
 
 
@@ -152,36 +152,38 @@ def add_votes_of_tree(nodes, root, keys, stride, shift, rows, n_rows, yes):
 def votes_of_trees(nodes, roots, keys, shift, base, memory, first, last, end, started, walking):
     """Return how many of the trees from ``first`` to before ``last`` vote yes on the one row at ``base``.
 
-    Up to ``LANES`` trees walk side by side, each asking for its next node and going on when its turn comes
-    again. The next tree takes the place of one that arrived, before ``last`` or not, as long as it is before
-    ``end``: with trees under way all the time the memory is never idle. ``memory`` keeps, from one call to
-    the next, where the walks are, which trees they are in, and the votes of all trees that have arrived;
-    ``started`` counts the trees that set out, ``walking`` those under way, and both are returned, too.
+    Up to ``LANES`` trees walk side by side; each asks for its next node and goes on when its turn comes
+    again. When one arrives the next sets out, even behind ``last``, as long as it is before ``end``: there
+    are always walks under way, and the memory is never idle. ``memory`` keeps them from call to call:
+    ``memory[lane]`` is where a walk stands, ``memory[TREE + lane]`` which tree it is in, and
+    ``memory[VOTE + tree]`` the vote of a tree that has set out. ``started`` counts the trees that have,
+    ``walking`` those under way; both are returned, too.
     """
-    places, trees, votes = memory[:LANES], memory[LANES : 2 * LANES], memory[2 * LANES :]
-    while walking < U_LANES and started < end:
-        places[walking], trees[walking], votes[started] = roots[started], started, ON_ITS_WAY
+    while walking < TREE and started < end:
+        memory[walking], memory[TREE + walking] = roots[started], started
+        memory[VOTE + started] = UNKNOWN
         started += U1
         walking += U1
     yes = 0
     while first < last:
-        # The first tree without a vote is always under way: those before it have left their places.
-        while votes[first] == ON_ITS_WAY:
+        # It has set out: every arrival makes the next tree start, so not all before it can have a vote else.
+        while memory[VOTE + first] == UNKNOWN:
             lane = U0
             while lane < walking:
-                place, side = step(nodes, keys, shift, base, places[lane])
+                place, side = step(nodes, keys, shift, base, memory[lane])
                 prefetch(nodes, place, U0)
-                prefetch(nodes, place, LINE)  # where the heavier subtree goes on
+                prefetch(nodes, place, LINE)  # the heavier subtree goes on there
                 if side >= U2:
-                    votes[trees[lane]] = side & U1
+                    memory[VOTE + memory[TREE + lane]] = side & U1
                     if started < end:
-                        place, trees[lane], votes[started] = np.uint64(roots[started]), started, ON_ITS_WAY
+                        place, memory[TREE + lane] = np.uint64(roots[started]), started
+                        memory[VOTE + started] = UNKNOWN
                         started += U1
                     else:
                         walking -= U1
-                        place, trees[lane] = places[walking], trees[walking]
-                places[lane] = place
+                        place, memory[TREE + lane] = memory[walking], memory[TREE + walking]
+                memory[lane] = place
                 lane += U1
-        yes += np.int64(votes[first])
+        yes += np.int64(memory[VOTE + first])
         first += U1
     return yes, started, walking
