@@ -166,7 +166,7 @@ def votes_of_trees(nodes, roots, keys, shift, base, memory, first, last, end, st
         walking += U1
     yes = 0
     while first < last:
-        # It has set out: every arrival makes the next tree start, so not all before it can have a vote else.
+        # It has set out: while some tree has not, every lane holds one without a vote, and those come first.
         while memory[VOTE + first] == UNKNOWN:
             lane = U0
             while lane < walking:
