@@ -8,9 +8,11 @@ yes_from of the state after i votes, for i up to N + 1; ``exceptions[k]`` holds 
 import numpy as np
 from numba import njit
 
+from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
 from foregone._kernels.forest_walk import (
     FINITE,
+    LANES,
     MISSING,
     add_votes_of_tree,
     fill_keys,
@@ -49,23 +51,34 @@ def votes_before_a_stop(steps, exceptions, asked, yes):
 
 
 @njit(cache=True)
-def finish_row(nodes, roots, steps, exceptions, seed, own_order, keys, shift, base, n_features, asked, yes):
+def finish_row(
+    nodes, roots, steps, exceptions, seed, own_order, keys, shift, base, n_features, memory, asked, yes
+):
     """Ask on from state (asked, yes) until the row stops; return the state it stops in.
 
-    With ``own_order``, ``roots`` is shuffled on the way, no further than needed.
+    With ``own_order``, ``roots`` is shuffled on the way. ``memory`` needs no content, and room for
+    ``2 * LANES + len(roots)`` words.
     """
     row = bits_of_row(keys, shift, base, n_features) if own_order else np.int64(0)
+    drawn = asked
+    started, walking = np.uint64(asked), U0
     while True:
         if yes <= steps[asked, LOWER] or yes >= steps[asked, UPPER]:
             return asked, yes
         if draws_a_stop(steps, exceptions, seed, keys, shift, base, n_features, asked, yes):
             return asked, yes
-        more = votes_before_a_stop(steps, exceptions, asked, yes)
-        if own_order:
-            for place in range(asked, asked + more):
-                swap_in(roots, place, seed, row)
-        yes += votes_of_trees(nodes, roots, asked, more, keys, shift, base)
-        asked += more
+        decision = asked + votes_before_a_stop(steps, exceptions, asked, yes)
+        # Trees set out before it is known whether they are needed, but no more than were needed so far.
+        end = min(decision + asked, len(roots))
+        while own_order and drawn < end:
+            swap_in(roots, drawn, seed, row)
+            drawn += 1
+        more, started, walking = votes_of_trees(
+            nodes, roots, keys, shift, base, memory,
+            np.uint64(asked), np.uint64(decision), np.uint64(end), started, walking,
+        )  # fmt: skip
+        yes += more
+        asked = decision
 
 
 @njit(cache=True, nogil=True)
@@ -78,14 +91,12 @@ def run_row(values, nodes, schedule):
     """
     n_features = len(values)
     n_trees, seed, own_order, takes_missing = schedule[0], schedule[1], schedule[2] != 0, schedule[3] != 0
-    keys = np.empty(n_features, np.uint32)
+    keys = np.empty(2 * n_features, np.uint32)
+    memory = np.empty(2 * LANES + n_trees, np.uint64)
     shift = np.uint64(1)
     if fill_keys(values, keys) != FINITE:
-        if not takes_missing:
-            return -1, 0, False
-        keys = np.empty(2 * n_features, np.uint32)
         shift = np.uint64(0)
-        if fill_paired_keys(values, keys) > MISSING:
+        if not takes_missing or fill_paired_keys(values, keys) > MISSING:
             return -1, 0, False
     end_of_roots = HEADER + n_trees
     end_of_steps = end_of_roots + STEP_SIZE * (n_trees + 2)
@@ -95,7 +106,7 @@ def run_row(values, nodes, schedule):
     if own_order:
         roots = roots.copy()
     asked, yes = finish_row(
-        nodes, roots, steps, exceptions, seed, own_order, keys, shift, np.uint64(0), n_features, 0, 0
+        nodes, roots, steps, exceptions, seed, own_order, keys, shift, U0, n_features, memory, 0, 0
     )
     return asked, yes, yes >= steps[asked, YES_FROM]
 
@@ -138,11 +149,12 @@ def run_block(nodes, roots, steps, exceptions, seed, keys, stride, shift, rows, 
             steps, exceptions, seed, keys, stride, shift, n_features, i, rows, left, asked, yes
         )
         if left < ALONE:
+            memory = np.empty(2 * LANES + len(roots), np.uint64)
             for k in range(left):
                 row = rows[k]
                 asked[row], yes[row] = finish_row(
                     nodes, roots, steps, exceptions, seed, False,
-                    keys, shift, row * stride, n_features, i, np.int64(yes[row]),
+                    keys, shift, row * stride, n_features, memory, i, np.int64(yes[row]),
                 )  # fmt: skip
             break
         add_votes_of_tree(nodes, np.uint64(roots[i]), keys, stride, shift, rows, left, yes)
@@ -156,11 +168,12 @@ def run_rows(nodes, roots, steps, exceptions, seed, keys, stride, shift, answers
     n_features = stride >> (1 - shift)
     stride, shift = np.uint64(stride), np.uint64(shift)
     own_roots = np.empty_like(roots)
+    memory = np.empty(2 * LANES + len(roots), np.uint64)
     for k in range(len(yes)):
         own_roots[:] = roots
         asked[k], yes[k] = finish_row(
             nodes, own_roots, steps, exceptions, seed, True,
-            keys, shift, np.uint64(k) * stride, n_features, 0, 0,
+            keys, shift, np.uint64(k) * stride, n_features, memory, 0, 0,
         )  # fmt: skip
         answers[k] = yes[k] >= steps[asked[k], YES_FROM]
 

@@ -9,7 +9,8 @@ threshold in the first and below every one in the second, for the nodes that sen
 import numpy as np
 from numba import njit
 
-from foregone._kernels.forest_nodes import U1, U2, U3, read_node
+from foregone._kernels.forest_nodes import U0, U1, U2, U3, read_node
+from foregone._kernels.prefetch import prefetch
 
 SIGN = np.uint32(0x80000000)
 MAGNITUDE = np.uint32(0x7FFFFFFF)
@@ -17,6 +18,11 @@ INFINITE = 0x7F800000  # the magnitude bits of infinity; those of NaN are greate
 NAN_RIGHT, NAN_LEFT = np.uint32(0xFFFFFFFF), np.uint32(0)
 
 FINITE, MISSING, TOO_LARGE = 0, 1, 2
+
+LANES = 16  # trees that one row walks through side by side
+TREE, VOTE = np.uint64(LANES), np.uint64(2 * LANES)  # parts of their memory
+UNKNOWN = U2  # instead of a vote
+LINE = np.uint64(64)  # bytes of a cache line
 
 
 @njit(cache=True, nogil=True)
@@ -143,54 +149,41 @@ def add_votes_of_tree(nodes, root, keys, stride, shift, rows, n_rows, yes):
 
 
 @njit(cache=True)
-def votes_of_trees(nodes, roots, first, n_trees, keys, shift, base):
-    """Return how many of ``roots[first : first + n_trees]`` vote yes on the one row at ``base``."""
+def votes_of_trees(nodes, roots, keys, shift, base, memory, first, last, end, started, walking):
+    """Return how many of the trees from ``first`` to before ``last`` vote yes on the one row at ``base``.
+
+    Up to ``LANES`` trees walk side by side; each asks for its next node and goes on when its turn comes
+    again. When one arrives the next sets out, even behind ``last``, as long as it is before ``end``: there
+    are always walks under way, and the memory is never idle. ``memory`` keeps them from call to call:
+    ``memory[lane]`` is where a walk stands, ``memory[TREE + lane]`` which tree it is in, and
+    ``memory[VOTE + tree]`` the vote of a tree that has set out. ``started`` counts the trees that have,
+    ``walking`` those under way; both are returned, too.
+    """
+    while walking < TREE and started < end:
+        memory[walking], memory[TREE + walking] = roots[started], started
+        memory[VOTE + started] = UNKNOWN
+        started += U1
+        walking += U1
     yes = 0
-    k = first
-    end = first + n_trees
-    if n_trees >= 4:
-        at_0, at_1 = np.uint64(roots[k]), np.uint64(roots[k + 1])
-        at_2, at_3 = np.uint64(roots[k + 2]), np.uint64(roots[k + 3])
-        k += 4
-        while k + 4 <= end:
-            at_0, side_0 = step(nodes, keys, shift, base, at_0)
-            at_1, side_1 = step(nodes, keys, shift, base, at_1)
-            at_2, side_2 = step(nodes, keys, shift, base, at_2)
-            at_3, side_3 = step(nodes, keys, shift, base, at_3)
-            if side_0 >= U2:
-                yes += np.int64(side_0 & U1)
-                at_0 = np.uint64(roots[k])
-                k += 1
-            if side_1 >= U2:
-                yes += np.int64(side_1 & U1)
-                at_1 = np.uint64(roots[k])
-                k += 1
-            if side_2 >= U2:
-                yes += np.int64(side_2 & U1)
-                at_2 = np.uint64(roots[k])
-                k += 1
-            if side_3 >= U2:
-                yes += np.int64(side_3 & U1)
-                at_3 = np.uint64(roots[k])
-                k += 1
-        side_0, side_1, side_2, side_3 = last_steps(
-            nodes, keys, shift, base, base, base, base, at_0, at_1, at_2, at_3
-        )
-        yes += np.int64((side_0 & U1) + (side_1 & U1) + (side_2 & U1) + (side_3 & U1))
-    left = end - k
-    if left == 1:
-        at = np.uint64(roots[k])
-        while True:
-            at, side = step(nodes, keys, shift, base, at)
-            if side >= U2:
-                return yes + np.int64(side & U1)
-    if left > 1:
-        last = end - 1  # fills the empty places and is counted once
-        side_0, side_1, side_2, _ = last_steps(
-            nodes, keys, shift, base, base, base, base,
-            np.uint64(roots[k]), np.uint64(roots[k + 1]), np.uint64(roots[last]), np.uint64(roots[last]),
-        )  # fmt: skip
-        yes += np.int64((side_0 & U1) + (side_1 & U1))
-        if left == 3:
-            yes += np.int64(side_2 & U1)
-    return yes
+    while first < last:
+        # It has set out: while some tree has not, every lane holds one without a vote, and those come first.
+        while memory[VOTE + first] == UNKNOWN:
+            lane = U0
+            while lane < walking:
+                place, side = step(nodes, keys, shift, base, memory[lane])
+                prefetch(nodes, place, U0)
+                prefetch(nodes, place, LINE)  # the heavier subtree goes on there
+                if side >= U2:
+                    memory[VOTE + memory[TREE + lane]] = side & U1
+                    if started < end:
+                        place, memory[TREE + lane] = np.uint64(roots[started]), started
+                        memory[VOTE + started] = UNKNOWN
+                        started += U1
+                    else:
+                        walking -= U1
+                        place, memory[TREE + lane] = memory[walking], memory[TREE + walking]
+                memory[lane] = place
+                lane += U1
+        yes += np.int64(memory[VOTE + first])
+        first += U1
+    return yes, started, walking

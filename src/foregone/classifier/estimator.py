@@ -218,8 +218,9 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         self.seed_ = seed
         self._order = order
         self._has_names = hasattr(self, "feature_names_in_")
-        # Rows of this shape take the short way through predict.
+        # Rows of this shape take the short way through predict, to one of these labels.
         self._one_row = (1, self.n_features_in_) if isinstance(ensemble, PackedForest) else None
+        self._one_label = self.classes_[:1], self.classes_[1:]
 
     # Predicting ------------------------------------------------------------------------------
 
@@ -238,7 +239,7 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
                 answer = forest.run_one(X[0], self.strategy_, seed=self.seed_, order=self._order)[0]
             except InvalidInputError as error:
                 self._refuse(X, error)
-            return self.classes_[answer : answer + 1].copy()
+            return self._one_label[answer].copy()
         return self._labels(self._run(self._check_rows(X), self.strategy_))
 
     def predict_with_votes(self, X: Any) -> tuple[Labels, Counts, Counts]:

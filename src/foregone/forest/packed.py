@@ -196,7 +196,7 @@ class PackedForest:
         if not (
             type(x) is np.ndarray
             and x.shape == self._row_shape
-            and (x.dtype == FLOAT64 or x.dtype == FLOAT32)
+            and (x.dtype is FLOAT64 or x.dtype is FLOAT32)
             and x.flags.carray
         ):
             x = as_row(x, self.n_features)
