@@ -2,15 +2,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
-from foregone import VoteDistribution, evaluate, rules, solve
+from foregone import VoteDistribution, certify, evaluate, rules, solve
 from foregone.errors import SolverError
-from foregone.solving import CRITERIA, linear_program
+from foregone.solving import CRITERIA, Problem, linear_program
+from foregone.solving.budget import Budget, NestedBounds
+from foregone.solving.linear_program_rows import RiskRows, States
 from tests.strategies import vote_distributions
 
 
-def solve_lp(criterion, votes, max_disagreement):
-    return solve(criterion, votes, max_disagreement, method="linear_program")
+def solve_lp(criterion, votes, max_disagreement, **options):
+    return solve(criterion, votes, max_disagreement, method="linear_program", **options)
 
 
 problems = st.tuples(
@@ -105,6 +108,63 @@ def test_prices_sit_on_the_constraints_of_their_criterion():
     assert [n for n, _ in mixed.disagreement_at] == [5, 6]
     assert (mixed.mean_disagreement, mixed.cost_at) == (0.0, ())
     assert sum(weight for _, weight in worst.cost_at) == pytest.approx(1, rel=1e-9)
+
+
+@st.composite
+def nested_bounds(draw: st.DrawFn) -> NestedBounds:
+    """Bounds that leave at least one distribution, and some of them nothing or everything open."""
+    N = draw(st.integers(1, 9))
+    step = st.one_of(st.just(0.0), st.floats(1e-6, 1.0))
+    no, yes = (
+        np.minimum(np.cumsum(draw(st.lists(step, min_size=size, max_size=size))), 1.0)
+        for size in (N // 2 + 1, N - N // 2)
+    )
+    draw(st.sampled_from([no, yes]))[-1] = 1.0
+    return NestedBounds(yes, no)
+
+
+@given(nested_bounds(), st.integers(0, 2**32 - 1))
+def test_what_covers_a_disagreement_at_the_least_price_is_its_largest_mean(bounds, seed):
+    N = len(bounds.yes) + len(bounds.no) - 1
+    m, disagreement = N // 2, np.random.default_rng(seed).random(N + 1)
+    # By definition: over all weights that sum to one, and near the middle to no more than the bounds.
+    near = [np.isin(np.arange(N + 1), range(m + 1, m + 1 + r)) for r in range(1, len(bounds.yes) + 1)]
+    near += [np.isin(np.arange(N + 1), range(m + 1 - r, m + 1)) for r in range(1, len(bounds.no) + 1)]
+    most = np.concatenate([bounds.yes, bounds.no])
+    direct = linprog(-disagreement, np.array(near), most, np.ones((1, N + 1)), [1.0])
+    # As in the linear program: the least sum of y that covers it, for likeliest answers, which need every n.
+    problem = Problem.check("minimixed", N, 0.5, answer="likeliest")
+    rows = RiskRows([Budget("all", 0.5, bounds)], States(problem))
+    cover = linprog(np.ones(rows.cover.shape[1]), -rows.cover, -rows.weights @ disagreement)
+    assert cover.fun == pytest.approx(-direct.fun, rel=1e-6, abs=1e-9)
+
+
+def test_one_voter_guessed_per_class_as_derived_by_hand():
+    # Guessing, with probability g, says "no", which is wrong if the voter would say yes.
+    assert solve_lp("minimean", 1, {"yes": 0.3, "no": 0.0}).expected_votes == pytest.approx(0.7, rel=1e-12)
+    assert solve_lp("minimean", 1, {"yes": 0.0, "no": 1.0}).expected_votes == pytest.approx(1.0, rel=1e-12)
+    # It says "yes" if that is likelier.
+    votes = VoteDistribution.from_counts([1, 3])
+    guess = solve_lp("minimean", votes, {"yes": 0.0, "no": 0.3}, answer="likeliest")
+    assert guess.expected_votes == pytest.approx(0.7, rel=1e-12)
+    assert guess.disagreement == {"yes": 0.0, "no": pytest.approx(0.3, rel=1e-12)}
+
+
+def test_looks_are_paid_for_up_to_the_next():
+    # Two equal votes out of three decide; without a look there, all are asked.
+    assert solve_lp("minimean", 3, 0.0, looks=[3]).expected_votes == pytest.approx(3.0, rel=1e-12)
+    # For n = 1 the first two are equal in 1/3 of all orders, for n = 0 in all: (2 + 8/3 + 8/3 + 2) / 4.
+    assert solve_lp("minimax", 3, 0.0, looks=[2]).expected_votes == pytest.approx(8 / 3, rel=1e-12)
+    assert solve_lp("minimean", 3, 0.0, looks=[2]).expected_votes == pytest.approx(7 / 3, rel=1e-12)
+    assert solve_lp("minimean", 3, 1.0, looks=[2]).expected_votes == pytest.approx(2.0, rel=1e-12)
+
+
+def test_a_confidence_prices_every_n_and_is_proven():
+    votes = VoteDistribution.from_counts([40, 5, 3, 1, 0, 1, 2, 30])
+    solution = solve_lp("minimean", votes, 0.1, confidence=0.95)
+    assert solution.multipliers.mean_disagreement == 0
+    assert len(solution.multipliers.disagreement_at) > 2
+    assert certify(solution).holds
 
 
 def test_states_out_of_reach_are_stops():

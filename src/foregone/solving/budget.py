@@ -148,4 +148,5 @@ class Budget:
 
     def risk(self, disagreement: FloatArray) -> float:
         """Return the largest mean of ``disagreement`` over the set: what the limit is for."""
-        return float(self.distributions.worst_for(disagreement) @ disagreement)
+        mean = float(self.distributions.worst_for(disagreement) @ disagreement)
+        return min(mean, 1.0)  # the weights sum to one up to rounding only

@@ -244,7 +244,7 @@ def _lower_bound(solution: Solution, votes: list[Fraction], numbers: Numbers) ->
     total = sum(cost, Fraction(0))
     if solution.criterion != "minimax":
         cost, total = votes, sum(votes, Fraction(0))
-    if not total or not any(risk):
+    if not total:
         return Fraction(0)
     looks = range(N + 1) if problem.looks is None else problem.looks
     least = least_priced_cost(cost, risk, numbers, problem.yes_from.tolist(), looks)

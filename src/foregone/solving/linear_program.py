@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
+from scipy.optimize import OptimizeResult, linprog
 
 from foregone.errors import SolverError
 from foregone.solving.budget import OneDistribution
@@ -136,24 +136,36 @@ class _Program:
         right[n_risks : n_risks + n_budgets] = SCALE * (1 - self.unused)
         upper = np.ones(len(objective))
         upper[:n_stop], upper[self.worst] = ~self.never_stop, at_most
-        result = linprog(
-            objective,
-            A_ub=sparse.csr_array(np.vstack([self.risk_rows, sums, *cost_rows])),
-            b_ub=right,
-            A_eq=self._conservation(len(objective)),
-            b_eq=np.eye(1, n_stop).ravel(),
-            bounds=np.column_stack([np.zeros(len(upper)), upper]),
-            method="highs-ds",
-            options={"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE},
-        )
-        if result.status != 0:
-            raise SolverError(
-                f"HiGHS did not solve the linear program ({result.message.strip()}): "
-                "use the default method, which does not depend on it"
-            )
+        result = self._highs(objective, np.vstack([self.risk_rows, sums, *cost_rows]), right, upper)
         marginals = np.maximum(-result.ineqlin.marginals, 0.0)
         prices = marginals[:n_risks] * self.scales * (self.states.N / SCALE)
         return result.x, prices, marginals[n_risks + n_budgets :]
+
+    def _highs(
+        self, objective: FloatArray, rows: FloatArray, right: FloatArray, upper: FloatArray
+    ) -> OptimizeResult:
+        """Minimise, where what goes on is conserved, ``rows @ flow <= right`` and ``0 <= flow <= upper``."""
+        for presolve in (True, False):  # on ill-conditioned rows it may err, and find no solution
+            result = linprog(
+                objective,
+                A_ub=sparse.csr_array(rows),
+                b_ub=right,
+                A_eq=self._conservation(len(objective)),
+                b_eq=np.eye(1, len(self.states.i)).ravel(),
+                bounds=np.column_stack([np.zeros(len(upper)), upper]),
+                method="highs-ds",
+                options={
+                    "presolve": presolve,
+                    "primal_feasibility_tolerance": TOLERANCE,
+                    "dual_feasibility_tolerance": TOLERANCE,
+                },
+            )
+            if result.status == 0:
+                return result
+        raise SolverError(
+            f"HiGHS did not solve the linear program ({result.message.strip()}): "
+            "use the default method, which does not depend on it"
+        )
 
     def _conservation(self, n_variables: int) -> sparse.csr_array:
         """Return the rows that say: what reaches a state stops there or goes on."""
@@ -203,9 +215,9 @@ class _Program:
         return StoppingStrategy.from_table(theta, yes_from=self.problem.yes_from), self._excess(meant, flow)
 
     def _excess(self, stops: FloatArray, flow: FloatArray) -> float:
-        """Return by what share of a limit the stops may exceed it: what the y of the flow do not cover."""
+        """Return by what share of a limit the stops may exceed it, as the y of the flow prove."""
         if not len(self.risk_rows):
             return 0.0
         uncovered = self.risk_rows @ np.concatenate([stops, flow[len(stops) :]])
         in_all = np.maximum(uncovered / (self.scales * self.risks.limits), 0.0).sum()
-        return float(in_all) - self.unused + ROUNDING
+        return float(in_all + (self.risks.sums @ flow[self.worst + 1 :]).max() - 1 + ROUNDING)
