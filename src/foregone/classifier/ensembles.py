@@ -49,9 +49,10 @@ def will_be_packed(model: Any) -> bool:
 def planned_n_voters(model: Any) -> int:
     """Return how many voters a model of a supported kind will have once it is fitted."""
     if isinstance(model, VotingClassifier):
-        return max(1, len([voter for _, voter in model.estimators if voter != "drop"]))
+        named = model.estimators if isinstance(model.estimators, list | tuple) else []
+        return max(1, len([voter for *_, voter in named if voter != "drop"]))
     planned = getattr(model, "n_estimators", 1)
-    # What is no number of voters is left to the model's own fit to refuse.
+    # What makes no sense as voters, here and above, is left to the model's own fit to refuse.
     return int(planned) if isinstance(planned, int | np.integer) and planned >= 1 else 1
 
 

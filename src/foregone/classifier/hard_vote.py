@@ -26,14 +26,15 @@ def is_small_beside(n_differing: int, n_rows: int, max_disagreement: float) -> b
     """Whether so many differing rows may well come from a rate that is small beside ``max_disagreement``.
 
     Small is a tenth of it. The count is too large when, at that rate, one as large would come up less than
-    5 times in 100: then the true rate is, with 95 % confidence, above a tenth of ``max_disagreement``.
+    5 times in 100: then the true rate is, with 95 % confidence, above a tenth of ``max_disagreement``. Where
+    that is 1, which means no limit, nothing is too large.
 
     Examples
     --------
     >>> is_small_beside(2, 10_000, 1e-3), is_small_beside(4, 10_000, 1e-3)
     (True, False)
     """
-    if n_differing == 0:
+    if n_differing == 0 or max_disagreement == 1:
         return True
     # The chance of n_differing or more of n_rows is this incomplete beta function of the rate.
     chance = betainc(n_differing, n_rows - n_differing + 1, SMALL * max_disagreement)
