@@ -248,7 +248,7 @@ HOSTILE = {
     "limits of other sides": put("solution", "solution", "max_disagreement", {"ham": 0.1, "spam": 0.1}),
     "confidence": put("solution", "solution", "confidence", 1),
     "looks": put("solution", "solution", "looks", [26]),
-    "answer": put("solution", "solution", "answer", "likeliest"),
+    "answer": put("solution", "solution", "answer", "unlikeliest"),
     "confidence without observations": lambda content, arrays: content["solution"]["solution"].pop(
         "n_observations"
     ),
