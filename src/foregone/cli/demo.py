@@ -133,9 +133,9 @@ def _print_reading(console: Console, measured: Measured, solutions: dict[Criteri
         f"settled by {few:.0f} trees or fewer; a close race is followed to the end.",
         f"{measured.n_differing} of {N_TEST:,} fresh rows were answered otherwise than by the full vote; the "
         f"limit allows {LIMIT * N_TEST:.0f}. It is kept with {100 * CONFIDENCE:g} % confidence over the rows "
-        "that were drawn to calibrate on, for the mean over rows and over orders of the trees; chance alone moves such a count by "
-        f"{np.sqrt(LIMIT * N_TEST):.0f} or so either way. As an average can hide a class: with the same "
-        f"confidence, at most {by_class} differ.",
+        "that were drawn to calibrate on, for the mean over rows and over orders of the trees; chance "
+        f"alone moves such a count by {np.sqrt(LIMIT * N_TEST):.0f} or so either way. As an average can "
+        f"hide a class: with the same confidence, at most {by_class} differ.",
         "Minimean keeps the limit on average over rows and spends it on close calls. If no row may do worse "
         "than the limit, take minimixed; if the slowest row matters most, minimax.",
         "Nothing can do better: each strategy comes with a lower bound that no strategy can undercut, and "
