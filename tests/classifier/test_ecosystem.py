@@ -44,12 +44,16 @@ def test_it_is_the_last_step_of_a_pipeline():
 
 def test_its_settings_and_those_of_its_forest_can_be_searched():
     X, y = models.rows()
-    grid = {"max_disagreement": [0.02, 0.3], "estimator__max_depth": [None, 8]}
+    grid = {
+        "max_disagreement": [0.02, {0: 0.3, 1: 0.1}],
+        "confidence": [0.95, None],
+        "estimator__max_depth": [None, 8],
+    }
     search = GridSearchCV(make(), grid, cv=3, error_score="raise")
     with pytest.warns(UserWarning, match="differs from the estimator's own predict"):
         search.fit(X, y)
-    assert len(search.cv_results_["params"]) == 4
-    assert search.best_estimator_.max_disagreement in (0.02, 0.3)
+    assert len(search.cv_results_["params"]) == 8
+    assert search.best_estimator_.max_disagreement in grid["max_disagreement"]
     assert search.score(X, y) > 0.8
 
 
@@ -83,7 +87,7 @@ def test_other_voters_are_pickled_too(tmp_path):
 
 def test_skops_keeps_it(tmp_path):
     X, y = models.rows()
-    classifier = make().fit(X, y)
+    classifier = make(max_disagreement={0: 0.1, 1: 0.02}, looks=[1, 4, 8], answer="likeliest").fit(X, y)
     skops.io.dump(classifier, tmp_path / "file")
     assert sorted(skops.io.get_untrusted_types(file=tmp_path / "file")) == TRUSTED
     loaded = skops.io.load(tmp_path / "file", trusted=TRUSTED)
@@ -92,6 +96,8 @@ def test_skops_keeps_it(tmp_path):
     assert loaded.strategy_ == classifier.strategy_
     assert loaded.votes_ == classifier.votes_
     assert loaded.solution_.multipliers == classifier.solution_.multipliers
+    for name in ("max_disagreement", "confidence", "looks", "answer", "disagreement_by_class_"):
+        assert getattr(loaded, name) == getattr(classifier, name)
 
 
 def test_it_is_shown_in_a_notebook():

@@ -21,6 +21,14 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "classifier-v1.foregone"
 SETTINGS = {
     "plain": {"random_state": 3},
     "each row its own order": {"order": "per_row", "criterion": "minimixed", "n_jobs": 2},
+    "all of it": {
+        "max_disagreement": {0: 0.1, 1: 0.01},
+        "confidence": 0.9,
+        "looks": [0, 3, 9, 25],
+        "answer": "likeliest",
+        "random_state": 1,
+    },
+    "the paper's": {"confidence": None, "random_state": 3},
     "minimax": {"criterion": "minimax", "random_state": np.random.RandomState(0), "n_jobs": -1},
 }
 
@@ -48,6 +56,9 @@ def test_a_file_of_version_1_is_read_and_answers_the_majority():
     assert outcome == {(2, 0): 19, (4, 3): 1, (2, 2): 16, (5, 3): 2, (1, 1): 2}
     np.testing.assert_array_equal(labels, 2 * yes > asked)
     assert loaded.strategy_.answers_majority
+    assert (loaded.max_disagreement, loaded.confidence, loaded.looks, loaded.answer) == (
+        0.05, None, None, "majority",
+    )  # fmt: skip
 
 
 def test_answers_in_a_file_of_version_1_are_refused(saved, monkeypatch):
@@ -64,7 +75,7 @@ def test_answers_in_a_file_of_version_1_are_refused(saved, monkeypatch):
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
 def test_a_loaded_classifier_predicts_the_same_and_knows_the_same(tmp_path, settings):
     X = models.fresh()
-    classifier = early_stop(models.forest(), X, 0.02, **settings)
+    classifier = early_stop(models.forest(), X, **{"max_disagreement": 0.02, **settings})
     classifier.save(tmp_path / "file")
     loaded = EarlyStoppingClassifier.load(tmp_path / "file")
     for method in ("predict", "full_predict", "predict_with_votes"):
@@ -72,12 +83,16 @@ def test_a_loaded_classifier_predicts_the_same_and_knows_the_same(tmp_path, sett
             np.testing.assert_array_equal(getattr(loaded, method)(rows), getattr(classifier, method)(rows))
     assert loaded.strategy_ == classifier.strategy_
     assert loaded.votes_ == classifier.votes_
-    for name in ("criterion", "max_disagreement", "expected_votes", "disagreement", "lower_bound", "method"):
+    for name in (
+        "criterion", "max_disagreement", "expected_votes", "disagreement", "lower_bound", "method",
+        "confidence", "looks", "answer",
+    ):  # fmt: skip
         assert getattr(loaded.solution_, name) == getattr(classifier.solution_, name)
     assert loaded.solution_.multipliers == classifier.solution_.multipliers
     for name in (
         "seed_",
         "expected_votes_",
+        "disagreement_by_class_",
         "hard_soft_disagreement_",
         "calibration_disagreement_",
         "n_features_in_",
@@ -108,6 +123,20 @@ def test_labels_names_and_sizes_are_kept(tmp_path):
         np.testing.assert_array_equal(loaded.predict(frame), classifier.predict(frame))
         with pytest.warns(UserWarning, match="does not have valid feature names"):
             loaded.predict(X[:1])
+
+
+def test_limits_come_back_by_label_and_looks_in_full(tmp_path):
+    X, y = models.to_fit()
+    for names in (np.array(["ham", "spam"]), np.array([False, True]), np.array([-1, 1], np.int8)):
+        limits = {names[1]: 0.01, names[0]: 0.2}
+        classifier = EarlyStoppingClassifier(
+            models.forest(9), max_disagreement=limits, looks=4, random_state=0
+        ).fit(X, names[y])
+        classifier.save(tmp_path / "file")
+        loaded = EarlyStoppingClassifier.load(tmp_path / "file")
+        assert loaded.max_disagreement == limits
+        assert loaded.disagreement_by_class_ == classifier.disagreement_by_class_
+        assert loaded.looks == [0, 4, 8, 9]
 
 
 def test_a_loaded_classifier_is_an_estimator_that_cannot_be_fitted(saved):
@@ -216,6 +245,13 @@ HOSTILE = {
     "limit": put("solution", "solution", "max_disagreement", 2),
     "bound": put("solution", "solution", "lower_bound", None),
     "method": put("solution", "solution", "method", 3),
+    "limits of other sides": put("solution", "solution", "max_disagreement", {"ham": 0.1, "spam": 0.1}),
+    "confidence": put("solution", "solution", "confidence", 1),
+    "looks": put("solution", "solution", "looks", [26]),
+    "answer": put("solution", "solution", "answer", "unlikeliest"),
+    "confidence without observations": lambda content, arrays: content["solution"]["solution"].pop(
+        "n_observations"
+    ),
     "observations": put("solution", "solution", "n_observations", 0),
     "price": put("solution", "solution", "multipliers", "mean_disagreement", -1),
     "prices": put("solution", "solution", "multipliers", "disagreement_at", [[99, 1.0]]),

@@ -27,7 +27,7 @@ def test_a_frozen_model_is_calibrated_and_not_refitted():
     yes_counts = np.sum([tree.predict(X) for tree in trees], axis=0)
     assert classifier.votes_ == VoteDistribution.from_yes_counts(yes_counts.astype(int), len(trees))
     assert classifier.solution_.strategy is classifier.strategy_
-    assert classifier.strategy_ == solve("minimean", classifier.votes_, 0.01).strategy
+    assert classifier.strategy_ == solve("minimean", classifier.votes_, 0.01, confidence=0.95).strategy
     assert classifier.expected_votes_ == classifier.solution_.expected_votes
     assert classifier.n_features_in_ == models.N_FEATURES
     assert not hasattr(classifier, "feature_names_in_")
@@ -133,12 +133,13 @@ def test_few_calibration_rows_are_warned_of_where_the_limit_leans_on_them():
     with pytest.warns(
         CalibrationWarning, match="999 calibration rows are too few .* at least 1,000"
     ) as caught:
-        early_stop(models.forest(), X[:999], 1e-3)
+        early_stop(models.forest(), X[:999], 1e-3, confidence=None)
     assert caught[0].category is CalibrationWarning
     for settings in ({"criterion": "minimixed"}, {"criterion": "minimax"}):
-        early_stop(models.forest(), X[:50], 1e-3, **settings)
-    early_stop(models.forest(), X[:1000], 1e-3)
-    early_stop(models.forest(), X[:10], 0)
+        early_stop(models.forest(), X[:50], 1e-3, confidence=None, **settings)
+    early_stop(models.forest(), X[:50], 1e-3)  # with a confidence it does not
+    early_stop(models.forest(), X[:1000], 1e-3, confidence=None)
+    early_stop(models.forest(), X[:10], 0, confidence=None)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from foregone import EarlyStoppingClassifier
-from foregone.classifier import CalibrationWarning, HardVoteWarning
+from foregone.classifier import HardVoteWarning
 
 # The checks fit on a few dozen rows, and some of them on labels that are noise.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore", category=CalibrationWarning),
-    pytest.mark.filterwarnings("ignore", category=HardVoteWarning),
-]
+pytestmark = pytest.mark.filterwarnings("ignore", category=HardVoteWarning)
 
 CLASSIFIERS = [
     EarlyStoppingClassifier(RandomForestClassifier(11)),

@@ -15,7 +15,7 @@ def test_disagreement_and_votes_asked_on_fresh_rows_are_those_computed(make, ord
     n_orders = 60 if make is models.forest else 16
     risks, costs = [], []
     for seed in range(n_orders):
-        classifier = early_stop(make(), calibration, 0.02, order=order, random_state=seed)
+        classifier = early_stop(make(), calibration, 0.02, confidence=None, order=order, random_state=seed)
         labels, asked, _ = classifier.predict_with_votes(fresh)
         risks.append(np.mean(labels != classifier.full_predict(fresh)))
         costs.append(asked.mean())

@@ -13,7 +13,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
+from foregone.classifier.limits import limited_rows
 from foregone.errors import InvalidInputError
+from foregone.solving import Problem
 
 __all__ = [
     "CalibrationWarning",
@@ -26,7 +28,7 @@ __all__ = [
 
 
 class CalibrationWarning(UserWarning):
-    """There are too few calibration rows to vouch for the allowed disagreement."""
+    """There are too few calibration rows to vouch for the allowed disagreement without a confidence."""
 
 
 def check_size(size: Any) -> None:
@@ -98,18 +100,33 @@ def clone_with_seeds(estimator: Any, rng: np.random.RandomState | None) -> Any:
     return copy
 
 
-def warn_if_too_few(n_rows: int, criterion: str, max_disagreement: float) -> None:
+def warn_if_too_few(problem: Problem, full: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None:
     """Warn when a mean over so few rows says nothing about events as rare as the allowed disagreement.
 
-    Only minimean takes the distribution of votes at its word: what was not seen may then go wrong for
-    free, and an event of probability p is likely to be missing from fewer than 1 / p rows.
+    Only minimean without a confidence takes the distribution of votes at its word: what was not seen may
+    then go wrong for free, and an event of probability p is likely to be missing from fewer than 1 / p rows.
+    A class without any rows is another matter: it is bounded in the worst case. With a confidence nothing
+    has to be said: few rows cost votes, not the limit.
+
+    Parameters
+    ----------
+    problem : Problem
+        Criterion, limits and confidence.
+    full : ndarray of shape (n_rows,)
+        The label that the full vote gives each calibration row.
+    classes : ndarray of shape (2,)
+        The labels for no and yes.
     """
-    if criterion == "minimean" and n_rows * max_disagreement < 1 and max_disagreement > 0:
-        needed = math.ceil(1 / max_disagreement)
-        warnings.warn(
-            f"{n_rows:,} calibration rows are too few to vouch for max_disagreement={max_disagreement:g} on "
-            f'new rows: give at least {needed:,}, allow more disagreement, or choose criterion="minimixed", '
-            "which keeps the limit for every input.",
-            CalibrationWarning,
-            stacklevel=3,
-        )
+    if problem.criterion != "minimean" or problem.confidence is not None:
+        return
+    for limited in limited_rows(problem.max_disagreement, full, classes):
+        n_rows = int(np.count_nonzero(limited.rows))
+        if 0 < n_rows * limited.limit < 1:
+            warnings.warn(
+                f"{n_rows:,} {limited.rows_in_words} are too few to vouch for {limited.limit_in_words} on "
+                f"new rows: give at least {math.ceil(1 / limited.limit):,}, allow more disagreement, set a "
+                "confidence such as 0.95, which makes up for few rows by asking more voters, or choose "
+                'criterion="minimixed", which keeps the limit for every input.',
+                CalibrationWarning,
+                stacklevel=3,
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from foregone.classifier.ensembles import is_fitted_already
 from foregone.classifier.estimator import EarlyStoppingClassifier
 from foregone.forest.schedule import Order
-from foregone.solving import Criterion
+from foregone.solving import Answer, Criterion
 
 __all__ = ["early_stop"]
 
@@ -18,9 +19,12 @@ __all__ = ["early_stop"]
 def early_stop(
     fitted_forest: Any,
     X_calibration: Any,
-    max_disagreement: float = 1e-3,
+    max_disagreement: float | Mapping[Any, float] = 1e-3,
     *,
     criterion: Criterion = "minimean",
+    confidence: float | None = 0.95,
+    looks: int | Sequence[int] | None = None,
+    answer: Answer = "majority",
     order: Order = "shared",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
@@ -32,9 +36,9 @@ def early_stop(
     fitted_forest : fitted classifier or list of fitted classifiers
         Of a kind that `EarlyStoppingClassifier` takes.
     X_calibration : {array-like, frame} of shape (n_rows, n_features)
-        Rows like those to come, none that the forest was fitted on; at least ``1 / max_disagreement`` of
-        them. No labels are needed.
-    max_disagreement, criterion, order, n_jobs, random_state
+        Rows like those to come, none that the forest was fitted on. The more, the fewer voters are asked;
+        ``1 / max_disagreement`` of them is a good number. No labels are needed.
+    max_disagreement, criterion, confidence, looks, answer, order, n_jobs, random_state
         As in `EarlyStoppingClassifier`.
 
     Examples
@@ -53,6 +57,9 @@ def early_stop(
         fitted_forest if as_it_is else FrozenEstimator(fitted_forest),
         max_disagreement=max_disagreement,
         criterion=criterion,
+        confidence=confidence,
+        looks=looks,
+        answer=answer,
         order=order,
         n_jobs=n_jobs,
         random_state=random_state,

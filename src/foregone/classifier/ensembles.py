@@ -22,7 +22,7 @@ from foregone.classifier.voters import Voters
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest
 
-__all__ = ["check_kind", "ensemble_of", "is_fitted_already", "unwrap", "will_be_packed"]
+__all__ = ["check_kind", "ensemble_of", "is_fitted_already", "planned_n_voters", "unwrap", "will_be_packed"]
 
 FORESTS = (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)
 
@@ -44,6 +44,16 @@ def will_be_packed(model: Any) -> bool:
     if isinstance(model, BaggingClassifier):
         return model.estimator is None or isinstance(model.estimator, DecisionTreeClassifier)
     return isinstance(model, FORESTS)
+
+
+def planned_n_voters(model: Any) -> int:
+    """Return how many voters a model of a supported kind will have once it is fitted."""
+    if isinstance(model, VotingClassifier):
+        named = model.estimators if isinstance(model.estimators, list | tuple) else []
+        return max(1, len([voter for *_, voter in named if voter != "drop"]))
+    planned = getattr(model, "n_estimators", 1)
+    # What makes no sense as voters, here and above, is left to the model's own fit to refuse.
+    return int(planned) if isinstance(planned, int | np.integer) and planned >= 1 else 1
 
 
 def check_kind(model: Any) -> None:

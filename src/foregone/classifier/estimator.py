@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,8 +23,16 @@ from foregone.classifier.calibration import (
     hold_out,
     warn_if_too_few,
 )
-from foregone.classifier.ensembles import check_kind, ensemble_of, is_fitted_already, unwrap, will_be_packed
+from foregone.classifier.ensembles import (
+    check_kind,
+    ensemble_of,
+    is_fitted_already,
+    planned_n_voters,
+    unwrap,
+    will_be_packed,
+)
 from foregone.classifier.hard_vote import measure_hard_soft_disagreement
+from foregone.classifier.limits import limits_by_side, risk_by_label, to_labels
 from foregone.classifier.voters import Voters
 from foregone.errors import InvalidInputError
 from foregone.evaluation import evaluate
@@ -31,7 +40,7 @@ from foregone.forest import PackedForest
 from foregone.forest.packed import Outcome
 from foregone.forest.rows import FLOAT32, FLOAT64
 from foregone.forest.schedule import Order
-from foregone.solving import Criterion, Problem, Solution, solve
+from foregone.solving import Answer, Criterion, Problem, Solution, solve
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
 
@@ -55,11 +64,24 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         are packed and run by compiled loops; VotingClassifier, BaggingClassifier of anything else and a
         list of fitted two-class classifiers are asked through their ``predict``, each only for the rows
         still undecided. Inside `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again.
-    max_disagreement : float, default=1e-3
+    max_disagreement : float or dict, default=1e-3
         Allowed probability to answer otherwise than the full vote would, from 0 to 1: on average over rows
-        for ``criterion="minimean"``, for every single row otherwise.
+        for ``criterion="minimean"``, for every single row otherwise. A dict with one for each label, such as
+        ``{"healthy": 1e-3, "sick": 1e-4}``, bounds it separately among the rows that the full vote gives to
+        each class. One limit for all may be spent on a rare class alone.
     criterion : {"minimean", "minimixed", "minimax"}, default="minimean"
         What is minimised and what is bounded, see `foregone.solve`.
+    confidence : float or None, default=0.95
+        With at least this probability over which calibration rows were drawn, minimean keeps its limits
+        under the true distribution of votes, whatever that is and however few the rows are: fewer rows cost
+        votes. None takes the calibration rows for the truth, as the paper does; the limit is then exceeded
+        in about half of all calibrations. The other criteria need no confidence.
+    looks : int, list of int or None, default=None
+        Stop only after every so many votes, or only after these numbers of votes (and when all were asked),
+        for voters that come in batches. None: after any vote.
+    answer : {"majority", "likeliest"}, default="majority"
+        At a stop, answer the majority so far, or the class that the full vote is most likely for, given the
+        votes seen and how votes are spread over the calibration rows. Not for minimax.
     calibration_size : float or int, default=0.1
         Share, or number, of the rows given to `fit` that are held out, each class in proportion, to see how
         the votes are spread. Not used when nothing is fitted.
@@ -85,10 +107,16 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         How the votes were spread over the calibration rows.
     expected_votes_ : float
         Expected number of voters asked, on average over rows like the calibration rows.
+    disagreement_by_class_ : dict of label to float
+        Given that the full vote is for this class, how large the disagreement may be: on average over its
+        rows with the given ``confidence`` (without one, over its calibration rows); for the worst row under
+        minimixed and minimax. It is given for one limit as well as for limits by class. What the calibration
+        rows themselves lead to expect is less: ``evaluate(strategy_).by_class(votes_)``.
     hard_soft_disagreement_ : float
         Share of the calibration rows on which the majority of all votes differs from the estimator's own
         ``predict``, which may average probabilities instead. A `HardVoteWarning` tells when it is, with 95 %
-        confidence, above a tenth of ``max_disagreement``. 0 for a list, which has no ``predict``.
+        confidence, above a tenth of ``max_disagreement``; with limits by class, when it is so among the
+        rows of a class, beside its own limit. 0 for a list, which has no ``predict``.
     calibration_disagreement_ : float
         Share of the calibration rows on which stopping early, in the order drawn, differs from asking all.
     ensemble_ : PackedForest or Voters
@@ -101,6 +129,23 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, when the voters were fitted on a frame whose column names are all strings.
+
+    Notes
+    -----
+    What the limit is about is the probability over rows like the calibration rows and over random orders of
+    the voters. So it does not cover:
+
+    - drift: rows in use that come from elsewhere than the calibration rows;
+    - dependence: calibration rows that come in groups, such as several of one patient, are fewer than they
+      look, and the confidence is lower than stated;
+    - the luck of a shared order: the disagreement in the one order drawn may be above its mean over orders,
+      which is what is bounded. ``calibration_disagreement_`` shows how the order drawn did on the calibration
+      rows; with ``order="per_row"`` rows do not share their luck;
+    - rows that the voters were fitted on: those are voted on more unanimously than new ones, so calibrate on
+      others, as is done unless the voters are fitted already.
+
+    Nor is it about the truth: it is the full vote that is agreed with, right or wrong. The proof is section 7
+    of docs/theory.md.
 
     See Also
     --------
@@ -119,14 +164,26 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     >>> labels, asked, yes = classifier.predict_with_votes(X[2000:])
     >>> float(asked.mean()) < 10, float((labels != classifier.full_predict(X[2000:])).mean()) < 0.02
     (True, True)
+
+    A limit for each class, to miss hardly any of the sick:
+
+    >>> state = np.array(["healthy", "sick"])[y]
+    >>> limits = {"healthy": 0.05, "sick": 0.005}
+    >>> classifier = EarlyStoppingClassifier(forest, max_disagreement=limits, random_state=0)
+    >>> classifier = classifier.fit(X[:2000], state[:2000])
+    >>> all(classifier.disagreement_by_class_[label] <= limits[label] for label in classifier.classes_)
+    True
     """
 
     def __init__(
         self,
         estimator: Any,
         *,
-        max_disagreement: float = 1e-3,
+        max_disagreement: float | Mapping[Any, float] = 1e-3,
         criterion: Criterion = "minimean",
+        confidence: float | None = 0.95,
+        looks: int | Sequence[int] | None = None,
+        answer: Answer = "majority",
         calibration_size: float = 0.1,
         order: Order = "shared",
         n_jobs: int | None = None,
@@ -135,6 +192,9 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         self.estimator = estimator
         self.max_disagreement = max_disagreement
         self.criterion = criterion
+        self.confidence = confidence
+        self.looks = looks
+        self.answer = answer
         self.calibration_size = calibration_size
         self.order = order
         self.n_jobs = n_jobs
@@ -153,7 +213,6 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         y : array-like of shape (n_samples,), optional
             Labels of two classes. Not needed, and not looked at, if the voters are fitted already.
         """
-        problem = Problem.check(self.criterion, 1, self.max_disagreement)
         if self.order not in ("shared", "per_row"):
             raise InvalidInputError(f'order must be "shared" or "per_row", not {self.order!r}')
         model = unwrap(self.estimator)
@@ -161,30 +220,44 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         rng = check_random_state(self.random_state)
         if is_fitted_already(self.estimator):
             ensemble = ensemble_of(model)
+            problem = self._check_problem(ensemble.classes, ensemble.n_voters)
             self._take_features(model, X)
         else:
+            y = check_labels(y)
+            problem = self._check_problem(np.unique(y), planned_n_voters(model))
             model, X = self._fit_voters(model, X, y, rng)
             ensemble = ensemble_of(model)
         rows = self._validated(X, ensemble)
         yes_counts = ensemble.votes(rows, n_threads=effective_n_jobs(self.n_jobs))
         full = ensemble.classes.take(2 * yes_counts > ensemble.n_voters)
-        warn_if_too_few(len(full), problem.criterion, problem.max_disagreement)
+        warn_if_too_few(problem, full, ensemble.classes)
         self.hard_soft_disagreement_ = 0.0
         if not isinstance(model, list | tuple):
             self.hard_soft_disagreement_ = measure_hard_soft_disagreement(
-                full, model.predict(X), problem.max_disagreement
+                full, model.predict(X), problem.max_disagreement, ensemble.classes
             )
-        votes = VoteDistribution.from_yes_counts(yes_counts, ensemble.n_voters)
-        solution = solve(problem.criterion, votes, problem.max_disagreement)
+        solution = solve(
+            problem.criterion,
+            VoteDistribution.from_yes_counts(yes_counts, ensemble.n_voters),
+            problem.max_disagreement,
+            confidence=problem.confidence,
+            looks=problem.looks,
+            answer=problem.answer,
+        )
         seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
         self._take_solution(ensemble, solution, seed, self.order)
         self.calibration_disagreement_ = float(np.mean(self._labels(self._run(rows, self.strategy_)) != full))
         return self
 
+    def _check_problem(self, classes: Labels, n_voters: int) -> Problem:
+        """Return what is to be solved, checked before any voter is fitted, with votes yet to be observed."""
+        unseen = VoteDistribution.from_counts(np.ones(n_voters + 1))
+        limits = limits_by_side(self.max_disagreement, classes)
+        return Problem.check(self.criterion, unseen, limits, self.confidence, self.looks, self.answer)
+
     def _fit_voters(self, model: Any, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
         """Return a fitted clone of the model and the rows held out."""
         check_size(self.calibration_size)
-        y = check_labels(y)
         if issparse(X) and will_be_packed(model):
             check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
         validate_data(self, X, y, skip_check_array=True)
@@ -213,8 +286,10 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         self.solution_ = solution
         self.strategy_ = solution.strategy
         self.votes_ = solution.votes
-        self.expected_votes_ = evaluate(solution.strategy).mean(solution.votes).expected_votes
         self.classes_ = ensemble.classes
+        evaluation = evaluate(solution.strategy)
+        self.expected_votes_ = evaluation.mean(solution.votes).expected_votes
+        self.disagreement_by_class_ = risk_by_label(solution, evaluation, self.classes_)
         self.seed_ = seed
         self._order = order
         self._has_names = hasattr(self, "feature_names_in_")
@@ -352,10 +427,15 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             If the file is missing, damaged, of an unknown version, or not a classifier.
         """
         saved = file.read(path)
+        solution, classes = saved.solution, saved.forest.classes
+        limits = solution.max_disagreement
         classifier = cls(
             None,
-            max_disagreement=saved.solution.max_disagreement,
-            criterion=saved.solution.criterion,
+            max_disagreement=to_labels(limits, classes) if isinstance(limits, dict) else limits,
+            criterion=solution.criterion,
+            confidence=solution.confidence,
+            looks=None if solution.looks is None else list(solution.looks),
+            answer=solution.answer,
             calibration_size=saved.calibration_size,
             order=saved.order,
             n_jobs=saved.n_jobs,
@@ -366,5 +446,5 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             classifier.feature_names_in_ = np.array(saved.feature_names, dtype=object)
         classifier.hard_soft_disagreement_ = saved.hard_soft_disagreement
         classifier.calibration_disagreement_ = saved.calibration_disagreement
-        classifier._take_solution(saved.forest, saved.solution, saved.seed, saved.order)
+        classifier._take_solution(saved.forest, solution, saved.seed, saved.order)
         return classifier

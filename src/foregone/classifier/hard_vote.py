@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc
 
+from foregone.classifier.limits import limited_rows
+from foregone.solving import MaxDisagreement
+
 __all__ = ["HardVoteWarning", "is_small_beside", "measure_hard_soft_disagreement"]
 
 SMALL = 0.1  # a disagreement below this share of max_disagreement does not matter
@@ -23,14 +26,15 @@ def is_small_beside(n_differing: int, n_rows: int, max_disagreement: float) -> b
     """Whether so many differing rows may well come from a rate that is small beside ``max_disagreement``.
 
     Small is a tenth of it. The count is too large when, at that rate, one as large would come up less than
-    5 times in 100: then the true rate is, with 95 % confidence, above a tenth of ``max_disagreement``.
+    5 times in 100: then the true rate is, with 95 % confidence, above a tenth of ``max_disagreement``. Where
+    that is 1, which means no limit, nothing is too large.
 
     Examples
     --------
     >>> is_small_beside(2, 10_000, 1e-3), is_small_beside(4, 10_000, 1e-3)
     (True, False)
     """
-    if n_differing == 0:
+    if n_differing == 0 or max_disagreement == 1:
         return True
     # The chance of n_differing or more of n_rows is this incomplete beta function of the rate.
     chance = betainc(n_differing, n_rows - n_differing + 1, SMALL * max_disagreement)
@@ -38,7 +42,7 @@ def is_small_beside(n_differing: int, n_rows: int, max_disagreement: float) -> b
 
 
 def measure_hard_soft_disagreement(
-    hard: npt.NDArray[Any], own: npt.NDArray[Any], max_disagreement: float
+    hard: npt.NDArray[Any], own: npt.NDArray[Any], limits: MaxDisagreement, classes: npt.NDArray[Any]
 ) -> float:
     """Return how often two predictions for the same rows differ; warn when that is not small.
 
@@ -46,20 +50,25 @@ def measure_hard_soft_disagreement(
     ----------
     hard, own : ndarray of shape (n_rows,)
         Labels by the majority of votes, and by the ensemble's own ``predict``.
-    max_disagreement : float
-        What the user allows between stopping early and asking everyone.
+    limits : float or dict
+        What the user allows between stopping early and asking everyone. With a limit each for "yes" and
+        "no", the rows that the majority gives to a class are held against the limit of that class.
+    classes : ndarray of shape (2,)
+        The labels for no and yes.
     """
-    n_differing, n_rows = int(np.count_nonzero(hard != own)), len(hard)
-    rate = n_differing / n_rows
-    if not is_small_beside(n_differing, n_rows, max_disagreement):
+    differs = hard != own
+    for limited in limited_rows(limits, hard, classes):
+        n_differing, n_rows = int(np.count_nonzero(differs[limited.rows])), int(limited.rows.sum())
+        if is_small_beside(n_differing, n_rows, limited.limit):
+            continue
         warnings.warn(
             f"the majority of votes differs from the estimator's own predict on {n_differing:,} of "
-            f"{n_rows:,} calibration rows ({rate:.2g}), which is not small beside "
-            f"max_disagreement={max_disagreement:g}. "
+            f"{n_rows:,} {limited.rows_in_words} ({n_differing / n_rows:.2g}), which is not small beside "
+            f"{limited.limit_in_words}. "
             "The estimator averages probabilities; stopping early is held against the majority of votes "
             "(full_predict). Voters that are sure of themselves, such as fully grown trees "
             "(max_depth=None, min_samples_leaf=1), make the two agree.",
             HardVoteWarning,
             stacklevel=3,
         )
-    return rate
+    return float(np.mean(differs))

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from foregone import rules
 from foregone.cli.compare import CRITERIA_SHOWN, print_comparison
-from foregone.cli.demo_forest import LIMIT, N_TEST, N_TRAIN, N_TREES, Measured, measure_forest
+from foregone.cli.demo_forest import CONFIDENCE, LIMIT, N_TEST, N_TRAIN, N_TREES, Measured, measure_forest
 from foregone.cli.output import make_console, print_picture, print_table, say, write_figure
 from foregone.display import EnvelopeDisplay, envelope_shape
 from foregone.errors import InvalidInputError, MissingExtraError
@@ -65,7 +65,9 @@ def demo_command(
     measured = measure_forest()
     _print_clock(console, measured)
     votes = measured.classifier.votes_
-    solutions: dict[Criterion, Solution] = {name: solve(name, votes, LIMIT) for name in CRITERIA_SHOWN}
+    solutions: dict[Criterion, Solution] = {
+        name: solve(name, votes, LIMIT, confidence=CONFIDENCE) for name in CRITERIA_SHOWN
+    }
     _print_strategies(console, solutions)
     _print_reading(console, measured, solutions)
     _write(console, measured, solutions, output)
@@ -121,6 +123,10 @@ def _print_strategies(console: Console, solutions: dict[Criterion, Solution]) ->
 def _print_reading(console: Console, measured: Measured, solutions: dict[Criterion, Solution]) -> None:
     gap = max(solution.gap for solution in solutions.values())
     few = float(np.quantile(measured.asked, 0.5))
+    by_class = " and ".join(
+        f"{risk:.2g} of those voted {label}"
+        for label, risk in measured.classifier.disagreement_by_class_.items()
+    )
     mark = "?" if console.options.ascii_only else "◆"
     points = [
         "A picture shows every state the poll of one row can be in. It starts at the left; each tree moves "
@@ -128,9 +134,10 @@ def _print_reading(console: Console, measured: Measured, solutions: dict[Criteri
         f"the edge it stops and answers. {mark} marks a state where chance decides. Half of the rows are "
         f"settled by {few:.0f} trees or fewer; a close race is followed to the end.",
         f"{measured.n_differing} of {N_TEST:,} fresh rows were answered otherwise than by the full vote; the "
-        f"limit allows {LIMIT * N_TEST:.0f}. It holds on average over orders of the trees and over "
-        "calibration rows, of which this is one draw: chance alone moves such a count by "
-        f"{np.sqrt(LIMIT * N_TEST):.0f} or so either way.",
+        f"limit allows {LIMIT * N_TEST:.0f}. It is kept with {100 * CONFIDENCE:g} % confidence over the rows "
+        "that were drawn to calibrate on, for the mean over rows and over orders of the trees; chance "
+        f"alone moves such a count by {np.sqrt(LIMIT * N_TEST):.0f} or so either way. As an average can "
+        f"hide a class: with the same confidence, at most {by_class} differ.",
         "Minimean keeps the limit on average over rows and spends it on close calls. If no row may do worse "
         "than the limit, take minimixed; if the slowest row matters most, minimax.",
         "Nothing can do better: each strategy comes with a lower bound that no strategy can undercut, and "

@@ -14,7 +14,7 @@ from foregone.forest import PackedForest
 
 __all__ = ["Measured", "measure_forest"]
 
-N_TREES, LIMIT = 101, 1e-3
+N_TREES, LIMIT, CONFIDENCE = 101, 1e-3, 0.95
 N_TRAIN, N_CALIBRATION, N_TEST = 30_000, 20_000, 20_000
 ROUNDS = 5
 
@@ -55,9 +55,10 @@ def measure_forest() -> Measured:
     train, calibration, test = np.split(np.arange(n_rows), [N_TRAIN, N_TRAIN + N_CALIBRATION])
     forest = RandomForestClassifier(N_TREES, n_jobs=-1, random_state=0).fit(X[train], y[train])
     forest.n_jobs = 1
-    early_stop(forest, X[calibration], LIMIT, random_state=0)  # compiles the loops, once for this machine
+    settings: dict[str, Any] = {"max_disagreement": LIMIT, "confidence": CONFIDENCE, "random_state": 0}
+    early_stop(forest, X[calibration], **settings)  # compiles the loops, once for this machine
     start = time.perf_counter()
-    classifier = early_stop(forest, X[calibration], LIMIT, random_state=0)
+    classifier = early_stop(forest, X[calibration], **settings)
     seconds_to_calibrate = time.perf_counter() - start
     rows, row = X[test], X[test][:1]
     labels, asked, _ = classifier.predict_with_votes(rows)

@@ -29,6 +29,7 @@ __all__ = [
     "check_limits",
     "check_looks",
     "check_max_disagreement",
+    "check_share",
 ]
 
 Criterion = Literal["minimax", "minimean", "minimixed"]
