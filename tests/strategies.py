@@ -51,3 +51,19 @@ def answering_strategies(draw: st.DrawFn, n_voters: int) -> StoppingStrategy:
     """Any strategy of so many voters, with any answers."""
     yes_from = draw(st.none() | answers(n_voters))
     return StoppingStrategy.from_table(draw(tables(n_voters)), yes_from=yes_from)
+
+
+@st.composite
+def looking_strategies(draw: st.DrawFn, n_voters: int) -> tuple[set[int], StoppingStrategy]:
+    """Any steps at which to look, and a strategy with any chances and answers that stops only there.
+
+    In between it goes on asking even when the full vote is decided.
+    """
+    looks = draw(st.sets(st.integers(0, n_voters - 1), max_size=4)) | {n_voters}
+    table = np.zeros((n_voters + 1, n_voters + 1))
+    for asked in looks - {n_voters}:
+        first, last = sorted(draw(st.tuples(st.integers(-1, asked + 1), st.integers(-1, asked + 1))))
+        table[asked, : first + 1] = table[asked, last:] = 1
+        table[asked, draw(st.integers(0, asked))] = draw(probabilities)
+    table[-1] = 1
+    return looks, StoppingStrategy.from_table(table, yes_from=draw(st.none() | answers(n_voters)))

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from foregone import StoppingStrategy, VoteDistribution, evaluate
 from foregone.errors import InvalidInputError
-from tests.strategies import answering_strategies, answers, stopping_strategies, vote_distributions
+from tests.strategies import (
+    answering_strategies,
+    answers,
+    looking_strategies,
+    stopping_strategies,
+    vote_distributions,
+)
 
 EPS = np.finfo(float).eps
 
@@ -71,6 +77,18 @@ def test_cost_and_risk_are_those_of_every_order_of_the_votes_to_full_relative_ac
         cost, wrong, _ = by_enumeration(strategy, n_yes)
         assert close(evaluation.expected_votes[n_yes], cost)
         assert close(evaluation.disagreement[n_yes], wrong)
+
+
+@given(st.integers(1, 6).flatmap(looking_strategies))
+def test_between_looks_nothing_stops_and_the_figures_are_those_of_every_order(looks_and_strategy):
+    looks, strategy = looks_and_strategy
+    evaluation = evaluate(strategy)
+    for n_yes in range(strategy.n_voters + 1):
+        cost, wrong, _ = by_enumeration(strategy, n_yes)
+        assert close(evaluation.expected_votes[n_yes], cost)
+        assert close(evaluation.disagreement[n_yes], wrong)
+    asked = evaluation.votes_asked(VoteDistribution.flat(strategy.n_voters))
+    assert all(asked[step] <= 1e-15 for step in range(strategy.n_voters + 1) if step not in looks)
 
 
 @given(st.integers(8, 16), st.data())

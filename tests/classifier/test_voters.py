@@ -1,8 +1,12 @@
 """Voters that are no trees are asked only about the rows that are still undecided."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
@@ -20,6 +24,7 @@ from foregone.classifier.voters import Voters
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest
 from tests.classifier import models
+from tests.strategies import answering_strategies, looking_strategies
 
 
 class Counting(ClassifierMixin, BaseEstimator):
@@ -67,6 +72,26 @@ def test_the_same_trees_packed_or_not_give_the_same_outcome():
         for one, other in zip(found, expected, strict=True):
             assert one.dtype == other.dtype
             np.testing.assert_array_equal(one, other)
+
+
+@given(st.data(), st.sampled_from(["shared", "per_row"]), st.integers(0, 2**64 - 1))
+@settings(max_examples=15, deadline=None)
+def test_packed_or_not_any_answers_and_looks_are_followed(data, order, seed):
+    strategy = data.draw(answering_strategies(5) | looking_strategies(5).map(lambda both: both[1]))
+    bag, X = small_bag(), models.fresh()[:40]
+    expected = PackedForest.from_sklearn(bag).run(X, strategy, seed=seed, order=order)
+    found = Voters(bag.estimators_, bag.classes_, 1, bag.estimators_features_).run(
+        X, strategy, seed=seed, order=order
+    )
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+@cache
+def small_bag():
+    tree = DecisionTreeClassifier(max_depth=2)
+    return BaggingClassifier(tree, n_estimators=5, random_state=0).fit(*models.to_fit())
 
 
 def test_a_committee_is_fitted_on_all_but_the_held_out_rows():

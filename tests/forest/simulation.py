@@ -64,6 +64,6 @@ def simulate(strategy, votes, seed, order, X):
                 break
             yes += int(row_votes[sequence[asked]])
             asked += 1
-        outcome.append((2 * yes > asked, asked, yes))
+        outcome.append((strategy.answer(asked, yes), asked, yes))
     answers, asked, yes = zip(*outcome, strict=True)
     return np.array(answers), np.array(asked), np.array(yes)

@@ -11,7 +11,7 @@ from foregone import StoppingStrategy, evaluate
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, execution
 from tests.forest.simulation import bits_of_row, order_of, simulate
-from tests.strategies import stopping_strategies
+from tests.strategies import answering_strategies, looking_strategies
 
 N_TREES = 9
 ORDERS = ["shared", "per_row"]
@@ -42,6 +42,20 @@ def band(n_voters, width, chance=0.0, hole=False):
     return StoppingStrategy.from_rows(n_voters, row)
 
 
+def at_looks(strategy, looks):
+    """Stop only at some steps, never in between, not even when the full vote is decided."""
+    return StoppingStrategy.from_rows(
+        strategy.n_voters,
+        lambda asked: strategy.stop_probabilities(asked) if asked in looks else np.zeros(asked + 1),
+    )
+
+
+def with_answers(strategy, yes_from):
+    """Stop in the same states, with other answers."""
+    full_vote = strategy.n_voters // 2 + 1
+    return StoppingStrategy.from_table(strategy.table(), yes_from=[*yes_from, full_vote])
+
+
 STRATEGIES = {
     "two thresholds": band(51, 4),
     "stops by chance": band(51, 5, chance=0.3),
@@ -50,6 +64,11 @@ STRATEGIES = {
     "asks nobody": StoppingStrategy.from_rows(51, lambda asked: np.ones(asked + 1)),
     "asks nobody by chance": StoppingStrategy.from_rows(51, lambda asked: np.full(asked + 1, 0.5)),
     "asks everyone": StoppingStrategy.from_rows(51, lambda asked: np.zeros(asked + 1)),
+    "has answers of its own": with_answers(band(51, 5, chance=0.3), [asked // 3 for asked in range(51)]),
+    "looks every eight votes": at_looks(band(51, 5, chance=0.3), range(0, 51, 8)),
+    "looks and answers": with_answers(
+        at_looks(band(51, 4, hole=True), [3, 4, 20, 50]), [asked * 2 // 3 for asked in range(51)]
+    ),
 }
 
 
@@ -67,7 +86,7 @@ def test_a_run_is_the_simulation_vote_for_vote(strategy, order):
     assert_same(outcome, expected)
 
 
-@given(stopping_strategies(N_TREES), st.integers(0, 2**64 - 1), st.sampled_from(ORDERS))
+@given(answering_strategies(N_TREES), st.integers(0, 2**64 - 1), st.sampled_from(ORDERS))
 @settings(max_examples=60, deadline=None)
 def test_any_strategy_is_followed_in_a_batch_and_row_by_row(strategy, seed, order):
     expected = simulate(strategy, VOTES[:12], seed, order, X[:12])
@@ -77,6 +96,28 @@ def test_any_strategy_is_followed_in_a_batch_and_row_by_row(strategy, seed, orde
         assert_same(outcome, [part[row : row + 1] for part in expected])
         single = FOREST.run_one(X[row], strategy, seed=seed, order=order)
         assert single == tuple(part[row] for part in expected)
+
+
+@given(looking_strategies(N_TREES), st.integers(0, 2**64 - 1), st.sampled_from(ORDERS))
+@settings(max_examples=60, deadline=None)
+def test_no_row_stops_between_looks(looks_and_strategy, seed, order):
+    looks, strategy = looks_and_strategy
+    expected = simulate(strategy, VOTES[:12], seed, order, X[:12])
+    outcome = FOREST.run(X[:12], strategy, seed=seed, order=order)
+    assert_same(outcome, expected)
+    assert set(outcome[1].tolist()) <= looks
+    for row in range(3):
+        single = FOREST.run_one(X[row], strategy, seed=seed, order=order)
+        assert single == tuple(part[row] for part in expected)
+
+
+def test_everyone_asked_gives_the_full_vote_whatever_the_answers_before():
+    strategy = with_answers(STRATEGIES["asks everyone"], [0] * 51)
+    answers, asked, yes = LARGE_FOREST.run(LARGE_X, strategy, seed=1)
+    assert (asked == 51).all()
+    np.testing.assert_array_equal(answers, 2 * yes > 51)
+    for row in range(20):
+        assert LARGE_FOREST.run_one(LARGE_X[row], None, seed=1)[0] is bool(answers[row])
 
 
 @pytest.mark.parametrize("order", ORDERS)

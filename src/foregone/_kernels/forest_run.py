@@ -1,7 +1,7 @@
 """Asking trees until a strategy stops: a block of rows tree by tree, or one row on its own.
 
-``roots[i]`` is the tree to ask as number i. ``steps[i]`` holds lower, upper and the start of the
-exceptions of the state after i votes, for i up to N + 1; ``exceptions[k]`` holds yes and
+``roots[i]`` is the tree to ask as number i. ``steps[i]`` holds lower, upper, the start of the exceptions and
+yes_from of the state after i votes, for i up to N + 1; ``exceptions[k]`` holds yes and
 ``ceil(probability * 2**53)``, by step and yes.
 """
 
@@ -18,7 +18,7 @@ from foregone._kernels.forest_walk import (
     votes_of_trees,
 )
 
-LOWER, UPPER, START = 0, 1, 2
+LOWER, UPPER, START, YES_FROM, STEP_SIZE = 0, 1, 2, 3, 4
 HEADER = 4  # numbers before the roots in a schedule that is one array
 ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
 
@@ -70,7 +70,7 @@ def finish_row(nodes, roots, steps, exceptions, seed, own_order, keys, shift, ba
 
 @njit(cache=True, nogil=True)
 def run_row(values, nodes, schedule):
-    """Run one row, from its raw values on; return votes asked and yes votes.
+    """Run one row, from its raw values on; return votes asked, yes votes and the answer.
 
     ``asked`` is -1 when a value cannot be taken. ``schedule`` holds, in one array because each array costs
     a tenth of a microsecond to pass: the number of trees, the seed, whether each row has its own order,
@@ -82,21 +82,22 @@ def run_row(values, nodes, schedule):
     shift = np.uint64(1)
     if fill_keys(values, keys) != FINITE:
         if not takes_missing:
-            return -1, 0
+            return -1, 0, False
         keys = np.empty(2 * n_features, np.uint32)
         shift = np.uint64(0)
         if fill_paired_keys(values, keys) > MISSING:
-            return -1, 0
+            return -1, 0, False
     end_of_roots = HEADER + n_trees
-    end_of_steps = end_of_roots + 3 * (n_trees + 2)
+    end_of_steps = end_of_roots + STEP_SIZE * (n_trees + 2)
     roots = schedule[HEADER:end_of_roots]
-    steps = schedule[end_of_roots:end_of_steps].reshape((-1, 3))
+    steps = schedule[end_of_roots:end_of_steps].reshape((-1, STEP_SIZE))
     exceptions = schedule[end_of_steps:].reshape((-1, 2))
     if own_order:
         roots = roots.copy()
-    return finish_row(
+    asked, yes = finish_row(
         nodes, roots, steps, exceptions, seed, own_order, keys, shift, np.uint64(0), n_features, 0, 0
     )
+    return asked, yes, yes >= steps[asked, YES_FROM]
 
 
 @njit(cache=True)
@@ -146,7 +147,7 @@ def run_block(nodes, roots, steps, exceptions, seed, keys, stride, shift, rows, 
             break
         add_votes_of_tree(nodes, np.uint64(roots[i]), keys, stride, shift, rows, left, yes)
     for k in range(len(yes)):
-        answers[k] = 2 * yes[k] > asked[k]
+        answers[k] = yes[k] >= steps[asked[k], YES_FROM]
 
 
 @njit(cache=True, nogil=True)
@@ -161,7 +162,7 @@ def run_rows(nodes, roots, steps, exceptions, seed, keys, stride, shift, answers
             nodes, own_roots, steps, exceptions, seed, True,
             keys, shift, np.uint64(k) * stride, n_features, 0, 0,
         )  # fmt: skip
-        answers[k] = 2 * yes[k] > asked[k]
+        answers[k] = yes[k] >= steps[asked[k], YES_FROM]
 
 
 @njit(cache=True, nogil=True)

@@ -224,7 +224,7 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     # Predicting ------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Labels:
-        """Return the label that the majority of the asked voters is for, for each row.
+        """Return the label that is answered at the stop, for each row.
 
         A single row, as an array of float32 or float64 of shape (1, n_features), takes a few microseconds
         more than its walks through the trees.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
 from foregone._kernels.forest_random import stop_draw
+from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
 from foregone.errors import InvalidInputError
 from foregone.forest.packed import Outcome
 from foregone.forest.schedule import Order, Schedule, random_order, row_bits
@@ -119,16 +120,16 @@ class Voters:
                 rows = undecided[following == voter] if own_orders is not None else undecided
                 part = X if len(rows) == n_rows else _safe_indexing(X, rows)
                 yes[rows] += self.ask(int(voter), part)
-        return 2 * yes > asked, asked, yes
+        return yes >= schedule.steps[asked, YES_FROM], asked, yes
 
 
 def _keep_undecided(
     schedule: Schedule, step: int, X: Any, undecided: Rows, yes: npt.NDArray[np.int32]
 ) -> Rows:
     """Return the rows that go on after ``step`` votes."""
-    lower, upper, first = schedule.steps[step]
+    lower, upper, first = schedule.steps[step, [LOWER, UPPER, START]]
     undecided = undecided[(yes[undecided] > lower) & (yes[undecided] < upper)]
-    for exception in range(first, schedule.steps[step + 1, 2]):
+    for exception in range(first, schedule.steps[step + 1, START]):
         n_yes, chance = schedule.exceptions[exception]
         there = undecided[yes[undecided] == n_yes]
         if len(there):

@@ -149,7 +149,8 @@ class PackedForest:
         Returns
         -------
         answers : ndarray of bool
-            Whether the majority of the asked trees says yes; a tie is no.
+            What the strategy answers at the stop, True for yes. Unless it has answers of its own, that is
+            whether the majority of the asked trees says yes; a tie is no.
         asked, yes : ndarray of int
             How many trees were asked, and how many of them said yes.
         """
@@ -184,7 +185,7 @@ class PackedForest:
         Returns
         -------
         answer : bool
-            Whether the majority of the asked trees says yes; a tie is no.
+            What the strategy answers at the stop, as in `run`.
         asked, yes : int
             How many trees were asked, and how many of them said yes.
         """
@@ -199,10 +200,10 @@ class PackedForest:
             and x.flags.carray
         ):
             x = as_row(x, self.n_features)
-        asked, yes = run_row(x, self.nodes, schedule.packed)
+        asked, yes, answer = run_row(x, self.nodes, schedule.packed)
         if asked < 0:
             refuse_values(x, self.takes_missing)
-        return 2 * yes > asked, asked, yes
+        return answer, asked, yes
 
     def _schedule_for(self, strategy: StoppingStrategy | None, seed: int, order: Order) -> Schedule:
         """Return the schedule, the last one if it is the same: making one takes longer than many a run."""

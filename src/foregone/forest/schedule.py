@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels.forest_random import ORDER_OF_ALL, bits_of_row, fill_order
+from foregone._kernels.forest_run import LOWER, START, STEP_SIZE, UPPER, YES_FROM
 from foregone._kernels.forest_walk import fill_paired_keys
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
@@ -33,8 +34,9 @@ class Schedule:
         All of it in one array, as `foregone._kernels.forest_run.run_row` reads it.
     roots : ndarray of int, shape (n_trees,)
         Roots in the shared order; in storage order when each row draws its own.
-    steps : ndarray of int, shape (n_trees + 2, 3)
-        Lower and upper threshold and start of the exceptions after 0, 1, ... votes.
+    steps : ndarray of int, shape (n_trees + 2, 4)
+        Lower and upper threshold, start of the exceptions, and the fewest yes votes that are answered with
+        yes, after 0, 1, ... votes.
     exceptions : ndarray of int, shape (n_exceptions, 2)
         Yes votes, and the stop probability times 2**53, rounded up: a draw below it stops.
     """
@@ -84,16 +86,22 @@ class Schedule:
 
 
 def _ask_everyone(n_trees: int) -> tuple[IntArray, IntArray]:
-    steps = np.zeros((n_trees + 2, 3), np.int64)
-    steps[:, 0], steps[:, 1] = -1, np.arange(1, n_trees + 3)
-    steps[n_trees, :2] = n_trees // 2, n_trees // 2 + 1
+    steps = np.zeros((n_trees + 2, STEP_SIZE), np.int64)
+    steps[:, LOWER], steps[:, UPPER] = -1, np.arange(1, n_trees + 3)
+    steps[n_trees, LOWER] = n_trees // 2
+    steps[n_trees, [UPPER, YES_FROM]] = n_trees // 2 + 1
     return steps, np.zeros((0, 2), np.int64)
 
 
 def _steps_of(strategy: StoppingStrategy) -> tuple[IntArray, IntArray]:
-    lower, upper, start, yes, probability, _ = strategy.kernel_arrays
-    steps = np.zeros((strategy.n_voters + 2, 3), np.int64)
-    steps[:-1, 0], steps[:-1, 1], steps[:, 2] = lower, upper, start
+    lower, upper, start, yes, probability, yes_from = strategy.kernel_arrays
+    steps = np.zeros((strategy.n_voters + 2, STEP_SIZE), np.int64)
+    steps[:-1, LOWER], steps[:-1, UPPER], steps[:, START], steps[:-1, YES_FROM] = (
+        lower,
+        upper,
+        start,
+        yes_from,
+    )
     exceptions = np.empty((len(yes), 2), np.int64)
     exceptions[:, 0], exceptions[:, 1] = yes, np.ceil(probability * 2.0**53)
     return steps, exceptions
