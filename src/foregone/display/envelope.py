@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from foregone.display.figure import new_figure
 from foregone.display.shape import EnvelopeShape, envelope_shape
-from foregone.errors import InvalidInputError, MissingExtraError
+from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class EnvelopeDisplay:
         **line_options
             Passed on to the lines.
         """
-        ax = _new_axes() if ax is None else ax
+        ax = new_figure(8, 4.6).add_subplot() if ax is None else ax
         drawn_before = sum(line.get_gid() == _GID for line in ax.lines)
         colour, dashes = _LINES[drawn_before % len(_LINES)]
         style = {"color": colour, "linestyle": dashes, "linewidth": 2.0, **line_options}
@@ -154,18 +155,6 @@ class EnvelopeDisplay:
         self.ax_ = ax
         self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
         return self
-
-
-def _new_axes() -> Axes:
-    """Return axes of a new figure that pyplot knows nothing about."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "Drawing a picture") from None
-    figure = Figure(figsize=(8, 4.6), dpi=120, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure.add_subplot()
 
 
 def _furnish(ax: Axes, shape: EnvelopeShape) -> None:
