@@ -93,13 +93,18 @@ class TradeoffDisplay:
             speed = f"{row.speed_up:.2g} x" if row.speed_up < 10 else f"{row.speed_up:,.0f} x"
             label = speed if row.expected_votes else "nobody"
             ax.annotate(
-                label, (row.limit, row.expected_votes), (0, 8), textcoords="offset points",
-                ha="center", color="0.3", fontsize="small",
+                label, (row.limit, row.expected_votes), (5, 5), textcoords="offset points",
+                ha="left", color="0.3", fontsize="small",
             )  # fmt: skip
         ax.set_ylabel("expected votes")
         ax.set_title(f"What it costs, of {n_voters:,} votes (and speed-up)", loc="left", fontsize="medium")
-        ax.margins(x=0.08)
+        ax.margins(x=0.1)
         chosen = self.plan.chosen
+        if chosen.limit > 0:
+            ax.annotate(
+                "recommended", (chosen.limit, 0.995), (-4, 0), xycoords=ax.get_xaxis_transform(),
+                textcoords="offset points", rotation=90, ha="right", va="top", color="0.35", fontsize="small",
+            )  # fmt: skip
         budgets = self.plan.class_budgets
         if budgets is not None and chosen.limit > 0:
             ax.plot(
@@ -124,7 +129,7 @@ class TradeoffDisplay:
         ax.set_yscale("log")
         ax.set_ylabel("disagreement")
         ax.set_title("What it risks, by what the full vote says", loc="left", fontsize="medium")
-        ax.legend(frameon=False, fontsize="small", loc="lower right")
+        ax.legend(frameon=False, fontsize="small", loc="best")
 
     def _furnish(self, ax: Axes) -> None:
         ax.set_xscale("log")
@@ -134,7 +139,3 @@ class TradeoffDisplay:
         ax.set_axisbelow(True)
         if self.plan.chosen.limit > 0:
             ax.axvline(self.plan.chosen.limit, color="0.45", linestyle=(0, (1, 2)), linewidth=1.2, zorder=0)
-            ax.annotate(
-                "recommended", (self.plan.chosen.limit, 0.995), (-4, 0), xycoords=ax.get_xaxis_transform(),
-                textcoords="offset points", rotation=90, ha="right", va="top", color="0.35", fontsize="small",
-            )  # fmt: skip

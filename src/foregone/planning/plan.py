@@ -184,11 +184,11 @@ class Plan:
     @property
     def recommendation(self) -> str:
         """What to do, in words: one paragraph a line."""
-        return "\n".join(self.advise(words.python_call(self)))
+        return "\n".join([*self.advise(), f"The call: {words.python_call(self)}"])
 
-    def advise(self, call: str) -> list[str]:
-        """Return the paragraphs of the recommendation; ``call`` is what to type, which ends it."""
-        return words.recommend(self, call)
+    def advise(self) -> list[str]:
+        """Return the paragraphs of the recommendation, without the call that it ends in."""
+        return words.recommend(self)
 
     def records(self) -> list[dict[str, float | None]]:
         """Return the rows as dictionaries of plain numbers, ready for a data frame or a CSV file."""

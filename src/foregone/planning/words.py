@@ -15,7 +15,7 @@ __all__ = ["one_in", "python_call", "recommend", "short_looks", "voters"]
 
 def voters(number: int) -> str:
     """Return "1 voter" or "101 voters"."""
-    return f"{number:,} voter{'' if number == 1 else 's'}"
+    return f"{number} voter{'' if number == 1 else 's'}"
 
 
 def one_in(limit: float) -> str:
@@ -64,10 +64,10 @@ def python_call(plan: Plan) -> str:
     return f"EarlyStoppingClassifier(..., criterion={plan.criterion!r}, max_disagreement={limit!r}{said})"
 
 
-def recommend(plan: Plan, call: str) -> list[str]:
+def recommend(plan: Plan) -> list[str]:
     """Return the recommendation, one paragraph a string."""
     paragraphs = [_first(plan), _why_no_tighter(plan), _worst(plan.chosen), _losing(plan), *plan.notes]
-    return [*filter(None, paragraphs), f"The call: {call}"]
+    return [*filter(None, paragraphs)]
 
 
 def _first(plan: Plan) -> str:
