@@ -16,13 +16,18 @@ def test_criteria_and_rules_stand_side_by_side(run: Run) -> None:
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert max(len(line) for line in lines) <= 80
-    rows = {name: line.split() for line in lines for name in NAMES if line.startswith(name)}
-    assert list(rows) == NAMES
+    found = [(name, line.split()) for line in lines for name in NAMES if line.startswith(name)]
+    assert [name for name, _ in found] == NAMES + NAMES  # one table of figures, one of risks by class
+    rows, by_class = dict(found[:8]), dict(found[8:])
     assert rows["curtailment"][1:] == ["70.20", "100.04", "0", "0", "always"]
     assert rows["Schwing"][1] == "44.00"
     assert rows["minimixed"][1] == "43.04"
     assert rows["minimean"][-2:] == ["on", "average"]
     assert rows["lead of 3"][-1] == "no"
+    assert by_class["curtailment"][1:] == ["0"] * 6
+    evaluation = evaluate(rules.schwing(101, 1e-3))
+    assert by_class["Schwing"][3:5] == [f"{max(evaluation.disagreement):.3g}"] * 2
+    assert by_class["Schwing"][5:] == [f"{evaluation.disagreement[n]:.3g}" for n in (56, 66)]
 
 
 def test_json_has_every_digit(run: Run, tmp_path: Path) -> None:
@@ -37,6 +42,11 @@ def test_json_has_every_digit(run: Run, tmp_path: Path) -> None:
     expected = evaluate(rules.schwing(7, 0.02))
     assert content["strategies"]["Schwing"]["mean"] == expected.mean(votes)._asdict()
     assert content["strategies"]["Schwing"]["worst"] == expected.worst()._asdict()
+    for answer in ("yes", "no"):
+        found = content["strategies"]["Schwing"]["mean_by_class"][answer]
+        assert found == expected.by_class(votes)[answer]._asdict()
+        found = content["strategies"]["Schwing"]["worst_by_class"][answer]
+        assert found == expected.worst_by_class()[answer]._asdict()
 
 
 @pytest.mark.parametrize("n_voters", ["1", "2", "3", "10"])

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from foregone import rules, solve
+from foregone import StoppingStrategy, rules, solve
 from tests.cli.conftest import Run
 
 PNG_START, PNG_END = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
@@ -38,7 +39,26 @@ def test_states_where_chance_decides_are_marked_and_listed(run: Run, tmp_path: P
 def test_a_strategy_that_asks_nobody_says_so(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "strategy.json"
     solve("minimean", 5, 1.0).save(file)
-    assert "asks nobody" in run("show", file).out
+    assert "asks nobody: it answers no" in run("show", file).out
+    StoppingStrategy.from_rows(5, lambda asked: np.ones(asked + 1), yes_from=[0, 1, 2, 2, 3, 3]).save(file)
+    assert "asks nobody: it answers yes" in run("show", file).out
+
+
+def test_looks_and_answers_of_its_own_are_told(run: Run, tmp_path: Path) -> None:
+    file, every_vote = tmp_path / "strategy.json", solve("minimixed", 101, 1e-3).strategy
+    every_vote.save(file)
+    out = run("show", file).out
+    assert "looks only now and then" not in out
+    assert "not always answer the majority" not in out
+    StoppingStrategy.from_rows(
+        101,
+        lambda asked: every_vote.stop_probabilities(asked) if asked % 25 == 0 else np.zeros(asked + 1),
+        yes_from=[*np.arange(101) * 3 // 4, 51],
+    ).save(file)
+    outcome = run("show", file)
+    assert outcome.code == 0
+    assert "it can stop after 25, 50, 75, 100, 101 votes" in outcome.out
+    assert "does not always answer the majority" in outcome.out
 
 
 def test_a_strategy_without_a_solution_can_be_shown(run: Run, tmp_path: Path) -> None:

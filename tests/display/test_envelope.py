@@ -4,9 +4,10 @@ import io
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from foregone import rules, solve
+from foregone import StoppingStrategy, rules, solve
 from foregone.display import EnvelopeDisplay, envelope_shape
 from foregone.errors import InvalidInputError, MissingExtraError
 
@@ -40,6 +41,20 @@ def test_the_lines_run_through_the_stops() -> None:
     drawn = [line.get_xydata().tolist() for line in ax.lines]
     assert shape.stop_yes.tolist() in drawn
     assert shape.stop_no.tolist() in drawn
+
+
+def test_looks_are_points_with_nothing_between_them() -> None:
+    strategy = StoppingStrategy.from_rows(
+        51, lambda asked: np.abs(2 * np.arange(asked + 1) - asked) >= (7 if asked % 10 == 5 else 52)
+    )
+    shape = envelope_shape(strategy)
+    ax = EnvelopeDisplay(shape).plot().ax_
+    (line,) = (line for line in ax.lines if line.get_gid())
+    x, y = line.get_xydata().T
+    assert np.isnan(x[1:8:2]).all()
+    np.testing.assert_array_equal(np.stack([x, y], axis=1)[~np.isnan(x)], shape.stop_yes)
+    points = ax.collections[-1].get_offsets().tolist()
+    assert points == [*shape.stop_yes.tolist(), *shape.stop_no.tolist()]
 
 
 def test_several_strategies_share_axes_in_different_colours_and_dashes() -> None:

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foregone import StoppingStrategy, rules
+from foregone import StoppingStrategy, rules, solve
 from foregone.display import envelope_shape
+from tests.strategies import looking_strategies
 
 
 def test_curtailment_is_a_diamond() -> None:
@@ -63,3 +64,90 @@ def test_it_agrees_with_a_walk_through_all_orders(entries: list[float]) -> None:
     assert shape.lowest.tolist() == [min(leads[asked]) for asked in sorted(leads)]
     chance = sorted((asked, 2 * yes - asked) for asked, yes in reached if 0 < theta[asked, yes] < 1)
     assert [state[:2] for state in shape.randomised] == chance
+
+
+def at_looks(strategy: StoppingStrategy, looks: set[int]) -> StoppingStrategy:
+    return StoppingStrategy.from_rows(
+        strategy.n_voters,
+        lambda asked: strategy.stop_probabilities(asked) if asked in looks else np.zeros(asked + 1),
+    )
+
+
+def test_answers_decide_what_is_a_stop_with_yes_and_what_one_with_no() -> None:
+    # Two of three are asked. One yes is not enough by majority, but here it is.
+    theta = np.zeros((4, 4))
+    theta[2:] = 1
+    majority = envelope_shape(StoppingStrategy.from_table(theta))
+    assert (majority.stop_yes.tolist(), majority.stop_no.tolist()) == ([[2, 2]], [[2, 0]])
+    eager = envelope_shape(StoppingStrategy.from_table(theta, yes_from=[1, 1, 1, 2]))
+    assert (eager.stop_yes.tolist(), eager.stop_no.tolist()) == ([[2, 0]], [[2, -2]])
+    always = envelope_shape(StoppingStrategy.from_table(theta, yes_from=[1, 1, 0, 2]))
+    assert (always.stop_yes.tolist(), always.stop_no.tolist()) == ([[2, -2]], [])
+    assert majority.inside == eager.inside == always.inside == []
+
+
+def test_stops_above_the_others_that_answer_no_are_not_taken_for_yes() -> None:
+    theta = np.zeros((4, 4))
+    theta[2, 2] = theta[3] = 1
+    shape = envelope_shape(StoppingStrategy.from_table(theta, yes_from=[1, 1, 3, 2]))
+    assert shape.stop_yes.tolist() == [[3, 1]]
+    assert shape.inside == [(2, 2, 1.0)]
+
+
+def test_between_looks_there_is_no_line_but_every_look_is_kept() -> None:
+    looks = set(range(10, 101, 10))
+    shape = envelope_shape(at_looks(rules.lead(101, k=6), looks))
+    # After 100 votes a lead of two decides the full vote.
+    assert shape.stop_yes.tolist() == [[asked, 6] for asked in range(10, 91, 10)] + [[100, 2], [101, 1]]
+    assert shape.stop_steps == [*sorted(looks), 101]
+    assert shape.has_looks
+    assert [len(run) for run in shape.runs("no")] == [1] * 9 + [2]  # from 100 to 101 nothing can pass
+    asked, lead = shape.edge("yes")
+    assert (lead[(asked >= 10) & (asked <= 90)] == 6).all()
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        rules.lead(101, k=3),
+        rules.lead(100, k=8),
+        rules.curtailment(101),
+        rules.e_process(101, 1e-3),
+        rules.schwing(101, 1e-3),
+        rules.ibep(1001, 1e-3),
+        solve("minimean", 101, 1e-3).strategy,
+        solve("minimax", 101, 1e-3).strategy,
+        StoppingStrategy.from_rows(9, lambda asked: np.zeros(asked + 1)),
+        StoppingStrategy.from_rows(9, lambda asked: np.ones(asked + 1)),
+    ],
+)
+def test_a_strategy_that_always_looks_has_unbroken_lines(strategy: StoppingStrategy) -> None:
+    shape = envelope_shape(strategy)
+    assert not shape.has_looks
+    for answer, stops in (("yes", shape.stop_yes), ("no", shape.stop_no)):
+        assert [run.tolist() for run in shape.runs(answer)] == ([stops.tolist()] if len(stops) else [])
+
+
+@given(st.integers(1, 7).flatmap(looking_strategies))
+def test_stops_are_those_beyond_every_state_that_may_go_on(looks_and_strategy) -> None:
+    looks, strategy = looks_and_strategy
+    reached, frontier = {(0, 0)}, [(0, 0)]
+    while frontier:
+        asked, yes = frontier.pop()
+        if strategy.stop_probability(asked, yes) < 1:
+            following = {(asked + 1, yes), (asked + 1, yes + 1)} - reached
+            reached |= following
+            frontier.extend(following)
+    shape = envelope_shape(strategy)
+    may_stop = {state for state in reached if strategy.stop_probability(*state) > 0}
+    assert shape.stop_steps == sorted({asked for asked, _ in may_stop})
+    assert set(shape.stop_steps) <= looks
+    for stops, answer, outward in ((shape.stop_yes, True, 1), (shape.stop_no, False, -1)):
+        for asked, lead in stops.tolist():
+            states = [yes for step, yes in reached if step == asked]
+            beyond = [yes for yes in states if outward * (2 * yes - asked) >= outward * lead]
+            assert all(strategy.stop_probability(asked, yes) == 1 for yes in beyond)
+            assert all(strategy.answer(asked, yes) is answer for yes in beyond)
+        assert np.concatenate([np.empty((0, 2), int), *shape.runs("yes" if answer else "no")]).tolist() == (
+            stops.tolist()
+        )

@@ -40,6 +40,18 @@ def test_a_state_where_chance_decides_is_marked() -> None:
     assert str(envelope_picture(strategy, ascii_only=True)).count("?") == 1
 
 
+def test_between_looks_the_edge_is_open() -> None:
+    every_vote = rules.lead(101, k=9)
+    strategy = StoppingStrategy.from_rows(
+        101, lambda asked: every_vote.stop_probabilities(asked) if asked % 20 == 0 else np.zeros(asked + 1)
+    )
+    row = max(
+        str(envelope_picture(strategy)).splitlines(), key=lambda line: line.count("▄") + line.count("▀")
+    )
+    assert row.count("▄") + row.count("▀") <= 8
+    assert "░" in row
+
+
 def test_pictures_on_a_common_scale_can_be_compared() -> None:
     narrow = rules.lead(101, k=3)
     own = str(envelope_picture(narrow)).count("░")

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 from foregone import rules
 from foregone.cli.options import JsonFlag, VoteFile, Voters, choose_votes
 from foregone.cli.output import (
     describe_votes,
     make_console,
+    number_of_voters,
     print_json,
     print_table,
     rate,
@@ -20,8 +22,9 @@ from foregone.cli.output import (
     votes,
     write_figure,
 )
+from foregone.cli.risks import class_fields, print_class_comparison
 from foregone.display import EnvelopeDisplay
-from foregone.evaluation import Figures, evaluate
+from foregone.evaluation import Evaluation, Figures, evaluate
 from foregone.solving import Criterion, solve
 from foregone.solving.problem import check_max_disagreement
 from foregone.strategy import StoppingStrategy
@@ -30,7 +33,7 @@ from foregone.votes import VoteDistribution
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLUMNS", "CRITERIA_SHOWN", "compare_command", "comparison_rows", "optimal_strategies"]
+__all__ = ["CRITERIA_SHOWN", "compare_command", "optimal_strategies", "print_comparison"]
 
 CRITERIA_SHOWN: tuple[Criterion, ...] = (
     "minimean",
@@ -83,28 +86,37 @@ def compare_command(
     meant = describe_votes(distribution, vote_file)
     if png is not None:
         write_figure(_draw({name: strategies[name] for name in reversed(CRITERIA_SHOWN)}, limit), png)
-    figures = {name: _figures(strategy, distribution) for name, strategy in strategies.items()}
+    evaluations = {name: evaluate(strategy) for name, strategy in strategies.items()}
     if as_json:
         rows = {
-            name: {"optimal": name in CRITERIA_SHOWN, "mean": mean._asdict(), "worst": worst._asdict()}
-            for name, (mean, worst) in figures.items()
+            name: {
+                "optimal": name in CRITERIA_SHOWN,
+                "mean": evaluation.mean(distribution)._asdict(),
+                "worst": evaluation.worst()._asdict(),
+                **class_fields(evaluation, distribution),
+            }
+            for name, evaluation in evaluations.items()
         }
         print_json({"n_voters": n_voters, "max_disagreement": limit, "votes": meant, "strategies": rows})
         return
     console = make_console()
-    console.print(f"{n_voters} voters, disagreement at most {limit:g}\nMeans over {meant}\n", markup=False)
-    print_table(console, COLUMNS, _rows(figures, limit), emphasised=len(CRITERIA_SHOWN))
+    console.print(
+        f"{number_of_voters(n_voters)}, disagreement at most {limit:g}\nMeans over {meant}\n", markup=False
+    )
+    print_comparison(console, evaluations, distribution, limit, emphasised=len(CRITERIA_SHOWN))
     console.print()
     say(
         console,
         "The first three are optimal, each for its own criterion. Within the limit: for every input "
-        "(always), only on average over these votes, or not at all.",
+        "(always), only on average over these votes, or not at all. The lower table has the disagreement "
+        "when the full vote is no or yes, and when so many voters make the majority, of either side.",
     )
 
 
 def _draw(strategies: Mapping[str, StoppingStrategy], limit: float) -> Figure:
     display = EnvelopeDisplay.from_strategies(strategies)[-1]
-    title = f"Optimal stopping strategies: {display.shape.n_voters} voters, disagreement at most {limit:g}"
+    whom = number_of_voters(display.shape.n_voters)
+    title = f"Optimal stopping strategies: {whom}, disagreement at most {limit:g}"
     display.ax_.set_title(title, loc="left", pad=30)
     return display.figure_
 
@@ -114,30 +126,31 @@ def optimal_strategies(distribution: VoteDistribution, limit: float) -> dict[str
     return {name: solve(name, distribution, limit).strategy for name in CRITERIA_SHOWN}
 
 
-def comparison_rows(
-    strategies: Mapping[str, StoppingStrategy], distribution: VoteDistribution, limit: float
-) -> list[list[str]]:
-    """Return the rows of a table with the columns `COLUMNS`."""
-    return _rows({name: _figures(strategy, distribution) for name, strategy in strategies.items()}, limit)
-
-
-def _figures(strategy: StoppingStrategy, distribution: VoteDistribution) -> tuple[Figures, Figures]:
-    evaluation = evaluate(strategy)
-    return evaluation.mean(distribution), evaluation.worst()
-
-
-def _rows(figures: Mapping[str, tuple[Figures, Figures]], limit: float) -> list[list[str]]:
-    return [
-        [
-            name,
-            votes(mean.expected_votes),
-            votes(worst.expected_votes),
-            rate(mean.disagreement),
-            rate(worst.disagreement),
-            _within(mean, worst, limit),
-        ]
-        for name, (mean, worst) in figures.items()
-    ]
+def print_comparison(
+    console: Console,
+    evaluations: Mapping[str, Evaluation],
+    distribution: VoteDistribution,
+    limit: float,
+    *,
+    emphasised: int,
+) -> None:
+    """Print cost and risk of strategies by name, and then their risk by class and by majority."""
+    rows = []
+    for name, evaluation in evaluations.items():
+        mean, worst = evaluation.mean(distribution), evaluation.worst()
+        rows.append(
+            [
+                name,
+                votes(mean.expected_votes),
+                votes(worst.expected_votes),
+                rate(mean.disagreement),
+                rate(worst.disagreement),
+                _within(mean, worst, limit),
+            ]
+        )
+    print_table(console, COLUMNS, rows, emphasised=emphasised)
+    console.print()
+    print_class_comparison(console, evaluations, distribution, emphasised=emphasised)
 
 
 def _within(mean: Figures, worst: Figures, limit: float) -> str:

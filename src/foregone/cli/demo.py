@@ -12,11 +12,12 @@ import typer
 from rich.console import Console
 
 from foregone import rules
-from foregone.cli.compare import COLUMNS, CRITERIA_SHOWN, comparison_rows
+from foregone.cli.compare import CRITERIA_SHOWN, print_comparison
 from foregone.cli.demo_forest import LIMIT, N_TEST, N_TRAIN, N_TREES, Measured, measure_forest
 from foregone.cli.output import make_console, print_picture, print_table, say, write_figure
 from foregone.display import EnvelopeDisplay, envelope_shape
 from foregone.errors import InvalidInputError, MissingExtraError
+from foregone.evaluation import evaluate
 from foregone.solving import Criterion, Solution, solve
 from foregone.strategy import StoppingStrategy
 
@@ -112,7 +113,8 @@ def _print_strategies(console: Console, solutions: dict[Criterion, Solution]) ->
     strategies["Schwing"] = rules.schwing(N_TREES, LIMIT)
     console.print("[bold]What else could be done[/] with votes spread as this forest's are")
     votes = solutions["minimean"].votes
-    print_table(console, COLUMNS, comparison_rows(strategies, votes, LIMIT), emphasised=len(solutions))
+    evaluations = {name: evaluate(strategy) for name, strategy in strategies.items()}
+    print_comparison(console, evaluations, votes, LIMIT, emphasised=len(solutions))
     console.print()
 
 

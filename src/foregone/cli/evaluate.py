@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from foregone.cli.options import JsonFlag, StrategyFile, VoteFile, choose_votes, load_strategy
-from foregone.cli.output import describe_votes, make_console, print_json, print_table, rate, say, votes
+from foregone.cli.options import JsonFlag, StrategyFile, VoteFile, load_strategy, votes_meant
+from foregone.cli.output import describe_votes, make_console, number_of_voters, print_json, say
+from foregone.cli.risks import class_fields, print_margins, print_risks
 from foregone.evaluation import evaluate
 
 __all__ = ["evaluate_command"]
@@ -17,7 +18,8 @@ def evaluate_command(
     """Compute exactly what a strategy costs and risks.
 
     The mean is over the votes given with --votes, or else those the strategy was
-    solved for, or else flat ones; the worst is over every possible vote.
+    solved for, or else flat ones; the worst is over every possible vote. Both are
+    given for each class as well: an average can hide what becomes of a rare one.
 
     \b
     Examples:
@@ -26,12 +28,8 @@ def evaluate_command(
       foregone evaluate strategy.json --json
     """
     strategy, solution = load_strategy(strategy_file)
-    if vote_file is None and solution is not None:
-        distribution = solution.votes
-    else:
-        distribution = choose_votes(strategy.n_voters, vote_file)
+    distribution = votes_meant(strategy, solution, vote_file)
     evaluation = evaluate(strategy)
-    mean, worst = evaluation.mean(distribution), evaluation.worst()
     asked = evaluation.votes_asked(distribution)
     meant = describe_votes(distribution, vote_file)
     if as_json:
@@ -39,8 +37,9 @@ def evaluate_command(
             {
                 "n_voters": strategy.n_voters,
                 "votes": meant,
-                "mean": mean._asdict(),
-                "worst": worst._asdict(),
+                "mean": evaluation.mean(distribution)._asdict(),
+                "worst": evaluation.worst()._asdict(),
+                **class_fields(evaluation, distribution),
                 "expected_votes": evaluation.expected_votes.tolist(),
                 "disagreement": evaluation.disagreement.tolist(),
                 "votes_asked": asked.tolist(),
@@ -48,18 +47,10 @@ def evaluate_command(
         )
         return
     console = make_console()
-    console.print(f"Strategy for {strategy.n_voters} voters\nMean over {meant}\n", markup=False)
-    slowest = int(evaluation.expected_votes.argmax())
-    riskiest = int(evaluation.disagreement.argmax())
-    print_table(
-        console,
-        ["", "expected votes", "disagreement"],
-        [
-            ["mean", votes(mean.expected_votes), rate(mean.disagreement)],
-            ["worst", votes(worst.expected_votes), rate(worst.disagreement)],
-            ["  with this many yes votes in all", str(slowest), str(riskiest)],
-        ],
-    )
+    console.print(f"Strategy for {number_of_voters(strategy.n_voters)}\nMean over {meant}\n", markup=False)
+    print_risks(console, evaluation, distribution)
+    console.print()
+    print_margins(console, evaluation)
     within = np.minimum(np.cumsum(asked), 1.0)
     half, most = (int(np.searchsorted(within, share - 1e-12)) for share in (0.5, 0.9))
     last = int(np.flatnonzero(asked > 0).max())

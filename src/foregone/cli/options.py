@@ -28,6 +28,7 @@ __all__ = [
     "check_writable",
     "choose_votes",
     "load_strategy",
+    "votes_meant",
 ]
 
 Voters = Annotated[
@@ -115,6 +116,15 @@ def load_strategy(file: Path) -> tuple[StoppingStrategy, Solution | None]:
         solution = Solution.load(file)
         return solution.strategy, solution
     return StoppingStrategy.load(file), None
+
+
+def votes_meant(
+    strategy: StoppingStrategy, solution: Solution | None, file: Path | None = None
+) -> VoteDistribution:
+    """Return the votes in ``file``, or else those the strategy was solved for, or else flat ones."""
+    if file is None and solution is not None:
+        return solution.votes
+    return choose_votes(strategy.n_voters, file)
 
 
 def check_writable(file: Path | None) -> None:

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from foregone.atomic_file import write_atomically
 from foregone.display import envelope_picture
-from foregone.planning.words import short_looks, voters
+from foregone.planning.words import number_of_voters, short_looks
 from foregone.solving import MaxDisagreement, Solution
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
@@ -30,13 +30,13 @@ __all__ = [
     "headline",
     "limits",
     "make_console",
+    "number_of_voters",
     "print_json",
     "print_picture",
     "print_table",
     "rate",
     "rates",
     "say",
-    "voters",
     "votes",
     "write_csv",
     "write_figure",
@@ -83,7 +83,7 @@ def headline(solution: Solution) -> str:
     if solution.answer != "majority":
         extras.append(f"{solution.answer} answers")
     return (
-        f"[bold]{solution.criterion}[/] strategy for {voters(solution.n_voters)}, "
+        f"[bold]{solution.criterion}[/] strategy for {number_of_voters(solution.n_voters)}, "
         f"disagreement at most {limits(solution.max_disagreement)}"
         + (f"\nWith {'; '.join(extras)}" if extras else "")
     )

@@ -26,11 +26,11 @@ from foregone.cli.options import (
 from foregone.cli.output import (
     describe_votes,
     make_console,
+    number_of_voters,
     print_json,
     print_table,
     rate,
     say,
-    voters,
     votes,
     write_csv,
     write_figure,
@@ -133,7 +133,7 @@ def _print_tables(console: Console, made: Plan, meant: str) -> None:
     k = made.votes.n_observations
     seen = "" if k is None else f": {k:,} observed input{'' if k == 1 else 's'}"
     console.print(
-        f"{voters(made.n_voters)}, {made.criterion}{sure}\nMeans over {meant}{seen}\n", markup=False
+        f"{number_of_voters(made.n_voters)}, {made.criterion}{sure}\nMeans over {meant}{seen}\n", markup=False
     )
     rows = [*made.rows, *([] if made.class_budgets is None else [made.class_budgets])]
     print_table(

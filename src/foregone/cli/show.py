@@ -9,24 +9,29 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from foregone.cli.options import StrategyFile, check_writable, load_strategy
+from foregone.cli.options import StrategyFile, check_writable, load_strategy, votes_meant
 from foregone.cli.output import (
+    describe_votes,
     headline,
     limits,
     make_console,
+    number_of_voters,
     print_picture,
     print_table,
     rates,
-    voters,
+    say,
     write_figure,
 )
+from foregone.cli.risks import print_margins, print_risks
 from foregone.display import EnvelopeDisplay, EnvelopeShape, envelope_shape
+from foregone.evaluation import evaluate
 from foregone.solving import Solution
 from foregone.strategy import StoppingStrategy
 
 __all__ = ["show_command"]
 
 MOST_CHANCE_LINES = 5
+MOST_LOOKS = 6  # at either end
 
 
 def show_command(
@@ -54,19 +59,25 @@ def show_command(
     console.print()
     shape = envelope_shape(strategy)
     if shape.last_asked == 0:
-        console.print("It asks nobody: it answers no at once.")
+        console.print(f"It asks nobody: it answers {'yes' if strategy.answer(0, 0) else 'no'} at once.")
     else:
         print_picture(console, strategy)
         console.print()
         _print_steps(console, shape)
         _print_chance(console, shape, ascii_only=console.options.ascii_only)
+        _print_peculiarities(console, strategy, shape)
+    distribution, evaluation = votes_meant(strategy, solution), evaluate(strategy)
+    console.print(f"\nMean over {describe_votes(distribution)}\n", markup=False)
+    print_risks(console, evaluation, distribution)
+    console.print()
+    print_margins(console, evaluation)
     if png is not None:
         console.print(f"\nWritten to {png}", markup=False)
 
 
 def _headline(strategy: StoppingStrategy, solution: Solution | None) -> str:
     if solution is None:
-        return f"Strategy for {voters(strategy.n_voters)}"
+        return f"Strategy for {number_of_voters(strategy.n_voters)}"
     cost = "at worst" if solution.criterion == "minimax" else "on average"
     risk = "on average" if solution.criterion == "minimean" else "at worst"
     return (
@@ -87,9 +98,24 @@ def _print_steps(console: Console, shape: EnvelopeShape) -> None:
 
     print_table(
         console,
-        ["votes asked", "answers yes at (yes : no)", "answers no at (yes : no)"],
+        ["votes asked", "answers yes from (yes : no)", "answers no from (yes : no)"],
         [[str(asked), score(asked, yes.get(asked)), score(asked, no.get(asked))] for asked in chosen],
     )
+
+
+def _print_peculiarities(console: Console, strategy: StoppingStrategy, shape: EnvelopeShape) -> None:
+    if shape.has_looks:
+        steps = [str(step) for step in shape.stop_steps]
+        if len(steps) > 2 * MOST_LOOKS:
+            steps = [*steps[:MOST_LOOKS], "...", *steps[-MOST_LOOKS:]]
+        console.print()
+        say(console, f"It looks only now and then: it can stop after {', '.join(steps)} votes.")
+    if not strategy.answers_majority:
+        console.print()
+        say(
+            console,
+            "At a stop it does not always answer the majority so far: see where it answers yes and no.",
+        )
 
 
 def _print_chance(console: Console, shape: EnvelopeShape, *, ascii_only: bool) -> None:

@@ -122,10 +122,7 @@ def _print(solution: Solution, votes: str, output: Path | None) -> None:
                 headline(solution),
                 f"Solved for {escape(votes)}\n",
                 f"  expected votes   {solution.expected_votes:<12.6g} {cost}",
-                *(
-                    f"  {'disagreement' + name:<16} {rate(of_it):<12} {risk}"
-                    for name, of_it in by_name.items()
-                ),
+                *(f"  {name:<16} {rate(of_it):<12} {risk}" for name, of_it in named.items()),
                 f"  lower bound      {solution.lower_bound:<12.6g} no strategy does better "
                 f"(gap {solution.gap:.1e})",
                 f"  chance decides   in {chance} state{'' if chance == 1 else 's'}\n",

@@ -11,6 +11,7 @@ from foregone.display.figure import new_figure
 from foregone.display.shape import EnvelopeShape, envelope_shape
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
+from foregone.votes import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,9 +34,9 @@ class EnvelopeDisplay:
     """Envelope of a stopping strategy: where it goes on, where it stops and with which answer.
 
     Votes asked from left to right, yes votes minus no votes from bottom to top. Between the two lines it
-    goes on asking; on the upper line it stops and answers yes, on the lower one no. A diamond marks a
-    state where chance decides. Make one with `from_strategy`; draw several into the same axes to
-    compare them.
+    goes on asking; on the upper line it stops and answers yes, on the lower one no. A strategy that looks
+    only now and then has points instead of lines: it stops there and beyond. A diamond marks a state where
+    chance decides. Make one with `from_strategy`; draw several into the same axes to compare them.
 
     Parameters
     ----------
@@ -134,9 +135,15 @@ class EnvelopeDisplay:
         (asked_yes, lead_yes), (asked_no, lead_no) = self.shape.edge("yes"), self.shape.edge("no")
         outline = np.append(asked_yes, asked_no[::-1]), np.append(lead_yes, lead_no[::-1])
         ax.fill(*outline, color=style["color"], alpha=0.08, linewidth=0)
-        stops = self.shape.stop_yes, self.shape.stop_no
-        ax.plot(*stops[0].T, label=label, gid=_GID, **style)
-        ax.plot(*stops[1].T, **style)
+        ax.plot(*_line(self.shape, "yes"), label=label, gid=_GID, **style)
+        ax.plot(*_line(self.shape, "no"), **style)
+        looks = [run[0] for answer in ("yes", "no") for run in self.shape.runs(answer) if len(run) == 1]
+        if looks:
+            ax.scatter(
+                [asked for asked, _ in looks],
+                [lead for _, lead in looks],
+                marker="o", s=20, color=style["color"], linewidth=0, zorder=3,
+            )  # fmt: skip
         chance = self.shape.randomised
         if chance:
             ax.scatter(
@@ -155,6 +162,13 @@ class EnvelopeDisplay:
         self.ax_ = ax
         self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
         return self
+
+
+def _line(shape: EnvelopeShape, answer: str) -> FloatArray:
+    """Return the stops of one side as (asked, lead), with a gap of NaN wherever a line would claim more."""
+    gap = np.full((1, 2), np.nan)
+    pieces = [part for run in shape.runs(answer) for part in (gap, run)][1:]
+    return np.concatenate(pieces).T if pieces else np.empty((2, 0))
 
 
 def _furnish(ax: Axes, shape: EnvelopeShape) -> None:

@@ -25,7 +25,8 @@ class EnvelopeShape:
     highest, lowest : ndarray of int
         Per step, from 0 to the last one that can be reached: the largest and the smallest reachable lead.
     stop_yes, stop_no : ndarray of int, shape (k, 2)
-        Rows (asked, lead): the sure stops on the upper edge (answer yes) and on the lower edge (answer no).
+        Rows (asked, lead): where the sure stops above (answer yes) and below (answer no) all states that may
+        go on begin. Beyond, it stops with the same answer.
     inside : list of (asked, lead, probability)
         Every other reachable state where it may stop: with probability below one, chance decides.
     """
@@ -52,11 +53,47 @@ class EnvelopeShape:
         """The states inside where chance decides."""
         return [state for state in self.inside if state[2] < 1]
 
+    @property
+    def stop_steps(self) -> list[int]:
+        """The numbers of votes after which it can stop."""
+        steps = [*self.stop_yes[:, 0].tolist(), *self.stop_no[:, 0].tolist()]
+        return sorted({*steps, *(asked for asked, _, _ in self.inside)})
+
+    @property
+    def has_looks(self) -> bool:
+        """Whether it lets stops pass at some steps, for having to wait until the next look."""
+        return len(self.runs("yes")) > 1 or len(self.runs("no")) > 1
+
+    def runs(self, answer: str) -> list[IntArray]:
+        """Return the stops of one side in the runs that make a line.
+
+        A run ends where the votes may lead further out than both this stop and the next, without a stop in
+        between: it looks only now and then.
+
+        Parameters
+        ----------
+        answer : {"yes", "no"}
+            The upper or the lower side.
+        """
+        stops, reach, sign = (
+            (self.stop_yes, self.highest, 1) if answer == "yes" else (self.stop_no, self.lowest, -1)
+        )
+        if len(stops) == 0:
+            return []
+        asked, outward, reach = stops[:, 0], sign * stops[:, 1], sign * reach
+        breaks = [
+            k
+            for k in range(1, len(stops))
+            if reach[asked[k - 1] + 1 : asked[k]].max(initial=outward[k]) > max(outward[k - 1], outward[k])
+        ]
+        return np.split(stops, breaks)
+
     def edge(self, answer: str) -> tuple[IntArray, IntArray]:
         """Return the outline of one side as (asked, lead).
 
         Where the strategy stops, it runs through the stops alone: a step at which the next stop is one
-        vote out of reach would only make it jagged. Elsewhere it follows the reachable states.
+        vote out of reach, or between two looks, would only make it jagged. Elsewhere it follows the
+        reachable states.
 
         Parameters
         ----------
@@ -69,7 +106,9 @@ class EnvelopeShape:
             return steps, reach
         kept = (steps < stops[0, 0]) | (steps > stops[-1, 0])
         kept[stops[:, 0]] = True
-        return steps[kept], reach[kept]
+        edge = reach.copy()
+        edge[stops[:, 0]] = stops[:, 1]
+        return steps[kept], edge[kept]
 
 
 def envelope_shape(strategy: StoppingStrategy) -> EnvelopeShape:
@@ -93,16 +132,17 @@ def envelope_shape(strategy: StoppingStrategy) -> EnvelopeShape:
         lead = 2 * (first + np.arange(len(reachable))) - asked
         highest.append(int(lead[-1]))
         lowest.append(int(lead[0]))
-        stopping = np.flatnonzero(reachable & (stop > 0))
-        for k in stopping.tolist():
-            is_yes, sure = lead[k] > 0, stop[k] == 1
-            if sure and is_yes and k == len(lead) - 1:
-                stop_yes.append((asked, int(lead[k])))
-            elif sure and not is_yes and k == 0:
-                stop_no.append((asked, int(lead[k])))
-            elif asked < strategy.n_voters:
-                inside.append((asked, int(lead[k]), float(stop[k])))
+        says_yes = first + np.arange(len(reachable)) >= strategy.yes_from[asked]
         going_on = np.flatnonzero(reachable & (stop < 1))
+        places = np.arange(len(reachable))
+        above = reachable & says_yes & (places > going_on.max(initial=-1))
+        below = reachable & ~says_yes & (places < going_on.min(initial=len(reachable)))
+        if above.any():
+            stop_yes.append((asked, int(lead[above][0])))
+        if below.any():
+            stop_no.append((asked, int(lead[below][-1])))
+        others = np.flatnonzero(reachable & (stop > 0) & ~above & ~below)
+        inside.extend((asked, int(lead[k]), float(stop[k])) for k in others)
         if len(going_on) == 0:
             break
         here = np.zeros(len(reachable), dtype=bool)

@@ -10,7 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from foregone.display.shape import EnvelopeShape, envelope_shape
-from foregone.strategy import StoppingStrategy
+from foregone.strategy import IntArray, StoppingStrategy
 from foregone.votes import FloatArray
 
 __all__ = ["envelope_picture"]
@@ -128,10 +128,11 @@ class _Canvas:
         self.cells[going_on], self.styles[going_on] = self.glyphs.go_on, GO_ON_STYLE
 
     def draw_edge(self, answer: str, style: str) -> None:
-        """Draw the part of an edge where it stops."""
-        stops = self.shape.stop_yes if answer == "yes" else self.shape.stop_no
-        if len(stops) == 0:
-            return
+        """Draw the part of an edge where it stops; between looks it does not."""
+        for stops in self.shape.runs(answer):
+            self._draw_run(stops, style)
+
+    def _draw_run(self, stops: IntArray, style: str) -> None:
         half = max(
             self.shape.n_voters / (self.columns - 1) / 2, 0.25
         )  # of few voters each takes many columns

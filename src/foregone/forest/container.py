@@ -4,6 +4,8 @@ In order: 16 bytes of magic, the header's length (8 bytes), the header (UTF-8 JS
 another, each starting at a multiple of 64, and the SHA-256 of all that came before. Numbers are
 little-endian. The header says ``format``, ``version``, ``kind``, the ``fields`` of that kind, and of each
 array its name, type and shape, in the order in which they follow.
+
+Version 2 holds strategies that say what they answer; files of version 1 are read for ever.
 """
 
 from __future__ import annotations

@@ -199,6 +199,6 @@ class Plan:
         tried = f"limits from {loosest:g} to {tightest:g}" if len(self.rows) > 1 else f"limit of {loosest:g}"
         sure = "" if self.confidence is None else f" at {self.confidence:g} confidence"
         return (
-            f"<Plan for {words.voters(self.n_voters)}, {self.criterion}{sure}: "
+            f"<Plan for {words.number_of_voters(self.n_voters)}, {self.criterion}{sure}: "
             f"{len(self.rows)} {tried}, recommended {self.max_disagreement}>"
         )

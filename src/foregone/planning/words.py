@@ -10,10 +10,10 @@ from foregone.solving.problem import check_looks
 if TYPE_CHECKING:
     from foregone.planning.plan import Plan, PlanRow
 
-__all__ = ["one_in", "python_call", "recommend", "short_looks", "voters"]
+__all__ = ["number_of_voters", "one_in", "python_call", "recommend", "short_looks"]
 
 
-def voters(number: int) -> str:
+def number_of_voters(number: int) -> str:
     """Return "1 voter" or "101 voters"."""
     return f"{number} voter{'' if number == 1 else 's'}"
 
