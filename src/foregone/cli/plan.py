@@ -150,10 +150,10 @@ def _print_tables(console: Console, made: Plan, meant: str) -> None:
             [
                 _name(row),
                 votes(row.expected_votes),
-                "" if math.isinf(row.speed_up) else f"{row.speed_up:,.1f} x",
+                "-" if math.isinf(row.speed_up) else f"{row.speed_up:,.1f} x",
                 rate(row.disagreement),
                 rate(row.worst_disagreement),
-                "" if row.price is None or math.isinf(row.price) else f"{row.price:,.2f}",
+                "-" if row.price is None or math.isinf(row.price) else f"{row.price:,.2f}",
             ]
             for row in rows
         ],
