@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from foregone import rules
 from foregone.errors import ForegoneError
 from foregone.evaluation import Evaluation, evaluate
+from foregone.planning import Plan, plan
 from foregone.solving import Certificate, Solution, certify, solve
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
@@ -17,12 +18,14 @@ __all__ = [
     "EarlyStoppingClassifier",
     "Evaluation",
     "ForegoneError",
+    "Plan",
     "Solution",
     "StoppingStrategy",
     "VoteDistribution",
     "certify",
     "early_stop",
     "evaluate",
+    "plan",
     "rules",
     "solve",
 ]

@@ -139,3 +139,22 @@ def test_a_grid_without_end_is_refused(run: Run, tmp_path: Path, grid: tuple[str
     assert outcome.code == 2
     assert "more than 1,000 numbers" in outcome.err
     assert not (tmp_path / "grid").exists()
+
+
+def test_looks_and_answers_have_files_of_their_own(run: Run, tmp_path: Path) -> None:
+    grid = ("--voters", "9", "--max-disagreement", "0.1", "--criterion", "minimixed", "-o", tmp_path)
+    options = ("--looks", "2,5", "--answer", "likeliest", "--jobs", "1")
+    assert "1 solved, 0 were" in run("precompute", *grid, *options).out
+    assert "0 solved, 1 were" in run("precompute", *grid, *options).out
+    (file,) = tmp_path.iterdir()
+    assert file.name == "minimixed-9-0.1-looks-2-5-likeliest.json"
+    expected = solve("minimixed", 9, 0.1, looks=[2, 5], answer="likeliest")
+    assert Solution.load(file).strategy == expected.strategy
+
+
+def test_a_grid_that_cannot_be_is_refused_before_anything_is_solved(run: Run, tmp_path: Path) -> None:
+    grid = ("--voters", "9", "--max-disagreement", "0.1", "-o", tmp_path / "grid")
+    outcome = run("precompute", *grid, "--answer", "likeliest")
+    assert outcome.code == 2
+    assert "minimax trusts none" in outcome.err
+    assert not (tmp_path / "grid").exists()

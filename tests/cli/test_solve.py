@@ -56,3 +56,68 @@ def test_every_size_and_rate_gives_text_that_fits_80_columns(n_voters: str, rate
     outcome = run("solve", "--voters", n_voters, "--max-disagreement", rate)
     assert outcome.code == 0
     assert max(len(line) for line in outcome.out.splitlines()) <= 80
+
+
+@pytest.fixture
+def counts(tmp_path: Path) -> Path:
+    file = tmp_path / "counts.csv"
+    file.write_text("800,120,40,20,10,10,20,10,30,40,60")
+    return file
+
+
+VOTES = VoteDistribution.from_counts([800, 120, 40, 20, 10, 10, 20, 10, 30, 40, 60])
+
+
+def test_it_takes_budgets_confidence_looks_and_answers(run: Run, counts: Path, tmp_path: Path) -> None:
+    file = tmp_path / "strategy.json"
+    options = ("--confidence", "0.9", "--looks", "2,5", "--answer", "likeliest", "--json", "-o", file)
+    outcome = run("solve", "--votes", counts, "--max-disagreement", "yes=0.1,no=0.02", *options)
+    limits = {"yes": 0.1, "no": 0.02}
+    expected = solve("minimean", VOTES, limits, confidence=0.9, looks=[2, 5], answer="likeliest")
+    written, content = Solution.load(file), json.loads(outcome.out)
+    assert written.strategy == expected.strategy
+    assert written.max_disagreement == content["max_disagreement"] == limits
+    assert content["disagreement"] == expected.disagreement
+    assert (content["confidence"], content["looks"], content["answer"]) == (0.9, [2, 5, 10], "likeliest")
+    assert set(content["mean_by_class"]) == set(content["worst_by_class"]) == {"yes", "no"}
+
+
+@pytest.mark.parametrize("command", ["solve", "show", "certify"])
+def test_every_limit_is_named_in_the_text(command: str, run: Run, counts: Path, tmp_path: Path) -> None:
+    file = tmp_path / "strategy.json"
+    options = (
+        "--votes",
+        counts,
+        "--max-disagreement",
+        "yes=0.1,no=0.02",
+        "--confidence",
+        "0.9",
+        "--looks",
+        "2",
+    )
+    solved = run("solve", *options, "-o", file)
+    out = solved.out if command == "solve" else run(command, file).out
+    if command == "certify":
+        assert out.count("PROVEN  at 0.9 confidence, largest mean disagreement") == 2
+        return
+    assert "disagreement at most 0.1 (yes) and 0.02 (no)" in out
+    assert "90 % confidence" in out
+    assert "every 2 votes" in out
+    assert "when the full vote is yes" in out
+    lines = out.replace(str(file), "strategy.json").replace(str(counts), "counts.csv").splitlines()
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_confidence_without_observed_votes_is_refused(run: Run) -> None:
+    outcome = run("solve", "--voters", "11", "--max-disagreement", "0.1", "--confidence", "0.95")
+    assert outcome.code == 2
+    assert "observed inputs" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "limits", ["", "much", "yes=0.1", "yes=0.1,no=2", "yes=0.1,maybe=0.1", "yes=0.1,no", "yes=0.1,yes=0.2"]
+)
+def test_limits_that_are_none_are_refused(limits: str, run: Run) -> None:
+    outcome = run("solve", "--voters", "11", "--max-disagreement", limits)
+    assert outcome.code == 2
+    assert "yes=1e-3,no=1e-2" in outcome.err

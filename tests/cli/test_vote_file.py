@@ -55,7 +55,7 @@ def test_with_gaps_and_unknown_voters_it_asks_how_many_there_are(tmp_path: Path)
         ("0,1\n1,2,3\n", "line 2: expected two columns"),
         ("0,1\n-1,2\n", "line 2: n must be a whole number"),
         ("0,1\n0,2\n", "line 2: n = 0 stands there twice"),
-        ("0,1\n9,2\n", "line 2: n is 9, but there are only 3 voters"),
+        ("0,1\n9,2\n", "line 2: n is 9, more than the 3 voters"),
         ("1,2,3\n4,5,6\n", "line 2: expected one line of counts"),
         ("0,0,0,0\n", "all counts are zero"),
         ("1,2\n", "2 counts do not fit 3 voters"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -40,6 +40,7 @@ from foregone.forest import PackedForest
 from foregone.forest.packed import Outcome
 from foregone.forest.rows import FLOAT32, FLOAT64
 from foregone.forest.schedule import Order
+from foregone.planning import Plan, plan
 from foregone.solving import Answer, Criterion, Problem, Solution, solve
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
@@ -448,3 +449,27 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         classifier.calibration_disagreement_ = saved.calibration_disagreement
         classifier._take_solution(saved.forest, solution, saved.seed, saved.order)
         return classifier
+
+    # Planning --------------------------------------------------------------------------------
+
+    def plan(self, limits: Iterable[float] | None = None, **options: Any) -> Plan:
+        """Lay out what each limit on the disagreement would cost and risk, and recommend one.
+
+        Parameters
+        ----------
+        limits : iterable of float, optional
+            Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001.
+        **options
+            ``criterion``, ``confidence``, ``looks`` or ``answer`` other than those it was fitted with, and
+            ``worth``; see `foregone.plan`.
+
+        Returns
+        -------
+        Plan
+            For the calibration rows. ``plan.recommendation`` says in words what to do, and
+            ``plan.max_disagreement`` is what to give this classifier.
+        """
+        check_is_fitted(self, "solution_")
+        own = {name: getattr(self.solution_, name) for name in ("criterion", "confidence", "looks", "answer")}
+        no, yes = self.classes_.tolist()
+        return plan(self.votes_, limits, **{**own, "labels": (no, yes), **options})

@@ -11,6 +11,7 @@ from foregone.cli.certify import certify_command
 from foregone.cli.compare import compare_command
 from foregone.cli.demo import demo_command
 from foregone.cli.evaluate import evaluate_command
+from foregone.cli.plan import plan_command
 from foregone.cli.precompute import precompute_command
 from foregone.cli.show import show_command
 from foregone.cli.solve import solve_command
@@ -44,6 +45,7 @@ def foregone_command(
     \b
     Examples:
       foregone demo
+      foregone plan --votes counts.csv
       foregone solve --voters 101 --max-disagreement 1e-3 -o strategy.json
       foregone show strategy.json
       foregone compare --voters 101
@@ -52,6 +54,7 @@ def foregone_command(
         typer.echo(context.get_help())
 
 
+app.command("plan")(plan_command)
 app.command("solve")(solve_command)
 app.command("show")(show_command)
 app.command("evaluate")(evaluate_command)

@@ -14,6 +14,7 @@ from foregone.cli.options import JsonFlag, VoteFile, Voters, choose_votes
 from foregone.cli.output import (
     describe_votes,
     make_console,
+    number_of_voters,
     print_json,
     print_table,
     rate,
@@ -99,7 +100,9 @@ def compare_command(
         print_json({"n_voters": n_voters, "max_disagreement": limit, "votes": meant, "strategies": rows})
         return
     console = make_console()
-    console.print(f"{n_voters} voters, disagreement at most {limit:g}\nMeans over {meant}\n", markup=False)
+    console.print(
+        f"{number_of_voters(n_voters)}, disagreement at most {limit:g}\nMeans over {meant}\n", markup=False
+    )
     print_comparison(console, evaluations, distribution, limit, emphasised=len(CRITERIA_SHOWN))
     console.print()
     say(
@@ -112,7 +115,8 @@ def compare_command(
 
 def _draw(strategies: Mapping[str, StoppingStrategy], limit: float) -> Figure:
     display = EnvelopeDisplay.from_strategies(strategies)[-1]
-    title = f"Optimal stopping strategies: {display.shape.n_voters} voters, disagreement at most {limit:g}"
+    whom = number_of_voters(display.shape.n_voters)
+    title = f"Optimal stopping strategies: {whom}, disagreement at most {limit:g}"
     display.ax_.set_title(title, loc="left", pad=30)
     return display.figure_
 

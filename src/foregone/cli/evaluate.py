@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foregone.cli.options import JsonFlag, StrategyFile, VoteFile, load_strategy, votes_meant
-from foregone.cli.output import describe_votes, make_console, print_json, say
+from foregone.cli.output import describe_votes, make_console, number_of_voters, print_json, say
 from foregone.cli.risks import class_fields, print_margins, print_risks
 from foregone.evaluation import evaluate
 
@@ -47,7 +47,7 @@ def evaluate_command(
         )
         return
     console = make_console()
-    console.print(f"Strategy for {strategy.n_voters} voters\nMean over {meant}\n", markup=False)
+    console.print(f"Strategy for {number_of_voters(strategy.n_voters)}\nMean over {meant}\n", markup=False)
     print_risks(console, evaluation, distribution)
     console.print()
     print_margins(console, evaluation)

@@ -1,14 +1,15 @@
-"""Lists of numbers as they are written on the command line: 11:121:10 and 0,1e-6,...,0.1."""
+"""Numbers as they are written on the command line: 11:121:10, 0,1e-6,...,0.1, yes=1e-3,no=1e-2."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 from foregone.errors import InvalidInputError
+from foregone.solving import MaxDisagreement
 from foregone.solving.problem import check_max_disagreement
 from foregone.votes import check_n_voters
 
-__all__ = ["parse_rates", "parse_voters"]
+__all__ = ["parse_confidence", "parse_limits", "parse_looks", "parse_rates", "parse_voters"]
 
 MOST_NUMBERS = 1_000
 
@@ -50,7 +51,67 @@ def _bad_voters(part: str) -> InvalidInputError:
     )
 
 
-def parse_rates(text: str) -> list[float]:
+def parse_limits(text: str) -> MaxDisagreement:
+    """Return the limit that ``text`` is, or the two that it gives for yes and no.
+
+    Examples
+    --------
+    >>> parse_limits("1e-3"), parse_limits("no=0.01, yes=1e-3")
+    (0.001, {'yes': 0.001, 'no': 0.01})
+    """
+    message = (
+        f"--max-disagreement: {text!r} is no number from 0 to 1; write one, such as 1e-3, or one for each of "
+        "yes and no, such as yes=1e-3,no=1e-2"
+    )
+    try:
+        if "=" not in text:
+            return check_max_disagreement(float(text))
+        pairs = [part.split("=") for part in text.split(",")]
+        limits = {side.strip(): check_max_disagreement(float(value)) for side, value in pairs}
+        if len(pairs) == 2:
+            return {side: limits[side] for side in ("yes", "no")}
+    except (ValueError, KeyError):
+        pass
+    raise InvalidInputError(message)
+
+
+def parse_confidence(text: str) -> float | None:
+    """Return a probability, or None for "none".
+
+    Examples
+    --------
+    >>> parse_confidence("0.95"), parse_confidence("none")
+    (0.95, None)
+    """
+    try:
+        return None if text == "none" else float(text)
+    except ValueError:
+        raise InvalidInputError(
+            f"--confidence: {text!r} is no number between 0 and 1; write 0.95, or none"
+        ) from None
+
+
+def parse_looks(text: str | None) -> int | list[int] | None:
+    """Return after how many votes to look: every so many for a single number, these for several.
+
+    Examples
+    --------
+    >>> parse_looks("10"), parse_looks("5,10,20"), parse_looks(None)
+    (10, [5, 10, 20], None)
+    """
+    if text is None:
+        return None
+    try:
+        looks = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidInputError(
+            f"--looks: {text!r} is no whole number or list of them; write 10 to look after every 10 votes, "
+            "or 5,10,20 to look after these"
+        ) from None
+    return looks[0] if len(looks) == 1 else looks
+
+
+def parse_rates(text: str, option: str = "--max-disagreement") -> list[float]:
     """Return the rates of disagreement that ``text`` lists.
 
     Numbers separated by commas. Three dots continue the numbers before them up to the one after, each as many
@@ -67,46 +128,41 @@ def parse_rates(text: str) -> list[float]:
     parts = [part.strip() for part in text.replace("…", "...").split(",")]
     for place, part in enumerate(parts):
         if part != "...":
-            exact.append(_rate(part))
+            exact.append(_rate(part, option))
         elif place in (0, len(parts) - 1) or "..." in (parts[place - 1], parts[place + 1]):
-            raise InvalidInputError(
-                "--max-disagreement: three dots need a number before and after: 1e-6,...,0.1"
-            )
+            raise InvalidInputError(f"{option}: three dots need a number before and after: 1e-6,...,0.1")
         else:
-            exact.extend(_between(exact, _rate(parts[place + 1])))
+            exact.extend(_between(exact, _rate(parts[place + 1], option), option))
     return sorted({float(rate) for rate in exact})
 
 
-def _rate(part: str) -> Fraction:
+def _rate(part: str, option: str) -> Fraction:
     try:
         check_max_disagreement(float(part))
         return Fraction(part)
     except (ValueError, InvalidInputError):
         raise InvalidInputError(
-            f"--max-disagreement: {part!r} is no number from 0 to 1; write a list such as 0,1e-3,0.1"
+            f"{option}: {part!r} is no number from 0 to 1; write a list such as 0,1e-3,0.1"
         ) from None
 
 
-def _between(before: list[Fraction], end: Fraction) -> list[Fraction]:
+def _between(before: list[Fraction], end: Fraction, option: str) -> list[Fraction]:
     """Return what three dots stand for."""
     factor = before[-1] / before[-2] if len(before) > 1 and before[-2] > 0 else Fraction(10)
     if before[-1] <= 0 or factor <= 1:
-        raise InvalidInputError(
-            "--max-disagreement: three dots continue rising numbers above zero: 1e-6,...,0.1"
-        )
+        raise InvalidInputError(f"{option}: three dots continue rising numbers above zero: 1e-6,...,0.1")
     found: list[Fraction] = []
     following = before[-1] * factor
     while following < end:
         if len(found) == MOST_NUMBERS:
             raise InvalidInputError(
-                f"--max-disagreement: the three dots stand for more than {MOST_NUMBERS:,} numbers; "
-                "take larger steps"
+                f"{option}: the three dots stand for more than {MOST_NUMBERS:,} numbers; take larger steps"
             )
         found.append(following)
         following *= factor
     if following != end:
         raise InvalidInputError(
-            f"--max-disagreement: the three dots do not lead to {float(end):g} in steps of "
+            f"{option}: the three dots do not lead to {float(end):g} in steps of "
             f"{float(factor):g} times; write the numbers out"
         )
     return found

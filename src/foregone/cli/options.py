@@ -15,7 +15,11 @@ from foregone.strategy_file import read_file
 from foregone.votes import VoteDistribution
 
 __all__ = [
+    "AnswerName",
+    "Confidence",
+    "CriterionName",
     "JsonFlag",
+    "Looks",
     "MaxDisagreement",
     "StrategyFile",
     "VoteFile",
@@ -31,11 +35,45 @@ Voters = Annotated[
     int | None, typer.Option("--voters", metavar="N", help="Number of voters in the ensemble.")
 ]
 MaxDisagreement = Annotated[
-    float,
+    str,
     typer.Option(
         "--max-disagreement",
         metavar="RATE",
-        help="Largest allowed probability to answer otherwise than the full vote, from 0 to 1.",
+        help="Largest allowed probability to answer otherwise than the full vote, from 0 to 1; or one "
+        "for each thing the full vote can say: yes=1e-3,no=1e-2.",
+    ),
+]
+CriterionName = Annotated[
+    str,
+    typer.Option(
+        "--criterion",
+        metavar="NAME",
+        help="minimean: fewest votes on average, disagreement bounded on average; minimixed: fewest on "
+        "average, bounded for every input; minimax: fewest in the worst case, bounded for every input.",
+    ),
+]
+Confidence = Annotated[
+    str,
+    typer.Option(
+        "--confidence",
+        metavar="P",
+        help="Probability, over which inputs were observed, with which minimean keeps its limit whatever "
+        "the true votes; needs --votes. 'none' takes the observed votes for the truth.",
+    ),
+]
+Looks = Annotated[
+    str | None,
+    typer.Option(
+        "--looks", metavar="LIST", help="Stop only after every so many votes (10), or after these (5,10,20)."
+    ),
+]
+AnswerName = Annotated[
+    str,
+    typer.Option(
+        "--answer",
+        metavar="NAME",
+        help="What to answer at a stop: majority, of the votes so far; likeliest, what the full vote most "
+        "likely is.",
     ),
 ]
 VoteFile = Annotated[

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ from rich.table import Table
 
 from foregone.atomic_file import write_atomically
 from foregone.display import envelope_picture
+from foregone.planning.words import number_of_voters, short_looks
+from foregone.solving import MaxDisagreement, Solution
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
 
@@ -24,17 +27,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "describe_votes",
+    "headline",
+    "limits",
     "make_console",
+    "number_of_voters",
     "print_json",
     "print_picture",
     "print_table",
     "rate",
+    "rates",
     "say",
     "votes",
+    "write_csv",
     "write_figure",
 ]
 
 PICTURE_WIDTH = 80
+MOST_LOOKS = 10
 
 
 def make_console() -> Console:
@@ -50,6 +59,45 @@ def rate(value: float) -> str:
 def votes(value: float) -> str:
     """Format a number of votes."""
     return f"{value:.2f}"
+
+
+def limits(value: MaxDisagreement) -> str:
+    """Format a limit, or those for yes and for no."""
+    if not isinstance(value, dict):
+        return f"{value:g}"
+    return " and ".join(f"{of_it:g} ({side})" for side, of_it in value.items())
+
+
+def rates(value: MaxDisagreement) -> str:
+    """Format a disagreement, or those of yes and of no."""
+    if not isinstance(value, dict):
+        return rate(value)
+    return " and ".join(f"{rate(of_it)} ({side})" for side, of_it in value.items())
+
+
+def headline(solution: Solution) -> str:
+    """Say in markup what a solution is."""
+    extras = [] if solution.confidence is None else [f"{100 * solution.confidence:g} % confidence"]
+    if solution.looks is not None:
+        extras.append(f"stops after {_looks(solution)}")
+    if solution.answer != "majority":
+        extras.append(f"{solution.answer} answers")
+    return (
+        f"[bold]{solution.criterion}[/] strategy for {number_of_voters(solution.n_voters)}, "
+        f"disagreement at most {limits(solution.max_disagreement)}"
+        + (f"\nWith {'; '.join(extras)}" if extras else "")
+    )
+
+
+def _looks(solution: Solution) -> str:
+    """Name the looks, but not all of many."""
+    looks = short_looks(solution.looks, solution.n_voters)
+    if isinstance(looks, int):
+        return f"every {looks} votes"
+    numbers = [str(look) for look in looks or ()]
+    if len(numbers) > MOST_LOOKS:
+        numbers[MOST_LOOKS // 2 : -MOST_LOOKS // 2] = ["..."]
+    return f"{', '.join(numbers)} votes"
 
 
 def describe_votes(distribution: VoteDistribution, file: Path | None = None) -> str:
@@ -72,6 +120,15 @@ def say(console: Console, words: str, *, bullet: bool = False) -> None:
 def print_json(content: dict[str, Any]) -> None:
     """Print ``content`` as JSON, floats with every digit."""
     sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def write_csv(rows: Sequence[Mapping[str, object]], file: Path) -> None:
+    """Write rows of the same names to ``file`` as CSV, floats with every digit, whole or not at all."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_atomically(file, [text.getvalue().encode()])
 
 
 def print_table(

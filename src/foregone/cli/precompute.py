@@ -16,12 +16,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from foregone.cli.number_lists import parse_rates, parse_voters
-from foregone.cli.options import check_criterion
+from foregone.cli.number_lists import parse_looks, parse_rates, parse_voters
+from foregone.cli.options import AnswerName, Looks, check_criterion
 from foregone.cli.output import make_console
 from foregone.errors import ForegoneError, InvalidInputError, SolverError
-from foregone.solving import CRITERIA, Criterion, Solution, solve
-from foregone.votes import VoteDistribution
+from foregone.solving import CRITERIA, Answer, Criterion, Problem, Solution, solve
 
 __all__ = ["Task", "precompute_command"]
 
@@ -32,13 +31,25 @@ class Task(NamedTuple):
     criterion: Criterion
     n_voters: int
     max_disagreement: float
+    looks: tuple[int, ...] | int | None = None
+    answer: Answer = "majority"
+
+    @property
+    def problem(self) -> Problem:
+        """What is to be solved, checked."""
+        return Problem.check(
+            self.criterion, self.n_voters, self.max_disagreement, None, self.looks, self.answer
+        )
 
     @property
     def file_name(self) -> str:
         """Where its solution goes: the same name every time, a different one for every problem."""
         short = f"{self.max_disagreement:g}"
         exact = short if float(short) == self.max_disagreement else repr(self.max_disagreement)
-        return f"{self.criterion}-{self.n_voters}-{exact}.json"
+        looks = "-".join(map(str, self.looks if isinstance(self.looks, tuple) else [self.looks]))
+        after = "" if self.looks is None else f"-looks-{looks}"
+        answer = "" if self.answer == "majority" else f"-{self.answer}"
+        return f"{self.criterion}-{self.n_voters}-{exact}{after}{answer}.json"
 
     def is_done(self, folder: Path) -> bool:
         """Whether ``folder`` holds its solution, whole and readable."""
@@ -46,8 +57,14 @@ class Task(NamedTuple):
             found = Solution.load(folder / self.file_name)
         except ForegoneError:
             return False
-        asked_for = (self.criterion, VoteDistribution.flat(self.n_voters), self.max_disagreement)
-        return (found.criterion, found.votes, found.max_disagreement) == asked_for
+        return _identity(found.problem) == _identity(self.problem)
+
+
+def _identity(problem: Problem) -> tuple[object, ...]:
+    return (
+        problem.criterion, problem.votes, problem.max_disagreement, problem.confidence, problem.looks,
+        problem.answer,
+    )  # fmt: skip
 
 
 def precompute_command(
@@ -67,6 +84,8 @@ def precompute_command(
     criterion: Annotated[str, typer.Option(metavar="LIST", help="Criteria, separated by commas.")] = ",".join(
         CRITERIA
     ),
+    looks: Looks = None,
+    answer: AnswerName = "majority",
     jobs: Annotated[
         int | None, typer.Option(metavar="N", help="Processes at a time; all cores by default.")
     ] = None,
@@ -86,7 +105,16 @@ def precompute_command(
     grid = (parse_voters(voters), parse_rates(max_disagreement))
     if jobs is not None and jobs < 1:
         raise InvalidInputError(f"--jobs must be at least 1, not {jobs}")
-    tasks = [Task(name, n, rate) for n in grid[0] for rate in grid[1] for name in dict.fromkeys(criteria)]
+    parsed = parse_looks(looks)
+    after = tuple(parsed) if isinstance(parsed, list) else parsed
+    tasks = [
+        Task(name, n, rate, after, answer)  # type: ignore[arg-type]  # checked below
+        for n in grid[0]
+        for rate in grid[1]
+        for name in dict.fromkeys(criteria)
+    ]
+    for task in tasks:
+        _ = task.problem  # says what is wrong with it before anything is solved
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -132,7 +160,10 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
 
 
 def _solve_one(task: Task, folder: Path) -> None:
-    solve(*task).save(folder / task.file_name)
+    solution = solve(
+        task.criterion, task.n_voters, task.max_disagreement, looks=task.looks, answer=task.answer
+    )
+    solution.save(folder / task.file_name)
 
 
 def _start_worker() -> None:

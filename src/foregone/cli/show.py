@@ -12,10 +12,13 @@ from rich.console import Console
 from foregone.cli.options import StrategyFile, check_writable, load_strategy, votes_meant
 from foregone.cli.output import (
     describe_votes,
+    headline,
+    limits,
     make_console,
+    number_of_voters,
     print_picture,
     print_table,
-    rate,
+    rates,
     say,
     write_figure,
 )
@@ -48,7 +51,7 @@ def show_command(
         name = (
             None
             if solution is None
-            else f"{solution.criterion}, max_disagreement {solution.max_disagreement:g}"
+            else f"{solution.criterion}, max_disagreement {limits(solution.max_disagreement)}"
         )
         write_figure(EnvelopeDisplay.from_strategy(strategy, name=name).figure_, png)
     console = make_console()
@@ -74,14 +77,13 @@ def show_command(
 
 def _headline(strategy: StoppingStrategy, solution: Solution | None) -> str:
     if solution is None:
-        return f"Strategy for {strategy.n_voters} voters"
+        return f"Strategy for {number_of_voters(strategy.n_voters)}"
     cost = "at worst" if solution.criterion == "minimax" else "on average"
     risk = "on average" if solution.criterion == "minimean" else "at worst"
     return (
-        f"[bold]{solution.criterion}[/] strategy for {strategy.n_voters} voters, "
-        f"disagreement at most {solution.max_disagreement:g}\n"
+        f"{headline(solution)}\n"
         f"Asks {solution.expected_votes:.2f} of them {cost}; "
-        f"disagreement {rate(solution.disagreement)} {risk}"
+        f"disagreement {rates(solution.disagreement)} {risk}"
     )
 
 

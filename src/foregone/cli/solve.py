@@ -8,8 +8,13 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from foregone.cli.number_lists import parse_confidence, parse_limits, parse_looks
 from foregone.cli.options import (
+    AnswerName,
+    Confidence,
+    CriterionName,
     JsonFlag,
+    Looks,
     MaxDisagreement,
     VoteFile,
     Voters,
@@ -17,7 +22,9 @@ from foregone.cli.options import (
     check_writable,
     choose_votes,
 )
-from foregone.cli.output import describe_votes, make_console, print_json, rate
+from foregone.cli.output import describe_votes, headline, make_console, print_json, rate
+from foregone.cli.risks import class_fields, print_risks
+from foregone.evaluation import evaluate
 from foregone.solving import METHODS, Solution, solve
 
 __all__ = ["solution_fields", "solve_command"]
@@ -26,15 +33,11 @@ __all__ = ["solution_fields", "solve_command"]
 def solve_command(
     max_disagreement: MaxDisagreement,
     voters: Voters = None,
-    criterion: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="minimean: fewest votes on average, disagreement bounded on average; minimixed: fewest on "
-            "average, bounded for every input; minimax: fewest in the worst case, bounded for every input.",
-        ),
-    ] = "minimean",
+    criterion: CriterionName = "minimean",
     vote_file: VoteFile = None,
+    confidence: Confidence = "none",
+    looks: Looks = None,
+    answer: AnswerName = "majority",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the strategy and its proof here."),
@@ -54,10 +57,21 @@ def solve_command(
       foregone solve --voters 101 --max-disagreement 1e-3 -o strategy.json
       foregone solve --voters 101 --max-disagreement 0 --criterion minimax
       foregone solve --votes counts.csv --max-disagreement 0.01 --json
+      foregone solve --votes counts.csv --max-disagreement yes=1e-3,no=1e-2 \\
+          --confidence 0.95
+      foregone solve --voters 101 --max-disagreement 1e-3 --looks 10
     """
     check_writable(output)
     votes = choose_votes(voters, vote_file)
-    solution = solve(check_criterion(criterion), votes, max_disagreement, method=method)  # type: ignore[arg-type]  # it checks
+    solution = solve(
+        check_criterion(criterion),
+        votes,
+        parse_limits(max_disagreement),
+        confidence=parse_confidence(confidence),
+        looks=parse_looks(looks),
+        answer=answer,  # type: ignore[arg-type]  # it checks
+        method=method,  # type: ignore[arg-type]  # it checks
+    )
     if output is not None:
         solution.save(output)
     if as_json:
@@ -68,16 +82,23 @@ def solve_command(
 
 def solution_fields(solution: Solution) -> dict[str, object]:
     """Return what is to be said of a solution, for JSON."""
+    evaluation = evaluate(solution.strategy)
     return {
         "criterion": solution.criterion,
         "n_voters": solution.n_voters,
         "max_disagreement": solution.max_disagreement,
+        "confidence": solution.confidence,
+        "looks": solution.looks,
+        "answer": solution.answer,
         "expected_votes": solution.expected_votes,
         "disagreement": solution.disagreement,
         "lower_bound": solution.lower_bound,
         "gap": solution.gap,
         "method": solution.method,
         "n_observations": solution.votes.n_observations,
+        "mean": evaluation.mean(solution.votes)._asdict(),
+        "worst": evaluation.worst()._asdict(),
+        **class_fields(evaluation, solution.votes),
     }
 
 
@@ -85,18 +106,31 @@ def _print(solution: Solution, votes: str, output: Path | None) -> None:
     mean, worst = "on average over these votes", "at worst over all possible votes"
     cost = worst if solution.criterion == "minimax" else mean
     risk = mean if solution.criterion == "minimean" else worst
+    if solution.confidence is not None and solution.criterion == "minimean":
+        risk = "largest mean to reckon with at this confidence"
+    risks = solution.disagreement
+    named = (
+        {f"disagreement {side}": of_it for side, of_it in risks.items()}
+        if isinstance(risks, dict)
+        else {"disagreement": risks}
+    )
     chance = len(solution.strategy.randomised)
     console = make_console()
     console.print(
-        f"[bold]{solution.criterion}[/] strategy for {solution.n_voters} voters, "
-        f"disagreement at most {solution.max_disagreement:g}\n"
-        f"Solved for {escape(votes)}\n\n"
-        f"  expected votes   {solution.expected_votes:<12.6g} {cost}\n"
-        f"  disagreement     {rate(solution.disagreement):<12} {risk}\n"
-        f"  lower bound      {solution.lower_bound:<12.6g} no strategy does better "
-        f"(gap {solution.gap:.1e})\n"
-        f"  chance decides   in {chance} state{'' if chance == 1 else 's'}\n"
+        "\n".join(
+            [
+                headline(solution),
+                f"Solved for {escape(votes)}\n",
+                f"  expected votes   {solution.expected_votes:<12.6g} {cost}",
+                *(f"  {name:<16} {rate(of_it):<12} {risk}" for name, of_it in named.items()),
+                f"  lower bound      {solution.lower_bound:<12.6g} no strategy does better "
+                f"(gap {solution.gap:.1e})",
+                f"  chance decides   in {chance} state{'' if chance == 1 else 's'}\n",
+            ]
+        )
     )
+    print_risks(console, evaluate(solution.strategy), solution.votes)
+    console.print()
     if output is None:
         console.print("Nothing was written. Keep it with  -o strategy.json")
     else:

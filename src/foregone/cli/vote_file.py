@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foregone.errors import FileFormatError
+from foregone.planning.words import number_of_voters
 
 __all__ = ["read_counts"]
 
@@ -51,7 +52,7 @@ def read_counts(file: Path, n_voters: int | None = None) -> list[float]:
         )
     if n_voters is not None and len(counts) != n_voters + 1:
         raise FileFormatError(
-            f"{file}: {len(counts)} counts do not fit {n_voters} voters; give {n_voters + 1}, "
+            f"{file}: {len(counts)} counts do not fit {number_of_voters(n_voters)}; give {n_voters + 1}, "
             "one for each number of yes votes from 0 up"
         )
     if len(counts) < 2:
@@ -94,7 +95,7 @@ def _from_pairs(file: Path, lines: list[_Line], n_voters: int | None) -> list[fl
         n = int(line.cells[0])
         if n_voters is not None and n > n_voters:
             raise FileFormatError(
-                f"{file}, line {line.number}: n is {n}, but there are only {n_voters} voters"
+                f"{file}, line {line.number}: n is {n}, more than the {number_of_voters(n_voters)}"
             )
         if n in found:
             raise FileFormatError(

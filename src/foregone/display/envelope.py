@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from foregone.display.figure import new_figure
 from foregone.display.shape import EnvelopeShape, envelope_shape
-from foregone.errors import InvalidInputError, MissingExtraError
+from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.votes import FloatArray
 
@@ -126,7 +127,7 @@ class EnvelopeDisplay:
         **line_options
             Passed on to the lines.
         """
-        ax = _new_axes() if ax is None else ax
+        ax = new_figure(8, 4.6).add_subplot() if ax is None else ax
         drawn_before = sum(line.get_gid() == _GID for line in ax.lines)
         colour, dashes = _LINES[drawn_before % len(_LINES)]
         style = {"color": colour, "linestyle": dashes, "linewidth": 2.0, **line_options}
@@ -168,18 +169,6 @@ def _line(shape: EnvelopeShape, answer: str) -> FloatArray:
     gap = np.full((1, 2), np.nan)
     pieces = [part for run in shape.runs(answer) for part in (gap, run)][1:]
     return np.concatenate(pieces).T if pieces else np.empty((2, 0))
-
-
-def _new_axes() -> Axes:
-    """Return axes of a new figure that pyplot knows nothing about."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "Drawing a picture") from None
-    figure = Figure(figsize=(8, 4.6), dpi=120, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure.add_subplot()
 
 
 def _furnish(ax: Axes, shape: EnvelopeShape) -> None:

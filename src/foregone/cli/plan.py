@@ -1,0 +1,194 @@
+"""``foregone plan``: what each limit on the disagreement costs and risks, and which one to take."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from foregone.cli.number_lists import parse_confidence, parse_looks, parse_rates
+from foregone.cli.options import (
+    AnswerName,
+    Confidence,
+    CriterionName,
+    JsonFlag,
+    Looks,
+    VoteFile,
+    Voters,
+    check_criterion,
+    check_writable,
+    choose_votes,
+)
+from foregone.cli.output import (
+    describe_votes,
+    make_console,
+    number_of_voters,
+    print_json,
+    print_table,
+    rate,
+    say,
+    votes,
+    write_csv,
+    write_figure,
+)
+from foregone.display import TradeoffDisplay
+from foregone.planning import WORTH, Plan, PlanRow, plan
+
+__all__ = ["plan_command"]
+
+
+def plan_command(
+    vote_file: VoteFile = None,
+    n_voters: Voters = None,
+    limit_list: Annotated[
+        str | None,
+        typer.Option(
+            "--limits",
+            metavar="LIST",
+            help="Limits to try: 1e-2,1e-3; three dots continue: 1e-5,...,0.1. By default half decades from "
+            "1e-1 to 1e-5.",
+        ),
+    ] = None,
+    criterion: CriterionName = "minimean",
+    confidence: Confidence = "0.95",
+    looks: Looks = None,
+    answer: AnswerName = "majority",
+    worth: Annotated[
+        float,
+        typer.Option(metavar="X", help="What avoiding one disagreement is worth, in full votes."),
+    ] = WORTH,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the trade-off.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the table, with every digit.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Lay out what each limit costs and risks; recommend one.
+
+    Tightens the limit as long as each disagreement avoided costs at most --worth
+    full votes, and not beyond what the observed votes can tell.
+
+    \b
+    Examples:
+      foregone plan --votes counts.csv
+      foregone plan --votes counts.csv --limits 1e-2,1e-3 --confidence 0.99
+      foregone plan --votes counts.csv --png tradeoff.png --csv tradeoff.csv
+      foregone plan --voters 101 --criterion minimixed --json
+    """
+    for file in (png, csv):
+        check_writable(file)
+    distribution = choose_votes(n_voters, vote_file)
+    made = plan(
+        distribution,
+        None if limit_list is None else parse_rates(limit_list, "--limits"),
+        criterion=check_criterion(criterion),
+        confidence=parse_confidence(confidence),
+        looks=parse_looks(looks),
+        answer=answer,  # type: ignore[arg-type]  # it checks
+        worth=worth,
+    )
+    if csv is not None:
+        write_csv(made.records(), csv)
+    if png is not None:
+        write_figure(TradeoffDisplay.from_plan(made).figure_, png)
+    meant = describe_votes(distribution, vote_file)
+    if as_json:
+        print_json(_fields(made, meant))
+        return
+    console = make_console()
+    _print_tables(console, made, meant)
+    console.print("[bold]Recommendation[/]")
+    for paragraph in made.advise():
+        say(console, paragraph, bullet=True)
+    console.print(f"\n{_command(made, vote_file, looks)}", markup=False)
+    for file in (png, csv):
+        if file is not None:
+            console.print(f"\nWritten to {file}", markup=False)
+
+
+def _fields(made: Plan, meant: str) -> dict[str, object]:
+    budgets = made.class_budgets
+    return {
+        "n_voters": made.n_voters,
+        "votes": meant,
+        "n_observations": made.votes.n_observations,
+        "criterion": made.criterion,
+        "confidence": made.confidence,
+        "looks": made.looks,
+        "answer": made.answer,
+        "worth": made.worth,
+        "limits": made.records(),
+        "class_budgets": None if budgets is None else budgets.record(),
+        "recommended": made.max_disagreement,
+        "recommendation": made.advise(),
+    }
+
+
+def _print_tables(console: Console, made: Plan, meant: str) -> None:
+    sure = "" if made.confidence is None else f", {100 * made.confidence:g} % confidence"
+    k = made.votes.n_observations
+    seen = "" if k is None else f": {k:,} observed input{'' if k == 1 else 's'}"
+    console.print(
+        f"{number_of_voters(made.n_voters)}, {made.criterion}{sure}\nMeans over {meant}{seen}\n", markup=False
+    )
+    rows = [*made.rows, *([] if made.class_budgets is None else [made.class_budgets])]
+    print_table(
+        console,
+        [
+            "disagreement\nallowed",
+            "expected\nvotes",
+            "speed-up",
+            "mean\ndisagreement",
+            "worst\ndisagreement",
+            "full votes\nper avoided",
+        ],
+        [
+            [
+                _name(row),
+                votes(row.expected_votes),
+                "-" if math.isinf(row.speed_up) else f"{row.speed_up:,.1f} x",
+                rate(row.disagreement),
+                rate(row.worst_disagreement),
+                "-" if row.price is None or math.isinf(row.price) else f"{row.price:,.2f}",
+            ]
+            for row in rows
+        ],
+    )
+    console.print()
+    print_table(
+        console,
+        ["disagreement\nallowed", "mean\nwhen no", "mean\nwhen yes", "worst\nwhen no", "worst\nwhen yes"],
+        [
+            [
+                _name(row),
+                *("none" if (risk := row.by_class[side]) is None else rate(risk) for side in ("no", "yes")),
+                *(rate(row.worst_by_class[side]) for side in ("no", "yes")),
+            ]
+            for row in rows
+        ],
+    )
+    console.print()
+
+
+def _name(row: PlanRow) -> str:
+    return f"{row.limit:g} each" if isinstance(row.max_disagreement, dict) else f"{row.limit:g}"
+
+
+def _command(made: Plan, vote_file: Path | None, looks: str | None) -> str:
+    """Return the command that solves what is recommended."""
+    limit = made.max_disagreement
+    said = f"{limit:g}" if not isinstance(limit, dict) else f"yes={limit['yes']:g},no={limit['no']:g}"
+    options = [f"--voters {made.n_voters}" if vote_file is None else f"--votes {shlex.quote(str(vote_file))}"]
+    if made.criterion != "minimean":
+        options.append(f"--criterion {made.criterion}")
+    if made.confidence is not None:
+        options.append(f"--confidence {made.confidence:g}")
+    if looks is not None:
+        options.append(f"--looks {looks}")
+    if made.answer != "majority":
+        options.append(f"--answer {made.answer}")
+    return f"  foregone solve {' '.join(options)} \\\n      --max-disagreement {said} -o strategy.json"

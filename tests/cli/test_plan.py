@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from foregone import Solution, VoteDistribution, plan
+from tests.cli.conftest import Run
+
+COUNTS = [4000, 300, 100, 60, 40, *[15] * 6, *[4] * 7, 5, 6, 8, 9]  # 21 voters, yes is rare
+VOTES = VoteDistribution.from_counts(COUNTS)
+
+
+@pytest.fixture
+def counts(tmp_path: Path) -> Path:
+    file = tmp_path / "counts.csv"
+    file.write_text("\n".join(map(str, COUNTS)))
+    return file
+
+
+def test_the_text_fits_80_columns_and_ends_in_the_recommendation(run: Run, counts: Path, monkeypatch) -> None:
+    monkeypatch.chdir(counts.parent)
+    outcome = run("plan", "--votes", "counts.csv")
+    assert outcome.code == 0
+    assert max(len(line) for line in outcome.out.splitlines()) <= 80
+    assert outcome.out.startswith("21 voters, minimean, 95 % confidence\n")
+    words = " ".join(outcome.out.split("Recommendation")[1].split())
+    for paragraph in plan(VOTES).advise():
+        assert paragraph in words
+    assert run("plan", "--votes", "counts.csv").out == outcome.out
+
+
+def test_the_command_it_recommends_solves_what_it_planned(
+    run: Run, counts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(counts.parent)
+    options = ("--votes", "counts.csv", "--confidence", "0.9", "--looks", "5", "--answer", "likeliest")
+    outcome = run("plan", *options)
+    command = outcome.out.split("  foregone solve ")[1].replace("\\\n", " ")
+    assert run("solve", *shlex.split(command)).code == 0
+    solution = Solution.load("strategy.json")
+    made = plan(VOTES, confidence=0.9, looks=5, answer="likeliest")
+    assert solution.max_disagreement == made.max_disagreement
+    assert (solution.confidence, solution.answer) == (0.9, "likeliest")
+    assert solution.expected_votes == pytest.approx(made.recommended.expected_votes)
+
+
+def test_json_has_every_digit(run: Run, counts: Path) -> None:
+    content = json.loads(run("plan", "--votes", counts, "--limits", "1e-2,1e-3,0.5", "--json").out)
+    made = plan(VOTES, [0.5, 1e-2, 1e-3])
+    assert content["limits"] == made.records()
+    assert content["limits"][0]["speed_up"] is None  # nobody is asked
+    assert content["recommended"] == made.max_disagreement
+    assert content["recommendation"] == made.advise()
+    assert (content["confidence"], content["n_observations"]) == (0.95, sum(COUNTS))
+
+
+def test_csv_has_every_digit(run: Run, counts: Path, tmp_path: Path) -> None:
+    file = tmp_path / "plan.csv"
+    assert run("plan", "--votes", counts, "--criterion", "minimixed", "--csv", file).code == 0
+    with file.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    expected = plan(VOTES, criterion="minimixed").records()
+    assert [
+        {name: float(value) if value else None for name, value in row.items()} for row in rows
+    ] == expected
+
+
+def test_png_is_written_whole(run: Run, counts: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "plan.png"
+    outcome = run("plan", "--votes", counts, "--limits", "1e-1,1e-2", "--png", file)
+    assert str(file) in outcome.out
+    assert file.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_without_observed_votes_it_says_that_there_is_no_confidence(run: Run) -> None:
+    outcome = run("plan", "--voters", "11", "--limits", "0.1,0.01")
+    assert outcome.out.startswith("11 voters, minimean\nMeans over flat votes")
+    assert "No confidence of 0.95 can be had" in outcome.out
+    assert "can be had" not in run("plan", "--voters", "1", "--confidence", "none").out
+
+
+def test_one_voter_is_one_voter(run: Run) -> None:
+    for command in ("plan --voters 1", "solve --voters 1 --max-disagreement 0.1", "compare --voters 1"):
+        assert "1 voters" not in run(*command.split()).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["--voters", "11", "--criterion", "best"], "minimax, minimean, minimixed"),
+        (["--voters", "11", "--limits", "0.1,2"], "--limits: '2' is no number from 0 to 1"),
+        (["--voters", "11", "--limits", ""], "--limits"),
+        (["--voters", "11", "--confidence", "1"], "strictly between"),
+        (["--voters", "11", "--confidence", "sure"], "--confidence"),
+        (["--voters", "11", "--looks", "x"], "--looks"),
+        (["--voters", "11", "--looks", "0"], "looks must be"),
+        (["--voters", "11", "--answer", "x"], "answer must be one of"),
+        (["--voters", "11", "--worth", "-1"], "worth must be"),
+        (["--votes", "missing.csv"], "cannot read missing.csv"),
+        ([], "--votes FILE"),
+        (["--voters", "11", "--csv", "nowhere/plan.csv"], "make it first"),
+        (["--voters", "11", "--png", "."], "it is a folder"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_in_one_line(
+    arguments: list[str], hint: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = run("plan", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.count("\n") == 1
+    assert hint in outcome.err
+    assert list(tmp_path.iterdir()) == []
