@@ -24,7 +24,7 @@ _WORST: dict[str, Any] = {"linestyle": (0, (2, 1.5)), "linewidth": 1.3, "markerf
 class TradeoffDisplay:
     """The trade-off of a plan: on the left what each limit costs, on the right what it risks.
 
-    Left: expected votes against the allowed disagreement, with the speed-up on the right-hand scale. Right:
+    Left: expected votes against the allowed disagreement, the speed-up beside each point. Right:
     the disagreement of inputs whose full vote is yes and of those whose full vote is no, mean and worst, and
     the limit itself. The recommended limit is marked in both. Make one with `from_plan`.
 
