@@ -179,4 +179,5 @@ class VoteDistribution:
 
     def __repr__(self) -> str:
         source = "assumed" if self.n_observations is None else f"from {self.n_observations:,} observations"
-        return f"<VoteDistribution of {self.n_voters} voters, {source}>"
+        voters = "1 voter" if self.n_voters == 1 else f"{self.n_voters} voters"
+        return f"<VoteDistribution of {voters}, {source}>"

@@ -51,6 +51,7 @@ def plan(
         criterion bounds every single input, it is dropped, and ``notes`` says so.
     worth : float, default=25
         What it is worth to avoid one disagreement, in full votes: one is all voters asked about one input.
+        The default is a convention, which for many ensembles leads to limits near 1e-3.
     labels : tuple of two, optional
         Names for "no" and "yes" in what is recommended: the ``classes_`` of a classifier.
 
