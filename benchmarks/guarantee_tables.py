@@ -116,18 +116,18 @@ def _shape(outcome: Outcome) -> str:
 def risk_table(risks: Sequence[Risk]) -> str:
     """Return what became of each class of real data, over the splits."""
     head = [
-        "dataset (rare share; rows calibrated, tested)", "way", "trees asked", "disagreement, worst split",
+        "dataset (rare of tested rows; calibrated rows)", "way", "trees asked", "disagreement, worst split",
         "of the rare class, worst split", "of the other, worst split", "splits above 0.1 %: all, rare, other",
     ]  # fmt: skip
     rows = []
     for name, mode in dict.fromkeys((risk.name, risk.mode) for risk in risks):
         splits = [risk for risk in risks if (risk.name, risk.mode) == (name, mode)]
         first = splits[0]
-        share = np.mean([risk.rare_share for risk in splits])
+        n_rare = round(np.mean([risk.n_rare for risk in splits]))
         figures = [[getattr(risk, key) for risk in splits] for key in ("overall", "rare", "other")]
         rows.append(
             [
-                f"{name} ({_percent(share)}; {first.n_calibrated:,}, {first.n_tested:,})",
+                f"{name} ({n_rare:,} of {first.n_tested:,}; {first.n_calibrated:,})",
                 mode,
                 f"{np.mean([risk.trees for risk in splits]):.1f}",
                 *(f"{_percent(np.mean(values))}, {_percent(max(values))}" for values in figures),
@@ -141,30 +141,29 @@ def risk_table(risks: Sequence[Risk]) -> str:
 def luck_table(lucks: Sequence[Luck]) -> str:
     """Return how far shared orders stray from their mean."""
     head = [
-        "dataset", "way", "expected", "standard deviation", "95th percentile, worst", "orders above 0.1 %",
-        "rare class: expected", "95th percentile, worst", "an order for each row: standard deviation",
+        "dataset", "way", "whose", "expected", "shared: 95th percentile", "worst", "orders above 0.1 %",
+        "standard deviation, shared", "of it common", "an order for each row",
     ]  # fmt: skip
-    rows = [
-        [
-            one.name,
-            one.mode,
-            _percent(one.expected),
-            _percent(one.overall.std(ddof=1)),
-            _high_and_worst(one.overall),
-            f"{100 * np.mean(one.overall > LIMIT):.3g} %",
-            _percent(one.expected_rare),
-            _high_and_worst(one.rare),
-            _percent(one.own_orders),
-        ]
-        for one in lucks
-    ]
+    rows = []
+    for one in lucks:
+        for whose, spread in (("all", one.overall), ("rare", one.rare)):
+            rows.append(
+                [
+                    one.name,
+                    one.mode,
+                    whose,
+                    _percent(spread.expected),
+                    _percent(np.quantile(spread.shared, 0.95)),
+                    _percent(spread.shared.max()),
+                    f"{100 * np.mean(spread.shared > LIMIT):.3g} %",
+                    _percent(spread.shared.std(ddof=1)),
+                    _percent(spread.common),
+                    _percent(spread.own),
+                ]
+            )
     return table(head, rows)
 
 
-def _high_and_worst(values: Array) -> str:
-    return f"{_percent(np.quantile(values, 0.95))}, {_percent(values.max())}"
-
-
 def _percent(share: float) -> str:
-    """Return a share in percent, with two digits that tell something."""
+    """Return a share in percent, with two or three digits that tell something."""
     return f"{100 * share:.3g} %" if share >= 0.1 else f"{100 * share:.2g} %"

@@ -16,7 +16,18 @@ from benchmarks.forests import Cache, train_forest
 from foregone import StoppingStrategy, VoteDistribution, evaluate, solve
 from foregone.forest import PackedForest
 
-__all__ = ["MODES", "NAMES", "Luck", "Risk", "disagreement_in_order", "luck", "risks", "votes_of"]
+__all__ = [
+    "MODES",
+    "NAMES",
+    "Luck",
+    "Risk",
+    "Spread",
+    "disagreement_in_order",
+    "luck",
+    "risks",
+    "spread",
+    "votes_of",
+]
 
 NAMES = ("sepsis", "diabetes", "income")
 LIMIT = 1e-3
@@ -70,7 +81,7 @@ class Risk:
     mode: str
     n_calibrated: int
     n_tested: int
-    rare_share: float
+    n_rare: int
     trees: float
     overall: float
     rare: float
@@ -78,27 +89,35 @@ class Risk:
 
 
 @dataclass(frozen=True)
-class Luck:
-    """Disagreement on the test rows, of many orders shared by all of them.
+class Spread:
+    """How the disagreement on the test rows differs from order to order.
 
     Attributes
     ----------
-    overall, rare : ndarray of shape (n_orders,)
-        Of all test rows, and of those of the rare class.
-    expected, expected_rare : float
-        What they are in the mean over all orders.
-    own_orders : float
-        Standard deviation of the overall disagreement if every row has an order of its own. Equal rows have
-        the same one.
+    expected : float
+        Its mean over all orders.
+    shared : ndarray of shape (n_orders,)
+        The share of rows answered otherwise than by their full vote, for orders that all rows share.
+    common : float
+        Standard deviation of `shared` that more rows would not lessen: the luck that rows have in common.
+    own : float
+        Standard deviation if every row has an order of its own, but for equal rows, which get the same one.
     """
+
+    expected: float
+    shared: npt.NDArray[np.float64]
+    common: float
+    own: float
+
+
+@dataclass(frozen=True)
+class Luck:
+    """The spread over all test rows, and over those of the rare class."""
 
     name: str
     mode: str
-    overall: npt.NDArray[np.float64]
-    rare: npt.NDArray[np.float64]
-    expected: float
-    expected_rare: float
-    own_orders: float
+    overall: Spread
+    rare: Spread
 
 
 def votes_of(name: str, folder: Path, split: int, cache: Cache) -> SplitVotes:
@@ -142,7 +161,7 @@ def risks(votes: SplitVotes) -> list[Risk]:
                 mode=mode,
                 n_calibrated=len(votes.calibration),
                 n_tested=len(votes.test),
-                rare_share=float(is_rare.mean()),
+                n_rare=int(np.count_nonzero(is_rare)),
                 trees=float(evaluation.expected_votes[yes_counts].mean()),
                 overall=float(disagreement.mean()),
                 rare=float(disagreement[is_rare].mean()),
@@ -154,22 +173,39 @@ def risks(votes: SplitVotes) -> list[Risk]:
 
 def luck(votes: SplitVotes, mode: str, n_orders: int) -> Luck:
     """Return how the disagreement on the test rows differs from order to order, if they share one."""
-    strategy, is_rare, random = strategy_for(votes, mode), votes.is_rare, np.random.default_rng(0)
-    by_order = [
-        disagreement_in_order(strategy, votes.test[:, random.permutation(strategy.n_voters)])
-        for _ in range(n_orders)
-    ]
-    expected = evaluate(strategy).disagreement[np.count_nonzero(votes.test, axis=1)]
-    size = np.bincount(votes.group)
-    of_group = np.bincount(votes.group, expected) / size
+    strategy, random = strategy_for(votes, mode), np.random.default_rng(0)
+    # Equal rows are answered alike, where the strategy leaves it to chance, too: a row's values decide.
+    _, first, size = np.unique(votes.group, return_index=True, return_counts=True)
+    of_groups = votes.test[first]
+    differs = np.empty((n_orders, len(first)), np.bool_)
+    for k in range(n_orders):
+        risk = disagreement_in_order(strategy, of_groups[:, random.permutation(strategy.n_voters)])
+        differs[k] = random.random(len(risk)) < risk
+    expected = evaluate(strategy).disagreement[np.count_nonzero(of_groups, axis=1)]
+    rare = votes.is_rare[first]
     return Luck(
-        name=votes.name,
-        mode=mode,
-        overall=np.array([disagreement.mean() for disagreement in by_order]),
-        rare=np.array([disagreement[is_rare].mean() for disagreement in by_order]),
-        expected=float(expected.mean()),
-        expected_rare=float(expected[is_rare].mean()),
-        own_orders=float(np.sqrt(np.sum(size**2 * of_group * (1 - of_group))) / len(expected)),
+        votes.name,
+        mode,
+        spread(differs, size, expected),
+        spread(differs[:, rare], size[rare], expected[rare]),
+    )
+
+
+def spread(differs: Votes, size: npt.NDArray[np.int64], expected: npt.NDArray[np.float64]) -> Spread:
+    """Return the spread over orders, given which groups of equal rows were answered otherwise in each.
+
+    The variance of a weighted mean is the sum of the groups' own variances, by squared weight, and of the
+    covariances between groups; what is common is the mean of the latter.
+    """
+    weights = size / size.sum()
+    shared = differs @ weights
+    squares = np.sum(weights**2)
+    covariances = shared.var(ddof=1) - np.sum(weights**2 * differs.var(axis=0, ddof=1))
+    return Spread(
+        expected=float(weights @ expected),
+        shared=shared,
+        common=float(np.sqrt(max(covariances, 0.0) / (1 - squares))) if squares < 1 else 0.0,
+        own=float(np.sqrt(np.sum(weights**2 * expected * (1 - expected)))),
     )
 
 
