@@ -8,10 +8,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-solve bench-predict images clean
+.PHONY: help demo test lint format bench-solve bench-predict bench-guarantees images clean
 
 help:  ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/.has-plot  ## Train a forest, stop it early and say what that saves (writes ./demo)
 	@$(BIN)/foregone demo -o demo
@@ -34,6 +34,9 @@ bench-solve: $(VENV)/.has-test  ## Time our solver against HiGHS, in one run
 
 bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other way to run them (15 minutes)
 	$(BIN)/python -m benchmarks.predict $(BENCH)
+
+bench-guarantees: $(VENV)/.has-test  ## Show by simulation and on real data that the promised limits are kept
+	$(BIN)/python -m benchmarks.guarantees $(BENCH)
 
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	mkdir -p docs/images

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["EASY", "HARD", "NAMES", "Dataset", "load"]
+__all__ = ["EASY", "HARD", "NAMES", "Dataset", "data_folder", "load"]
+
+USUAL_FOLDER = Path(__file__).parents[2] / "shared" / "data"
 
 EASY = ("ground_cover", "income", "diabetes", "skin", "shuttle", "sepsis")
 HARD = ("dota2", "hospitalization")  # nearly every vote is needed
@@ -50,12 +53,24 @@ class Dataset:
     y_test: Labels
 
 
-def load(name: str, folder: Path | None, most_training_rows: int, most_test_rows: int) -> Dataset:
-    """Read a dataset from ``folder / NAME.parquet``, or generate its stand-in when that is not there."""
+def data_folder() -> Path | None:
+    """Return the folder of NAME.parquet files, from FOREGONE_DATA or beside the project, if there is one."""
+    if named := os.environ.get("FOREGONE_DATA"):
+        return Path(named)
+    return USUAL_FOLDER if USUAL_FOLDER.exists() else None
+
+
+def load(
+    name: str, folder: Path | None, most_training_rows: int, most_test_rows: int, split: int = 0
+) -> Dataset:
+    """Read a dataset from ``folder / NAME.parquet``, or generate its stand-in when that is not there.
+
+    Each number for ``split`` shuffles the rows in a way of its own.
+    """
     path = folder / f"{name}.parquet" if folder else None
     is_real = path is not None and path.exists()
     X, y = _read(path) if is_real else _generate(name)
-    shuffled = np.random.default_rng(0).permutation(len(X))
+    shuffled = np.random.default_rng(split).permutation(len(X))
     X, y = np.ascontiguousarray(X[shuffled], np.float32), y[shuffled]
     end_of_training, end_of_calibration = int(0.7 * len(X)), int(0.8 * len(X))
     train = slice(0, min(end_of_training, most_training_rows))

@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.datasets import Dataset
 
-__all__ = ["N_TREES", "Cache", "Task", "model_bytes", "pickle_bytes"]
+__all__ = ["N_TREES", "Cache", "Task", "model_bytes", "pickle_bytes", "train_forest"]
 
 N_TREES = 101
 
@@ -37,6 +37,10 @@ class Cache:
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder / f"{dataset.name}-{what}-{digest.hexdigest()[:16]}"
 
+    def forest_path(self, dataset: Dataset) -> Path:
+        """Return where the scikit-learn forest for the dataset belongs."""
+        return self.path(dataset, "sklearn", sklearn.__version__)
+
     def model(self, path: Path, train: Callable[[], Any]) -> Any:
         """Return the model kept at the path, or train it and keep it there."""
         if path.exists():
@@ -44,6 +48,12 @@ class Cache:
         model = train()
         joblib.dump(model, path)
         return model
+
+
+def train_forest(dataset: Dataset) -> RandomForestClassifier:
+    """Train the forest, fully grown, as scikit-learn does by default."""
+    forest = RandomForestClassifier(n_estimators=N_TREES, n_jobs=-1, random_state=0)
+    return forest.fit(dataset.X_train, dataset.y_train)
 
 
 @dataclass
@@ -58,12 +68,7 @@ class Task:
 
     def __post_init__(self) -> None:
         data = self.dataset
-
-        def train() -> RandomForestClassifier:
-            forest = RandomForestClassifier(n_estimators=N_TREES, n_jobs=-1, random_state=0)
-            return forest.fit(data.X_train, data.y_train)
-
-        self.model = self.cache.model(self.cache.path(data, "sklearn", sklearn.__version__), train)
+        self.model = self.cache.model(self.cache.forest_path(data), lambda: train_forest(data))
         self.model.n_jobs = -1
         self.probabilities = self.model.predict_proba(data.X_test)[:, 1]
         self.predicted = self.model.predict(data.X_test)

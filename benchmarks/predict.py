@@ -23,22 +23,21 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets import NAMES, load
+from benchmarks.datasets import NAMES, data_folder, load
 from benchmarks.forests import Cache, Task
+from benchmarks.markdown import put_into
 from benchmarks.measure import measure
 from benchmarks.rivals import ADAPTERS
 from benchmarks.tables import all_tables
 
 ROOT = Path(__file__).parent.parent
-USUAL_DATA = ROOT.parent / "shared" / "data"
 DOCS = ROOT / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- generated from here -->", "<!-- to here -->"
 
 
 def main(arguments: list[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
-    folder = options.data or _data_folder()
+    folder = options.data or data_folder()
     if folder is not None and not folder.is_dir():
         parser.error(f"there is no folder {folder}")
     print(
@@ -60,7 +59,7 @@ def main(arguments: list[str]) -> int:
     if options.json:
         options.json.write_text(json.dumps({"facts": facts, "results": results}, indent=1) + "\n")
     if options.write_docs:
-        _write_docs(text)
+        put_into(DOCS, text)
     return 0
 
 
@@ -84,12 +83,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/benchmarks.md")
     return parser
-
-
-def _data_folder() -> Path | None:
-    if named := os.environ.get("FOREGONE_DATA"):
-        return Path(named)
-    return USUAL_DATA if USUAL_DATA.exists() else None
 
 
 def _load() -> str:
@@ -135,13 +128,6 @@ def _version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "(not installed)"
-
-
-def _write_docs(text: str) -> None:
-    before, _, rest = DOCS.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    DOCS.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
-    print(f"wrote {DOCS.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.markdown import table
 from benchmarks.measure import ENGINE, FRONT, FULL
 from benchmarks.rivals import ADAPTERS
 from benchmarks.targets import fastest_peer, ratio, targets_of
@@ -26,17 +27,7 @@ def all_tables(results: Sequence[Result]) -> str:
         ("Targets: how many times better, and how many were wanted", _targets(results)),
         ("What each rival's labels were checked for", _remarks(results)),
     ]
-    return "\n".join(f"### {title}\n\n{table}\n" for title, table in parts)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-    lines = [
-        "| " + " | ".join(f"{cell:{'<' if k == 0 else '>'}{widths[k]}}" for k, cell in enumerate(row)) + " |"
-        for row in [head, *rows]
-    ]
-    ruler = "|" + "|".join("-" * (width + 1) + (":" if k else "-") for k, width in enumerate(widths)) + "|"
-    return "\n".join([lines[0], ruler, *lines[1:]])
+    return "\n".join(f"### {title}\n\n{body}\n" for title, body in parts)
 
 
 def _number(value: float | None) -> str:
@@ -69,7 +60,7 @@ def _forests(results: Sequence[Result]) -> str:
         ]
         for r in results
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _times(results: Sequence[Result], threads: str) -> str:
@@ -89,7 +80,7 @@ def _times(results: Sequence[Result], threads: str) -> str:
                 peer or "-",
             ]
         )
-    return _table(["dataset", *shown, "engine beside scikit-learn", "beside fastest peer", "which is"], rows)
+    return table(["dataset", *shown, "engine beside scikit-learn", "beside fastest peer", "which is"], rows)
 
 
 def _one_row(results: Sequence[Result]) -> str:
@@ -100,7 +91,7 @@ def _one_row(results: Sequence[Result]) -> str:
         + [_times_faster(ratio(r["one_row"], "ONNX Runtime", name)) for name in ours]
         for r in results
     ]
-    return _table(["dataset", *shown, *(f"{name} beside ONNX Runtime" for name in ours)], rows)
+    return table(["dataset", *shown, *(f"{name} beside ONNX Runtime" for name in ours)], rows)
 
 
 def _memory(results: Sequence[Result]) -> str:
@@ -117,7 +108,7 @@ def _memory(results: Sequence[Result]) -> str:
         ]
         for r in results
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _targets(results: Sequence[Result]) -> str:
@@ -135,10 +126,10 @@ def _targets(results: Sequence[Result]) -> str:
             verdict = "" if target.is_met else "MISSED: "
             cells.append(f"{verdict}{_times_faster(target.reached)} (of {_times_faster(target.wanted)})")
         rows.append([name, *cells])
-    return _table(["dataset", *kinds], rows)
+    return table(["dataset", *kinds], rows)
 
 
 def _remarks(results: Sequence[Result]) -> str:
     shown = [name for name in RIVALS if any(name in r["remarks"] for r in results)]
     rows = [[_name(r), *(r["remarks"].get(name, "-") for name in shown)] for r in results]
-    return _table(["dataset", *shown], rows)
+    return table(["dataset", *shown], rows)

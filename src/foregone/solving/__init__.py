@@ -64,7 +64,8 @@ def solve(
         Stop only after every so many votes, or only after these numbers of votes (and when all were asked).
     answer : {"majority", "likeliest"}
         At a stop, answer the majority so far, or what the full vote most likely is given the votes seen
-        and their distribution. With one limit and no confidence, minimean never asks more for the likeliest.
+        and their distribution. With one limit and no confidence, minimean never asks more
+        for the likeliest answer.
     method : {"dual", "linear_program", "quadratic_program"}
         ``"dual"`` is exact and takes milliseconds. The others are independent references: the paper's
         linear program on HiGHS, and its quadratic program on SCIP (extra ``reference``, up to about 6
