@@ -80,9 +80,11 @@ def sample_results(
 
 def sample_timings() -> tuple[Timing, ...]:
     """Growth as it is: cubic for ours, steeper for the linear program, hopeless for the quadratic one."""
-    dual = [Timing("dual", "minimax", n, 0.01, 1e-3 + 1e-8 * n**3, True) for n in range(3, 202, 9)]
-    linear = [Timing("linear_program", "minimax", n, 0.01, 2e-3 * 1.05**n, True) for n in range(3, 152, 9)]
-    quadratic = [Timing("quadratic_program", "minimax", n, 0.01, 1e-3 * 4.0**n, True) for n in range(1, 8)]
+    dual = [Timing("dual", "minimax", n, 0.01, 1e-3 + 1e-8 * n**3, True) for n in (3, 11, 31, 101, 301, 1001)]
+    linear = [
+        Timing("linear_program", "minimax", n, 0.01, 2e-3 * 1.05**n, True) for n in (3, 11, 31, 101, 151)
+    ]
+    quadratic = [Timing("quadratic_program", "minimax", n, 0.01, 1e-3 * 4.0**n, True) for n in range(3, 8)]
     return (*dual, *linear, *quadratic, Timing("quadratic_program", "minimax", 8, 0.01, 60.0, False))
 
 

@@ -10,11 +10,13 @@ from statistics import fmean
 
 from foregone.atomic_file import write_atomically
 from foregone.paper import published
-from foregone.paper.results import SUMMARY_RATE, Results, Structure
+from foregone.paper.results import SUMMARY_RATE, DatasetFacts, Results, Structure
 
-__all__ = ["SUMMARY_APPROACH", "envelope_structure", "table2", "table3", "tables1"]
+__all__ = ["SUMMARY_APPROACH", "benchmark_summary", "envelope_structure", "table2", "table3", "tables1"]
 
 SUMMARY_APPROACH = "minimean_calibrated"  # the approach of table 3
+_SUMMARY_COLUMNS = ("dataset", "disagreement_rate", "expected_runtime", "base_error_rate", "error_rate")
+_SUMMARY_HEADER = ("disagreement", "expected runtime", "base error", "error")
 
 Rows = Sequence[Sequence[object]]
 
@@ -51,30 +53,39 @@ def table2(results: Results, folder: Path) -> list[Path]:
 
 
 def table3(results: Results, folder: Path) -> list[Path]:
-    """Write what minimean with calibrated votes does at 1e-3, in the columns of the paper's table 3.
-
-    Every dataset of the run has a row; the paper prints the eight UCI sets, and those stand first.
-    """
-    columns = ("dataset", "disagreement_rate", "expected_runtime", "base_error_rate", "error_rate")
+    """Write what minimean with calibrated votes does on the UCI sets at 1e-3, in the paper's columns."""
     header = ["dataset"]
-    for name in ("disagreement", "expected runtime", "base error", "error"):
+    for name in _SUMMARY_HEADER:
         header += [name, "in the paper"]
+    comparable = results.settings.n_voters == published.N_VOTERS
     rows, shown = [], []
-    for facts in results.datasets:
-        m = results.measure(facts.name, SUMMARY_APPROACH, SUMMARY_RATE)
-        ours = (m.disagreement, m.expected_runtime, m.base_error, m.error)
-        spreads = (m.disagreement_spread, m.runtime_spread, m.base_error_spread, m.error_spread)
-        comparable = results.settings.n_voters == published.N_VOTERS
+    for facts in results.group("uci"):
+        row, cells = _summary(results, facts)
+        rows.append(row)
         paper = published.SUMMARY.get(facts.name) if comparable else None
-        rows.append([facts.name, *(_share(value) for value in ours)])
-        cells = [facts.paper_name]
-        for place, digits in enumerate((3, 2, 2, 2)):
-            cells += [
-                _percent(ours[place], digits, spreads[place]),
-                _percent(paper[place], min(digits, 2)) if paper else "",
-            ]
-        shown.append(cells)
-    return _write(folder, "table3", (columns, rows), (header, shown))
+        theirs = [_percent(value) for value in paper] if paper else [""] * len(cells)
+        shown.append([facts.paper_name, *(cell for pair in zip(cells, theirs, strict=True) for cell in pair)])
+    return _write(folder, "table3", (_SUMMARY_COLUMNS, rows), (header, shown))
+
+
+def benchmark_summary(results: Results, folder: Path) -> list[Path]:
+    """Write the same for the benchmark sets, of which the paper prints no such table."""
+    rows, shown = [], []
+    for facts in results.group("benchmark"):
+        row, cells = _summary(results, facts)
+        rows.append(row)
+        shown.append([facts.paper_name, *cells])
+    header = ("dataset", *_SUMMARY_HEADER)
+    return _write(folder, "benchmark_summary", (_SUMMARY_COLUMNS, rows), (header, shown))
+
+
+def _summary(results: Results, facts: DatasetFacts) -> tuple[list[str], list[str]]:
+    """Return a dataset's row for programs, and its cells for people."""
+    m = results.measure(facts.name, SUMMARY_APPROACH, SUMMARY_RATE)
+    values = (m.disagreement, m.expected_runtime, m.base_error, m.error)
+    spreads = (m.disagreement_spread, m.runtime_spread, m.base_error_spread, m.error_spread)
+    cells = [_percent(*parts) for parts in zip(values, (3, 2, 2, 2), spreads, strict=True)]
+    return [facts.name, *(_share(value) for value in values)], cells
 
 
 def tables1(results: Results, folder: Path) -> list[Path]:

@@ -38,7 +38,7 @@ _LOOK: dict[str, Any] = {
     "legend.fontsize": 8.5,
     "legend.frameon": False,
     "lines.linewidth": 1.4,
-    "savefig.dpi": 150,
+    "savefig.dpi": 180,
     "svg.fonttype": "path",
     "svg.hashsalt": "foregone",  # else the names inside an SVG would be new every time
     "text.color": INK,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
+_TICKS = (3, 5, 10, 20, 50, 100, 200, 500, 1000)
 _METHODS = {  # name, colour, marker: not those of the approaches, which have nothing to do with it
     "quadratic_program": ("the paper's quadratic\nprogram, on SCIP", "#AA4499", "^"),
     "linear_program": ("the paper's linear\nprogram, on HiGHS", "#4C9BD0", "s"),
@@ -22,7 +23,7 @@ _METHODS = {  # name, colour, marker: not those of the approaches, which have no
 
 
 def draw(results: Results, folder: Path) -> list[Path]:
-    """Draw seconds on a logarithmic scale; what ran into its time limit is hollow, with an arrow up.
+    """Draw seconds on logarithmic scales; what ran into its time limit is hollow, with an arrow up.
 
     Nothing is drawn without timings.
     """
@@ -31,15 +32,18 @@ def draw(results: Results, folder: Path) -> list[Path]:
     with sheet(4.4) as figure:
         ax = figure.add_subplot()
         furnish(ax, x="voters", y="seconds to find the strategy")
+        ax.set_xscale("log")
         ax.set_yscale("log")
         for method in _METHODS:
             timings = sorted((t for t in results.timings if t.method == method), key=lambda t: t.n_voters)
             if timings:
                 _draw_method(ax, timings)
-        longest = max(timing.n_voters for timing in results.timings)
-        ax.set_xlim(0, longest * 1.17)  # room for the words at the ends
-        bottom, top = ax.get_ylim()
-        ax.set_ylim(bottom, top * 2)
+        sizes = [timing.n_voters for timing in results.timings]
+        ax.set_xlim(min(sizes) * 0.9, max(sizes) * 2)  # room for the words at the ends
+        ax.set_xticks([size for size in _TICKS if min(sizes) <= size <= max(sizes)])
+        ax.xaxis.set_major_formatter("{x:,.0f}")
+        ax.minorticks_off()
+        ax.set_ylim(top=2.5 * ax.get_ylim()[1])
         return save(figure, folder, "figS1")
 
 
