@@ -24,6 +24,7 @@ __all__ = [
     "Measure",
     "Piece",
     "Results",
+    "Rounding",
     "Settings",
     "Structure",
     "Timing",
@@ -137,10 +138,6 @@ class Piece:
         Calibration rows by how many trees said yes. Read-only.
     test_counts : ndarray of shape (2, n_voters + 1)
         Test rows by true class (0 no, 1 yes) and by how many trees said yes. Read-only.
-    tree_certainty : float
-        Share of the single trees' probabilities on test rows that are exactly 0 or 1.
-    invariance_to_rounding : float
-        Share of test rows where the majority of votes is the answer of the mean probability.
     """
 
     dataset: str
@@ -149,8 +146,6 @@ class Piece:
     n_train: int
     calibration_counts: Counts = field(repr=False)
     test_counts: Counts = field(repr=False)
-    tree_certainty: float
-    invariance_to_rounding: float
 
     def __post_init__(self) -> None:
         self.calibration_counts.setflags(write=False)
@@ -160,6 +155,31 @@ class Piece:
         """Restore one from another process, whose arrays come back writable."""
         self.__dict__.update(state)
         self.__post_init__()
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How much is lost when the trees of one forest vote rather than give probabilities.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the set.
+    repeat : int
+        Which of the repetitions, from 0.
+    n_voters : int
+        Trees in the forest.
+    tree_certainty : float
+        Share of the single trees' probabilities on test rows that are exactly 0 or 1.
+    invariance_to_rounding : float
+        Share of test rows where the majority of votes is the answer of the mean probability.
+    """
+
+    dataset: str
+    repeat: int
+    n_voters: int
+    tree_certainty: float
+    invariance_to_rounding: float
 
 
 @dataclass(frozen=True)
@@ -216,6 +236,8 @@ class Timing:
         The least of the runs; the time limit when it did not finish.
     finished : bool
         Whether it found the optimum within the time limit.
+    expected_votes : float or None
+        The optimum it found, by which methods can be compared; None when it did not finish.
     """
 
     method: str
@@ -224,6 +246,7 @@ class Timing:
     max_disagreement: float
     seconds: float
     finished: bool
+    expected_votes: float | None = None
 
 
 @dataclass(frozen=True)
@@ -247,7 +270,8 @@ class Structure:
     randomised_at_first_stop : bool
         Whether they are all unanimous states at ``first_stop``.
     has_thresholds : bool
-        Whether after ``first_stop`` it stops for certain exactly outside an interval of yes votes.
+        Whether at every step it goes on within an interval of yes votes and stops for certain outside, but
+        for states at the ends of the interval, where chance may decide.
     is_symmetric : bool
         Whether it treats yes and no alike (for odd numbers of voters; a tie is "no").
     """
@@ -277,6 +301,8 @@ class Results:
         Why each other dataset that was asked for could not be had, by name.
     pieces : mapping of str to tuple of Piece
         By dataset, in order of repeats.
+    roundings : mapping of str to tuple of Rounding
+        The same for supplementary table 1, whose forests are others.
     measures : tuple of Measure
         By dataset, approach and rate, over `RATES` and `SCATTER_RATES`.
     timings : tuple of Timing
@@ -289,6 +315,7 @@ class Results:
     datasets: tuple[DatasetFacts, ...] = ()
     skipped: Mapping[str, str] = field(default_factory=dict)
     pieces: Mapping[str, tuple[Piece, ...]] = field(default_factory=dict)
+    roundings: Mapping[str, tuple[Rounding, ...]] = field(default_factory=dict)
     measures: tuple[Measure, ...] = ()
     timings: tuple[Timing, ...] = ()
     structures: tuple[Structure, ...] = ()
