@@ -12,7 +12,15 @@ from foregone.atomic_file import write_atomically
 from foregone.paper import published
 from foregone.paper.results import SUMMARY_RATE, DatasetFacts, Results, Structure
 
-__all__ = ["SUMMARY_APPROACH", "benchmark_summary", "envelope_structure", "table2", "table3", "tables1"]
+__all__ = [
+    "SUMMARY_APPROACH",
+    "benchmark_summary",
+    "envelope_structure",
+    "markdown_table",
+    "table2",
+    "table3",
+    "tables1",
+]
 
 SUMMARY_APPROACH = "minimean_calibrated"  # the approach of table 3
 _SUMMARY_COLUMNS = ("dataset", "disagreement_rate", "expected_runtime", "base_error_rate", "error_rate")
@@ -174,15 +182,15 @@ def _write(
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(table[0])
     writer.writerows(table[1])
-    contents = {"csv": buffer.getvalue(), "md": _markdown(*shown)}
+    contents = {"csv": buffer.getvalue(), "md": markdown_table(*shown)}
     for kind, text in contents.items():
         write_atomically(folder / f"{name}.{kind}", [text.encode()])
     return [folder / f"{name}.{kind}" for kind in contents]
 
 
-def _markdown(header: Sequence[str], rows: Rows) -> str:
+def markdown_table(header: Sequence[str], rows: Rows) -> str:
     """Return a table in Markdown; columns of numbers are aligned to the right."""
-    words = {"dataset", "number", "note", "criterion", "voters"}
+    words = {"dataset", "number", "note", "criterion", "voters", "close"}
     rule = ["---" if name in words else "---:" for name in header]
     lines = [list(header), rule, *([str(cell).replace("|", "\\|") for cell in row] for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -23,7 +23,10 @@ _TITLES = ("expected votes", "disagreement", "wrong answers")
 
 
 def draw_pages(results: Results, datasets: Sequence[DatasetFacts], folder: Path, name: str) -> list[Path]:
-    """Draw ``name_1``, ``name_2``, ... with up to four datasets each; nothing if there are none."""
+    """Draw ``name_1``, ``name_2``, ... with up to four datasets each; nothing if there are none.
+
+    Further pages that an earlier run with more datasets left are removed.
+    """
     files: list[Path] = []
     for first in range(0, len(datasets), ROWS):
         facts = datasets[first : first + ROWS]
@@ -38,6 +41,11 @@ def draw_pages(results: Results, datasets: Sequence[DatasetFacts], folder: Path,
             handles, labels = axes[0, -1].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside upper center", ncols=4, handlelength=3)
             files += save(figure, folder, f"{name}_{first // ROWS + 1}")
+    page = len(files) // 2 + 1
+    while (folder / f"{name}_{page}.png").exists():
+        for kind in ("png", "svg"):
+            (folder / f"{name}_{page}.{kind}").unlink(missing_ok=True)
+        page += 1
     return files
 
 
