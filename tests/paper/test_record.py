@@ -1,0 +1,82 @@
+import datetime
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from foregone.paper import published, tables
+from foregone.paper.figures import fig1
+from foregone.paper.record import write_record
+from foregone.paper.results import Timing
+from tests.paper.samples import sample_results
+
+DAY = datetime.date(2026, 11, 15)
+DOCS = Path(__file__).parents[2] / "docs" / "paper"
+
+
+def record(results, tmp_path):
+    made = tmp_path / "made"
+    made.mkdir()
+    fig1.draw(results, made)
+    tables.table3(results, made)
+    page, *others = write_record(results, made, tmp_path / "docs" / "paper", "foregone paper all", DAY)
+    return page.read_text("utf-8"), others
+
+
+def test_it_gives_command_date_and_repeats_and_copies_what_it_shows(tmp_path):
+    text, others = record(sample_results(), tmp_path)
+    assert "$ foregone paper all\n" in text
+    assert "2026-11-15" in text
+    assert "2 repeats" in text.replace("\n", " ")
+    assert sorted(file.name for file in others) == ["fig1.png", "table3.csv"]
+    for link in re.findall(r"\]\(([^)]*)\)", text):
+        assert (tmp_path / "docs" / "paper" / link).is_file()
+
+
+def test_it_says_what_is_missing_and_what_differs(tmp_path):
+    text, _ = record(sample_results(), tmp_path)
+    assert "- **Dota2**: the public file has one feature more than the paper's." in text
+    assert "- **Higgs** is missing: no file Higgs.parquet in the folder." in text
+
+
+def test_it_calls_close_only_what_is(tmp_path):
+    results = sample_results()
+    paper = published.SUMMARY["dota2"]
+    near = {  # within 5 %, though not within 0.01; and a base error just too far off
+        "expected_runtime": 1.04 * paper.expected_runtime,
+        "base_error": paper.base_error + 0.006,
+        "error": paper.error,
+    }
+    measures = tuple(
+        replace(measure, **near) if measure.dataset == "dota2" else measure for measure in results.measures
+    )
+    settings = replace(results.settings, n_voters=published.N_VOTERS)
+    text, _ = record(replace(results, measures=measures, settings=settings), tmp_path)
+    assert "| Dota2 | +0.0285 | yes | +0.0060 | no | +0.0000 |" in text
+
+
+def test_other_numbers_of_voters_are_not_compared(tmp_path):
+    text, _ = record(sample_results(), tmp_path)
+    assert "How close" not in text
+
+
+def test_it_says_how_far_methods_agree(tmp_path):
+    timings = (
+        Timing("dual", "minimax", 11, 0.01, 0.1, True, 10.0),
+        Timing("linear_program", "minimax", 11, 0.01, 0.1, True, 10.0 * (1 + 2e-9)),
+        Timing("quadratic_program", "minimax", 11, 0.01, 60.0, False),
+    )
+    text, _ = record(replace(sample_results(), timings=timings), tmp_path)
+    assert "agree to 2e-09 relative" in text.replace("\n  ", " ")
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not here")
+def test_the_committed_record_is_whole_and_small():
+    text = (DOCS / "README.md").read_text("utf-8")
+    linked = set(re.findall(r"\]\(([^)/:]*)\)", text))
+    there = {file.name for file in DOCS.iterdir()} - {"README.md"}
+    assert linked == there
+    sizes = [file.stat().st_size for file in DOCS.iterdir()]
+    assert max(sizes) < 200_000
+    assert sum(sizes) < 2_000_000
