@@ -139,7 +139,7 @@ def _run(
     jobs: int | None,
 ) -> None:
     """Check every option, then run."""
-    for option, value, least in (("--repeats", repeats, 1), ("--seed", seed, 0), ("--jobs", jobs or 1, 1)):
+    for option, value, least in (("--repeats", repeats, 1), ("--seed", seed, 0), ("--jobs", 1 if jobs is None else jobs, 1)):
         if value < least:
             raise InvalidInputError(f"{option} must be at least {least}, not {value}")
     if check_n_voters(voters) > MOST_VOTERS:

@@ -55,7 +55,7 @@ _ALL = (
     Item("fig1", "State graphs of three voters, one or all in favour", ("figures.fig1:draw",)),
     Item(
         "fig2",
-        "Envelopes of optimal strategies, and whether all have the paper's shape",
+        "Envelopes of optimal strategies, and what shape they all have",
         ("figures.fig2:draw", "tables:envelope_structure"),
         ("structures",),
     ),
