@@ -139,8 +139,8 @@ def _run(
     jobs: int | None,
 ) -> None:
     """Check every option, then run."""
-    for option, value, least in (("--repeats", repeats, 1), ("--seed", seed, 0), ("--jobs", 1 if jobs is None else jobs, 1)):
-        if value < least:
+    for option, value, least in (("--repeats", repeats, 1), ("--seed", seed, 0), ("--jobs", jobs, 1)):
+        if value is not None and value < least:
             raise InvalidInputError(f"{option} must be at least {least}, not {value}")
     if check_n_voters(voters) > MOST_VOTERS:
         raise InvalidInputError(f"--voters must be at most {MOST_VOTERS:,}, not {voters}")
