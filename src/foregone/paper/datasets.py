@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import socket
 import warnings
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.atomic_file import write_atomically
 from foregone.errors import ForegoneError, InvalidInputError, MissingExtraError
 from foregone.paper.known_datasets import KNOWN, KnownDataset
 from foregone.paper.results import DatasetFacts
@@ -87,7 +89,9 @@ def obtain(name: str, folder: Path | None) -> Path:
             f"downloads cannot be kept ({error}); set SCIKIT_LEARN_DATA to a folder that can be written"
         ) from None
     if not kept.exists():
-        _keep(_download(KNOWN[name]), kept)
+        buffer = io.BytesIO()
+        _download(KNOWN[name]).to_parquet(buffer, index=False)
+        write_atomically(kept, [buffer.getvalue()])
     return kept
 
 
@@ -223,17 +227,6 @@ def _from_openml(identifier: int) -> tuple[pd.DataFrame, pd.Series[Any]]:
         warnings.simplefilter("ignore")  # it warns of every attempt that fails; the last one is an error
         bunch = fetch_openml(data_id=identifier, as_frame=True, parser="auto", cache=False)
     return bunch.data, bunch.target
-
-
-def _keep(frame: pd.DataFrame, path: Path) -> None:
-    """Keep a download, whole or not at all: a run may be killed at any moment."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        frame.to_parquet(part, index=False)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise InvalidInputError(f"the download cannot be kept in {path.parent}: {error}") from None
 
 
 def _import(package: str) -> Any:
