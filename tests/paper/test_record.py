@@ -1,3 +1,4 @@
+import contextlib
 import datetime
 import re
 from dataclasses import replace
@@ -7,8 +8,11 @@ import pytest
 
 from foregone.paper import published, tables
 from foregone.paper.figures import fig1
+from foregone.paper.items import ITEMS
 from foregone.paper.record import write_record
+from foregone.paper.request import Request
 from foregone.paper.results import Timing
+from foregone.paper.run import run
 from tests.paper.samples import sample_results
 
 DAY = datetime.date(2026, 11, 15)
@@ -69,6 +73,23 @@ def test_it_says_how_far_methods_agree(tmp_path):
     )
     text, _ = record(replace(sample_results(), timings=timings), tmp_path)
     assert "agree to 2e-09 relative" in text.replace("\n  ", " ")
+
+
+class Silent:
+    def line(self, text):
+        pass
+
+    @contextlib.contextmanager
+    def progress(self, label, total):
+        yield lambda: None
+
+
+def test_a_run_writes_it_when_asked(tmp_path):
+    request = Request((ITEMS["fig1"],), output=tmp_path / "made", record=tmp_path / "record", command="typed")
+    files = run(request, Silent())
+    assert tmp_path / "record" / "README.md" in files
+    assert "$ typed\n" in (tmp_path / "record" / "README.md").read_text("utf-8")
+    assert (tmp_path / "record" / "fig1.png").read_bytes() == (tmp_path / "made" / "fig1.png").read_bytes()
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not here")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -114,6 +116,10 @@ def all_command(
     data: Data = None,
     output: Output = Path("results"),
     jobs: Jobs = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also write a page with the paper's numbers beside ours, here."),
+    ] = None,
 ) -> None:
     """Reproduce every figure and table; with all datasets that takes hours.
 
@@ -124,8 +130,9 @@ def all_command(
     Examples:
       foregone paper all
       foregone paper all --repeats 5 --data parquet-files -o results
+      foregone paper all --record docs/paper
     """
-    _run(list(ITEMS.values()), names, repeats, voters, seed, data, output, jobs)
+    _run(list(ITEMS.values()), names, repeats, voters, seed, data, output, jobs, record)
 
 
 def _run(
@@ -137,6 +144,7 @@ def _run(
     data: Path | None,
     output: Path,
     jobs: int | None,
+    record: Path | None = None,
 ) -> None:
     """Check every option, then run."""
     for option, value, least in (("--repeats", repeats, 1), ("--seed", seed, 0), ("--jobs", jobs, 1)):
@@ -148,7 +156,10 @@ def _run(
     folder = check_folder(data)
     from foregone.paper.run import run
 
-    request = Request(tuple(items), tuple(chosen), Settings(voters, repeats, seed), folder, output, jobs)
+    request = Request(
+        tuple(items), tuple(chosen), Settings(voters, repeats, seed), folder, output, jobs,
+        record, shlex.join(["foregone", *sys.argv[1:]]),
+    )  # fmt: skip
     try:
         files = run(request, _Terminal())
     except KeyboardInterrupt:

@@ -33,6 +33,10 @@ class Request:
         Folder for the results; pieces go to ``pieces`` in it.
     jobs : int or None
         Processes at a time; None for as many as cores and memory allow.
+    record : Path or None
+        Folder for a record of the run, as in docs/paper; None for no record.
+    command : str
+        What was typed, for the record.
     """
 
     items: tuple[Item, ...]
@@ -41,6 +45,8 @@ class Request:
     data: Path | None = None
     output: Path = Path("results")
     jobs: int | None = None
+    record: Path | None = None
+    command: str = "foregone paper"
 
     def names(self, *needs: Need) -> list[str]:
         """Return the datasets that are needed for something, in the paper's order."""

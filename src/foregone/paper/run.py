@@ -15,6 +15,7 @@ from foregone.paper.items import Need
 from foregone.paper.known_datasets import KNOWN
 from foregone.paper.output_folder import prepare_folder
 from foregone.paper.pieces import PieceStore
+from foregone.paper.record import write_record
 from foregone.paper.request import Reporter, Request
 from foregone.paper.results import DatasetFacts, Piece, Results, Rounding, Structure
 from foregone.paper.tasks import ForestTask, StructureTask, Task
@@ -59,6 +60,8 @@ def run(request: Request, reporter: Reporter) -> list[Path]:
     _check_packages()
     n_pieces = len(request.names("votes", "roundings")) * request.settings.repeats
     prepare_folder(request.output, n_pieces)
+    if request.record is not None:
+        prepare_folder(request.record, 0)
     store = PieceStore(request.output / "pieces")
     store.remove_leftovers()
     sources, skipped = _obtain(request, reporter)
@@ -82,6 +85,8 @@ def run(request: Request, reporter: Reporter) -> list[Path]:
         for item in request.items:
             files += item.render(results, request.output)
             advance()
+    if request.record is not None:
+        files += write_record(results, request.output, request.record, request.command)
     return [write_index(results, request.output), *files]
 
 
