@@ -38,6 +38,7 @@ def draw(results: Results, folder: Path) -> list[Path]:
             _draw_points(ax, results, approach, {"color": look.colour, "zorder": 2, "linewidth": 0.8})
         _name_hardest(axes[0, 0], results)
         axes[0, 0].set_xlim(left=0)
+        axes[0, 0].locator_params(axis="x", nbins=5)
         axes[0, 0].set_ylim(0, results.settings.n_voters)
         for ax in axes[1]:
             ax.set_xlabel("wrong answers")

@@ -36,8 +36,10 @@ def draw(results: Results, folder: Path) -> list[Path]:
             ax.set_axis_off()
         for ax in axes[-1]:
             ax.set_xlabel("trees that say yes")
-        figure.supylabel("share of the class's test rows (square-root scale)", fontsize=9)
-        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+        figure.legend(
+            *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2,
+            title="share of the test rows of each class, on a square-root scale",
+        )  # fmt: skip
         return save(figure, folder, "fig5")
 
 
