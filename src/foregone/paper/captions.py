@@ -49,8 +49,9 @@ CAPTIONS = (
         "The shape of the envelopes",
         "The paper reports that its strategies have two thresholds a step, at most two states where chance "
         "decides, those only at the first step at which stopping is possible, and that they are symmetric. "
-        "How many of ours over the same grid are so; the CSV has every strategy. Symmetry is meant for odd "
-        "numbers of voters: with an even number a tie counts as no.",
+        "How many of ours over its grid are so; the CSV has every strategy. Where ours is not symmetric, "
+        "it is mostly because chance decides on one side only, which is enough to use up the limit. With an "
+        "even number of voters a tie counts as no, and nothing can be symmetric.",
     ),
     Caption(
         "fig3",
