@@ -63,14 +63,6 @@ def test_a_piece_under_anothers_name_is_not_taken_for_it(tmp_path: Path) -> None
     assert "of another kind" in said[0]
 
 
-def test_leftovers_of_a_killed_run_are_removed(tmp_path: Path) -> None:
-    store = PieceStore(tmp_path)
-    store.save(INPUTS, CONTENT)
-    (tmp_path / ".votes-skin-3.json.abc.part").write_text("{")
-    store.remove_leftovers()
-    assert list(tmp_path.iterdir()) == [store.path(INPUTS)]
-
-
 def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidInputError, match="cannot make the folder"):

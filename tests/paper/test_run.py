@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import signal
 import subprocess
@@ -73,6 +74,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
+def grow_old(folder: Path) -> None:
+    """Let the leftovers of a killed run be older than what another run may be writing."""
+    for leftover in folder.rglob(".*.part"):
+        os.utime(leftover, (0, 0))
+
+
 @pytest.fixture(scope="module")
 def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """An uninterrupted run."""
@@ -109,8 +116,9 @@ def test_damaged_missing_and_half_written_pieces_are_made_again(
     damaged, missing, *_ = sorted((copy / "pieces").iterdir())
     damaged.write_bytes(damaged.read_bytes()[:-30])
     missing.unlink()
-    (copy / "pieces" / ".votes.json.abc.part").write_text("{")
-    (copy / ".table3.csv.abc.part").write_text("data")
+    for leftover in (copy / "pieces" / ".votes.json.abc.part", copy / ".table3.csv.abc.part"):
+        leftover.write_text("{")
+    grow_old(copy)
     (copy / "table3.csv").unlink()
     again = do(copy, data)  # in one process, where the whole run had two
     assert (
@@ -136,6 +144,7 @@ def test_a_killed_run_gives_the_same_files_when_run_again(whole: Outcome, data: 
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (folder / "index.html").exists()
+    grow_old(folder)
     do(folder, data)
     assert contents(folder) == contents(whole.folder)
 
@@ -177,6 +186,14 @@ def test_a_folder_that_cannot_be_written_is_reported_before_any_work(data: Path,
     for folder in (tmp_path / "file", tmp_path / "file" / "results"):
         with pytest.raises(InvalidInputError, match=r"cannot write to the folder .*; choose another with -o"):
             do(folder, data)
+
+
+def test_what_another_run_is_writing_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "pieces").mkdir()
+    fresh = tmp_path / "pieces" / ".votes.json.abc.part"
+    fresh.write_text("{")
+    output_folder.prepare_folder(tmp_path, 0)
+    assert fresh.exists()
 
 
 def test_a_disk_without_room_is_reported_before_any_work(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import time
 from pathlib import Path
 
 from foregone.errors import InvalidInputError
@@ -15,6 +16,7 @@ MB = 1_000_000
 FOR_FIGURES = 50 * MB  # all of them, as PNG and SVG, are less than half of it
 FOR_A_PIECE = 20_000  # bytes, what a file system rounds up to included
 PROBE = 1 * MB
+LEFT_OVER = 10.0  # seconds; a file still being written, by another run in the same folder, is younger
 
 
 def prepare_folder(folder: Path, n_pieces: int) -> None:
@@ -23,7 +25,8 @@ def prepare_folder(folder: Path, n_pieces: int) -> None:
     Parameters
     ----------
     folder : Path
-        Made with its parents. What a killed run was in the middle of writing is removed.
+        Made with its parents. What a killed run was in the middle of writing, there or one folder further
+        down, is removed.
     n_pieces : int
         How many pieces there will be.
 
@@ -35,8 +38,7 @@ def prepare_folder(folder: Path, n_pieces: int) -> None:
     probe = folder / f".room-{os.getpid()}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.glob(".*.part"):
-            leftover.unlink(missing_ok=True)
+        _remove_leftovers(folder)
         with probe.open("wb") as stream:
             stream.write(bytes(PROBE))
             stream.flush()
@@ -55,3 +57,10 @@ def prepare_folder(folder: Path, n_pieces: int) -> None:
             f"the disk of {folder} has {free / MB:,.0f} MB left, the results may need {needed / MB:,.0f}: "
             "make room, or choose another folder with -o"
         )
+
+
+def _remove_leftovers(folder: Path) -> None:
+    for leftover in (*folder.glob(".*.part"), *folder.glob("*/.*.part")):
+        with contextlib.suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > LEFT_OVER:
+                leftover.unlink()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -91,12 +90,6 @@ class PieceStore:
         except OSError as error:
             raise InvalidInputError(f"cannot make the folder {self.folder}: {_brief(error)}") from None
         write_atomically(self.path(inputs), [_canonical(record), b"\n"])
-
-    def remove_leftovers(self) -> None:
-        """Remove what a killed run was in the middle of writing."""
-        for leftover in self.folder.glob(".*.part"):
-            with contextlib.suppress(OSError):
-                leftover.unlink()
 
 
 def _canonical(value: Any) -> bytes:

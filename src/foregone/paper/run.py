@@ -63,7 +63,6 @@ def run(request: Request, reporter: Reporter) -> list[Path]:
     if request.record is not None:
         prepare_folder(request.record, 0)
     store = PieceStore(request.output / "pieces")
-    store.remove_leftovers()
     sources, skipped = _obtain(request, reporter)
     request = _with_items_for(sources, request, reporter)
     tasks = _tasks(request, sources)
