@@ -59,7 +59,8 @@ CAPTIONS = (
         "Expected votes, disagreement with the full vote and wrong answers, by the allowed disagreement. "
         "Means over repeats, computed exactly from the votes on the test rows. Calibrated strategies were "
         "solved for the votes on calibration rows, flat ones for all numbers of yes votes alike. The "
-        "disagreement axis is linear below one in a million.",
+        "disagreement axis is linear below one in a million. Calibrated minimean may cross a limit that is "
+        "finer than its calibration rows: numbers of yes votes that never occurred there count for nothing.",
     ),
     Caption(
         "table2",
