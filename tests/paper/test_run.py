@@ -19,7 +19,8 @@ from foregone.errors import InvalidInputError, MissingExtraError
 from foregone.paper import datasets, output_folder, run, work
 from foregone.paper.items import ITEMS, check_items
 from foregone.paper.request import Request
-from foregone.paper.results import Settings
+from foregone.paper.pieces import PieceStore
+from foregone.paper.results import Settings, Timing
 from foregone.paper.tasks import ForestTask
 
 NAMES = ["skin", "wine"]
@@ -242,3 +243,28 @@ def test_every_item_can_be_drawn_by_someone() -> None:
         for renderer in item.renderers:
             module, function = renderer.split(":")
             assert callable(getattr(__import__(f"foregone.paper.{module}", fromlist=[function]), function))
+
+
+def test_timings_leave_off_after_the_first_that_takes_too_long_and_leave_out_failures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work.timing, "SIZES", {"linear_program": (3, 5, 7, 9, 11), "dual": (3, 5)})
+    outcomes = {("linear_program", 5): 1.0, ("linear_program", 9): work.timing.TIME_LIMIT}
+
+    def measure(method: str, n_voters: int) -> Timing:
+        unfinished = outcomes.get((method, n_voters))
+        return Timing(method, "minimax", n_voters, 0.01, unfinished or 0.5, unfinished is None)
+
+    monkeypatch.setattr(work.timing, "measure_timing", measure)
+    reporter, store = Lines(), PieceStore(tmp_path)
+    timings = work.time_methods(store, reporter)
+    assert [(t.method, t.n_voters, t.finished) for t in timings] == [
+        ("linear_program", 3, True),
+        ("linear_program", 7, True),
+        ("linear_program", 9, False),
+        ("dual", 3, True),
+        ("dual", 5, True),
+    ]
+    assert reporter.lines[-1] == "figS1: linear_program gives no answer for 5 voters"
+    monkeypatch.setattr(work.timing, "measure_timing", None)
+    assert work.time_methods(store, reporter) == timings  # they are kept, as every piece is
