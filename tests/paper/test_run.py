@@ -18,8 +18,8 @@ from sklearn.datasets import make_classification
 from foregone.errors import InvalidInputError, MissingExtraError
 from foregone.paper import datasets, output_folder, run, work
 from foregone.paper.items import ITEMS, check_items
-from foregone.paper.request import Request
 from foregone.paper.pieces import PieceStore
+from foregone.paper.request import Request
 from foregone.paper.results import Settings, Timing
 from foregone.paper.tasks import ForestTask
 
