@@ -65,6 +65,16 @@ def test_other_numbers_of_voters_are_not_compared(tmp_path):
     assert "How close" not in text
 
 
+def test_it_names_the_sets_where_rounding_changes_answers(tmp_path):
+    results = sample_results()
+    changed = {
+        **results.roundings,
+        "rl": tuple(replace(rounding, invariance_to_rounding=0.998) for rounding in results.roundings["rl"]),
+    }
+    text, _ = record(replace(results, roundings=changed), tmp_path)
+    assert "does change answers: rl 99.80%." in text.replace("\n  ", " ")
+
+
 def test_it_says_how_far_methods_agree(tmp_path):
     timings = (
         Timing("dual", "minimax", 11, 0.01, 0.1, True, 10.0),
