@@ -13,6 +13,7 @@ from foregone.paper.record import write_record
 from foregone.paper.request import Request
 from foregone.paper.results import Timing
 from foregone.paper.run import run
+from foregone.paper.timing import SIZES
 from tests.paper.samples import sample_results
 
 DAY = datetime.date(2026, 11, 15)
@@ -83,6 +84,18 @@ def test_it_says_how_far_methods_agree(tmp_path):
     )
     text, _ = record(replace(sample_results(), timings=timings), tmp_path)
     assert "agree to 2e-09 relative" in text.replace("\n  ", " ")
+    assert "No answer came from" in text
+
+
+def test_the_same_when_a_method_answered_every_time(tmp_path):
+    timings = tuple(
+        Timing(method, "minimax", n_voters, 0.01, 0.1, True, 10.0)
+        for method, sizes in SIZES.items()
+        for n_voters in sizes[:3]
+    )
+    text, _ = record(replace(sample_results(), timings=timings), tmp_path)
+    assert "agree to 1e-15 relative" in text.replace("\n  ", " ")
+    assert "No answer came from" not in text
 
 
 class Silent:

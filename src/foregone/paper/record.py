@@ -17,6 +17,7 @@ from foregone.paper import published
 from foregone.paper.captions import CAPTIONS, Caption, files_of
 from foregone.paper.results import SUMMARY_RATE, Results, Timing
 from foregone.paper.tables import SUMMARY_APPROACH, markdown_table
+from foregone.paper.timing import SIZES
 
 __all__ = ["write_record"]
 
@@ -119,7 +120,7 @@ def _differences(results: Results) -> Iterator[str]:
     if results.structures:
         yield _bullet(_STRUCTURE)
     if results.timings:
-        yield _bullet(f"{_TIMING} {_agreement(results.timings)}")
+        yield _bullet(" ".join([_TIMING, _agreement(results.timings), _without_answer(results.timings)]))
     yield ""
 
 
@@ -199,8 +200,17 @@ def _agreement(timings: Sequence[Timing]) -> str:
     several = [found for found in values.values() if len(found) > 1]
     if not several:
         return ""
-    widest = max(max(found) / min(found) - 1 for found in several)
+    widest = max(*(max(found) / min(found) - 1 for found in several), 1e-15)  # no less can be seen
     return f"Where several methods finished, their optimal values agree to {widest:.0e} relative."
+
+
+def _without_answer(timings: Sequence[Timing]) -> str:
+    """Name the problems for which a method gave up before its time was over; the figure leaves them out."""
+    missing = []
+    for method, sizes in SIZES.items():
+        timed = {timing.n_voters for timing in timings if timing.method == method}
+        missing += [f"{method} for {n}" for n in sizes if n < max(timed, default=0) and n not in timed]
+    return f"No answer came from {', '.join(missing)} voters." if missing else ""
 
 
 def _item(caption: Caption, made: Path) -> Iterator[str]:
