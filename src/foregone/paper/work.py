@@ -69,6 +69,8 @@ def jobs_that_fit(tasks: Iterable[Task]) -> int:
 
 def measure_all(pieces: Mapping[str, tuple[Piece, ...]], pool: Executor, reporter: Reporter) -> list[Measure]:
     """Solve and measure on every dataset."""
+    if not pieces:
+        return []
     with reporter.progress("measuring", len(pieces)) as advance:
         futures = [pool.submit(protocol.measure, found) for found in pieces.values()]
         for _ in as_completed(futures):
