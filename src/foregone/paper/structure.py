@@ -23,9 +23,9 @@ def describe(
 
     Examples
     --------
-    >>> shape = describe(solve("minimean", 101, 0.1).strategy)
+    >>> shape = describe(solve("minimixed", 101, 0.1).strategy)
     >>> shape.first_stop, shape.n_randomised, shape.has_thresholds, shape.is_symmetric
-    (3, 2, True, True)
+    (4, 2, True, True)
     """
     first_stop = strategy.n_voters
     randomised: list[tuple[int, int]] = []
