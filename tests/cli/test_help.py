@@ -5,7 +5,7 @@ import pytest
 import foregone
 from tests.cli.conftest import Run
 
-COMMANDS = ["plan", "solve", "show", "evaluate", "compare", "certify", "precompute", "demo"]
+COMMANDS = ["plan", "solve", "show", "evaluate", "compare", "certify", "precompute", "demo", "paper"]
 
 
 def test_the_version_is_printed(run: Run) -> None:

@@ -11,6 +11,7 @@ from foregone.cli.certify import certify_command
 from foregone.cli.compare import compare_command
 from foregone.cli.demo import demo_command
 from foregone.cli.evaluate import evaluate_command
+from foregone.cli.paper import paper_app
 from foregone.cli.plan import plan_command
 from foregone.cli.precompute import precompute_command
 from foregone.cli.show import show_command
@@ -62,3 +63,4 @@ app.command("compare")(compare_command)
 app.command("certify")(certify_command)
 app.command("precompute")(precompute_command)
 app.command("demo")(demo_command)
+app.add_typer(paper_app, name="paper")

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -21,6 +17,7 @@ from foregone.cli.options import AnswerName, Looks, check_criterion
 from foregone.cli.output import make_console
 from foregone.errors import ForegoneError, InvalidInputError, SolverError
 from foregone.solving import CRITERIA, Answer, Criterion, Problem, Solution, solve
+from foregone.worker_processes import n_cores, worker_pool
 
 __all__ = ["Task", "precompute_command"]
 
@@ -121,7 +118,7 @@ def precompute_command(
         raise InvalidInputError(f"cannot make the folder {output}: {error.strerror or error}") from None
     open_tasks = [task for task in tasks if not task.is_done(output)]
     _remove_leftovers(open_tasks, output)
-    failures = _solve_all(open_tasks, output, jobs or _n_cores())
+    failures = _solve_all(open_tasks, output, jobs or n_cores())
     solved = len(open_tasks) - len(failures)
     make_console().print(
         f"{solved} solved, {len(tasks) - len(open_tasks)} were there already: "
@@ -138,13 +135,10 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
     failures: dict[str, str] = {}
     if not tasks:
         return failures
-    # Fresh processes, not forked ones: compiled code and threads do not survive a fork everywhere.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(jobs, len(tasks)), context, _start_worker)
     try:
-        by_size = sorted(tasks, key=lambda task: -task.n_voters)
-        futures = {pool.submit(_solve_one, task, folder): task for task in by_size}
-        with _progress(len(tasks)) as progress:
+        with worker_pool(min(jobs, len(tasks))) as pool, _progress(len(tasks)) as progress:
+            by_size = sorted(tasks, key=lambda task: -task.n_voters)
+            futures = {pool.submit(_solve_one, task, folder): task for task in by_size}
             for future in as_completed(futures):
                 try:
                     future.result()
@@ -154,8 +148,6 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
     except KeyboardInterrupt:
         typer.echo("foregone: interrupted; run the same command again to do the rest", err=True)
         raise typer.Exit(130) from None
-    finally:
-        pool.shutdown(cancel_futures=True)
     return failures
 
 
@@ -164,19 +156,6 @@ def _solve_one(task: Task, folder: Path) -> None:
         task.criterion, task.n_voters, task.max_disagreement, looks=task.looks, answer=task.answer
     )
     solution.save(folder / task.file_name)
-
-
-def _start_worker() -> None:
-    """Leave interruptions to the parent, and do not outlive it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
 
 
 def _remove_leftovers(tasks: list[Task], folder: Path) -> None:
@@ -195,9 +174,3 @@ def _progress(total: int) -> Iterator[Progress]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         progress.add_task("solving", total=total)
         yield progress
-
-
-def _n_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -1,0 +1,188 @@
+"""``foregone paper``: every figure and table of the paper, reproduced."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from foregone.cli.output import make_console, print_table
+from foregone.errors import InvalidInputError
+from foregone.paper.datasets import check_folder
+from foregone.paper.items import ITEMS, Item, check_items
+from foregone.paper.known_datasets import KNOWN, check_names
+from foregone.paper.request import Request
+from foregone.paper.results import Settings
+from foregone.votes import check_n_voters
+
+__all__ = ["paper_app"]
+
+paper_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+MOST_VOTERS = 10_001  # forests beyond are no reproduction of anything
+
+Datasets = Annotated[
+    str | None,
+    typer.Option(
+        "--datasets", metavar="LIST", help="Datasets, separated by commas; all that an item shows by default."
+    ),
+]
+Repeats = Annotated[int, typer.Option(metavar="N", help="Forests per dataset, averaged.")]
+Voters = Annotated[int, typer.Option(metavar="N", help="Trees in a forest.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Decides splits and forests.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder of NAME.parquet files with a column 'target'; FOREGONE_DATA by default. "
+        "What is not there is fetched from UCI or OpenML, and kept.",
+    ),
+]
+Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")]
+Jobs = Annotated[
+    int | None, typer.Option(metavar="N", help="Processes at a time; as cores and memory allow by default.")
+]
+
+
+@paper_app.callback()
+def paper_command() -> None:
+    """Reproduce the figures and tables of the paper.
+
+    \b
+    Examples:
+      foregone paper list
+      foregone paper run table3 --datasets income,skin --repeats 5
+      foregone paper all --data parquet-files -o results
+    """
+
+
+@paper_app.command("list")
+def list_command() -> None:
+    """List the items and the datasets.
+
+    \b
+    Examples:
+      foregone paper list
+    """
+    console = make_console()
+    print_table(console, ("item", "what it shows"), [[item.name, item.title] for item in ITEMS.values()])
+    console.print()
+    rows = [
+        [known.name, f"{'UCI' if known.group == 'uci' else 'OpenML'} {known.identifier}", f"{known.rows:,}",
+         f"{known.features}"]
+        for known in KNOWN.values()
+    ]  # fmt: skip
+    print_table(console, ("dataset", "source", "rows", "features"), rows)
+
+
+@paper_app.command("run")
+def run_command(
+    items: Annotated[list[str], typer.Argument(metavar="ITEM...", help="As 'foregone paper list' says.")],
+    names: Datasets = None,
+    repeats: Repeats = 30,
+    voters: Voters = 101,
+    seed: Seed = 0,
+    data: Data = None,
+    output: Output = Path("results"),
+    jobs: Jobs = None,
+) -> None:
+    """Reproduce some figures and tables.
+
+    Run it again after an interruption: what is finished is kept, the rest is
+    done, and the files come out the same.
+
+    \b
+    Examples:
+      foregone paper run fig1 fig2
+      foregone paper run table3 --datasets income,skin --repeats 5
+      foregone paper run fig3 table3 --data parquet-files -o results
+    """
+    _run(check_items(items), names, repeats, voters, seed, data, output, jobs)
+
+
+@paper_app.command("all")
+def all_command(
+    names: Datasets = None,
+    repeats: Repeats = 30,
+    voters: Voters = 101,
+    seed: Seed = 0,
+    data: Data = None,
+    output: Output = Path("results"),
+    jobs: Jobs = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also write a page with the paper's numbers beside ours, here."),
+    ] = None,
+) -> None:
+    """Reproduce every figure and table; with all datasets that takes hours.
+
+    Run it again after an interruption: what is finished is kept, the rest is
+    done, and the files come out the same.
+
+    \b
+    Examples:
+      foregone paper all
+      foregone paper all --repeats 5 --data parquet-files -o results
+      foregone paper all --record docs/paper
+    """
+    _run(list(ITEMS.values()), names, repeats, voters, seed, data, output, jobs, record)
+
+
+def _run(
+    items: list[Item],
+    names: str | None,
+    repeats: int,
+    voters: int,
+    seed: int,
+    data: Path | None,
+    output: Path,
+    jobs: int | None,
+    record: Path | None = None,
+) -> None:
+    """Check every option, then run."""
+    for option, value, least in (("--repeats", repeats, 1), ("--seed", seed, 0), ("--jobs", jobs, 1)):
+        if value is not None and value < least:
+            raise InvalidInputError(f"{option} must be at least {least}, not {value}")
+    if check_n_voters(voters) > MOST_VOTERS:
+        raise InvalidInputError(f"--voters must be at most {MOST_VOTERS:,}, not {voters}")
+    chosen = check_names(names.split(",")) if names is not None else list(KNOWN)
+    folder = check_folder(data)
+    from foregone.paper.run import run
+
+    request = Request(
+        tuple(items), tuple(chosen), Settings(voters, repeats, seed), folder, output, jobs,
+        record, shlex.join(["foregone", *sys.argv[1:]]),
+    )  # fmt: skip
+    try:
+        files = run(request, _Terminal())
+    except KeyboardInterrupt:
+        typer.echo("foregone: interrupted; run the same command again to do the rest", err=True)
+        raise typer.Exit(130) from None
+    make_console().print(f"{len(files)} files in {output}; look at {files[0]}", markup=False)
+
+
+class _Terminal:
+    """Lines and bars on stderr: bars only if a person is looking, lines always."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def line(self, text: str) -> None:
+        """Say something, above the bar if there is one."""
+        self._console.print(text, markup=False)
+
+    @contextlib.contextmanager
+    def progress(self, label: str, total: int) -> Iterator[Callable[[], None]]:
+        """Show a bar while it lasts."""
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        hidden = not self._console.is_terminal
+        with Progress(*columns, console=self._console, transient=True, disable=hidden) as progress:
+            task = progress.add_task(label, total=total)
+            yield lambda: progress.advance(task)

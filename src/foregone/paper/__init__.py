@@ -1,0 +1,1 @@
+"""The reproduction of the paper: its datasets, runs, tables and figures, from one command."""

@@ -1,0 +1,75 @@
+"""Figure 5: how the votes of a forest are spread, by true class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from foregone.paper.figures.canvas import furnish, save, sheet
+from foregone.paper.figures.looks import BLUE, ORANGE
+from foregone.paper.results import Piece, Results
+from foregone.votes import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw", "vote_shares"]
+
+_CLASSES = (("true class no", ORANGE, "////"), ("true class yes", BLUE, None))  # the paper's colours
+_TICKS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+def draw(results: Results, folder: Path) -> list[Path]:
+    """Draw for each UCI set how many trees said yes, over the test rows of every repeat."""
+    datasets = results.group("uci")
+    if not datasets:
+        return []
+    lines = -(-len(datasets) // 2)
+    with sheet(0.8 + 1.55 * lines) as figure:
+        axes = figure.subplots(lines, 2, sharex=True, squeeze=False)
+        for ax, facts in zip(axes.flat, datasets, strict=False):
+            furnish(ax, title=facts.paper_name)
+            _draw_shares(ax, vote_shares(results.pieces[facts.name]))
+        for ax in axes.flat[len(datasets) :]:
+            ax.set_axis_off()
+        for ax in axes[-1]:
+            ax.set_xlabel("trees that say yes")
+        figure.legend(
+            *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2,
+            title="share of the test rows of each class, on a square-root scale",
+        )  # fmt: skip
+        return save(figure, folder, "fig5")
+
+
+def vote_shares(pieces: tuple[Piece, ...]) -> FloatArray:
+    """Return, for each true class, the share of its test rows by number of yes votes, averaged over repeats.
+
+    Returns
+    -------
+    ndarray of shape (2, n_voters + 1)
+        Each row sums to one (or is zero, for a class without rows); every repeat weighs the same.
+    """
+    shares = []
+    for piece in pieces:
+        rows = piece.test_counts.sum(axis=1, keepdims=True)
+        shares.append(piece.test_counts / np.maximum(rows, 1))
+    mean: FloatArray = np.mean(shares, axis=0)
+    return mean
+
+
+def _draw_shares(ax: Axes, shares: FloatArray) -> None:
+    edges = np.arange(shares.shape[1] + 1) - 0.5
+    for row, (label, colour, hatch) in zip(shares, _CLASSES, strict=True):
+        ax.stairs(row, edges, fill=True, facecolor=f"{colour}59", edgecolor=colour, hatch=hatch, label=label)
+    ax.set_yscale("function", functions=(_root, np.square))
+    ax.set_xlim(edges[0], edges[-1])
+    ax.set_ylim(0, 1.1 * shares.max())
+    ticks = [0.0, *(tick for tick in _TICKS if 0.015 * shares.max() < tick < 1.1 * shares.max())]
+    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+
+
+def _root(share: FloatArray) -> FloatArray:
+    root: FloatArray = np.sqrt(np.maximum(share, 0))  # matplotlib tries values below the axis too
+    return root

@@ -1,0 +1,66 @@
+"""The folder that results go to: made, tried and measured before hours of work."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from pathlib import Path
+
+from foregone.errors import InvalidInputError
+
+__all__ = ["prepare_folder"]
+
+MB = 1_000_000
+FOR_FIGURES = 50 * MB  # all of them, as PNG and SVG, are less than half of it
+FOR_A_PIECE = 20_000  # bytes, what a file system rounds up to included
+PROBE = 1 * MB
+LEFT_OVER = 10.0  # seconds; a file still being written, by another run in the same folder, is younger
+
+
+def prepare_folder(folder: Path, n_pieces: int) -> None:
+    """Make the folder, and say at once if it cannot be written or has no room.
+
+    Parameters
+    ----------
+    folder : Path
+        Made with its parents. What a killed run was in the middle of writing, there or one folder further
+        down, is removed.
+    n_pieces : int
+        How many pieces there will be.
+
+    Raises
+    ------
+    InvalidInputError
+        If it cannot be made, cannot be written, or has less room than the results may need.
+    """
+    probe = folder / f".room-{os.getpid()}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(folder)
+        with probe.open("wb") as stream:
+            stream.write(bytes(PROBE))
+            stream.flush()
+            os.fsync(stream.fileno())
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot write to the folder {folder}: {error.strerror or error}; choose another with -o"
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            probe.unlink(missing_ok=True)
+    needed = FOR_FIGURES + n_pieces * FOR_A_PIECE
+    if free < needed:
+        raise InvalidInputError(
+            f"the disk of {folder} has {free / MB:,.0f} MB left, the results may need {needed / MB:,.0f}: "
+            "make room, or choose another folder with -o"
+        )
+
+
+def _remove_leftovers(folder: Path) -> None:
+    for leftover in (*folder.glob(".*.part"), *folder.glob("*/.*.part")):
+        with contextlib.suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > LEFT_OVER:
+                leftover.unlink()

@@ -1,0 +1,118 @@
+"""The slow part of a run: pieces in processes of their own, then the timings while nothing else runs."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict
+from importlib.util import find_spec
+from typing import Any
+
+from foregone.errors import ForegoneError, InvalidInputError, SolverError
+from foregone.paper import protocol, timing
+from foregone.paper.pieces import PieceStore
+from foregone.paper.request import Reporter
+from foregone.paper.results import Measure, Piece, Timing
+from foregone.paper.tasks import ForestTask, Task, finish
+from foregone.worker_processes import n_cores
+
+__all__ = ["do_tasks", "jobs_that_fit", "measure_all", "time_methods"]
+
+
+def do_tasks(
+    tasks: Sequence[Task], store: PieceStore, pool: Executor, reporter: Reporter
+) -> list[tuple[Task, Any]]:
+    """Return the result of every task, in a fixed order; do those that are not done yet."""
+    found = {task: store.load(task.inputs, reporter.line) for task in tasks}
+    open_tasks = [task for task in tasks if found[task] is None]
+    if not tasks:
+        return []
+    there = len(tasks) - len(open_tasks)
+    reporter.line(f"{len(tasks)} pieces: {there} are there, {len(open_tasks)} to do")
+    left = Counter(task.dataset for task in open_tasks)
+    with reporter.progress("pieces", len(open_tasks)) as advance:
+        futures = {pool.submit(finish, task, store.folder): task for task in open_tasks}
+        for future in as_completed(futures):
+            task = futures[future]
+            found[task] = _result(future, task.dataset)
+            advance()
+            left[task.dataset] -= 1
+            if not left[task.dataset]:
+                reporter.line(f"{task.dataset} is done, {sum(left.values())} pieces to go")
+    return [(task, task.result(content)) for task, content in found.items() if content is not None]
+
+
+def _result(future: Future[dict[str, Any]], dataset: str) -> dict[str, Any]:
+    """Return what a process made, or say what went wrong where."""
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise SolverError(
+            "a working process died, perhaps for lack of memory; what is finished is kept: run the same "
+            "command again with fewer --jobs"
+        ) from None
+    except ForegoneError as error:
+        raise InvalidInputError(f"{dataset}: {error}; what is finished is kept") from None
+
+
+def jobs_that_fit(tasks: Iterable[Task]) -> int:
+    """Return how many processes cores and memory allow."""
+    needed = max((task.memory for task in tasks if isinstance(task, ForestTask)), default=0)
+    if not needed or not hasattr(os, "sysconf"):
+        return n_cores()
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(n_cores(), int(0.7 * memory / needed)))
+
+
+def measure_all(pieces: Mapping[str, tuple[Piece, ...]], pool: Executor, reporter: Reporter) -> list[Measure]:
+    """Solve and measure on every dataset."""
+    if not pieces:
+        return []
+    with reporter.progress("measuring", len(pieces)) as advance:
+        futures = [pool.submit(protocol.measure, found) for found in pieces.values()]
+        for _ in as_completed(futures):
+            advance()
+        return [measure for future in futures for measure in future.result()]
+
+
+def time_methods(store: PieceStore, reporter: Reporter) -> list[Timing]:
+    """Time every method, one after another, while nothing else of ours runs."""
+    found: list[Timing] = []
+    plan = dict(timing.SIZES)
+    if find_spec("pyscipopt") is None:
+        del plan["quadratic_program"]
+        reporter.line(
+            "figS1 leaves out the quadratic program: it needs PySCIPOpt, pip install 'foregone[reference]'"
+        )
+    with reporter.progress("timing", sum(map(len, plan.values()))) as advance:
+        for method, sizes in plan.items():
+            too_slow = False
+            for n_voters in sizes:
+                if not too_slow:
+                    timed = _time_one(method, n_voters, store, reporter)
+                    too_slow = not timed.finished and timed.seconds >= timing.TIME_LIMIT
+                    if timed.finished or too_slow:
+                        found.append(timed)
+                    else:
+                        reporter.line(f"figS1: {method} gives no answer for {n_voters} voters")
+                advance()
+    return found
+
+
+def _time_one(method: str, n_voters: int, store: PieceStore, reporter: Reporter) -> Timing:
+    inputs = {
+        "kind": "timing",
+        "method": method,
+        "n_voters": n_voters,
+        "criterion": timing.CRITERION,
+        "max_disagreement": timing.MAX_DISAGREEMENT,
+        "time_limit": timing.TIME_LIMIT,
+    }
+    content = store.load(inputs, reporter.line)
+    if content is None:
+        content = asdict(timing.measure_timing(method, n_voters))
+        store.save(inputs, content)
+    return Timing(**content)
