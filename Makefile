@@ -35,7 +35,7 @@ bench-solve: $(VENV)/.has-test  ## Time our solver against HiGHS, in one run
 bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other way to run them (15 minutes)
 	$(BIN)/python -m benchmarks.predict $(BENCH)
 
-bench-guarantees: $(VENV)/.has-test  ## Show by simulation and on real data that the promised limits are kept
+bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simulated and on real data (4 minutes)
 	$(BIN)/python -m benchmarks.guarantees $(BENCH)
 
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
