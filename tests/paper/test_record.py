@@ -24,6 +24,7 @@ def record(results, tmp_path):
     made = tmp_path / "made"
     made.mkdir()
     fig1.draw(results, made)
+    tables.table2(results, made)
     tables.table3(results, made)
     page, *others = write_record(results, made, tmp_path / "docs" / "paper", "foregone paper all", DAY)
     return page.read_text("utf-8"), others
@@ -34,7 +35,7 @@ def test_it_gives_command_date_and_repeats_and_copies_what_it_shows(tmp_path):
     assert "$ foregone paper all\n" in text
     assert "2026-11-15" in text
     assert "2 repeats" in text.replace("\n", " ")
-    assert sorted(file.name for file in others) == ["fig1.png", "table3.csv"]
+    assert sorted(file.name for file in others) == ["fig1.png", "table2.csv", "table3.csv"]
     for link in re.findall(r"\]\(([^)]*)\)", text):
         assert (tmp_path / "docs" / "paper" / link).is_file()
 
@@ -84,7 +85,7 @@ def test_it_says_how_far_methods_agree(tmp_path):
     )
     text, _ = record(replace(sample_results(), timings=timings), tmp_path)
     assert "agree to 2e-09 relative" in text.replace("\n  ", " ")
-    assert "No answer came from" in text
+    assert "The dual ended without an answer for 3, 5, 7, 9." in text.replace("\n  ", " ")
 
 
 def test_the_same_when_a_method_answered_every_time(tmp_path):
@@ -95,7 +96,15 @@ def test_the_same_when_a_method_answered_every_time(tmp_path):
     )
     text, _ = record(replace(sample_results(), timings=timings), tmp_path)
     assert "agree to 1e-15 relative" in text.replace("\n  ", " ")
-    assert "No answer came from" not in text
+    assert "ended without an answer" not in text
+
+
+def test_notes_by_hand_are_kept_and_linked(tmp_path):
+    (tmp_path / "docs" / "paper").mkdir(parents=True)
+    (tmp_path / "docs" / "paper" / "notes.md").write_text("Mine.")
+    text, _ = record(sample_results(), tmp_path)
+    assert "[notes.md](notes.md)" in text
+    assert (tmp_path / "docs" / "paper" / "notes.md").read_text() == "Mine."
 
 
 class Silent:

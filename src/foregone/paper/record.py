@@ -21,6 +21,7 @@ from foregone.paper.timing import SIZES
 
 __all__ = ["write_record"]
 
+NOTES = "notes.md"  # kept where a record is written anew, and linked from it
 _WIDTH = 118  # of the lines of the page
 # How close table 3 is expected to come: absolute, or relative for the runtime.
 RUNTIME_ABSOLUTE, RUNTIME_RELATIVE, ERROR_ABSOLUTE = 0.01, 0.05, 0.005
@@ -60,6 +61,7 @@ def write_record(
         *_opening(results, command, date or datetime.date.today()),
         *_closeness(results),
         *_differences(results),
+        *_by_hand(folder),
         *(line for caption in CAPTIONS for line in _item(caption, made)),
     ]
     page = folder / "README.md"
@@ -79,7 +81,9 @@ def _opening(results: Results, command: str, date: datetime.date) -> Iterator[st
         f"Run on {date.isoformat()} with foregone {foregone.__version__}, scikit-learn "
         f"{version('scikit-learn')} and Python {platform.python_version()}: {len(results.datasets)} "
         f"datasets, forests of {settings.n_voters} trees, {settings.repeats} repeats (the paper has "
-        f"{published.REPEATS}), seed {settings.seed}. This page was written by the command too."
+        f"{published.REPEATS}), seed {settings.seed}. This page was written by the command "
+        "too. A dataset comes from the folder given with `--data` if it is there, else from UCI or OpenML; "
+        "table 2 says what was found."
     )
 
 
@@ -100,9 +104,9 @@ def _closeness(results: Results) -> Iterator[str]:
         runtime, base = ours.expected_runtime - paper.expected_runtime, ours.base_error - paper.base_error
         near = abs(runtime) <= max(RUNTIME_ABSOLUTE, RUNTIME_RELATIVE * paper.expected_runtime)
         verdicts = ["yes" if holds else "no" for holds in (near, abs(base) <= ERROR_ABSOLUTE)]
-        error = ours.error - paper.error
+        differences = [f"{value:+z.4f}" for value in (runtime, base, ours.error - paper.error)]
         rows.append(
-            [facts.paper_name, f"{runtime:+.4f}", verdicts[0], f"{base:+.4f}", verdicts[1], f"{error:+.4f}"]
+            [facts.paper_name, differences[0], verdicts[0], differences[1], *verdicts[1:], differences[2]]
         )
     yield markdown_table(("dataset", "expected runtime", "close", "base error", "close", "error"), rows)
 
@@ -137,6 +141,11 @@ def _effect(results: Results, dataset: str) -> str:
 
 def _is_comparable(results: Results) -> bool:
     return bool(results.measures) and results.settings.n_voters == published.N_VOTERS
+
+
+def _by_hand(folder: Path) -> Iterator[str]:
+    if (folder / NOTES).is_file():
+        yield _paragraph(f"What the command cannot know of this run was written by hand: [{NOTES}]({NOTES}).")
 
 
 def _paragraph(text: str) -> str:
@@ -206,11 +215,15 @@ def _agreement(timings: Sequence[Timing]) -> str:
 
 def _without_answer(timings: Sequence[Timing]) -> str:
     """Name the problems for which a method gave up before its time was over; the figure leaves them out."""
-    missing = []
+    sentences = []
     for method, sizes in SIZES.items():
         timed = {timing.n_voters for timing in timings if timing.method == method}
-        missing += [f"{method} for {n}" for n in sizes if n < max(timed, default=0) and n not in timed]
-    return f"No answer came from {', '.join(missing)} voters." if missing else ""
+        missing = [str(n) for n in sizes if n < max(timed, default=0) and n not in timed]
+        if missing:
+            sentences.append(
+                f"The {method.replace('_', ' ')} ended without an answer for {', '.join(missing)}."
+            )
+    return " ".join(sentences)
 
 
 def _item(caption: Caption, made: Path) -> Iterator[str]:
