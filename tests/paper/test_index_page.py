@@ -77,5 +77,5 @@ def test_the_same_files_give_the_same_page(folder):
 
 
 def test_a_cell_with_a_bar_stays_one_cell(tmp_path):
-    (tmp_path / "table2.md").write_text(tables.markdown_table(("dataset", "note"), [["a|b", "c"]]))
+    (tmp_path / "table2.md").write_text(tables.markdown_table(("dataset", "from"), [["a|b", "c"]]))
     assert Page(write_index(Results(), tmp_path).read_text("utf-8")).cells == ["a|b", "c"]

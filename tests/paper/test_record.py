@@ -85,7 +85,7 @@ def test_it_says_how_far_methods_agree(tmp_path):
     )
     text, _ = record(replace(sample_results(), timings=timings), tmp_path)
     assert "agree to 2e-09 relative" in text.replace("\n  ", " ")
-    assert "The dual ended without an answer for 3, 5, 7, 9." in text.replace("\n  ", " ")
+    assert "The dual ended without an answer for 3, 5, 7, 9 voters." in text.replace("\n  ", " ")
 
 
 def test_the_same_when_a_method_answered_every_time(tmp_path):

@@ -44,7 +44,6 @@ th, td { padding: .38rem .7rem; text-align: right; white-space: nowrap;
 th { vertical-align: bottom; white-space: normal; min-width: 5.5rem; font-weight: 600; }
 tr:last-child td { border-bottom: 0; }
 .words { text-align: left; }
-td.words:last-child { white-space: normal; min-width: 14rem; }
 th:first-child, td:first-child { position: sticky; left: 0; background: var(--card); }
 @media print { nav { display: none; } section { break-inside: avoid; } }
 """

@@ -221,7 +221,7 @@ def _without_answer(timings: Sequence[Timing]) -> str:
         missing = [str(n) for n in sizes if n < max(timed, default=0) and n not in timed]
         if missing:
             sentences.append(
-                f"The {method.replace('_', ' ')} ended without an answer for {', '.join(missing)}."
+                f"The {method.replace('_', ' ')} ended without an answer for {', '.join(missing)} voters."
             )
     return " ".join(sentences)
 

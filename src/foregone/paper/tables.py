@@ -44,7 +44,7 @@ def table2(results: Results, folder: Path) -> list[Path]:
         )
         for f, source in zip(facts, sources, strict=True)
     ]  # fmt: skip
-    header = ("dataset", "number", "rows", "features", "classes", "largest class", "note")
+    header = ("dataset", "number", "rows", "features", "classes", "largest class", "from")
     shown = [
         (
             f.paper_name,
@@ -53,7 +53,7 @@ def table2(results: Results, folder: Path) -> list[Path]:
             _differing(f"{f.features}", f"{f.paper_features}"),
             _differing(f"{f.classes}", f"{f.paper_classes}"),
             _differing(f"{f.share_of_largest:.1%}", f"{f.paper_share_of_largest:.1%}"),
-            f.note,
+            f.origin,
         )
         for f, source in zip(facts, sources, strict=True)
     ]
@@ -190,7 +190,7 @@ def _write(
 
 def markdown_table(header: Sequence[str], rows: Rows) -> str:
     """Return a table in Markdown; columns of numbers are aligned to the right."""
-    words = {"dataset", "number", "note", "criterion", "voters", "close"}
+    words = {"dataset", "number", "from", "criterion", "voters", "close"}
     rule = ["---" if name in words else "---:" for name in header]
     lines = [list(header), rule, *([str(cell).replace("|", "\\|") for cell in row] for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
