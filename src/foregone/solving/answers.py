@@ -34,7 +34,7 @@ def likeliest_answers(votes: VoteDistribution) -> IntArray:
     >>> likeliest_answers(VoteDistribution.flat(4))
     array([1, 1, 2, 2, 3])
     >>> likeliest_answers(VoteDistribution.from_counts([1, 1, 1, 1, 9]))
-    array([0, 1, 1, 2, 3])
+    array([0, 1, 2, 2, 3])
     """
     yes = is_yes(votes.n_voters)
     thresholds = majority_answers(votes.n_voters)
