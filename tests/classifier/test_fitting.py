@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from foregone import EarlyStoppingClassifier, VoteDistribution, early_stop, evaluate, solve
 from foregone.classifier import CalibrationWarning
+from foregone.classifier.calibration import hold_out
 from foregone.errors import InvalidInputError
 from tests.classifier import models
 
@@ -145,7 +146,7 @@ def test_few_calibration_rows_are_warned_of_where_the_limit_leans_on_them():
 @pytest.mark.parametrize(
     ("n_rows", "settings", "message"),
     [
-        (3, {}, "cannot hold out calibration_size=0.1 of n_samples=3 with both classes"),
+        (3, {}, "cannot hold out calibration_size=0.1 of n_samples=3 and leave both"),
         (8, {"calibration_size": 8}, "cannot hold out calibration_size=8 of n_samples=8"),
         (8, {"calibration_size": 0.99}, "cannot hold out calibration_size=0.99 of n_samples=8"),
     ],
@@ -155,10 +156,23 @@ def test_too_few_rows_to_hold_some_out_are_refused(n_rows, settings, message):
         make(**settings).fit(np.arange(2.0 * n_rows).reshape(n_rows, 2), np.arange(n_rows) % 2)
 
 
-def test_a_class_with_one_row_is_refused():
+def test_a_class_that_is_all_held_out_is_refused():
     X, y = models.to_fit()
-    with pytest.raises(InvalidInputError, match=r"has only 1 member|only 1 member"):
-        make().fit(X, np.arange(len(y)) == 3)
+    rows = np.arange(len(y))
+    _, _, held_out = hold_out(rows, rows, 0.1, np.random.RandomState(0))
+    with pytest.raises(
+        InvalidInputError, match=r"leave both classes to fit on \(all \d+ .* of class .*False"
+    ):
+        hold_out(X, rows == held_out[0], 0.1, np.random.RandomState(0))
+
+
+def test_rows_are_held_out_as_a_plain_random_sample():
+    y = np.arange(1000) < 100
+    held_out = [hold_out(np.arange(1000), y, 0.1, np.random.RandomState(seed))[2] for seed in range(200)]
+    of_the_rare_class = np.array([np.count_nonzero(rows < 100) for rows in held_out])
+    # Without proportions kept, their number is hypergeometric: variance 100 * .1 * .9 * 900 / 999.
+    assert of_the_rare_class.mean() == pytest.approx(10, abs=1)
+    assert of_the_rare_class.var() == pytest.approx(8.1, rel=0.4)
 
 
 @pytest.mark.parametrize(

@@ -67,20 +67,23 @@ def check_labels(y: Any) -> npt.NDArray[Any]:
 def hold_out(
     X: Any, y: npt.NDArray[Any], calibration_size: float, rng: np.random.RandomState
 ) -> tuple[Any, Any, Any]:
-    """Split rows into those to fit on, their labels, and those to calibrate on, each class in proportion."""
+    """Split rows at random into those to fit on, their labels, and those to calibrate on.
+
+    Not each class in proportion: a plain random sample is what a confidence is proven for.
+    """
     check_consistent_length(X, y)
     n_samples = len(y)
     n_held_out = calibration_size
     if isinstance(calibration_size, float | np.floating):
-        n_held_out = max(2, math.ceil(calibration_size * n_samples))  # one of each class at least
+        n_held_out = max(2, math.ceil(calibration_size * n_samples))
     try:
-        X_fit, X_calibration, y_fit, _ = train_test_split(
-            X, y, test_size=n_held_out, stratify=y, random_state=rng
-        )
+        X_fit, X_calibration, y_fit, _ = train_test_split(X, y, test_size=n_held_out, random_state=rng)
+        if len(np.unique(y_fit)) < 2:
+            raise ValueError(f"all {len(y_fit)} of the others are of class {y_fit[0]!r}")
     except ValueError as error:
         raise InvalidInputError(
-            f"cannot hold out calibration_size={calibration_size!r} of n_samples={n_samples} with both "
-            f"classes on either side ({error}). Give more rows, or calibrate on rows of your own: "
+            f"cannot hold out calibration_size={calibration_size!r} of n_samples={n_samples} and leave both "
+            f"classes to fit on ({error}). Give more rows, or calibrate on rows of your own: "
             "EarlyStoppingClassifier(FrozenEstimator(fitted)).fit(X_calibration)."
         ) from error
     return X_fit, y_fit, X_calibration

@@ -84,7 +84,7 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         At a stop, answer the majority so far, or the class that the full vote is most likely for, given the
         votes seen and how votes are spread over the calibration rows. Not for minimax.
     calibration_size : float or int, default=0.1
-        Share, or number, of the rows given to `fit` that are held out, each class in proportion, to see how
+        Share, or number, of the rows given to `fit` that are held out, at random, to see how
         the votes are spread. Not used when nothing is fitted.
     order : {"shared", "per_row"}, default="shared"
         One random order of the voters for all rows, which is several times faster, or one for each row.
