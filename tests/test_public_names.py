@@ -13,6 +13,7 @@ PUBLIC = [
     "EarlyStoppingClassifier",
     "Evaluation",
     "ForegoneError",
+    "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
     "VoteDistribution",
@@ -21,6 +22,7 @@ PUBLIC = [
     "evaluate",
     "rules",
     "solve",
+    "solve_scores",
 ]
 
 RULES = ["curtailment", "e_process", "ibep", "lead", "schwing"]

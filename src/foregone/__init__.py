@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from foregone import rules
 from foregone.errors import ForegoneError
 from foregone.evaluation import Evaluation, evaluate
+from foregone.scores import ScoreStrategy, solve_scores
 from foregone.solving import Certificate, Solution, certify, solve
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
@@ -17,6 +18,7 @@ __all__ = [
     "EarlyStoppingClassifier",
     "Evaluation",
     "ForegoneError",
+    "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
     "VoteDistribution",
@@ -25,6 +27,7 @@ __all__ = [
     "evaluate",
     "rules",
     "solve",
+    "solve_scores",
 ]
 
 __version__ = "0.1.0"

@@ -101,11 +101,7 @@ def solve_scores(
     halves = rng.permutation(n_rows)
     learning, certifying = np.sort(halves[: n_rows // 2]), np.sort(halves[n_rows // 2 :])
     asked_order = _order(order, matrix, learning, start, rng)
-    if order is None:
-        running = np.asfortranarray(matrix)
-    else:
-        running = running_scores(matrix, asked_order, start)
-
+    running = matrix if order is None else running_scores(matrix, asked_order, start)
     everyone = Trial(running, limits, confidence)
     learn, certify = everyone.part(learning), everyone.part(certifying)
     reason = _hopeless(learn, certify, steps)
@@ -128,11 +124,11 @@ def solve_scores(
 
 
 def _careful_to_bold(learn: Trial, steps: IntArray, order: IntArray, start: float) -> Iterable[ScoreStrategy]:
-    """Yield strategies in a sequence that is fixed by the learning half alone: coarse, fine near the guess."""
+    """Yield strategies in a sequence fixed by the learning half alone: coarse, but fine near its guess."""
     family, guess = choose_family(learn, steps)
     rule = family.learn(learn.running, steps, learn.limit)
     near = [guess + offset for offset in NEAR] + np.arange(guess, 1.0, 0.01).tolist()
-    for boldness in [0.0, *(place for place in near if 0 < place), 1.0]:
+    for boldness in [0.0, *(place for place in near if place > 0), 1.0]:
         lower, upper = everywhere(learn.n_voters, steps, rule(boldness))
         yield ScoreStrategy(order, start, lower, upper)
 

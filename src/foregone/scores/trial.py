@@ -53,7 +53,7 @@ class Trial:
     @property
     def n_voters(self) -> int:
         """Number of voters."""
-        return self.running.shape[1]
+        return int(self.running.shape[1])
 
     @cached_property
     def final_yes(self) -> npt.NDArray[np.bool_]:
