@@ -7,146 +7,112 @@ may be as crude as it likes, and only costs votes by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from foregone.scores.logistic import fit_logistic
 from foregone.scores.paths import IntArray
 from foregone.votes import FloatArray
 
-__all__ = ["CANDIDATES", "RATIOS", "Family", "Thresholds", "everywhere"]
+__all__ = ["CANDIDATES", "RATIOS", "Learned", "Shape", "Thresholds", "everywhere"]
 
 Thresholds = tuple[FloatArray, FloatArray]
-Rule = Callable[[float], Thresholds]
 
-KNOTS = 40  # steps at which the chance of another answer is fitted; between them thresholds are interpolated
-GRID = 513  # running scores at which a fitted chance is evaluated
+KNOTS = 40  # steps at which chances are fitted; thresholds are interpolated between them
 LARGEST_CHANCE = 0.45  # a stop is never less sure than this
 
 
 @dataclass(frozen=True)
-class Family:
-    """One way to learn threshold paths.
+class Shape:
+    """What is decided about a family before its boldness.
 
     Attributes
     ----------
-    name : str
-        What it is called.
-    late : float
-        For families of chances: the chance at which to stop grows with the voters asked to this power.
-        Early on the next voter tells much, so that waiting for it pays.
+    late : float or None
+        None: stop at a constant margin, the same distance from 0 at every step. A number: stop where the
+        chance that the full sum says otherwise is small enough, what is small enough growing with the voters
+        asked to this power. (Early on the next voter tells much, so that waiting for it pays.)
     ratio : float
-        For families of chances: how much worse a wrong "yes" is than a wrong "no".
+        How much smaller the chance must be to stop with "yes" than to stop with "no".
     """
 
-    name: str
-    late: float = 0.0
+    late: float | None
     ratio: float = 1.0
 
-    def learn(self, paths: FloatArray, steps: IntArray, limit: float) -> Rule:
-        """Return the rule for every boldness, learned from running scores.
 
-        Parameters
-        ----------
-        paths : ndarray of shape (n_rows, n_voters)
-            Running scores.
-        steps : ndarray of int
-            The numbers of voters, from 1 to n_voters - 1, after which it may stop.
-        limit : float
-            The allowed disagreement: says what boldness is worth trying.
-        """
-        if self.name == "margin":
-            return _margins(paths, steps)
-        return _chances(paths, steps, limit, self.late, self.ratio)
+CANDIDATES = (Shape(late=None), Shape(late=0.0), Shape(late=1.0), Shape(late=0.5))
+RATIOS = (1 / 256, 1 / 32, 1 / 4, 4.0, 32.0, 256.0)  # tried with a limit for each answer
 
 
-def _margins(paths: FloatArray, steps: IntArray) -> Rule:
-    """Stop when the running score is a constant away from 0; the boldest constant is 0."""
-    sizes = np.sort(np.abs(paths[:, steps - 1]), axis=None)
+class Learned:
+    """What running scores teach every family: how large they are, and what they say about the full sum.
 
-    def rule(boldness: float) -> Thresholds:
-        # Even in the share of scores that lie beyond the margin, and finer among the largest.
-        margin = float(np.quantile(sizes, (1 - boldness) ** 2)) if boldness < 1 else 0.0
-        return np.full(len(steps), -margin), np.full(len(steps), margin)
+    Parameters
+    ----------
+    running : ndarray of shape (n_rows, n_voters)
+        Running scores; some full sums are above 0 and some are not.
+    steps : ndarray of int
+        The numbers of voters, from 1 to n_voters - 1, after which it may stop.
+    limit : float
+        The allowed disagreement, above 0: says what boldness is worth trying.
+    """
 
-    return rule
+    def __init__(self, running: FloatArray, steps: IntArray, limit: float) -> None:
+        self._steps = steps
+        self._n_voters = running.shape[1]
+        self._sizes = np.sort(np.abs(running[:, steps - 1]), axis=None)
+        self._careful, self._bold = np.log(limit / 300), np.log(min(limit * 100, 1.0))
+        places = np.linspace(0, np.sqrt(len(steps) - 1), KNOTS) ** 2  # close where most rows stop: early
+        self._knots = steps[np.unique(np.rint(places).astype(np.int64))]
+        # At each knot the log odds of a final "yes" are level + slope * score.
+        self._level, self._slope = _log_odds(running, self._knots)
 
-
-def _chances(paths: FloatArray, steps: IntArray, limit: float, late: float, ratio: float) -> Rule:
-    """Stop when the chance that the full sum says otherwise, given the running score, is small enough."""
-    places = np.unique(np.rint(np.linspace(0, np.sqrt(len(steps) - 1), KNOTS) ** 2).astype(np.int64))
-    knots = steps[places]
-    final_yes = paths[:, -1] > 0
-    curves = _LogOdds.fit_all(paths, knots, final_yes)
-    growth = (steps / paths.shape[1]) ** late
-    growth = growth / growth[len(growth) // 4]
-    careful, bold = np.log(limit / 300), np.log(min(limit * 100, 1.0))
-
-    def rule(boldness: float) -> Thresholds:
-        chance = np.exp(careful + boldness * (bold - careful)) * growth[places]
-        wrong_yes = np.minimum(chance / np.sqrt(ratio), LARGEST_CHANCE)
-        wrong_no = np.minimum(chance * np.sqrt(ratio), LARGEST_CHANCE)
-        upper = [
-            curve.reaching(p) for curve, p in zip(curves, np.log((1 - wrong_yes) / wrong_yes), strict=True)
-        ]
-        lower = [
-            curve.falling_to(p) for curve, p in zip(curves, np.log(wrong_no / (1 - wrong_no)), strict=True)
-        ]
-        return (
-            _between_knots(steps, knots, np.array(lower), -np.inf),
-            _between_knots(steps, knots, np.array(upper), np.inf),
+    def thresholds(self, shape: Shape, boldness: float) -> Thresholds:
+        """Return the thresholds of one family at one boldness, for every step from 0 to n_voters."""
+        if shape.late is None:
+            # Even in the share of scores that lie beyond the margin, but finer among the largest.
+            margin = self._sizes[int((1 - boldness) ** 2 * (len(self._sizes) - 1))]
+            upper = np.full(len(self._steps), margin)
+            return everywhere(self._n_voters, self._steps, (-upper, upper))
+        patience = (self._knots / self._knots[len(self._knots) // 2]) ** shape.late
+        chance = np.exp(self._careful + boldness * (self._bold - self._careful)) * patience
+        return everywhere(
+            self._n_voters,
+            self._steps,
+            (
+                self._where(-_log_odds_against(chance * np.sqrt(shape.ratio)), -np.inf),
+                self._where(_log_odds_against(chance / np.sqrt(shape.ratio)), np.inf),
+            ),
         )
 
-    return rule
+    def _where(self, log_odds: FloatArray, never: float) -> FloatArray:
+        """Return, for every step, the score with these log odds; next to a knot that has none, never."""
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            at_knots = (log_odds - self._level) / self._slope
+        tells = (self._slope > 0) & np.isfinite(at_knots)
+        between = np.interp(self._steps, self._knots, np.where(tells, at_knots, 0.0))
+        return np.where(np.interp(self._steps, self._knots, ~tells) > 0, never, between)
 
 
-def _between_knots(steps: IntArray, knots: IntArray, values: FloatArray, never_reached: float) -> FloatArray:
-    """Interpolate thresholds; next to a knot that never stops, nothing does."""
-    finite = np.isfinite(values)
-    filled = np.interp(steps, knots, np.where(finite, values, 0.0))
-    never = np.interp(steps, knots, np.where(finite, 0.0, 1.0)) > 0
-    return np.where(never, never_reached, filled)
+def _log_odds(running: FloatArray, knots: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Fit the log odds of a full sum above 0 at some steps; each fit begins where the one before it ended."""
+    is_yes = running[:, -1] > 0
+    level, slope = np.zeros(len(knots)), np.zeros(len(knots))
+    coefficients = np.zeros(2)
+    for place, knot in enumerate(knots):
+        scores = running[:, knot - 1]
+        scale = float(np.abs(scores).max()) or 1.0
+        scale *= float(np.sqrt(np.mean((scores / scale) ** 2))) or 1.0
+        features = np.stack([np.ones_like(scores), scores / scale], axis=1)
+        coefficients = fit_logistic(features, is_yes, coefficients)
+        level[place], slope[place] = coefficients[0], coefficients[1] / scale
+    return level, slope
 
 
-@dataclass(frozen=True, eq=False)
-class _LogOdds:
-    """The log odds of a final "yes" as a never falling function of the running score at one step."""
-
-    scores: FloatArray
-    values: FloatArray
-
-    @classmethod
-    def fit_all(cls, paths: FloatArray, knots: IntArray, final_yes: npt.NDArray[np.bool_]) -> list[_LogOdds]:
-        """Fit one curve a knot; each fit begins where the one before it ended."""
-        curves, coefficients = [], np.zeros(3)
-        for knot in knots:
-            running = paths[:, knot - 1]
-            scale = float(np.sqrt(np.mean(running**2))) or 1.0
-            coefficients = fit_logistic(_features(running / scale), final_yes, coefficients)
-            grid = np.linspace(running.min(), running.max(), GRID)
-            values = np.maximum.accumulate(_features(grid / scale) @ coefficients)
-            curves.append(cls(grid, values))
-        return curves
-
-    def reaching(self, value: float) -> float:
-        """Return the least score seen whose log odds are at least ``value``, or inf."""
-        if self.values[-1] < value:
-            return np.inf
-        return float(np.interp(value, self.values, self.scores))
-
-    def falling_to(self, value: float) -> float:
-        """Return the largest score seen whose log odds are at most ``value``, or -inf."""
-        if self.values[0] > value:
-            return -np.inf
-        return float(np.interp(value, self.values, self.scores))
-
-
-def _features(z: FloatArray) -> FloatArray:
-    """Return 1, z and z|z|: what is still to come is roughly normal, whose log odds are quadratic."""
-    return np.stack([np.ones_like(z), z, z * np.abs(z)], axis=1)
+def _log_odds_against(chance: FloatArray) -> FloatArray:
+    chance = np.minimum(chance, LARGEST_CHANCE)
+    return np.asarray(np.log((1 - chance) / chance))
 
 
 def everywhere(n_voters: int, steps: IntArray, thresholds: Thresholds) -> Thresholds:
@@ -155,12 +121,3 @@ def everywhere(n_voters: int, steps: IntArray, thresholds: Thresholds) -> Thresh
     lower[steps], upper[steps] = thresholds
     lower[-1] = upper[-1] = 0.0
     return lower, upper
-
-
-CANDIDATES = (
-    Family("margin"),
-    Family("chance", late=0.0),
-    Family("chance", late=1.0),
-    Family("chance", late=0.5),
-)
-RATIOS = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 4.0, 16.0, 64.0, 256.0)

@@ -13,7 +13,7 @@ __all__ = ["foretelling_order"]
 def foretelling_order(scores: FloatArray, start: float) -> IntArray:
     """Return the voters, each the one with which the sum so far correlates best with the full sum.
 
-    Rows near the decision count most, because only they are asked further.
+    Rows far from the decision count less, because they are soon answered in any order.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def foretelling_order(scores: FloatArray, start: float) -> IntArray:
         The score before the first voter.
     """
     full = start + scores.sum(axis=1)
-    near = np.quantile(np.abs(full), 0.25) or 1.0
+    near = np.quantile(np.abs(full), 0.75) or 1.0
     weight = 1 / (1 + (full / near) ** 2)
     weight /= weight.sum()
     centred = scores - weight @ scores

@@ -1,4 +1,4 @@
-"""Score matrices: checked, put into the order in which voters are asked, and added up."""
+"""Score matrices: checked, added up in the order in which voters are asked, and followed until a stop."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ import numpy.typing as npt
 from foregone.errors import InvalidInputError
 from foregone.votes import FloatArray, as_numbers
 
-__all__ = ["IntArray", "check_order", "check_scores", "check_start", "running_scores"]
+__all__ = [
+    "BoolArray",
+    "IntArray",
+    "check_order",
+    "check_scores",
+    "check_start",
+    "follow",
+    "look_steps",
+    "running_scores",
+]
 
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 def check_scores(scores: npt.ArrayLike, what: str, n_voters: int | None = None) -> FloatArray:
@@ -80,3 +90,30 @@ def running_scores(scores: FloatArray, order: IntArray, start: float) -> FloatAr
             running[:, step] += running[:, step - 1]
     _check_finite(running, "the running scores")
     return running
+
+
+def look_steps(lower: FloatArray, upper: FloatArray) -> IntArray:
+    """Return the numbers of voters after which these thresholds may stop."""
+    return np.flatnonzero((lower > -np.inf) | (upper < np.inf)).astype(np.int64)
+
+
+def follow(
+    running: FloatArray, lower: FloatArray, upper: FloatArray, start: float = 0.0
+) -> tuple[BoolArray, IntArray]:
+    """Return the answers, and how many voters each row took, at thresholds on the running score.
+
+    Rows leave as they are answered, so that it takes time in proportion to the voters asked.
+    """
+    answers = np.zeros(len(running), dtype=np.bool_)
+    asked = np.zeros(len(running), dtype=np.int64)
+    rows = np.arange(len(running))
+    for step in look_steps(lower, upper):
+        if len(rows) == 0:
+            break
+        scores = running[rows, step - 1] if step else np.full(len(rows), start)
+        no = scores <= lower[step]
+        stop = no | (scores >= upper[step])
+        answers[rows[stop]] = ~no[stop]
+        asked[rows[stop]] = step
+        rows = rows[~stop]
+    return answers, asked

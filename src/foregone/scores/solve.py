@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from foregone.errors import InvalidInputError, SolverError
 from foregone.scores.certificate import ScoreCertificate
-from foregone.scores.choice import choose_family
-from foregone.scores.families import everywhere
+from foregone.scores.choice import Choice, choose
+from foregone.scores.families import Learned, Thresholds
 from foregone.scores.order import foretelling_order
 from foregone.scores.paths import IntArray, check_order, check_scores, check_start, running_scores
 from foregone.scores.strategy import ScoreStrategy
@@ -67,7 +67,8 @@ def solve_scores(
         Strictly between 0 and 1.
     order : None, "given", "random", "optimized" or array-like of int, optional
         None: ``paths`` are running scores. Otherwise they are scores of single voters, asked in the order of
-        the columns, in one drawn at random, in one learned on the learning half, or in this one.
+        the columns, in one drawn at random, in the better of the columns' and a learned one (both judged on
+        the learning half), or in this one.
     looks : int or iterable of int, optional
         A number k to stop only after every k voters, or the numbers of voters after which it may stop.
     start : float, default 0.0
@@ -100,37 +101,42 @@ def solve_scores(
     rng = _generator(random_state)
     halves = rng.permutation(n_rows)
     learning, certifying = np.sort(halves[: n_rows // 2]), np.sort(halves[n_rows // 2 :])
-    asked_order = _order(order, matrix, learning, start, rng)
-    running = matrix if order is None else running_scores(matrix, asked_order, start)
-    everyone = Trial(running, limits, confidence)
-    learn, certify = everyone.part(learning), everyone.part(certifying)
+
+    def added_up(voters: IntArray, rows: IntArray) -> Trial:
+        part = matrix[rows]
+        running = np.asfortranarray(part) if order is None else running_scores(part, voters, start)
+        return Trial(running, limits, confidence)
+
+    orders = _orders(order, matrix, learning, start, rng)
+    learn, certify = added_up(orders[0], learning), added_up(orders[0], certifying)
     reason = _hopeless(learn, certify, steps)
-    found: tuple[ScoreStrategy, ScoreCertificate] | None = None
     if reason is None:
-        for strategy in _careful_to_bold(learn, steps, asked_order, start):
-            certificate = certify.certificate(strategy, len(learning))
+        trials = [learn] + [added_up(voters, learning) for voters in orders[1:]]
+        choices = [choose(trial, steps) for trial in trials]
+        best = min(range(len(orders)), key=lambda place: choices[place].mean_asked)
+        voters, certify = orders[best], added_up(orders[best], certifying)
+        found: tuple[Thresholds, ScoreCertificate] | None = None
+        for thresholds in _careful_to_bold(trials[best], steps, choices[best]):
+            certificate = certify.judge([certify.outcome(thresholds)], len(learning))
             if not certificate.is_kept:
                 reason = _too_often_wrong(certificate)
                 break
-            found = strategy, certificate
-    if found is not None:
-        strategy, certificate = found
-        return ScoreStrategy(strategy.order, start, strategy.lower, strategy.upper, certificate)
+            found = thresholds, certificate
+        if found is not None:
+            return ScoreStrategy(voters, start, *found[0], found[1])
     assert reason is not None
     if on_failure == "raise":
         raise SolverError(f"no early stop can be certified: {reason}")
     warnings.warn(f"every voter will be asked: {reason}", CannotCertifyWarning, stacklevel=2)
-    return ScoreStrategy.ask_all(n_voters, order=asked_order, start=start, reason=reason)
+    return ScoreStrategy.ask_all(n_voters, order=orders[0], start=start, reason=reason)
 
 
-def _careful_to_bold(learn: Trial, steps: IntArray, order: IntArray, start: float) -> Iterable[ScoreStrategy]:
-    """Yield strategies in a sequence fixed by the learning half alone: coarse, but fine near its guess."""
-    family, guess = choose_family(learn, steps)
-    rule = family.learn(learn.running, steps, learn.limit)
-    near = [guess + offset for offset in NEAR] + np.arange(guess, 1.0, 0.01).tolist()
+def _careful_to_bold(learn: Trial, steps: IntArray, choice: Choice) -> Iterator[Thresholds]:
+    """Yield thresholds in a sequence fixed by the learning half alone: coarse, but fine near its guess."""
+    learned = Learned(learn.running, steps, learn.limit)
+    near = [choice.boldness + offset for offset in NEAR] + np.arange(choice.boldness, 1.0, 0.01).tolist()
     for boldness in [0.0, *(place for place in near if place > 0), 1.0]:
-        lower, upper = everywhere(learn.n_voters, steps, rule(boldness))
-        yield ScoreStrategy(order, start, lower, upper)
+        yield learned.thresholds(choice.shape, boldness)
 
 
 def _steps(looks: Any, n_voters: int) -> IntArray:
@@ -149,18 +155,22 @@ def _generator(random_state: Any) -> np.random.Generator:
         ) from error
 
 
-def _order(
+def _orders(
     order: Any, scores: FloatArray, learning: IntArray, start: float, rng: np.random.Generator
-) -> IntArray:
+) -> list[IntArray]:
+    """Return the order, or those from which the learning half shall choose."""
     n_voters = scores.shape[1]
-    if order is None or (isinstance(order, str) and order == "given"):
-        return np.arange(n_voters, dtype=np.int64)
+    given = np.arange(n_voters, dtype=np.int64)
+    if order is None:
+        return [given]
     if not isinstance(order, str):
-        return check_order(order, n_voters)
+        return [check_order(order, n_voters)]
+    if order == "given":
+        return [given]
     if order == "random":
-        return rng.permutation(n_voters).astype(np.int64)
+        return [rng.permutation(n_voters).astype(np.int64)]
     if order == "optimized":
-        return foretelling_order(scores[learning], start)
+        return [given, foretelling_order(scores[learning], start)] if len(learning) else [given]
     raise InvalidInputError(
         f"order must be None, one of {', '.join(ORDERS)}, or a row of voters, not {order!r}"
     )

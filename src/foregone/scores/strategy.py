@@ -12,13 +12,21 @@ import numpy.typing as npt
 from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.scores.certificate import ScoreCertificate
-from foregone.scores.paths import IntArray, check_order, check_scores, check_start, running_scores
+from foregone.scores.paths import (
+    BoolArray,
+    IntArray,
+    check_order,
+    check_scores,
+    check_start,
+    follow,
+    look_steps,
+    running_scores,
+)
 from foregone.strategy_file import Fields, is_finite_number, read_file, write_file
 from foregone.votes import FloatArray, as_numbers
 
 __all__ = ["ScoreStrategy"]
 
-BoolArray = npt.NDArray[np.bool_]
 NEVER = {"-inf": -np.inf, "inf": np.inf}  # how a file says that a threshold is never reached
 
 
@@ -125,7 +133,7 @@ class ScoreStrategy:
     @property
     def looks(self) -> IntArray:
         """The numbers of voters after which it may stop."""
-        return np.flatnonzero((self.lower > -np.inf) | (self.upper < np.inf)).astype(np.int64)
+        return look_steps(self.lower, self.upper)
 
     def decide(self, asked: int, running: float) -> bool | None:
         """Return the answer after ``asked`` voters at this running score, or None to go on."""
@@ -153,27 +161,11 @@ class ScoreStrategy:
             How many voters each row took.
         """
         matrix = check_scores(scores, "scores", self.n_voters)
-        return self.follow(running_scores(matrix, self.order, self.start))
+        return follow(running_scores(matrix, self.order, self.start), self.lower, self.upper, self.start)
 
     def run_paths(self, paths: npt.ArrayLike) -> tuple[BoolArray, IntArray]:
         """Answer rows whose running scores are known: column k is the score after k + 1 voters."""
-        return self.follow(np.asfortranarray(check_scores(paths, "paths", self.n_voters)))
-
-    def follow(self, paths: FloatArray) -> tuple[BoolArray, IntArray]:
-        """Follow checked running scores; rows leave as they are answered, so the cost is what is asked."""
-        answers = np.zeros(len(paths), dtype=np.bool_)
-        asked = np.zeros(len(paths), dtype=np.int64)
-        rows = np.arange(len(paths))
-        for step in self.looks:
-            if len(rows) == 0:
-                break
-            running = paths[rows, step - 1] if step else np.full(len(rows), self.start)
-            no = running <= self.lower[step]
-            stop = no | (running >= self.upper[step])
-            answers[rows[stop]] = ~no[stop]
-            asked[rows[stop]] = step
-            rows = rows[~stop]
-        return answers, asked
+        return follow(check_scores(paths, "paths", self.n_voters), self.lower, self.upper, self.start)
 
     def __eq__(self, other: object) -> bool:
         """Whether both ask in the same order and stop at the same thresholds."""

@@ -1,4 +1,4 @@
-"""Trial: rows with a limit on the disagreement, and how a strategy fares on them."""
+"""Trial: rows with a limit on the disagreement, and how thresholds fare on them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.scores.certificate import Counts, ScoreCertificate
-from foregone.scores.paths import IntArray
-from foregone.scores.strategy import ScoreStrategy
+from foregone.scores.families import Thresholds
+from foregone.scores.paths import IntArray, follow
 from foregone.solving.problem import MaxDisagreement
 from foregone.votes import FloatArray
 
@@ -34,7 +34,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Rows to try strategies on.
+    """Rows to try thresholds on.
 
     Attributes
     ----------
@@ -91,18 +91,14 @@ class Trial:
         """Return the trial of some of the rows."""
         return Trial(np.asfortranarray(self.running[rows]), self.max_disagreement, self.confidence)
 
-    def outcome(self, strategy: ScoreStrategy) -> Outcome:
-        """Return how a strategy fares."""
-        answers, asked = strategy.follow(self.running)
+    def outcome(self, thresholds: Thresholds) -> Outcome:
+        """Return how thresholds fare."""
+        answers, asked = follow(self.running, *thresholds)
         wrong = answers != self.final_yes
         return Outcome(int(asked.sum()), int(wrong[self.final_yes].sum()), int(wrong[~self.final_yes].sum()))
 
-    def certificate(self, strategy: ScoreStrategy, n_learned: int) -> ScoreCertificate:
-        """Return what the rows say about a strategy."""
-        return self.judge([self.outcome(strategy)], n_learned)
-
     def judge(self, outcomes: Iterable[Outcome], n_learned: int) -> ScoreCertificate:
-        """Return what outcomes on parts that together are all the rows say."""
+        """Return what the outcomes on parts, which together are all the rows, say."""
         total = sum(outcomes, Outcome(0, 0, 0))
         n_certified: Counts = self.n_rows["all"]
         n_wrong: Counts = total.wrong_yes + total.wrong_no
