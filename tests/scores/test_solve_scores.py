@@ -248,6 +248,7 @@ def test_the_scale_of_the_scores_does_not_matter(scale):
     asked = solve_scores(scores, 0.05, order="given", random_state=0).certificate.mean_asked
     scaled = solve_scores(scores * scale, 0.05, order="given", random_state=0).certificate.mean_asked
     assert scaled == pytest.approx(asked, rel=0.02)
+    assert len(solve_scores(scores * scale, 0.05, order="optimized", random_state=0).looks) > 1
 
 
 def test_scores_with_many_ties_are_certified():

@@ -22,6 +22,8 @@ def foretelling_order(scores: FloatArray, start: float) -> IntArray:
     start : float
         The score before the first voter.
     """
+    size = np.abs(scores).max() or 1.0
+    scores, start = scores / size, start / size  # so that no square overflows
     full = start + scores.sum(axis=1)
     near = np.quantile(np.abs(full), 0.75) or 1.0
     weight = 1 / (1 + (full / near) ** 2)

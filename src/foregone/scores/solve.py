@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import InvalidInputError, SolverError
-from foregone.scores.certificate import ScoreCertificate
+from foregone.scores.certificate import ScoreCertificate, upper_bound
 from foregone.scores.choice import Choice, choose
 from foregone.scores.families import Learned, Thresholds
 from foregone.scores.order import foretelling_order
@@ -185,8 +185,8 @@ def _hopeless(learn: Trial, certify: Trial, steps: IntArray) -> str | None:
         whose = "" if side == "all" else f' whose full sum says "{side}"'
         if limit == 0:
             return "a limit of 0 cannot be certified from any number of rows: allow some disagreement"
-        needed = 0 if limit == 1 else math.ceil(math.log(1 - certify.confidence) / math.log1p(-limit))
-        if rows < needed:
+        if upper_bound(0, rows, certify.confidence) > limit:
+            needed = math.ceil(math.log(1 - certify.confidence) / math.log1p(-limit))
             return (
                 f"{rows:,} rows{whose} are in the certifying half, and at least {needed:,} are needed for a "
                 f"limit of {limit:g} at a confidence of {certify.confidence:g}, twice that in all, better "
