@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foregone.scores.families import CANDIDATES, RATIOS, Learned, Shape
+from foregone.scores.families import SHAPES, WEIGHED_SHAPES, Learned, Shape
 from foregone.scores.paths import IntArray
 from foregone.scores.trial import Trial
 
@@ -40,8 +40,8 @@ def choose(learn: Trial, steps: IntArray) -> Choice:
         )
         for fold in range(FOLDS)
     ]
-    best = Choice(CANDIDATES[-1], 0.0, np.inf)
-    for shape in _candidates(learn):
+    best = Choice(Shape("chance"), 0.0, np.inf)
+    for shape in SHAPES + WEIGHED_SHAPES if learn.by_class else SHAPES:
         certain, too_bold = 0.0, 1.0
         for _ in range(HALVINGS):
             boldness = (certain + too_bold) / 2
@@ -55,10 +55,3 @@ def choose(learn: Trial, steps: IntArray) -> Choice:
             if judged.mean_asked < best.mean_asked:
                 best = Choice(shape, boldness, judged.mean_asked)
     return best
-
-
-def _candidates(learn: Trial) -> tuple[Shape, ...]:
-    """Return the shapes to choose from; with a limit for each answer, also how the two are weighed."""
-    if not learn.by_class:
-        return CANDIDATES
-    return CANDIDATES + tuple(Shape(CANDIDATES[-1].late, ratio) for ratio in RATIOS)

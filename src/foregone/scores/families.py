@@ -8,6 +8,7 @@ may be as crude as it likes, and only costs votes by it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from foregone.scores.logistic import fit_logistic
 from foregone.scores.paths import IntArray
 from foregone.votes import FloatArray
 
-__all__ = ["CANDIDATES", "RATIOS", "Learned", "Shape", "Thresholds", "everywhere"]
+__all__ = ["SHAPES", "WEIGHED_SHAPES", "Learned", "Shape", "Thresholds", "everywhere"]
 
 Thresholds = tuple[FloatArray, FloatArray]
 
@@ -29,20 +30,20 @@ class Shape:
 
     Attributes
     ----------
-    late : float or None
-        None: stop at a constant margin, the same distance from 0 at every step. A number: stop where the
-        chance that the full sum says otherwise is small enough, what is small enough growing with the voters
-        asked to this power. (Early on the next voter tells much, so that waiting for it pays.)
+    kind : {"margin", "chance"}
+        Stop at a constant margin, the same distance from 0 at every step; or where the chance that the full
+        sum says otherwise is small enough.
     ratio : float
-        How much smaller the chance must be to stop with "yes" than to stop with "no".
+        For chances: how much smaller it must be to stop with "yes" than to stop with "no".
     """
 
-    late: float | None
+    kind: Literal["margin", "chance"]
     ratio: float = 1.0
 
 
-CANDIDATES = (Shape(late=None), Shape(late=0.0), Shape(late=1.0), Shape(late=0.5))
-RATIOS = (1 / 256, 1 / 32, 1 / 4, 4.0, 32.0, 256.0)  # tried with a limit for each answer
+SHAPES = (Shape("margin"), Shape("chance"))
+# With a limit for each answer, also these; the limits and the classes may differ by orders of magnitude.
+WEIGHED_SHAPES = tuple(Shape("chance", ratio) for ratio in (1 / 256, 1 / 32, 1 / 4, 4.0, 32.0, 256.0))
 
 
 class Learned:
@@ -70,13 +71,14 @@ class Learned:
 
     def thresholds(self, shape: Shape, boldness: float) -> Thresholds:
         """Return the thresholds of one family at one boldness, for every step from 0 to n_voters."""
-        if shape.late is None:
+        if shape.kind == "margin":
             # Even in the share of scores that lie beyond the margin, but finer among the largest.
             margin = self._sizes[int((1 - boldness) ** 2 * (len(self._sizes) - 1))]
             upper = np.full(len(self._steps), margin)
             return everywhere(self._n_voters, self._steps, (-upper, upper))
-        patience = (self._knots / self._knots[len(self._knots) // 2]) ** shape.late
-        chance = np.exp(self._careful + boldness * (self._bold - self._careful)) * patience
+        # Early on the next voter tells much, so that waiting for it pays: the chance to stop at grows.
+        growth = np.sqrt(self._knots / self._knots[len(self._knots) // 2])
+        chance = np.exp(self._careful + boldness * (self._bold - self._careful)) * growth
         return everywhere(
             self._n_voters,
             self._steps,
