@@ -23,7 +23,7 @@ from foregone.scores.paths import (
     running_scores,
 )
 from foregone.strategy_file import Fields, is_finite_number, read_file, write_file
-from foregone.votes import FloatArray, as_numbers
+from foregone.votes import FloatArray, as_numbers, check_n_voters
 
 __all__ = ["ScoreStrategy"]
 
@@ -119,7 +119,7 @@ class ScoreStrategy:
         reason: str | None = None,
     ) -> ScoreStrategy:
         """Return the strategy that asks everyone, with the reason why."""
-        low = np.append(np.full(n_voters, -np.inf), 0.0)
+        low = np.append(np.full(check_n_voters(n_voters), -np.inf), 0.0)
         everyone = cls.from_thresholds(low, -low, order=order, start=start)
         return cls(everyone.order, everyone.start, everyone.lower, everyone.upper, None, reason)
 
