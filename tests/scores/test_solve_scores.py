@@ -86,7 +86,7 @@ def test_the_certificate_counts_the_rows_that_were_not_learned_from():
     halves = np.random.default_rng(3).permutation(4001)
     certified = scores[halves[2000:]]
     answers, asked = strategy.run(certified)
-    assert certificate.n_learned, certificate.n_certified == (2000, 2001)
+    assert (certificate.n_learned, certificate.n_certified) == (2000, 2001)
     assert certificate.n_wrong == np.count_nonzero(answers != (np.cumsum(certified, axis=1)[:, -1] > 0))
     assert certificate.mean_asked == asked.mean()
     assert certificate.bound == upper_bound(certificate.n_wrong, 2001, 0.95) <= 0.01
