@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 
 import foregone
-from foregone import rules
+from foregone import rules, scores
 
 PUBLIC = [
     "Certificate",
@@ -14,6 +14,7 @@ PUBLIC = [
     "Evaluation",
     "ForegoneError",
     "Plan",
+    "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
     "VoteDistribution",
@@ -23,6 +24,7 @@ PUBLIC = [
     "plan",
     "rules",
     "solve",
+    "solve_scores",
 ]
 
 RULES = ["curtailment", "e_process", "ibep", "lead", "schwing"]
@@ -37,13 +39,16 @@ def test_the_rules_are_these():
 
 
 def test_every_public_name_exists_and_is_documented():
-    for home in (foregone, rules):
+    for home in (foregone, rules, scores, scores.rules):
         for name in home.__all__:
             assert getattr(home, name).__doc__, name
 
 
 def test_every_name_a_module_exports_exists():
-    found = pkgutil.walk_packages(rules.__path__, "foregone.rules.")
+    found = [
+        *pkgutil.walk_packages(rules.__path__, "foregone.rules."),
+        *pkgutil.walk_packages(scores.__path__, "foregone.scores."),
+    ]
     names = ["errors", "evaluation", "strategy", "strategy_file", "votes"]
     modules = [f"foregone.{name}" for name in names] + [module.name for module in found]
     assert len(modules) > len(names)

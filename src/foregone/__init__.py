@@ -6,6 +6,7 @@ from foregone import rules
 from foregone.errors import ForegoneError
 from foregone.evaluation import Evaluation, evaluate
 from foregone.planning import Plan, plan
+from foregone.scores import ScoreStrategy, solve_scores
 from foregone.solving import Certificate, Solution, certify, solve
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
@@ -19,6 +20,7 @@ __all__ = [
     "Evaluation",
     "ForegoneError",
     "Plan",
+    "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
     "VoteDistribution",
@@ -28,6 +30,7 @@ __all__ = [
     "plan",
     "rules",
     "solve",
+    "solve_scores",
 ]
 
 __version__ = "0.1.0"

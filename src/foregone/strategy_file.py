@@ -178,6 +178,10 @@ class Fields:
             raise self.error(key, "must hold only finite numbers")
         return np.array(values, dtype=np.float64)
 
+    def entries(self, key: str, length: int | None = None) -> list[Any]:
+        """Return a list, of a given length if asked; entries are left to the caller to check."""
+        return self._list(key, length)
+
     def rows(self, key: str, width: int) -> list[list[Any]]:
         """Return a list of lists that are all ``width`` long; entries are left to the caller to check."""
         values = self._list(key, None)

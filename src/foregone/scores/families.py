@@ -1,0 +1,125 @@
+"""Families of threshold paths, each with one boldness: from asking nearly everyone to stopping early.
+
+A family is learned from running scores; then every boldness from 0 to 1 gives one pair of paths. Whatever a
+family does, what is certified afterwards is certified on other rows (docs/theory.md, "Scores"); so a family
+may be as crude as it likes, and only costs votes by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from foregone.scores.logistic import fit_logistic
+from foregone.scores.paths import IntArray
+from foregone.votes import FloatArray
+
+__all__ = ["SHAPES", "WEIGHED_SHAPES", "Learned", "Shape", "Thresholds", "everywhere"]
+
+Thresholds = tuple[FloatArray, FloatArray]
+
+KNOTS = 40  # steps at which chances are fitted; thresholds are interpolated between them
+LARGEST_CHANCE = 0.45  # a stop is never less sure than this
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is decided about a family before its boldness.
+
+    Attributes
+    ----------
+    kind : {"margin", "chance"}
+        Stop at a constant margin, the same distance from 0 at every step; or where the chance that the full
+        sum says otherwise is small enough.
+    ratio : float
+        For chances: how much smaller it must be to stop with "yes" than to stop with "no".
+    """
+
+    kind: Literal["margin", "chance"]
+    ratio: float = 1.0
+
+
+SHAPES = (Shape("margin"), Shape("chance"))
+# With a limit for each answer, also these; the limits and the classes may differ by orders of magnitude.
+WEIGHED_SHAPES = tuple(Shape("chance", ratio) for ratio in (1 / 256, 1 / 32, 1 / 4, 4.0, 32.0, 256.0))
+
+
+class Learned:
+    """What running scores teach every family: how large they are, and what they say about the full sum.
+
+    Parameters
+    ----------
+    running : ndarray of shape (n_rows, n_voters)
+        Running scores; some full sums are above 0 and some are not.
+    steps : ndarray of int
+        The numbers of voters, from 1 to n_voters - 1, after which it may stop.
+    limit : float
+        The allowed disagreement, above 0: says what boldness is worth trying.
+    """
+
+    def __init__(self, running: FloatArray, steps: IntArray, limit: float) -> None:
+        self._steps = steps
+        self._n_voters = running.shape[1]
+        self._sizes = np.sort(np.abs(running[:, steps - 1]), axis=None)
+        self._careful, self._bold = np.log(limit / 300), np.log(min(limit * 100, 1.0))
+        places = np.linspace(0, np.sqrt(len(steps) - 1), KNOTS) ** 2  # close where most rows stop: early
+        self._knots = steps[np.unique(np.rint(places).astype(np.int64))]
+        # At each knot the log odds of a final "yes" are level + slope * score.
+        self._level, self._slope = _log_odds(running, self._knots)
+
+    def thresholds(self, shape: Shape, boldness: float) -> Thresholds:
+        """Return the thresholds of one family at one boldness, for every step from 0 to n_voters."""
+        if shape.kind == "margin":
+            # Even in the share of scores that lie beyond the margin, but finer among the largest.
+            margin = self._sizes[int((1 - boldness) ** 2 * (len(self._sizes) - 1))]
+            upper = np.full(len(self._steps), margin)
+            return everywhere(self._n_voters, self._steps, (-upper, upper))
+        # Early on the next voter tells much, so that waiting for it pays: the chance to stop at grows.
+        growth = np.sqrt(self._knots / self._knots[len(self._knots) // 2])
+        chance = np.exp(self._careful + boldness * (self._bold - self._careful)) * growth
+        return everywhere(
+            self._n_voters,
+            self._steps,
+            (
+                self._where(-_log_odds_against(chance * np.sqrt(shape.ratio)), -np.inf),
+                self._where(_log_odds_against(chance / np.sqrt(shape.ratio)), np.inf),
+            ),
+        )
+
+    def _where(self, log_odds: FloatArray, never: float) -> FloatArray:
+        """Return, for every step, the score with these log odds; next to a knot that has none, never."""
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            at_knots = (log_odds - self._level) / self._slope
+        tells = (self._slope > 0) & np.isfinite(at_knots)
+        between = np.interp(self._steps, self._knots, np.where(tells, at_knots, 0.0))
+        return np.where(np.interp(self._steps, self._knots, ~tells) > 0, never, between)
+
+
+def _log_odds(running: FloatArray, knots: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Fit the log odds of a full sum above 0 at some steps; each fit begins where the one before it ended."""
+    is_yes = running[:, -1] > 0
+    level, slope = np.zeros(len(knots)), np.zeros(len(knots))
+    coefficients = np.zeros(2)
+    for place, knot in enumerate(knots):
+        scores = running[:, knot - 1]
+        scale = float(np.abs(scores).max()) or 1.0
+        scale *= float(np.sqrt(np.mean((scores / scale) ** 2))) or 1.0
+        features = np.stack([np.ones_like(scores), scores / scale], axis=1)
+        coefficients = fit_logistic(features, is_yes, coefficients)
+        level[place], slope[place] = coefficients[0], coefficients[1] / scale
+    return level, slope
+
+
+def _log_odds_against(chance: FloatArray) -> FloatArray:
+    chance = np.minimum(chance, LARGEST_CHANCE)
+    return np.asarray(np.log((1 - chance) / chance))
+
+
+def everywhere(n_voters: int, steps: IntArray, thresholds: Thresholds) -> Thresholds:
+    """Return thresholds for every step from those at some steps: infinite elsewhere, 0 at the end."""
+    lower, upper = np.full(n_voters + 1, -np.inf), np.full(n_voters + 1, np.inf)
+    lower[steps], upper[steps] = thresholds
+    lower[-1] = upper[-1] = 0.0
+    return lower, upper

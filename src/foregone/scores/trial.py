@@ -1,0 +1,111 @@
+"""Trial: rows with a limit on the disagreement, and how thresholds fare on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.scores.certificate import Counts, ScoreCertificate
+from foregone.scores.families import Thresholds
+from foregone.scores.paths import IntArray, follow
+from foregone.solving.problem import MaxDisagreement
+from foregone.votes import FloatArray
+
+__all__ = ["Outcome", "Trial"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened: voters asked in all, and wrong answers by what the full sum says."""
+
+    asked: int
+    wrong_yes: int
+    wrong_no: int
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(
+            self.asked + other.asked, self.wrong_yes + other.wrong_yes, self.wrong_no + other.wrong_no
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Rows to try thresholds on.
+
+    Attributes
+    ----------
+    running : ndarray of shape (n_rows, n_voters)
+        Running scores.
+    max_disagreement : float or dict
+        The limit, or one for each answer of the full sum.
+    confidence : float
+        With which it shall hold.
+    """
+
+    running: FloatArray
+    max_disagreement: MaxDisagreement
+    confidence: float
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return int(self.running.shape[1])
+
+    @cached_property
+    def final_yes(self) -> npt.NDArray[np.bool_]:
+        """Which rows' full sum says yes."""
+        return np.asarray(self.running[:, -1] > 0)
+
+    @property
+    def by_class(self) -> bool:
+        """Whether there is a limit for each answer."""
+        return isinstance(self.max_disagreement, dict)
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """Whose disagreement is limited."""
+        return ("yes", "no") if self.by_class else ("all",)
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limit of each side."""
+        limits = self.max_disagreement
+        return limits if isinstance(limits, dict) else {"all": limits}
+
+    @cached_property
+    def n_rows(self) -> dict[str, int]:
+        """How many rows each side has."""
+        yes = int(self.final_yes.sum())
+        return {"all": len(self.running), "yes": yes, "no": len(self.running) - yes}
+
+    @property
+    def limit(self) -> float:
+        """The limit on the disagreement of all rows that the limits of the sides come to."""
+        return sum(self.limits[side] * self.n_rows[side] for side in self.sides) / max(self.n_rows["all"], 1)
+
+    def part(self, rows: IntArray) -> Trial:
+        """Return the trial of some of the rows."""
+        return Trial(np.asfortranarray(self.running[rows]), self.max_disagreement, self.confidence)
+
+    def outcome(self, thresholds: Thresholds) -> Outcome:
+        """Return how thresholds fare."""
+        answers, asked = follow(self.running, *thresholds)
+        wrong = answers != self.final_yes
+        return Outcome(int(asked.sum()), int(wrong[self.final_yes].sum()), int(wrong[~self.final_yes].sum()))
+
+    def judge(self, outcomes: Iterable[Outcome], n_learned: int) -> ScoreCertificate:
+        """Return what the outcomes on parts, which together are all the rows, say."""
+        total = sum(outcomes, Outcome(0, 0, 0))
+        n_certified: Counts = self.n_rows["all"]
+        n_wrong: Counts = total.wrong_yes + total.wrong_no
+        if self.by_class:
+            n_certified = {side: self.n_rows[side] for side in ("yes", "no")}
+            n_wrong = {"yes": total.wrong_yes, "no": total.wrong_no}
+        mean_asked = total.asked / max(len(self.running), 1)
+        return ScoreCertificate(
+            self.max_disagreement, self.confidence, n_learned, n_certified, n_wrong, mean_asked
+        )

@@ -1,0 +1,292 @@
+"""solve_scores: the limit holds on new rows as often as promised, whatever the rows, orders and looks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from foregone import ScoreStrategy, solve_scores
+from foregone.errors import InvalidInputError, SolverError
+from foregone.scores import CannotCertifyWarning, ScoreCertificate
+from foregone.scores.certificate import upper_bound
+from foregone.scores.order import foretelling_order
+
+
+def draw(n_rows: int, n_voters: int = 20, seed: int = 0, shift: float = 0.0) -> np.ndarray:
+    """Draw scores of voters that share an opinion about each row, with noise of their own."""
+    rng = np.random.default_rng(seed)
+    opinion = rng.normal(shift, 1, size=(n_rows, 1))
+    return rng.normal(opinion, 1.0, size=(n_rows, n_voters))
+
+
+def disagreement(strategy: ScoreStrategy, scores: np.ndarray) -> dict[str, float]:
+    answers, _ = strategy.run(scores)
+    final = ScoreStrategy.ask_all(scores.shape[1], order=strategy.order, start=strategy.start).run(scores)[0]
+    wrong = answers != final
+    return {"all": wrong.mean(), "yes": wrong[final].mean(), "no": wrong[~final].mean()}
+
+
+# The bound -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_wrong", "n_rows"), [(0, 1), (0, 1000), (3, 1000), (999, 1000), (50, 60), (7, 40_000)]
+)
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_the_bound_is_where_so_few_errors_have_just_the_failure_probability(n_wrong, n_rows, confidence):
+    bound = upper_bound(n_wrong, n_rows, confidence)
+    assert binom.cdf(n_wrong, n_rows, bound) == pytest.approx(1 - confidence, rel=1e-6)
+    assert binom.cdf(n_wrong, n_rows, bound) <= 1 - confidence
+
+
+def test_the_bound_is_one_when_all_or_none_were_seen_wrong():
+    assert upper_bound(5, 5, 0.95) == upper_bound(0, 0, 0.95) == 1.0
+
+
+@pytest.mark.parametrize("p", [0.01, 0.05, 0.3])
+def test_the_bound_fails_at_most_as_often_as_it_may(p):
+    n = 120
+    fails = [upper_bound(k, n, 0.9) < p for k in range(n + 1)]
+    assert binom.pmf(np.arange(n + 1), n, p)[fails].sum() <= 0.1
+
+
+# The guarantee -------------------------------------------------------------------------------
+
+
+def fraction_broken(limits, solves: int, **kwargs: object) -> float:
+    fresh = draw(60_000, 12, seed=10**6, shift=0.4)
+    sides = limits if isinstance(limits, dict) else {"all": limits}
+    broken = 0
+    for seed in range(solves):
+        strategy = solve_scores(draw(900, 12, seed, 0.4), limits, random_state=seed, **kwargs)
+        found = disagreement(strategy, fresh)
+        broken += any(found[side] > limit for side, limit in sides.items())
+    return broken / solves
+
+
+def test_the_limit_is_broken_at_most_as_often_as_the_confidence_allows():
+    # 40 solves at 80 %: more than 14 broken has a probability of 1 % even if each breaks with 20 %.
+    assert fraction_broken(0.03, 40, order="given", confidence=0.8) <= 14 / 40
+
+
+@pytest.mark.slow
+def test_both_limits_hold_at_once_without_halving_the_failure_probability():
+    limits = {"yes": 0.02, "no": 0.08}
+    assert fraction_broken(limits, 40, order="given", confidence=0.8) <= 14 / 40
+
+
+def test_the_certificate_counts_the_rows_that_were_not_learned_from():
+    scores = draw(4001)
+    strategy = solve_scores(scores, 0.01, order="given", random_state=3)
+    certificate = strategy.certificate
+    assert isinstance(certificate, ScoreCertificate)
+    halves = np.random.default_rng(3).permutation(4001)
+    certified = scores[halves[2000:]]
+    answers, asked = strategy.run(certified)
+    assert (certificate.n_learned, certificate.n_certified) == (2000, 2001)
+    assert certificate.n_wrong == np.count_nonzero(answers != (np.cumsum(certified, axis=1)[:, -1] > 0))
+    assert certificate.mean_asked == asked.mean()
+    assert certificate.bound == upper_bound(certificate.n_wrong, 2001, 0.95) <= 0.01
+    assert "within 0.01 at 95%" in repr(strategy)
+
+
+def test_limits_for_each_answer_are_certified_for_each():
+    scores = draw(6000, shift=-0.7)
+    strategy = solve_scores(scores, {"yes": 0.02, "no": 0.005}, order="given", random_state=0)
+    certificate = strategy.certificate
+    assert sum(certificate.n_certified.values()) == 3000
+    assert certificate.bound["yes"] <= 0.02
+    assert certificate.bound["no"] <= 0.005
+    found = disagreement(strategy, draw(40_000, seed=1, shift=-0.7))
+    assert found["yes"] < 0.022
+    assert found["no"] < 0.006
+
+
+def test_a_limit_of_one_for_an_answer_is_no_limit():
+    scores = draw(3000)
+    free = solve_scores(scores, {"yes": 1, "no": 0.02}, order="given", random_state=0)
+    both = solve_scores(scores, {"yes": 0.02, "no": 0.02}, order="given", random_state=0)
+    assert free.certificate.mean_asked < both.certificate.mean_asked
+
+
+# What it saves -------------------------------------------------------------------------------
+
+
+def test_more_allowed_disagreement_asks_fewer():
+    scores = draw(8000)
+    asked = [
+        solve_scores(scores, limit, order="given", random_state=0).certificate.mean_asked
+        for limit in (0.002, 0.01, 0.05)
+    ]
+    assert asked[2] < asked[1] < asked[0] < 0.7 * 20
+
+
+def test_noise_is_asked_to_the_end_and_a_first_voter_who_knows_is_enough():
+    rng = np.random.default_rng(0)
+    sure = np.concatenate([rng.choice([-9.0, 9.0], (3000, 1)), rng.normal(size=(3000, 4))], axis=1)
+    assert solve_scores(sure, 0.01, order="given", random_state=0).certificate.mean_asked == 1
+    late = sure[:, ::-1]
+    with pytest.warns(CannotCertifyWarning):
+        strategy = solve_scores(late, 0.002, order="given", random_state=0, confidence=0.99)
+    assert strategy.run(late)[1].mean() > 4
+
+
+# Orders and looks ----------------------------------------------------------------------------
+
+
+def test_running_scores_and_scores_of_single_voters_give_the_same():
+    scores = draw(3000)
+    order = np.random.default_rng(5).permutation(20)
+    single = solve_scores(scores, 0.02, order=order, start=0.5, random_state=0)
+    running = solve_scores(np.cumsum(np.column_stack([np.full(3000, 0.5), scores[:, order]]), axis=1)[:, 1:],
+                           0.02, start=0.5, random_state=0)  # fmt: skip
+    np.testing.assert_array_equal(single.lower, running.lower)
+    np.testing.assert_array_equal(single.upper, running.upper)
+    np.testing.assert_array_equal(single.order, order)
+    np.testing.assert_array_equal(running.order, np.arange(20))
+    assert single.certificate == running.certificate
+
+
+def test_a_random_order_is_drawn_from_the_random_state():
+    scores = draw(2000)
+    one, same, other = (solve_scores(scores, 0.05, order="random", random_state=seed) for seed in (1, 1, 2))
+    assert one == same
+    assert one.certificate == same.certificate
+    assert one.order.tolist() != other.order.tolist()
+    generator = solve_scores(scores, 0.05, order="random", random_state=np.random.default_rng(1))
+    assert generator == one
+
+
+def test_an_optimized_order_asks_the_voters_who_decide_first():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(4000, 8)) * np.array([0.1, 0.1, 3, 0.1, 0.1, 2, 0.1, 0.1])
+    strategy = solve_scores(scores, 0.02, order="optimized", random_state=0)
+    assert strategy.order[:2].tolist() == [2, 5]
+    given = solve_scores(scores, 0.02, order="given", random_state=0)
+    assert strategy.certificate.mean_asked < given.certificate.mean_asked
+
+
+def test_the_first_voters_of_the_optimized_order_are_best_by_brute_force():
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=(500, 6)) @ rng.normal(size=(6, 6))
+    order = foretelling_order(scores, 0.0)
+    assert sorted(order) == list(range(6))
+    full = scores.sum(axis=1)
+    weight = 1 / (1 + (full / np.quantile(np.abs(full), 0.75)) ** 2)
+
+    def correlation(voters: list[int]) -> float:
+        return float(np.corrcoef(*np.array(_weighted(scores[:, voters].sum(axis=1), full, weight)))[0, 1])
+
+    for step in range(6):
+        so_far = order[:step].tolist()
+        rest = [voter for voter in range(6) if voter not in so_far]
+        assert order[step] == max(rest, key=lambda voter: correlation([*so_far, voter]))
+
+
+def _weighted(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return centred and scaled values whose plain correlation is the weighted one."""
+    pair = [np.sqrt(weight) * (v - np.average(v, weights=weight)) for v in (x, y)]
+    return np.concatenate([pair[0], -pair[0]]), np.concatenate([pair[1], -pair[1]])
+
+
+@pytest.mark.parametrize(
+    ("looks", "steps"), [(5, {5, 10, 15, 20}), ([0, 3, 7], {3, 7, 20}), (1, set(range(1, 21)))]
+)
+def test_it_stops_only_at_looks(looks, steps):
+    scores = draw(3000)
+    strategy = solve_scores(scores, 0.05, order="given", looks=looks, random_state=0)
+    assert set(strategy.looks.tolist()) <= steps
+    assert set(strategy.run(scores)[1].tolist()) <= steps
+    assert strategy.run(scores)[1].mean() < 20
+
+
+# What cannot be certified --------------------------------------------------------------------
+
+
+def test_too_few_rows_ask_everyone_and_say_how_many_are_needed():
+    needed = math.ceil(math.log(0.05) / math.log(1 - 0.002))
+    with pytest.warns(CannotCertifyWarning, match=f"at least {needed:,} are needed"):
+        strategy = solve_scores(draw(2 * needed - 2), 0.002, order="given", random_state=0)
+    assert strategy.certificate is None
+    assert f"{needed - 1:,} rows" in strategy.reason
+    scores = draw(50)
+    answers, asked = strategy.run(scores)
+    np.testing.assert_array_equal(asked, 20)
+    np.testing.assert_array_equal(answers, np.cumsum(scores, axis=1)[:, -1] > 0)
+    with pytest.raises(SolverError, match="no early stop can be certified"):
+        solve_scores(draw(100), 0.002, order="given", random_state=0, on_failure="raise")
+    assert upper_bound(0, needed, 0.95) <= 0.002 < upper_bound(0, needed - 1, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("scores", "limits", "message"),
+    [
+        (np.abs(draw(4000)), 0.01, 'full sum that says "no"'),
+        (-np.abs(draw(4000)), 0.01, 'full sum that says "yes"'),
+        (np.abs(draw(4000)), {"yes": 0.01, "no": 0.01}, 'rows whose full sum says "no"'),
+        (draw(4000), 0.0, "limit of 0"),
+        (draw(4000), {"yes": 0.0, "no": 0.5}, "limit of 0"),
+        (draw(4000)[:, :1], 0.01, "no look before the last voter"),
+        (draw(0), 0.01, "0 rows"),
+        (draw(1), 0.5, "1 rows"),
+        (np.zeros((4000, 5)), 0.01, 'full sum that says "yes"'),
+    ],
+)
+def test_what_cannot_be_learned_or_certified_asks_everyone_with_the_reason(scores, limits, message):
+    with pytest.warns(CannotCertifyWarning):
+        strategy = solve_scores(scores, limits, order="given", random_state=0)
+    assert message in strategy.reason
+    assert len(strategy.looks) == 1
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300, 1e-8])
+def test_the_scale_of_the_scores_does_not_matter(scale):
+    scores = draw(2000, 6)
+    asked = solve_scores(scores, 0.05, order="given", random_state=0).certificate.mean_asked
+    scaled = solve_scores(scores * scale, 0.05, order="given", random_state=0).certificate.mean_asked
+    assert scaled == pytest.approx(asked, rel=0.02)
+    assert len(solve_scores(scores * scale, 0.05, order="optimized", random_state=0).looks) > 1
+
+
+def test_scores_with_many_ties_are_certified():
+    votes = np.where(draw(4000) > 0, 1, -1)
+    strategy = solve_scores(votes, 0.02, order="given", random_state=0)
+    assert strategy.certificate.mean_asked < 20
+
+
+# Bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_scores_that_are_not_finite_are_refused(bad):
+    scores = draw(100)
+    scores[7, 3] = bad
+    with pytest.raises(InvalidInputError, match="row 7, column 3"):
+        solve_scores(scores, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"max_disagreement": 2}, "max_disagreement must be"),
+        ({"max_disagreement": {"yes": 0.1}}, "max_disagreement must be"),
+        ({"confidence": 1.0}, "confidence must lie"),
+        ({"confidence": None}, "confidence must be"),
+        ({"order": "best"}, "order must be None, one of given, random, optimized"),
+        ({"order": [0, 1]}, "each of the 20 voters"),
+        ({"looks": 0}, "looks must be"),
+        ({"looks": [21]}, "looks must be"),
+        ({"start": math.nan}, "start must be"),
+        ({"random_state": "x"}, "random_state must be"),
+        ({"random_state": -1}, "random_state must be"),
+        ({"on_failure": "ignore"}, "on_failure must be"),
+        ({"paths": [1.0, 2.0]}, "paths must be a matrix"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(kwargs, message):
+    arguments = {"paths": draw(100), "max_disagreement": 0.1, **kwargs}
+    with pytest.raises(InvalidInputError, match=message):
+        solve_scores(arguments.pop("paths"), arguments.pop("max_disagreement"), **arguments)
