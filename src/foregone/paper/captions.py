@@ -66,8 +66,8 @@ CAPTIONS = (
         "table2",
         "Table 2: the datasets",
         "Rows, features and classes before all classes but the largest are merged; the largest is yes. Where "
-        "a number differs from the paper's, the paper's stands in brackets. The last column is the file, or the "
-        "server, that the rows came from.",
+        "a number differs from the paper's, the paper's stands in brackets. The last column is the file, or "
+        "the server, that the rows came from.",
     ),
     Caption(
         "table3",
