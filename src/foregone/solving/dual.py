@@ -210,7 +210,8 @@ def _minimax(problem: Problem, cuts: list[Cut], share: float, may_mix: bool) -> 
         if len(problem.budgets) > 1 or problem.looks is not None:
             worst_n = int(np.argmax(_costs_of(oracle, second.mixture)))
             if worst_n not in cost_at:
-                cost_at = sorted([*cost_at, worst_n])
+                # The worst n hardly moves any more: its neighbours save a round or two.
+                cost_at = sorted({*cost_at, *range(max(worst_n - 1, 0), min(worst_n + 1, N) + 1)})
                 continue
         # Both prices stay optimal when added up; the first ones speak where the mean has no say.
         prices = second.prices + 1e-6 * first.prices
