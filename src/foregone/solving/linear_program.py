@@ -132,14 +132,24 @@ class _Program:
         """
         n_stop, n_risks, n_budgets = len(self.states.i), len(self.risk_rows), len(self.risks.sums)
         sums = np.hstack([np.zeros((n_budgets, self.worst + 1)), SCALE * self.risks.sums])
-        right = np.zeros(n_risks + n_budgets + len(cost_rows))
+        rows = np.vstack([self.risk_rows, sums, *cost_rows])
+        right = np.zeros(len(rows))
         right[n_risks : n_risks + n_budgets] = SCALE * (1 - self.unused)
         upper = np.ones(len(objective))
         upper[:n_stop], upper[self.worst] = ~self.never_stop, at_most
-        result = self._highs(objective, np.vstack([self.risk_rows, sums, *cost_rows]), right, upper)
+        y = np.zeros(0)
+        if self.risks.cover.shape[1] == n_budgets:
+            # The only y of a budget is what it may be at most: without it this is the paper's own program.
+            y = np.full(n_budgets, 1 - self.unused)
+            right[:n_risks] = -self.risk_rows[:, self.worst + 1 :] @ y
+            end = self.worst + 1
+            objective, upper, rows = objective[:end], upper[:end], rows[:, :end]
+            kept = np.r_[:n_risks, n_risks + n_budgets : len(rows)]
+            rows, right, n_budgets = rows[kept], right[kept], 0
+        result = self._highs(objective, rows, right, upper)
         marginals = np.maximum(-result.ineqlin.marginals, 0.0)
         prices = marginals[:n_risks] * self.scales * (self.states.N / SCALE)
-        return result.x, prices, marginals[n_risks + n_budgets :]
+        return np.concatenate([result.x, y]), prices, marginals[n_risks + n_budgets :]
 
     def _highs(
         self, objective: FloatArray, rows: FloatArray, right: FloatArray, upper: FloatArray

@@ -77,8 +77,8 @@ def solve_quadratic_program(problem: Problem) -> tuple[StoppingStrategy, float, 
         risks.append(quicksum(p for (i, j), p in stop.items() if (j >= problem.yes_from[i]) != (2 * n > N)))
     for budget in problem.budgets:
         scale = 1 / budget.limit if budget.limit > 0 else 1.0
-        largest_mean = _largest_mean(model, budget.distributions, [scale * risk for risk in risks])
-        model.addCons(largest_mean <= scale * budget.limit)
+        for bounded in _bounded_means(model, budget.distributions, [scale * risk for risk in risks]):
+            model.addCons(bounded <= scale * budget.limit)
     if problem.minimises_the_worst:
         worst_cost = model.addVar(lb=0, ub=N)
         for cost in costs:
@@ -117,14 +117,20 @@ def _mean(weights: FloatArray, terms: list[Any]) -> Any:
     return sum(weight * term for weight, term in zip(weights.tolist(), terms, strict=True))
 
 
-def _largest_mean(model: Any, distributions: OneDistribution | NestedBounds, risks: list[Any]) -> Any:
-    """Return an expression that can be as small as the largest mean over the distributions, but no smaller.
+def _bounded_means(model: Any, distributions: OneDistribution | NestedBounds, risks: list[Any]) -> list[Any]:
+    """Return expressions that are all within a limit if the mean risk is, under each of the distributions.
 
-    Of bounds on the distribution it is the dual of that maximum: a price on all weight, and one on the weight
-    of the r values of n next to the middle, for each r and either side. An n pays for all that it is part of.
+    If anything is reckoned with, these are the risks one by one, as in the paper. Under bounds on the
+    distribution it is the dual of the largest mean: a price on all weight, and one on the weight of the r
+    values of n next to the middle, for each r and either side. An n pays for all that it is part of.
     """
     if isinstance(distributions, OneDistribution):
-        return _mean(distributions.weights, risks)
+        return [_mean(distributions.weights, risks)]
+    if all(
+        (bounds == bounds[-1]).all() and bounds[-1] in (0, 1)
+        for bounds in (distributions.yes, distributions.no)
+    ):
+        return [risk for risk, possible in zip(risks, distributions.possible(), strict=True) if possible]
     m = len(distributions.no) - 1
     in_all = total = model.addVar(lb=0)
     for bounds, outwards in ((distributions.yes, risks[m + 1 :]), (distributions.no, risks[m::-1])):
@@ -134,7 +140,7 @@ def _largest_mean(model: Any, distributions: OneDistribution | NestedBounds, ris
                 price = model.addVar(lb=0)
                 total, paid = total + bound * price, paid + price
                 model.addCons(paid >= risk)
-    return total
+    return [total]
 
 
 def _strategy(model: Any, theta: dict[tuple[int, int], Any], problem: Problem) -> StoppingStrategy:
