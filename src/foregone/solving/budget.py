@@ -99,6 +99,10 @@ class NestedBounds:
         goes to the largest disagreement there; the largest are served first, until all weight is given.
         """
         m = self._middle
+        if all(bounds[0] == bounds[-1] and bounds[0] in (0, 1) for bounds in (self.yes, self.no)):
+            weights = np.zeros(len(disagreement))  # everything or nothing is possible: the worst n
+            weights[np.argmax(np.where(self.possible(), disagreement, -1.0))] = 1.0
+            return weights
         amounts, places = [], []
         for bounds, outwards in (
             (self.yes, np.arange(m + 1, m + 1 + len(self.yes))),
@@ -121,11 +125,10 @@ class NestedBounds:
 
 def _largest_from_here(disagreement: FloatArray, outwards: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return, for each of the n going outwards, the first n from there on whose disagreement is largest."""
-    places = outwards.copy()
-    for k in range(len(places) - 2, -1, -1):
-        if disagreement[places[k + 1]] > disagreement[places[k]]:
-            places[k] = places[k + 1]
-    return places
+    values = disagreement[outwards]
+    largest = np.maximum.accumulate(values[::-1])[::-1]  # from here on
+    steps = np.where(values == largest, np.arange(len(values)), len(values))
+    return np.asarray(outwards[np.minimum.accumulate(steps[::-1])[::-1]])
 
 
 @dataclass(frozen=True, eq=False)

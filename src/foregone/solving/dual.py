@@ -16,7 +16,7 @@ from foregone.evaluation import Evaluation, evaluate
 from foregone.solving.budget import Budget, OneDistribution, is_yes
 from foregone.solving.column_generation import Known, Limit, Prices, find_prices, known_at
 from foregone.solving.mixing import mix_strategies
-from foregone.solving.oracle import Cut, Oracle
+from foregone.solving.oracle import AS_GOOD_AS_ZERO, Cut, Oracle
 from foregone.solving.problem import Problem
 from foregone.solving.recovery import recover_strategy
 from foregone.solving.solution import Multipliers
@@ -87,7 +87,7 @@ def _at_most(budget: Budget, wrong: FloatArray) -> bool:
 
 def _solve_under(problem: Problem, cuts: list[Cut]) -> _Result:
     """Solve, with the disagreement bounded under the distributions of the cuts only."""
-    if not Oracle(problem, cuts).cuts:
+    if not any(AS_GOOD_AS_ZERO < cut.budget.limit < 1 for cut in cuts):
         return _without_risk(problem, cuts)
     solve_within = _minimax if problem.minimises_the_worst else _mean_cost
     # Aim a little below the limits, so that rounding cannot lift the disagreement above them. A little more

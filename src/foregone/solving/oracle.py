@@ -148,6 +148,9 @@ class Oracle:
             for row, terms in zip(rows, terms_of, strict=True):
                 for basis, factor in terms:
                     row[basis] = factor
+        # What `least` has no use for.
+        self._hull, self._no_room = np.zeros((2, N), np.int64), np.zeros(0, np.int64)
+        self._no_channels = np.zeros((0, n_channels))
         self.low, self.high = undecided_band(N)
         if N >= _NARROW_FROM and _may_narrow(problem, forbidden):
             no_votes, yes_votes = _halves(problem.votes.probabilities)
@@ -159,7 +162,14 @@ class Oracle:
 
     def least(self, prices: FloatArray) -> FloatArray:
         """Return the channels of a strategy that minimises ``prices @ channels``."""
-        return self._run(prices, 0.0, 0, 0)[0].values
+        values = np.zeros(len(prices))
+        (first, last), none = self._hull, self._no_room
+        induction.induce(
+            self.low, self.high, self.edge, self.yes_from, self.held_from, self.held_to, self.wait,
+            self.go_on, self.yes, self.no, prices, 0.0,
+            values, first, last, none, none, none, none, self._no_channels, self._no_channels,
+        )  # fmt: skip
+        return values
 
     def policy(self, prices: FloatArray, tolerance: float) -> Policy:
         """Return that strategy itself, with its ties up to a relative ``tolerance``."""
