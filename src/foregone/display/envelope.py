@@ -176,8 +176,8 @@ class EnvelopeDisplay:
             ax.scatter(x, y, marker="o", s=20, color=style["color"], linewidth=0, zorder=over)
         if chance:
             x, y = _raise(height, *np.array(chance).T)
-            size = (2 + 1.75 * style["linewidth"]) ** 2
-            edge: dict[str, Any] = {"edgecolor": style["color"], "linewidth": 0.65 * style["linewidth"]}
+            size = (2.8 * style["linewidth"]) ** 2
+            edge: dict[str, Any] = {"edgecolor": style["color"], "linewidth": 0.7 * style["linewidth"]}
             ax.scatter(x, y, marker="D", s=size, facecolor="white", zorder=over, **edge)
         if furnish:
             self._furnish(ax, height, is_first=drawn_before == 0, has_label=label is not None)

@@ -57,7 +57,7 @@ class RiskDisplay:
     >>> from foregone import solve
     >>> from foregone.display import RiskDisplay
     >>> display = RiskDisplay.from_strategy(solve("minimean", 101, 1e-3).strategy, name="minimean")
-    >>> round(display.evaluation.disagreement.max(), 4)
+    >>> round(display.evaluation.worst().disagreement, 4)
     0.0185
     >>> [ax.get_ylabel() for ax in display.axes_]
     ['disagreement', 'expected votes']
@@ -162,14 +162,14 @@ class RiskDisplay:
                 one.set_xlabel(_BY[by])
                 one.set_ylabel(title)
                 one.set_xlim(0, n_voters)
-        self._mark(axes, log)
+        self._mark(axes, place, log)
         if label is not None:
             legend_above(axes[0], len(LINES))
         self.ax_, self.axes_ = axes[0], axes
         self.figure_ = axes[0].figure  # type: ignore[assignment]  # a subfigure will do as well
         return self
 
-    def _mark(self, axes: tuple[Axes, ...], log: bool) -> None:
+    def _mark(self, axes: tuple[Axes, ...], place: int, log: bool) -> None:
         """Set the scales, draw the limit, and say what all votes are."""
         if self.max_disagreement:
             axes[0].axhline(self.max_disagreement, color="0.45", linestyle=(0, (1, 2)), linewidth=1.2)
@@ -181,7 +181,8 @@ class RiskDisplay:
         if log:
             axes[0].set_yscale("log")
         else:
-            axes[0].set_ylim(bottom=0)
+            highest = max(axes[0].dataLim.y1, 2 * (self.max_disagreement or 0), 1e-9)
+            axes[0].set_ylim(0, max(1.05 * highest, axes[0].get_ylim()[1] if place else 0))
         if len(axes) > 1:
             axes[1].set_ylim(0, max(self.evaluation.strategy.n_voters * 1.03, axes[1].get_ylim()[1]))
 

@@ -192,7 +192,7 @@ class SavingsDisplay:
         ax.axvline(self.mean, color=colour, linestyle=look.dashes, linewidth=2)
         if place == 0:
             tidy(ax)
-            ax.set_xlim(edges[0], edges[-1])
+            ax.set_xlim(min(edges[0], 0), edges[-1])
             ax.set_xlabel("votes asked")
             ax.set_ylabel("share of rows")
         ax.legend(frameon=False, loc="best")
@@ -205,7 +205,7 @@ class SavingsDisplay:
         """Return edges and heights of the bars; the first bar begins at 0 or, if it cannot be, at 1 vote."""
         if bin_width is not None and (isinstance(bin_width, bool) or bin_width < 1):
             raise InvalidInputError(f"bin_width must be a whole number of at least 1, not {bin_width!r}")
-        first = 0 if self.shares[0] > 0 else 1
+        first = 0 if self.shares[0] > 1e-12 else 1
         numbers = len(self.shares) - first
         width = bin_width or -(-numbers // _MOST_BARS)
         starts = np.arange(first, len(self.shares), width)

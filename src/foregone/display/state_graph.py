@@ -128,9 +128,9 @@ class StateGraphDisplay:
         if stop > 0:
             ring = {"edgecolor": VERMILLION, "linewidth": 2.6, "linestyle": "-" if stop == 1 else (0, (2, 1))}
         ax.add_patch(Circle(state, _RADIUS, facecolor=_shade(probability), zorder=2, **ring))
-        if stop == 1:  # a second ring says the same without colour
-            inner = {"fill": False, "edgecolor": "white", "linewidth": 1.2}
-            ax.add_patch(Circle(state, _RADIUS - 0.055, zorder=3, **inner))
+        if stop == 1:  # a second ring, which can be seen on what is dark and on what is pale
+            inner = {"edgecolor": "white" if probability > 0.3 else VERMILLION, "linewidth": 1.2}
+            ax.add_patch(Circle(state, _RADIUS - 0.055, fill=False, zorder=3, **inner))
         ax.text(
             *state, _number(probability), ha="center", va="center", zorder=4, fontsize=size,
             color="white" if probability > 0.55 else BLACK,

@@ -232,7 +232,8 @@ class TradeoffDisplay:
             ax.axvline(chosen.limit, color="0.45", linestyle=(0, (1, 2)), linewidth=1.2, zorder=0)
         votes.annotate(
             "recommended", (chosen.limit, 0.995), (-4, 0), xycoords=votes.get_xaxis_transform(),
-            rotation=90, ha="right", va="top", **_SMALL,
+            rotation=90, ha="right", va="top", bbox={"facecolor": "white", "linewidth": 0, "pad": 1},
+            **_SMALL,
         )  # fmt: skip
         if plan.class_budgets is not None:
             each = plan.class_budgets.expected_votes
