@@ -121,7 +121,9 @@ def test_without_matplotlib_it_says_what_to_install(name: str, monkeypatch: pyte
 def test_a_classifier_is_drawn_as_its_strategy_and_its_votes_are(classifier) -> None:
     risk = RiskDisplay.from_estimator(classifier)
     assert risk.evaluation.disagreement.tolist() == evaluate(classifier.strategy_).disagreement.tolist()
-    assert risk.max_disagreement == 0.01
+    assert risk.max_disagreement is None  # which is for the mean, not for any of what is drawn
+    of_each = early_stop(models.forest(9), models.fresh()[:1000], max_disagreement=0.01, criterion="minimax")
+    assert RiskDisplay.from_estimator(of_each).max_disagreement == 0.01
     envelope = EnvelopeDisplay.from_estimator(classifier)
     expected = EnvelopeDisplay.from_strategy(classifier.strategy_)
     assert envelope.shape.stop_yes.tolist() == expected.shape.stop_yes.tolist()

@@ -110,10 +110,10 @@ class RiskDisplay:
         name: str | None = None,
         **options: Any,
     ) -> RiskDisplay:
-        """Draw the strategy of a fitted classifier, and its limit if there is one for all rows."""
-        strategy = fitted(estimator, "strategy_")
-        limit = getattr(getattr(estimator, "solution_", None), "max_disagreement", None)
-        options.setdefault("max_disagreement", limit if isinstance(limit, float) else None)
+        """Draw the strategy of a fitted classifier, and its limit if it holds for every single row."""
+        strategy, solution = fitted(estimator, "strategy_"), fitted(estimator, "solution_")
+        if solution.criterion != "minimean" and not isinstance(solution.max_disagreement, dict):
+            options.setdefault("max_disagreement", solution.max_disagreement)
         return cls.from_strategy(strategy, ax, name, **options)
 
     def plot(
@@ -176,7 +176,7 @@ class RiskDisplay:
             axes[0].annotate(
                 f"limit {self.max_disagreement:g}", (1, self.max_disagreement), (-3, 3),
                 xycoords=axes[0].get_yaxis_transform(), textcoords="offset points", ha="right", va="bottom",
-                color="0.35", fontsize="small",
+                color="0.35", fontsize="small", bbox={"facecolor": (1, 1, 1, 0.7), "linewidth": 0, "pad": 0},
             )  # fmt: skip
         if log:
             axes[0].set_yscale("log")
