@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from foregone import ScoreStrategy, early_stop, evaluate, rules, solve
+from foregone import ScoreStrategy, display, early_stop, evaluate, rules, solve
 from foregone.display import (
     EnvelopeDisplay,
     RiskDisplay,
@@ -49,9 +49,9 @@ def test_it_draws_into_the_axes_it_is_given_and_nowhere_else(name: str) -> None:
     figure = Figure()
     left, right = figure.subplots(1, 2)
     untouched = len(left.get_children())
-    display = MAKERS[name](ax=right)
-    assert display.ax_ is right
-    assert display.figure_ is figure
+    drawn = MAKERS[name](ax=right)
+    assert drawn.ax_ is right
+    assert drawn.figure_ is figure
     assert len(right.get_children()) > untouched == len(left.get_children())
     assert figure.axes == [left, right]
 
@@ -182,3 +182,21 @@ def test_what_is_no_fitted_classifier_of_ours_is_an_error(kind: type) -> None:
 def test_scores_are_no_votes(kind: type) -> None:
     with pytest.raises(InvalidInputError, match="adds up scores"):
         kind.from_strategy(ScoreStrategy.ask_all(5))
+
+
+def test_the_public_names_are_these_and_documented() -> None:
+    displays = [name for name in display.__all__ if name.endswith("Display")]
+    assert displays == [
+        "EnvelopeDisplay",
+        "RiskDisplay",
+        "SavingsDisplay",
+        "StateGraphDisplay",
+        "TradeoffDisplay",
+        "VoteDistributionDisplay",
+    ]
+    for name in display.__all__:
+        assert getattr(display, name).__doc__, name
+    for name in displays:
+        methods = [method for method in vars(getattr(display, name)) if method.startswith("from_")]
+        assert "from_estimator" in methods
+        assert all(getattr(display, name).__dict__[method].__doc__ for method in [*methods, "plot"])

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["BLACK", "BLUE", "CRITERIA", "GREEN", "LINES", "ORANGE", "OTHERS", "SIDES", "VERMILLION", "Look"]
-__all__ += ["rate_label"]
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "CRITERIA",
+    "LINES",
+    "ORANGE",
+    "OTHERS",
+    "SIDES",
+    "VERMILLION",
+    "Look",
+    "line_styles",
+    "rate_label",
+]
 
 # From the palette of Okabe and Ito, told apart by every kind of colour vision.
 BLUE, GREEN, VERMILLION, ORANGE, BLACK = "#0072B2", "#009E73", "#D55E00", "#E69F00", "#333333"
@@ -56,6 +68,30 @@ OTHERS = (
     Look(_GREY, (0, (3, 3)), "*"),
 )
 SIDES = {"no": Look(VERMILLION, (0, (5, 1.5)), "v", "////"), "yes": Look(BLUE, "-", "^", None)}
+
+
+def line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return options of lines by name: a criterion is always drawn alike, whatever else by its place.
+
+    Examples
+    --------
+    >>> styles = line_styles(["Schwing", "minimax", "IBEP"])
+    >>> styles["minimax"] == line_styles(["minimax"])["minimax"]
+    True
+    >>> len({style["marker"] for style in styles.values()})
+    3
+    """
+    others = [name for name in names if name not in CRITERIA]
+    looks = {name: CRITERIA.get(name) or OTHERS[others.index(name) % len(OTHERS)] for name in names}
+    return {
+        name: {
+            "color": look.colour,
+            "linestyle": look.dashes,
+            "marker": look.marker,
+            "linewidth": 1.8 if name in CRITERIA else 1.2,
+        }
+        for name, look in looks.items()
+    }
 
 
 def rate_label(rate: float) -> str:

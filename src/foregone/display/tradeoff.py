@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from foregone.display.by_limit import draw_by_limit, furnish_limits
 from foregone.display.figure import take_axes, tidy
 from foregone.display.fitted import fitted
-from foregone.display.looks import CRITERIA, OTHERS, SIDES
+from foregone.display.looks import SIDES, line_styles
 from foregone.display.tradeoff_curves import TradeoffCurve, baseline_curves, plan_curve
 from foregone.errors import InvalidInputError
 from foregone.planning import Plan, plan
@@ -162,7 +162,7 @@ class TradeoffDisplay:
             Whether to set titles, labels and legends; not where a larger figure does so itself.
         """
         axes = take_axes(ax, 2, 11, 4.8)
-        chosen = {**_styles(self.curves), **(styles or {})}
+        chosen = {**line_styles([curve.name for curve in self.curves]), **(styles or {})}
         limits = sorted({limit for curve in self.curves for limit in curve.limits})
         for curve in self.curves:
             values = (curve.expected_votes, curve.disagreement)
@@ -248,19 +248,3 @@ class TradeoffDisplay:
 def _last_of(ax: Axes) -> tuple[list[Any], list[str]]:
     handles, labels = ax.get_legend_handles_labels()
     return handles[-1:], labels[-1:]
-
-
-def _styles(curves: Sequence[TradeoffCurve]) -> dict[str, dict[str, Any]]:
-    """Return how each curve is drawn: a criterion always alike, whatever else by its place."""
-    others = [curve.name for curve in curves if curve.name not in CRITERIA]
-    styles = {}
-    for curve in curves:
-        look = CRITERIA.get(curve.name) or OTHERS[others.index(curve.name) % len(OTHERS)]
-        width = 1.8 if curve.name in CRITERIA else 1.2
-        styles[curve.name] = {
-            "color": look.colour,
-            "linestyle": look.dashes,
-            "marker": look.marker,
-            "linewidth": width,
-        }
-    return styles
