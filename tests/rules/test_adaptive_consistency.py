@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_a_probability_that_equals_the_threshold_stops_unlike_schwings():
 @pytest.mark.parametrize("n_voters", [1, 8, 101])
 def test_a_higher_threshold_never_asks_fewer_and_one_is_curtailment(n_voters):
     strategies = [rules.adaptive_consistency(n_voters, threshold) for threshold in [*THRESHOLDS, 1.0]]
-    for bold, careful in zip(strategies, strategies[1:], strict=False):
+    for bold, careful in pairwise(strategies):
         check_asks_no_fewer(careful, bold)
     assert strategies[-1] == rules.curtailment(n_voters)
 

@@ -36,13 +36,13 @@ def esc(n_voters: int, window: int = 5) -> StoppingStrategy:
 
     Notes
     -----
-    Whether a window was unanimous depends on the order of the votes, not on ``(asked, yes)`` alone. But voters
-    are asked in random order: given ``(asked, yes)``, every order of these votes is equally likely, whatever
-    the full vote. So the rule stops in ``(asked, yes)`` with a probability that only depends on the state,
-    among the orders that get there. The strategy returned has these probabilities. Averaged over orders it
-    asks exactly as many votes as the rule itself, and answers and disagrees exactly as often, for every
-    full vote. (The same is true of every rule that looks at the order; so none beats the best strategy on
-    ``(asked, yes)``.)
+    Whether a window was unanimous depends on the order of the votes, not on ``(asked, yes)`` alone. But
+    voters are asked in random order: given ``(asked, yes)``, every order of these votes is equally likely,
+    whatever the full vote. So the rule stops in ``(asked, yes)`` with a probability that only
+    depends on the state, among the orders that get there. The strategy returned has these probabilities.
+    Averaged over orders it asks exactly as many votes as the rule itself, and disagrees exactly as often,
+    for every full vote. (The same is true of every rule that looks at the order; so none
+    beats the best strategy on ``(asked, yes)``.)
 
     Examples
     --------
