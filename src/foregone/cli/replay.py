@@ -153,7 +153,7 @@ def _print_facts(
 def _print_figures(console: Console, made: Replay) -> None:
     has_tokens = made.full_tokens is not None
     columns = ["", "limit", "calls", *(["tokens"] if has_tokens else [])]
-    columns += ["disagree-\nment", "above\nlimit", "worst\ndisagr."]
+    columns += ["disagr.", "above\nlimit", "worst\ndisagr."]
     rows = [
         [
             row.label,
@@ -186,7 +186,7 @@ def _print_equal(console: Console, made: Replay) -> None:
     )
     print_table(
         console,
-        ["", "disagree-\nment", "calls", *(label.replace(", ", "\n") for label in labels)],
+        ["", "disagr.", "calls", *(label.replace(", ", "\n") for label in labels)],
         [
             [
                 row.label if row.limit is None else f"{row.label} {row.limit:g}",

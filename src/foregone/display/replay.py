@@ -62,7 +62,7 @@ class ReplayDisplay:
         if not shown:
             raise InvalidInputError("nothing that was replayed ever disagrees, so there is nothing to draw")
         if ax is None:
-            ax = new_figure(8, 5.2).subplots()
+            ax = new_figure(10, 5.2).subplots()
         colours = {curve.label: style for curve, style in zip(self.replay.curves, _CURVES * 9, strict=False)}
         for curve in self.replay.curves:
             points = [
@@ -85,17 +85,17 @@ class ReplayDisplay:
                 *zip(*points, strict=True), marker, color="#222222", markerfacecolor=face, label=label,
                 linestyle="none", markersize=7,
             )  # fmt: skip
-        self._furnish(ax)
+        self._furnish(ax, most=max(row.calls for row in shown))
         self.ax_ = ax
         self.figure_ = ax.figure  # type: ignore[assignment]  # axes of ours are in a figure, not in a subfigure
         return self
 
-    def _furnish(self, ax: Axes) -> None:
+    def _furnish(self, ax: Axes, most: float) -> None:
         ax.set_xscale("log")
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(0, most * 1.15)  # a line may lead far above all that was replayed
         ax.set_xlabel("disagreement with the full vote, measured on other items than calibrated with")
         ax.set_ylabel("calls per item")
-        ax.legend(frameon=False, fontsize="small")
+        ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1))
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(color="0.9", linewidth=0.8)
         ax.set_axisbelow(True)

@@ -88,7 +88,7 @@ LIMITED_RULES: dict[str, tuple[str, Callable[[int, float], StoppingStrategy]]] =
 }
 # By name: the label, the rule, and what follows the colon unless something else does.
 OTHER_RULES: dict[str, tuple[str, Callable[[int, Any], StoppingStrategy], float | int]] = {
-    "adaptive-consistency": ("Adaptive-Cons. {:g}", rules.adaptive_consistency, 0.95),
+    "adaptive-consistency": ("Adaptive-Consistency {:g}", rules.adaptive_consistency, 0.95),
     "esc": ("ESC, window {:g}", rules.esc, 5),
     "lead": ("lead of {:g}", rules.lead, 3),
 }
