@@ -83,7 +83,7 @@ class YesNoItems:
                 f"{len(drawn) - len(kept):,} of {len(drawn):,} items have fewer than {n_voters} votes, the "
                 f"first is {votes.items[int(np.argmax(drawn < n_voters))]!r} with "
                 f"{drawn[np.argmax(drawn < n_voters)]}: take fewer voters, or leave such items out "
-                "(--skip-short)"
+                "(skip_short=True, or --skip-short)"
             )
         if len(kept) == 0:
             raise InvalidInputError(
@@ -223,7 +223,7 @@ def _yes_labels(votes: RecordedVotes, yes: str | None) -> npt.NDArray[np.bool_]:
         if not all(word in YES_WORDS | NO_WORDS for word in words):
             raise InvalidInputError(
                 f"the votes are not yes or no, found {found}: say which answer counts as yes, all others "
-                "being no (--yes ANSWER)"
+                "being no (yes=ANSWER, or --yes ANSWER)"
             )
     return np.array(is_yes, dtype=bool)
 
