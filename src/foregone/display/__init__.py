@@ -1,10 +1,11 @@
-"""Pictures of stopping strategies, votes and plans: as text for a terminal, and with matplotlib.
+"""Pictures of stopping strategies, votes, plans and replays: as text for a terminal, and with matplotlib.
 
 The displays are made in scikit-learn's manner: ``from_estimator``, ``from_strategy`` and others compute and
 draw, ``plot`` draws again, ``figure_`` and ``ax_`` are what was drawn into.
 """
 
 from foregone.display.envelope import EnvelopeDisplay
+from foregone.display.replay import ReplayDisplay
 from foregone.display.risk import RiskDisplay
 from foregone.display.savings import SavingsDisplay
 from foregone.display.score_shape import ScoreShape, score_shape
@@ -19,6 +20,7 @@ from foregone.display.vote_distribution import VoteDistributionDisplay
 __all__ = [
     "EnvelopeDisplay",
     "EnvelopeShape",
+    "ReplayDisplay",
     "RiskDisplay",
     "SavingsDisplay",
     "ScoreShape",
