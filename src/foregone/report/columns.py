@@ -57,9 +57,10 @@ def only_numbers(X: Any) -> npt.NDArray[Any]:
     if hasattr(X, "toarray"):
         X = X.toarray()
     rows = np.asarray(X)
-    if rows.dtype.kind not in "biuf":
-        raise InvalidInputError(f"the calibration data must be numbers, found {rows.dtype}")
-    return np.ascontiguousarray(rows, np.float32 if rows.dtype == np.float32 else np.float64)
+    try:
+        return np.ascontiguousarray(rows, np.float32 if rows.dtype == np.float32 else np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"the calibration data must be numbers: {error}") from None
 
 
 def match_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
@@ -67,7 +68,7 @@ def match_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDA
     known: dict[Any, int] = {label: place for place, label in enumerate(classes.tolist())}
     places = []
     for label in labels.tolist():
-        if label is None or label != label or str(label) == "<NA>":  # noqa: PLR0124  # NaN, of any type
+        if label is None or label != label or str(label) == "<NA>":  # NaN, of any type
             places.append(-1)
         elif label in known:
             places.append(known[label])

@@ -5,7 +5,7 @@ All that is known here of models and classifiers, and how they are asked, is in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,6 @@ from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest
 from foregone.forest.schedule import Order
 from foregone.report.columns import choose_columns, only_numbers
-from foregone.solving import MaxDisagreement
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
 
@@ -62,7 +61,7 @@ class Subject:
     truth: Labels | None
     own_predict: Callable[[Any], Labels] | None
     settings: dict[str, Any] = field(default_factory=dict)
-    saved_limit: MaxDisagreement | dict[Any, float] | None = None
+    saved_limit: float | Mapping[Any, float] | None = None
     saved_hard_soft: float | None = None
     order: Order = "shared"
     seed: int = 0
@@ -98,6 +97,13 @@ class Subject:
         """Return the label of each row, stopped by ``strategy`` or by asking everyone; on one thread."""
         answers, _, _ = self.ensemble.run(rows, strategy, seed=self.seed, order=self.order, n_threads=1)
         return self.ensemble.classes.take(answers)
+
+    def predict_one(self, row: Any, strategy: StoppingStrategy | None) -> Any:
+        """Return the label of rows of length one, the short way if there is one."""
+        if not isinstance(self.ensemble, PackedForest):
+            return self.predict(row, strategy)[0]
+        answer = self.ensemble.run_one(row[0], strategy, seed=self.seed, order=self.order)[0]
+        return self.ensemble.classes[int(answer)]
 
     def mean_asked(self, strategy: StoppingStrategy) -> float:
         """Return how many were asked on average about the rows, in the order drawn."""

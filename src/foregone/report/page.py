@@ -8,9 +8,14 @@ from importlib.resources import files
 
 from foregone.report.markup import data_block, raw, tag
 from foregone.report.result import Report
-from foregone.report.sections import about, guarantee_section, hard_soft_section, recommendation, speed_section
+from foregone.report.sections import (
+    about,
+    guarantee_section,
+    hard_soft_section,
+    recommendation,
+    speed_section,
+)
 from foregone.report.slider import settings, tradeoff_section
-from foregone.report.words import headline
 
 __all__ = ["page"]
 
@@ -22,7 +27,7 @@ def page(report: Report) -> str:
     ours and to load nothing at all, so that a mistake there would do no harm.
     """
     style, script = _own("page.css"), _own("page.js")
-    allow, cost = headline(report)
+    allow, cost = report.headline
     policy = (
         f"default-src 'none'; style-src {_fingerprint(style)}; script-src {_fingerprint(script)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -71,5 +76,3 @@ def _own(name: str) -> str:
 
 def _fingerprint(content: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
-
-

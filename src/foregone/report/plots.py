@@ -16,9 +16,9 @@ __all__ = ["draw_margins", "draw_tradeoff", "look"]
 
 # Where things are, in the units of the view box. Phones show them nearly one to one.
 WIDTH, HEIGHT = 420, 300
-LEFT, RIGHT, TOP = 58, 408, 22
+LEFT, RIGHT, TOP = 58, 406, 32
 BOTTOM = 256  # of the trade-off
-RISK_BOTTOM, ROWS_TOP, ROWS_BOTTOM = 204, 216, 256  # of the margins, with the rows below them
+RISK_BOTTOM, ROWS_TOP, ROWS_BOTTOM = 206, 216, 256  # of the margins, with the rows below them
 SMALLEST = 1e-6  # of the risks drawn
 MOST_POINTS = 160
 

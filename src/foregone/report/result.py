@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -23,9 +23,8 @@ from foregone.report.facts import Subject, subject_of
 from foregone.report.speed import Speed, measure_speed
 from foregone.report.tradeoff import Stop, find_stops
 
-__all__ = ["N_STEPS", "Differences", "Report", "make_report"]
+__all__ = ["Differences", "Report", "make_report"]
 
-N_STEPS = 56  # how often make_report() says that it got on, at most
 USUAL = {"criterion": "minimean", "confidence": 0.95, "looks": None, "answer": "majority"}
 
 
@@ -104,6 +103,13 @@ class Report:
         return page(self)
 
     @property
+    def headline(self) -> tuple[str, str]:
+        """The recommendation in two short sentences."""
+        from foregone.report.words import headline
+
+        return headline(self)
+
+    @property
     def versions(self) -> dict[str, str]:
         """What it was made with."""
         found = {name: version(name) for name in ("numpy", "scikit-learn", "numba")}
@@ -130,6 +136,7 @@ class Report:
             "answer": made.answer,
             "worth": made.worth,
             "recommended": made.max_disagreement,
+            "headline": list(self.headline),
             "recommendation": made.advise(),
             "call": python_call(made),
             "expected_votes": self.recommended.row.expected_votes,
@@ -139,7 +146,7 @@ class Report:
             "hard_soft": None if self.hard_soft is None else vars(self.hard_soft),
             "in_order_drawn": {**vars(self.in_order_drawn), "mean_asked": self.asked_in_order_drawn},
             "errors": counts,
-            "saved_limit": dict(saved) if isinstance(saved, dict) else saved,
+            "saved_limit": dict(saved) if isinstance(saved, Mapping) else saved,
             "saved_hard_soft": subject.saved_hard_soft,
             "made": self.made.isoformat(timespec="seconds"),
             "versions": self.versions,
@@ -179,7 +186,7 @@ def make_report(
     names : dict, optional
         What to call the model (``"model"``) and the data (``"data"``) on the page.
     advance : callable, optional
-        Told what is done next, at most ``N_STEPS`` times.
+        Told what is done next, 56 times at most.
 
     Examples
     --------

@@ -37,7 +37,9 @@ def read_rows(path: PathLike) -> Any:
     except (FileFormatError, MissingExtraError):
         raise
     except Exception as error:  # each format has errors of its own
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())[:200] or type(error).__name__
+        reason = (
+            getattr(error, "strerror", None) or " ".join(str(error).split())[:200] or type(error).__name__
+        )
         raise FileFormatError(f"cannot read {file}: {reason}") from error
     if getattr(table, "ndim", 2) != 2:
         raise FileFormatError(f"{file}: must hold rows and columns, its array has the shape {table.shape}")

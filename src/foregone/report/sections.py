@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from foregone.planning.words import python_call
@@ -25,32 +26,42 @@ def recommendation(report: Report) -> Html:
 def speed_section(report: Report) -> Html:
     """Return what was measured on this machine."""
     speed, subject = report.speed, report.subject
-    rows: list[list[Any]] = []
-    for way in speed.batch:
-        rows.append(
-            [
-                WAYS[way],
-                f"{1 / speed.batch[way]:,.0f}",
-                "" if way == "stopped" else f"{times(speed.ratio('batch', way))} ×",
-                seconds(speed.single[way]),
-                "" if way == "stopped" else f"{times(speed.ratio('single', way))} ×",
-            ]
-        )
+    rows = [
+        [
+            WAYS[way],
+            f"{1 / speed.batch[way]:,.0f}",
+            "" if way == "stopped" else times(speed.ratio("batch", way)),
+            seconds(speed.single[way]),
+            "" if way == "stopped" else times(speed.ratio("single", way)),
+        ]
+        for way in speed.batch
+    ]
     return _section(
         "How fast it is on this machine",
         tag(
             "p",
             f"Stopped at the recommended limit, {report.asked_in_order_drawn:.1f} of {subject.n_voters:,} "
-            f"{subject.voters} were asked about a calibration row. One thread each, medians of rounds in which "
-            f"all took turns; a batch of {speed.n_rows:,} rows, and rows one at a time.",
+            f"{subject.voters} were asked about a calibration row. One thread each, medians of rounds in "
+            f"which all took turns; a batch of {speed.n_rows:,} rows, and rows one at a time.",
         ),
         table(
             "Speed on one thread",
-            ["", "rows a second, in a batch", "stopping is faster by", "one row alone", "stopping is sooner by"],
+            [
+                "",
+                "rows a second, in a batch",
+                "times as fast when stopped",
+                "one row alone",
+                "times as soon when stopped",
+            ],
             rows,
             row_attributes=[{"class_": "best" if way == "stopped" else None} for way in speed.batch],
         ),
-        tag("p", report.machine, ". A short measurement: other work on the machine shows in it.", class_="note"),
+        tag(
+            "p",
+            report.machine,
+            ". A short measurement: other work on the machine shows in it.",
+            class_="note",
+        ),
     )
 
 
@@ -66,6 +77,7 @@ def hard_soft_section(report: Report) -> Html:
                 [WAYS[way], f"{found.n_differing:,}", percent(found.share)]
                 for way, found in report.errors.items()
             ],
+            narrow=True,
         )
     return _section("Counting votes, or averaging probabilities", tag("p", hard_against_soft(report)), errors)
 
@@ -93,7 +105,7 @@ def about(report: Report) -> Html:
         "Answers": f"{subject.labels[0]} and {subject.labels[1]}; a tie is {subject.labels[0]}",
         "Calibration rows": f"{subject.n_rows:,}, from {report.names['data']}",
         "Criterion": f"{made.criterion}{sure}",
-        "Worth of an agreement": f"{made.worth:g} full votes for each disagreement avoided, at most",
+        "Worth": f"a disagreement avoided is taken to be worth {made.worth:g} full votes",
         "Saved limit": None if subject.saved_limit is None else _limit(subject.saved_limit),
         "Made": report.made.strftime("%Y-%m-%d %H:%M %Z"),
         "With": ", ".join(f"{name} {number}" for name, number in report.versions.items()),
@@ -102,12 +114,16 @@ def about(report: Report) -> Html:
     shown = [(name, words) for name, words in facts.items() if words]
     return _section(
         "What this report is about",
-        tag("dl", *(part for name, words in shown for part in (tag("dt", name), tag("dd", words))), class_="limits"),
+        tag(
+            "dl",
+            *(part for name, words in shown for part in (tag("dt", name), tag("dd", words))),
+            class_="limits",
+        ),
     )
 
 
 def _limit(limit: Any) -> str:
-    if isinstance(limit, dict):
+    if isinstance(limit, Mapping):
         return ", ".join(f"{percent(value)} for {label}" for label, value in limit.items())
     return percent(limit)
 

@@ -41,7 +41,7 @@ def live(report: Report, stop: Stop) -> Live:
         "limit": (stop.limit, percent(stop.limit)),
         "one-in": (stop.limit, one_in(stop.limit)),
         "votes": (row.expected_votes, f"{row.expected_votes:.1f}"),
-        "fewer": _number(row.speed_up, "-" if math.isinf(row.speed_up) else f"{times(row.speed_up)} ×"),
+        "fewer": _number(row.speed_up, "-" if math.isinf(row.speed_up) else f"{times(row.speed_up)} times"),
         "mean": (row.disagreement, percent(row.disagreement)),
         "at-most": (stop.at_most, percent(stop.at_most)),
         "worst": (row.worst_disagreement, percent(row.worst_disagreement)),
@@ -68,7 +68,9 @@ def tradeoff_section(report: Report) -> Html:
     """Return the section with the slider."""
     now = live(report, report.recommended)
     made, voters = report.plan, report.subject.voters
-    sure = "guaranteed" if made.confidence is None else f"at most, with {100 * made.confidence:g} % confidence"
+    sure = (
+        "guaranteed" if made.confidence is None else f"at most, with {100 * made.confidence:g} % confidence"
+    )
     bounded = "mean" if made.criterion == "minimean" else "worst row"
     figures = [
         ("votes", f"of {report.subject.n_voters:,}", f"{voters} asked on average"),
@@ -89,7 +91,11 @@ def tradeoff_section(report: Report) -> Html:
         tag(
             "dl",
             *(
-                tag("div", tag("dt", words), tag("dd", _data(now, name), tag("small", f" {unit}") if unit else None))
+                tag(
+                    "div",
+                    tag("dt", words),
+                    tag("dd", _data(now, name), tag("small", f" {unit}") if unit else None),
+                )
                 for name, unit, words in figures
             ),
             class_="figures",
@@ -172,8 +178,8 @@ def _tradeoff_caption(report: Report) -> str:
         else ""
     )
     return (
-        f"Stricter limits ask more {report.subject.voters}. The dotted line is what it takes never to differ: "
-        f"stopping only when the rest cannot change the outcome.{broken}"
+        f"Stricter limits ask more {report.subject.voters}. The dotted line is what it takes never to "
+        f"differ: stopping only when the rest cannot change the outcome.{broken}"
     )
 
 
@@ -184,7 +190,14 @@ def _class_table(report: Report, now: Live) -> Html:
     promised = "at most" if report.plan.criterion == "minimean" else "worst row"
     return table(
         f"{report.subject.voters.capitalize()} asked and disagreement, by what the full vote says",
-        ["the full vote says", "of the rows", f"{report.subject.voters} asked", "expected", promised, "closest vote"],
+        [
+            "the full vote says",
+            "of the rows",
+            f"{report.subject.voters} asked",
+            "expected",
+            promised,
+            "closest vote",
+        ],
         [
             [
                 str(label),
@@ -221,7 +234,9 @@ def _limit_table(report: Report) -> Html:
     rows, attributes = [], []
     for stop in report.stops:
         row = stop.row
-        by_class = ["none seen" if (risk := row.by_class[side]) is None else percent(risk) for side in ("no", "yes")]
+        by_class = [
+            "none seen" if (risk := row.by_class[side]) is None else percent(risk) for side in ("no", "yes")
+        ]
         rows.append(
             [
                 percent(stop.limit) + (" each" if stop.each_class else ""),

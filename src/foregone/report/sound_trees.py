@@ -25,7 +25,9 @@ def check_trees(model: Any, name: str) -> None:
         if isinstance(part, Tree) and not _is_sound(part):
             raise FileFormatError(f"{name}: damaged, a tree in it points outside of itself or of its rows")
         if not _fits_its_rows(part):
-            raise FileFormatError(f"{name}: damaged, it holds trees for other numbers of features than it has")
+            raise FileFormatError(
+                f"{name}: damaged, it holds trees for other numbers of features than it has"
+            )
 
 
 def _is_sound(tree: Any) -> bool:

@@ -72,12 +72,17 @@ def measure_speed(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names: all are given the same rows, without any
         n_rows = _batch_size(ways, rows, min(MOST_ROWS, subject.n_rows))
-        batch = _medians(ways, lambda _: [rows[:n_rows]], ROUNDS)
+        batch = _medians(ways, dict.fromkeys(ways, [rows[:n_rows]]), ROUNDS)
         advance()
         alone = [rows[place : place + 1] for place in np.linspace(0, subject.n_rows - 1, PROBE).astype(int)]
-        once = _medians(ways, lambda _: alone[:1], 1)
-        repeats = {way: int(np.clip(SECONDS / ROUNDS / once[way], 2, PROBE)) for way in ways}
-        single = _medians(ways, lambda way: alone[: repeats[way]], ROUNDS)
+        one = {
+            **ways,
+            "stopped": lambda row: subject.predict_one(row, strategy),
+            "full": lambda row: subject.predict_one(row, None),
+        }
+        once = _medians(one, dict.fromkeys(one, alone[:1]), 1)
+        repeats = {way: int(np.clip(SECONDS / ROUNDS / once[way], 2, PROBE)) for way in one}
+        single = _medians(one, {way: alone[: repeats[way]] for way in one}, ROUNDS)
         advance()
     return Speed(
         n_rows=n_rows,
@@ -89,23 +94,24 @@ def measure_speed(
 def _batch_size(ways: dict[str, Callable[[Any], Any]], rows: Any, most: int) -> int:
     """Return how many rows keep the slowest busy for long enough, or all there are."""
     n_rows = min(PROBE, most)
-    while n_rows < most and max(_medians(ways, lambda _: [rows[:n_rows]], 1).values()) < SECONDS / 4:
+    while n_rows < most:
+        if max(_medians(ways, dict.fromkeys(ways, [rows[:n_rows]]), 1).values()) > SECONDS / 4:
+            break
         n_rows = min(4 * n_rows, most)
     return n_rows
 
 
 def _medians(
-    ways: dict[str, Callable[[Any], Any]], parts: Callable[[str], list[Any]], rounds: int
+    ways: dict[str, Callable[[Any], Any]], parts: dict[str, list[Any]], rounds: int
 ) -> dict[str, float]:
     """Return for each way the median seconds for its parts, in rounds in which all take turns."""
     spent: dict[str, list[float]] = {way: [] for way in ways}
     for way, work in ways.items():
-        work(parts(way)[0])  # what is loaded or compiled the first time is not counted
+        work(parts[way][0])  # what is loaded or compiled the first time is not counted
     for _ in range(rounds):
         for way, work in ways.items():
-            given = parts(way)
             start = time.perf_counter()
-            for part in given:
+            for part in parts[way]:
                 work(part)
             spent[way].append(time.perf_counter() - start)
     return {way: float(np.median(seconds)) for way, seconds in spent.items()}

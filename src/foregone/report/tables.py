@@ -16,6 +16,7 @@ def table(
     rows: Iterable[Sequence[Any]],
     *,
     row_attributes: Sequence[dict[str, Any]] | None = None,
+    narrow: bool = False,
 ) -> Html:
     """Return a table that scrolls by itself where it is too wide; the first column names its rows."""
     listed = list(rows)
@@ -31,4 +32,11 @@ def table(
         tag("tbody", *body),
     )
     # What scrolls must be reachable by keyboard, and then needs a name.
-    return tag("div", made, class_="scroll", role="region", aria_label=caption, tabindex="0")
+    return tag(
+        "div",
+        made,
+        class_="scroll narrow" if narrow else "scroll",
+        role="region",
+        aria_label=caption,
+        tabindex="0",
+    )

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from foregone.classifier.limits import risk_by_label
@@ -19,9 +18,7 @@ from foregone.votes import VoteDistribution
 __all__ = ["LIMITS", "Stop", "find_stops"]
 
 # From the strictest to the loosest, six a decade; those that plan() tries are among them.
-LIMITS = tuple(
-    float(f"{digits}e{power}") for power in range(-5, -1) for digits in (1, 1.5, 2, 3, 5, 7)
-) + (0.1,)
+LIMITS = (*(float(f"{digits}e{power}") for power in range(-5, -1) for digits in (1, 1.5, 2, 3, 5, 7)), 0.1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +62,9 @@ class Stop:
             "each_class": self.each_class,
             **self.row.record(),
             **{
-                f"expected_votes_{side}": None if math.isnan(figures.expected_votes) else figures.expected_votes
+                f"expected_votes_{side}": None
+                if math.isnan(figures.expected_votes)
+                else figures.expected_votes
                 for side, figures in votes.items()
             },
             "at_most_by_class": [
@@ -98,6 +97,7 @@ def find_stops(
 
     Examples
     --------
+    >>> import numpy as np
     >>> votes = VoteDistribution.from_counts([90, 5, 3, 2, 4, 30])
     >>> stops = find_stops(votes, np.array(["ham", "spam"]), {"criterion": "minimixed"})
     >>> stops[0].limit, stops[-1].limit, len(stops)

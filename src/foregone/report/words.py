@@ -7,10 +7,18 @@ from foregone.report.result import Report
 from foregone.report.tradeoff import Stop
 
 __all__ = [
-    "WAYS", "guarantee", "headline", "hard_against_soft", "not_covered", "percent", "said", "seconds", "times",
-]  # fmt: skip
+    "WAYS",
+    "guarantee",
+    "hard_against_soft",
+    "headline",
+    "not_covered",
+    "percent",
+    "said",
+    "seconds",
+    "times",
+]
 
-WAYS = {"stopped": "Stopped early", "full": "Asking everyone", "own": "The model’s own predict"}
+WAYS = {"stopped": "Stopped early", "full": "Asking everyone", "own": "The model's own predict"}
 
 
 def percent(share: float) -> str:
@@ -58,12 +66,12 @@ def headline(report: Report) -> tuple[str, str]:
     allow = f"Allow {percent(stop.limit)} disagreement{each}"
     n_voters, voters = report.subject.n_voters, report.subject.voters
     ratio = speed.ratio("batch", speed.slow_way)
-    whom = "than the model’s own predict" if speed.slow_way == "own" else "than asking everyone"
+    whom = "than the model's own predict" if speed.slow_way == "own" else "than asking everyone"
     if ratio >= 1:
         sooner = f"{times(ratio)} times sooner here {whom}"
     else:
         sooner = f"but not sooner here {whom} ({times(1 / ratio)} times later)"
-    return allow, f"{stop.row.expected_votes:.1f} of {n_voters:,} {voters} on average, {sooner}."
+    return f"{allow}.", f"{stop.row.expected_votes:.1f} of {n_voters:,} {voters} on average, {sooner}."
 
 
 def said(report: Report, stop: Stop) -> str:
@@ -73,8 +81,8 @@ def said(report: Report, stop: Stop) -> str:
     sure = "" if made.confidence is None else f", with {100 * made.confidence:g} % confidence"
     whom = "on average" if made.criterion == "minimean" else "for every single row"
     return (
-        f"{stop.row.expected_votes:.1f} of {subject.n_voters:,} {subject.voters} are asked on average. At most "
-        f"{one_in(stop.limit)} rows may be answered otherwise than by the full vote, {whom}{each}{sure}."
+        f"{stop.row.expected_votes:.1f} of {subject.n_voters:,} {subject.voters} are asked on average. At "
+        f"most {one_in(stop.limit)} rows may be answered otherwise than by the full vote, {whom}{each}{sure}."
     )
 
 
@@ -89,24 +97,24 @@ def guarantee(report: Report) -> list[str]:
         )
     elif made.confidence is not None:
         promise = (
-            f"With {100 * made.confidence:g} % confidence, over which {report.subject.n_rows:,} rows happened to be "
-            "drawn for calibration, the answer at the stop differs from that of the full vote in at most the "
-            f"allowed share of all rows like them, on average over random orders of the {voters}, however "
-            "their votes are spread. Fewer calibration rows cost votes, not the limit. The allowance may be "
+            f"With {100 * made.confidence:g} % confidence, over which {report.subject.n_rows:,} rows happened "
+            "to be drawn for calibration, the answer at the stop differs from that of the full vote in at "
+            f"most the allowed share of all rows like them, on average over random orders of the {voters}, "
+            "however their votes are spread. Fewer calibration rows cost votes, not the limit. The allowance may be "
             "spent on rows with close votes, or on one class: look at the margins and classes above."
         )
     else:
         promise = (
-            "If votes are spread exactly as on the calibration rows, the answer at the stop differs from that "
-            f"of the full vote in at most the allowed share of rows, on average over random orders of the "
-            f"{voters}. Without a confidence the calibration rows are taken for the truth: on new rows the "
-            "limit is exceeded in about half of all calibrations."
+            "If votes are spread exactly as on the calibration rows, the answer at the stop differs from "
+            "that of the full vote in at most the allowed share of rows, on average over random orders of "
+            f"the {voters}. Without a confidence the calibration rows are taken for the truth: on new rows "
+            "the limit is exceeded in about half of all calibrations."
         )
     gap = max(stop.solution.gap for stop in report.stops)
     return [
         promise,
-        f"Nobody can ask less: each setting here comes with a proven lower bound on the votes that any way of "
-        f"stopping within its limit must ask, and meets it to within {gap:.1e} of itself.",
+        "Nobody can ask less: each setting here comes with a proven lower bound on the votes that any way "
+        f"of stopping within its limit must ask, and meets it to within {gap:.1e} of itself.",
     ]
 
 
@@ -126,7 +134,7 @@ def not_covered(report: Report) -> list[tuple[str, str]]:
             f"over orders, which is what is bounded. In the order drawn here {drawn.n_differing:,} of "
             f"{drawn.n_rows:,} calibration rows were answered otherwise at the recommended limit "
             f"({percent(drawn.share)}; {percent(stop.row.disagreement)} were to be expected). "
-            "order=\"per_row\" lets no rows share their luck.",
+            'order="per_row" lets no rows share their luck.',
         ),
         (
             "Training rows",
@@ -144,7 +152,8 @@ def hard_against_soft(report: Report) -> str:
     """Say how far the count of votes is from what the model itself predicts."""
     meaning = (
         f"Here each of the {report.subject.voters} has one vote and the majority wins. Many models average "
-        "probabilities instead; where every voter is sure of itself, as fully grown trees are, that is the same."
+        "probabilities instead; where every voter is sure of itself, as fully grown trees are, that is the "
+        "same."
     )
     found, saved = report.hard_soft, report.subject.saved_hard_soft
     if found is not None:
@@ -159,8 +168,8 @@ def hard_against_soft(report: Report) -> str:
             )
     elif saved is not None:
         measured = (
-            "The model itself is not in the file, so it cannot be asked here. When the classifier was made, the "
-            f"two differed on {percent(saved)} of its calibration rows."
+            "The model itself is not in the file, so it cannot be asked here. When the classifier was made, "
+            f"the two differed on {percent(saved)} of its calibration rows."
         )
     else:
         measured = "These voters have no predict of their own that could be asked."
