@@ -1,9 +1,10 @@
-"""The page in a real browser: it moves, it is right, it asks the network for nothing, it can be used by all."""
+"""The page in a real browser: it moves, it is right, it fetches nothing, and everybody can use it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ def open_page(browser: Any, file: Path) -> Iterator[Open]:
 
 
 NUMBERS = """() => Object.fromEntries(
-  [...document.querySelectorAll("data[data-live]")].map(d => [d.dataset.live, [Number(d.value), d.textContent]])
+  [...document.querySelectorAll("data[data-live]")]
+    .map(d => [d.dataset.live, [Number(d.value), d.textContent]])
 )"""
 
 
@@ -62,7 +64,8 @@ def numbers(page: Any) -> dict[str, tuple[float, str]]:
 PICTURED = """() => {
   const of = (id, name) => document.getElementById(id).getAttribute(name);
   const said = document.getElementById("said").textContent;
-  return [of("limit", "aria-valuetext"), said, of("risk-line", "d"), of("now-dot", "cx"), of("limit-line", "y1")];
+  const places = [of("risk-line", "d"), of("now-dot", "cx"), of("limit-line", "y1")];
+  return [of("limit", "aria-valuetext"), said, ...places];
 }"""
 
 
@@ -120,9 +123,9 @@ def test_arrow_keys_move_the_slider_to_what_the_library_computes(
 def test_a_click_on_the_plot_takes_that_limit(open_page: Open) -> None:
     page = open_page()
     page.locator('rect[data-stop="3"]').click()
-    assert numbers(page)["limit"] == (3e-05, "0.003 %")
+    assert numbers(page)["limit"] == (3e-05, percent(3e-5))
     page.locator("summary", has_text="Every limit").click()
-    assert page.locator("tr.current th").text_content().startswith("0.003 %")
+    assert page.locator("tr.current th").text_content().startswith(percent(3e-5))
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -191,7 +194,7 @@ def test_it_can_be_used_by_keyboard_and_screen_reader(open_page: Open) -> None:
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => Number(h.tagName[1]))")
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in pairwise(levels))
     assert page.get_by_label(re.compile("^Allowed disagreement")).get_attribute("type") == "range"
     assert page.get_by_label("Keep the limit for each class by itself").get_attribute("type") == "checkbox"
     assert page.get_by_role("img").count() == 2

@@ -115,10 +115,12 @@ def report_command(
         print_json({"report": str(output), **made.fields(), "notes": list(notes)})
         return
     console = make_console()
-    for words in (*made.headline, *made.plan.advise()):
-        say(console, words)
+    say(console, ": ".join(made.headline))
+    console.print()
+    for words in made.plan.advise():
+        say(console, words, bullet=True)
     for words in notes:
-        say(console, f"Note: {words}")
+        say(console, f"Note: {words}", bullet=True)
     console.print(f"\nThe whole report, for a browser: {output}", markup=False)
 
 

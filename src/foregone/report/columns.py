@@ -68,7 +68,7 @@ def match_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDA
     known: dict[Any, int] = {label: place for place, label in enumerate(classes.tolist())}
     places = []
     for label in labels.tolist():
-        if label is None or label != label or str(label) == "<NA>":  # NaN, of any type
+        if label is None or str(label) == "<NA>" or label != label:  # pandas' NA, or NaN of any type
             places.append(-1)
         elif label in known:
             places.append(known[label])

@@ -197,7 +197,7 @@ def make_report(
     >>> forest = RandomForestClassifier(25, random_state=0).fit(X[:1000], y[:1000])
     >>> report = make_report(forest, X[1000:])
     >>> report.html.startswith("<!DOCTYPE html>"), report.recommended.limit
-    (True, 0.003)
+    (True, 0.001)
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -194,9 +194,9 @@ def _class_table(report: Report, now: Live) -> Html:
             "the full vote says",
             "of the rows",
             f"{report.subject.voters} asked",
-            "expected",
-            promised,
-            "closest vote",
+            "otherwise, expected",
+            f"otherwise, {promised}",
+            "otherwise, closest vote",
         ],
         [
             [

@@ -15,9 +15,9 @@ from foregone.strategy import StoppingStrategy
 
 __all__ = ["Speed", "measure_speed"]
 
-ROUNDS = 5
+ROUNDS = 3
 MOST_ROWS = 20_000
-SECONDS = 0.2  # for the slowest in one round
+SECONDS = 0.25  # for the slowest in one round
 PROBE = 100
 
 
@@ -52,7 +52,7 @@ class Speed:
 def measure_speed(
     subject: Subject, strategy: StoppingStrategy, advance: Callable[[], None] = lambda: None
 ) -> Speed:
-    """Time the rows of a report; about two seconds on any machine and model.
+    """Time the rows of a report; a few seconds on any machine and model.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def measure_speed(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about names: all are given the same rows, without any
         n_rows = _batch_size(ways, rows, min(MOST_ROWS, subject.n_rows))
-        batch = _medians(ways, dict.fromkeys(ways, [rows[:n_rows]]), ROUNDS)
+        batch = _medians(ways, {way: [rows[:n_rows]] for way in ways}, ROUNDS)
         advance()
         alone = [rows[place : place + 1] for place in np.linspace(0, subject.n_rows - 1, PROBE).astype(int)]
         one = {
@@ -95,9 +95,9 @@ def _batch_size(ways: dict[str, Callable[[Any], Any]], rows: Any, most: int) -> 
     """Return how many rows keep the slowest busy for long enough, or all there are."""
     n_rows = min(PROBE, most)
     while n_rows < most:
-        if max(_medians(ways, dict.fromkeys(ways, [rows[:n_rows]]), 1).values()) > SECONDS / 4:
+        if max(_medians(ways, {way: [rows[:n_rows]] for way in ways}, 1).values()) > SECONDS:
             break
-        n_rows = min(4 * n_rows, most)
+        n_rows = min(2 * n_rows, most)
     return n_rows
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "times",
 ]
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
 WAYS = {"stopped": "Stopped early", "full": "Asking everyone", "own": "The model's own predict"}
 
 
@@ -26,12 +27,12 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.001), percent(0.0712345), percent(0), percent(1e-9)
-    ('0.1 %', '7.12 %', '0 %', 'below 0.0001 %')
+    >>> [percent(share).replace(NO_BREAK, " ") for share in (0.001, 0.0712345, 0, 1e-9)]
+    ['0.1 %', '7.12 %', '0 %', 'below 0.0001 %']
     """
     if 0 < share < 1e-6:
-        return "below 0.0001 %"
-    return f"{100 * share:.3g} %"
+        return f"below 0.0001{NO_BREAK}%"
+    return f"{100 * share:.3g}{NO_BREAK}%"
 
 
 def times(ratio: float) -> str:
@@ -71,7 +72,7 @@ def headline(report: Report) -> tuple[str, str]:
         sooner = f"{times(ratio)} times sooner here {whom}"
     else:
         sooner = f"but not sooner here {whom} ({times(1 / ratio)} times later)"
-    return f"{allow}.", f"{stop.row.expected_votes:.1f} of {n_voters:,} {voters} on average, {sooner}."
+    return allow, f"{stop.row.expected_votes:.1f} of {n_voters:,} {voters} on average, {sooner}."
 
 
 def said(report: Report, stop: Stop) -> str:
@@ -97,11 +98,11 @@ def guarantee(report: Report) -> list[str]:
         )
     elif made.confidence is not None:
         promise = (
-            f"With {100 * made.confidence:g} % confidence, over which {report.subject.n_rows:,} rows happened "
-            "to be drawn for calibration, the answer at the stop differs from that of the full vote in at "
+            f"With {100 * made.confidence:g} % confidence, over which {report.subject.n_rows:,} rows were "
+            "drawn for calibration, the answer at the stop differs from that of the full vote in at "
             f"most the allowed share of all rows like them, on average over random orders of the {voters}, "
-            "however their votes are spread. Fewer calibration rows cost votes, not the limit. The allowance may be "
-            "spent on rows with close votes, or on one class: look at the margins and classes above."
+            "however their votes are spread. Fewer calibration rows cost votes, not the limit. The allowance "
+            "may be spent on rows with close votes, or on one class: look at the margins and classes above."
         )
     else:
         promise = (
@@ -114,8 +115,12 @@ def guarantee(report: Report) -> list[str]:
     return [
         promise,
         "Nobody can ask less: each setting here comes with a proven lower bound on the votes that any way "
-        f"of stopping within its limit must ask, and meets it to within {gap:.1e} of itself.",
+        f"of stopping within its limit must ask, and meets it to within {_unbroken(gap)} of itself.",
     ]
+
+
+def _unbroken(number: float) -> str:
+    return f"{number:.1e}".replace("-", "\N{NON-BREAKING HYPHEN}")
 
 
 def not_covered(report: Report) -> list[tuple[str, str]]:
