@@ -13,7 +13,14 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 from foregone import early_stop
+from foregone.report import speed
 from tests.cli.conftest import Run
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure for less long: no test looks at how fast it was."""
+    monkeypatch.setattr(speed, "SECONDS", 0.005)
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +30,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Any:
     X, y = make_classification(900, 5, n_redundant=0, random_state=0)
     frame = pd.DataFrame(X, columns=list("abcde"))
     forest = RandomForestClassifier(11, random_state=0).fit(frame[:300], y[:300])
-    frame[300:].assign(label=y[300:]).to_parquet(folder / "rows.parquet")
+    frame[300:].assign(label=y[300:], other="x").to_parquet(folder / "rows.parquet")
     frame[300:].drop(columns=["c"]).to_csv(folder / "short.csv")
     skops.io.dump(forest, folder / "forest.skops")
     joblib.dump(forest, folder / "forest.joblib")
@@ -75,7 +82,7 @@ def test_settings_are_taken(run: Run, files: Any, tmp_path: Path) -> None:
         (["forest.skops", "forest.skops"], "no table of a known format"),
         (["forest.skops", "short.csv"], "no column 'c'"),
         (["forest.skops", "rows.parquet", "--target", "truth"], "no column 'truth'"),
-        (["forest.skops", "rows.parquet", "--target", "a"], "the column of labels holds"),
+        (["forest.skops", "rows.parquet", "--target", "other"], "the column of labels holds 'x'"),
         (["forest.skops", "rows.parquet", "--criterion", "best"], "minimax, minimean, minimixed"),
         (["forest.skops", "rows.parquet", "--confidence", "2"], "confidence"),
         (["forest.skops", "rows.parquet", "--worth", "0"], "worth must be"),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -64,7 +67,7 @@ def test_the_page_holds_no_address_and_no_markup_of_others(report: Report) -> No
         assert address not in html, address
     assert HOSTILE not in html
     assert html.count("<script") == html.count("</script>") == 2
-    assert "default-src 'none'" in html
+    assert "default-src 'none'" in unescape(html)
 
 
 def test_a_classifier_brings_its_own_settings(forest: Any, rare: Any) -> None:
@@ -79,7 +82,7 @@ def test_a_classifier_brings_its_own_settings(forest: Any, rare: Any) -> None:
     assert report.hard_soft is not None  # the forest is at hand
     assert report.hard_soft.share == classifier.hard_soft_disagreement_
     assert report.fields()["saved_limit"] == limits
-    assert make_report(classifier, rare[2], criterion="minimax", confidence=None).plan.criterion == "minimax"
+    assert make_report(classifier, rare[2], criterion="minimixed").plan.criterion == "minimixed"
 
 
 def test_a_classifier_from_a_file_is_reported_without_its_model(
@@ -109,7 +112,9 @@ def test_criteria_for_every_row_have_no_switch_and_no_confidence(
 def test_a_pipeline_found_by_a_search_is_taken_apart(rare: Any) -> None:
     X, y = rare[:2]
     frame = pd.DataFrame(X, columns=list("abcdef")).assign(kind=np.where(X[:, 0] > 0, "x", "y"))
-    encode = OneHotEncoder(handle_unknown="ignore")
+    encode = ColumnTransformer(
+        [("kind", OneHotEncoder(), ["kind"])], remainder="passthrough", sparse_threshold=1.0
+    )
     pipeline = make_pipeline(encode, RandomForestClassifier(5, max_depth=3, random_state=0))
     search = GridSearchCV(pipeline, {"randomforestclassifier__max_depth": [2]}, cv=2).fit(frame, y)
     report = make_report(search, frame[::-1].assign(more=1))  # columns are matched by name
@@ -143,19 +148,19 @@ def test_voters_that_are_no_trees_are_asked_through_their_predict(rare: Any) -> 
     assert "no predict of their own" in listed.html
 
 
-@pytest.mark.parametrize("n_trees", [1, 2, 300])
+@pytest.mark.parametrize("n_trees", [1, 2, 170])
 def test_forests_of_any_size_are_drawn(n_trees: int, rare: Any) -> None:
     forest = ExtraTreesClassifier(n_trees, max_depth=3, random_state=0).fit(*rare[:2])
     report = make_report(forest, rare[2][:50])
     assert report.html.count("<path") == 4
-    assert "nan" not in report.html.split("<main>")[1].split("</main>")[0].replace("name", "")
+    assert re.search(r"\b(nan|inf)\b", report.html) is None
 
 
 def test_a_class_never_seen_is_said_to_be_so(rare: Any) -> None:
     forest = RandomForestClassifier(5, random_state=0).fit(*rare[:2])
     rows = rare[2][forest.predict(rare[2]) == "ham"][:40]
     report = make_report(forest, rows)
-    assert report.recommended.row.by_class["yes"] is None
+    assert report.recommended.row.by_class["no"] is None  # it comes first in the alphabet
     assert "none seen" in report.html
 
 

@@ -74,9 +74,9 @@ def report_command(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what stopping early would save on your model, as an HTML page.
+    """Show what stopping early would save on your model.
 
-    The page needs nothing else: send it, print it, read it offline.
+    Writes one HTML page that needs nothing else: send it, print it, read it offline.
 
     \b
     Examples:

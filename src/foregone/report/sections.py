@@ -49,9 +49,9 @@ def speed_section(report: Report) -> Html:
             [
                 "",
                 "rows a second, in a batch",
-                "times as fast when stopped",
+                "stopped: times as fast",
                 "one row alone",
-                "times as soon when stopped",
+                "stopped: times as fast",
             ],
             rows,
             row_attributes=[{"class_": "best" if way == "stopped" else None} for way in speed.batch],

@@ -192,7 +192,6 @@ def _class_table(report: Report, now: Live) -> Html:
         f"{report.subject.voters.capitalize()} asked and disagreement, by what the full vote says",
         [
             "the full vote says",
-            "of the rows",
             f"{report.subject.voters} asked",
             "otherwise, expected",
             f"otherwise, {promised}",
@@ -200,8 +199,7 @@ def _class_table(report: Report, now: Live) -> Html:
         ],
         [
             [
-                str(label),
-                percent(shares[side]),
+                tag("span", str(label), tag("small", f"{percent(shares[side])} of the rows")),
                 _data(now, f"{side}-votes"),
                 _data(now, f"{side}-mean"),
                 _data(now, f"{side}-at-most"),

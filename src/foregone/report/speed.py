@@ -74,14 +74,15 @@ def measure_speed(
         n_rows = _batch_size(ways, rows, min(MOST_ROWS, subject.n_rows))
         batch = _medians(ways, {way: [rows[:n_rows]] for way in ways}, ROUNDS)
         advance()
-        alone = [rows[place : place + 1] for place in np.linspace(0, subject.n_rows - 1, PROBE).astype(int)]
+        some = np.linspace(0, subject.n_rows - 1, PROBE).astype(int)
+        alone = [rows[place : place + 1] for place in some] * 10
         one = {
             **ways,
             "stopped": lambda row: subject.predict_one(row, strategy),
             "full": lambda row: subject.predict_one(row, None),
         }
         once = _medians(one, dict.fromkeys(one, alone[:1]), 1)
-        repeats = {way: int(np.clip(SECONDS / ROUNDS / once[way], 2, PROBE)) for way in one}
+        repeats = {way: int(np.clip(SECONDS / ROUNDS / once[way], 2, len(alone))) for way in one}
         single = _medians(one, {way: alone[: repeats[way]] for way in one}, ROUNDS)
         advance()
     return Speed(
@@ -110,6 +111,7 @@ def _medians(
         work(parts[way][0])  # what is loaded or compiled the first time is not counted
     for _ in range(rounds):
         for way, work in ways.items():
+            work(parts[way][0][:1])  # back in the caches, where the others pushed it out
             start = time.perf_counter()
             for part in parts[way]:
                 work(part)
