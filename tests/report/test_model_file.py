@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from foregone import EarlyStoppingClassifier, early_stop
-from foregone.errors import FileFormatError, InvalidInputError
-from foregone.report import read_model
+from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
+from foregone.report import read_model, read_rows
 from foregone.report.sound_trees import check_trees
 
 
@@ -80,8 +81,20 @@ def test_damaged_files_are_refused(start: bytes, tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"cannot read .*none\.skops: No such file"):
-        read_model(tmp_path / "none.skops")
+    for name in ("none.skops", "none.pkl"):
+        with pytest.raises(FileFormatError, match=rf"cannot read .*{name}: No such file"):
+            read_model(tmp_path / name)
+
+
+def test_a_missing_package_is_named_with_its_extra(
+    forest: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skops.io.dump(forest, tmp_path / "forest.skops")
+    (tmp_path / "rows.csv").write_text("a\n1\n")
+    for name, read, file in (("skops.io", read_model, "forest.skops"), ("pandas", read_rows, "rows.csv")):
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(MissingExtraError, match=r"foregone\[report\]"):
+            read(tmp_path / file)
 
 
 # Trees that were tampered with ---------------------------------------------------------------------

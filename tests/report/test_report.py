@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from html import unescape
 from typing import Any
 
@@ -20,6 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, early_stop, plan, rules
+from foregone.errors import InvalidInputError
 from foregone.evaluation import evaluate
 from foregone.planning import LIMITS as PLANNED
 from foregone.report import Report, make_report
@@ -168,6 +170,27 @@ def test_what_has_no_votes_is_refused(rare: Any) -> None:
     scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(*rare[:2])
     with pytest.raises(ValueError, match="RandomForestClassifier, ExtraTreesClassifier"):
         make_report(scaled, rare[2])
+
+
+def test_what_a_model_says_about_rows_it_cannot_take_is_passed_on(rare: Any) -> None:
+    X, y = rare[:2]
+    pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(3, random_state=0)).fit(X, y)
+    with pytest.raises(InvalidInputError, match=r"cannot take the calibration rows: ValueError: .*infinity"):
+        make_report(pipeline, np.full((3, 6), np.inf))
+    with pytest.raises(InvalidInputError, match="not fitted"):
+        make_report(RandomForestClassifier(3), X)
+    with pytest.raises(InvalidInputError, match="not fitted"):
+        make_report(EarlyStoppingClassifier(RandomForestClassifier(3)), X)
+
+
+def test_warnings_are_shown_on_the_page(forest: Any, rare: Any) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.warn("made by <another> release", UserWarning, stacklevel=1)
+        warnings.warn("not for users", DeprecationWarning, stacklevel=1)
+    report = make_report(forest, rare[2][:50], caught=caught)
+    assert report.notes == ("made by <another> release",)
+    assert "made by &lt;another&gt; release" in report.html
 
 
 def test_plan_and_report_agree_on_worth(forest: Any, rare: Any) -> None:

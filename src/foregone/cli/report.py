@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from foregone.atomic_file import write_atomically
 from foregone.cli.number_lists import parse_confidence
@@ -88,17 +88,15 @@ def report_command(
     check_writable(output)
     wanted = None if criterion is None else check_criterion(criterion)
     sure = "own" if confidence is None else parse_confidence(confidence)
-    with _progress() as advance, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with _progress() as advance:
         advance("loading")
         from foregone.report import make_report, read_model, read_rows  # scikit-learn alone takes a second
 
-        read = read_model(
-            model,
-            trust=[name.strip() for name in trust.split(",") if name.strip()],
-            trust_pickle=trust_pickle,
-        )
-        table = read_rows(data)
+        trusted = [name.strip() for name in trust.split(",") if name.strip()]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            read = read_model(model, trust=trusted, trust_pickle=trust_pickle)
+            table = read_rows(data)
         made = make_report(
             read,
             table,
@@ -107,19 +105,19 @@ def report_command(
             confidence=sure,
             worth=worth,
             names={"model": model.name, "data": data.name},
+            caught=caught,
             advance=advance,
         )
     write_atomically(output, [made.html.encode()])
-    notes = dict.fromkeys([*made.notes, *(" ".join(str(warning.message).split()) for warning in caught)])
     if as_json:
-        print_json({"report": str(output), **made.fields(), "notes": list(notes)})
+        print_json({"report": str(output), **made.fields()})
         return
     console = make_console()
     say(console, ": ".join(made.headline))
     console.print()
     for words in made.plan.advise():
         say(console, words, bullet=True)
-    for words in notes:
+    for words in made.notes:
         say(console, f"Note: {words}", bullet=True)
     console.print(f"\nThe whole report, for a browser: {output}", markup=False)
 
@@ -128,11 +126,11 @@ def report_command(
 def _progress() -> Iterator[Callable[[str], None]]:
     """Show on stderr what is being done, if a person is looking; give what tells it to go on."""
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("loading", total=60)
+        task = progress.add_task("loading", total=None)
 
         def advance(words: str) -> None:
-            progress.update(task, advance=1, description=f"{words:<17}")
+            progress.update(task, description=words)
 
         yield advance

@@ -5,19 +5,21 @@ All that is known here of models and classifiers, and how they are asked, is in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from foregone.classifier import EarlyStoppingClassifier
 from foregone.classifier.ensembles import check_kind, ensemble_of, unwrap
 from foregone.classifier.voters import Voters
-from foregone.errors import InvalidInputError
+from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest import PackedForest
 from foregone.forest.schedule import Order
 from foregone.report.columns import choose_columns, only_numbers
@@ -89,9 +91,17 @@ class Subject:
 
     def count_votes(self) -> tuple[VoteDistribution, Labels]:
         """Ask everyone about every row; return how the votes are spread, and the label of each row."""
-        yes = self.ensemble.votes(self.rows)
+        with _taking_rows():
+            yes = self.ensemble.votes(self.rows)
         full = self.ensemble.classes.take(2 * yes > self.n_voters)
         return VoteDistribution.from_yes_counts(yes, self.n_voters), full
+
+    def predict_by_itself(self) -> Labels | None:
+        """Return the labels that the model itself gives the rows; None where it is not at hand."""
+        if self.own_predict is None:
+            return None
+        with _taking_rows():
+            return self.own_predict(self.rows)
 
     def predict(self, rows: Any, strategy: StoppingStrategy | None) -> Labels:
         """Return the label of each row, stopped by ``strategy`` or by asking everyone; on one thread."""
@@ -131,17 +141,35 @@ def subject_of(model: Any, table: Any, target: str | None = None) -> Subject:
     """
     X, truth = choose_columns(table, model, target)
     model, preparations = _peel(model)
-    for preparation in preparations:
-        X = preparation.transform(X)
+    with _taking_rows():
+        for preparation in preparations:
+            X = preparation.transform(X)
     if isinstance(model, EarlyStoppingClassifier):
         subject = _of_classifier(model, X, truth)
     else:
         check_kind(model)
-        ensemble = ensemble_of(model)
+        try:
+            ensemble = ensemble_of(model)
+        except NotFittedError as error:
+            raise InvalidInputError(f"the model is not fitted, so it has no votes: {error}") from None
         own = None if isinstance(model, list | tuple) else _on_one_thread(model)
         name = "list of classifiers" if own is None else type(model).__name__
         subject = Subject(name, ensemble, _as_taken(X, ensemble), truth, own)
     return subject
+
+
+@contextlib.contextmanager
+def _taking_rows() -> Iterator[None]:
+    """Say in one kind of error what models say in many: that they cannot take these rows."""
+    try:
+        yield
+    except ForegoneError:
+        raise
+    except Exception as error:  # models may raise anything
+        reason = " ".join(str(error).split())[:300]
+        raise InvalidInputError(
+            f"the model cannot take the calibration rows: {type(error).__name__}: {reason}"
+        ) from error
 
 
 def _of_classifier(classifier: EarlyStoppingClassifier, X: Any, truth: Labels | None) -> Subject:

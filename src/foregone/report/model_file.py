@@ -41,12 +41,13 @@ def read_model(path: PathLike, *, trust: Iterable[str] = (), trust_pickle: bool 
         If it holds what is not trusted; the message says what that is and what to do.
     """
     file = Path(path)
-    start = b"" if file.suffix.lower() in PICKLES and not trust_pickle else _first_bytes(file)
+    named_pickle = file.suffix.lower() in PICKLES
+    start = b"" if named_pickle and file.exists() and not trust_pickle else _first_bytes(file)
     if start == OURS:
         from foregone.classifier import EarlyStoppingClassifier
 
         return EarlyStoppingClassifier.load(file)
-    if start.startswith(ZIP) and file.suffix.lower() not in PICKLES:
+    if start.startswith(ZIP) and not named_pickle:
         return _read_skops(file, sorted(set(trust)))
     if not trust_pickle:
         raise InvalidInputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -128,14 +128,14 @@ class Report:
         return {
             "model": subject.name,
             "n_voters": subject.n_voters,
-            "labels": list(subject.labels),
+            "labels": [_plain(label) for label in subject.labels],
             "n_rows": subject.n_rows,
             "criterion": made.criterion,
             "confidence": made.confidence,
             "looks": made.looks,
             "answer": made.answer,
             "worth": made.worth,
-            "recommended": made.max_disagreement,
+            "recommended": _by_label(made.max_disagreement),
             "headline": list(self.headline),
             "recommendation": made.advise(),
             "call": python_call(made),
@@ -146,7 +146,7 @@ class Report:
             "hard_soft": None if self.hard_soft is None else vars(self.hard_soft),
             "in_order_drawn": {**vars(self.in_order_drawn), "mean_asked": self.asked_in_order_drawn},
             "errors": counts,
-            "saved_limit": dict(saved) if isinstance(saved, Mapping) else saved,
+            "saved_limit": _by_label(saved),
             "saved_hard_soft": subject.saved_hard_soft,
             "made": self.made.isoformat(timespec="seconds"),
             "versions": self.versions,
@@ -164,6 +164,7 @@ def make_report(
     confidence: float | str | None = "own",
     worth: float = WORTH,
     names: dict[str, str] | None = None,
+    caught: Iterable[warnings.WarningMessage] = (),
     advance: Callable[[str], None] = lambda words: None,
 ) -> Report:
     """Work out what stopping early would save on a fitted model.
@@ -185,8 +186,10 @@ def make_report(
         As in `foregone.plan`.
     names : dict, optional
         What to call the model (``"model"``) and the data (``"data"``) on the page.
+    caught : iterable of warnings.WarningMessage, optional
+        Warnings that came up when model and rows were read: they belong on the page, too.
     advance : callable, optional
-        Told what is done next, 56 times at most.
+        Told what is done next.
 
     Examples
     --------
@@ -199,13 +202,13 @@ def make_report(
     >>> report.html.startswith("<!DOCTYPE html>"), report.recommended.limit
     (True, 0.001)
     """
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught_here:
         warnings.simplefilter("always")
         advance("asking all voters")
         subject = subject_of(model, table, target)
         votes, full = subject.count_votes()
         places = None if subject.truth is None else match_labels(subject.truth, subject.ensemble.classes)
-        own = None if subject.own_predict is None else subject.own_predict(subject.rows)
+        own = subject.predict_by_itself()
     settings = {**USUAL, **subject.settings}
     if criterion is not None:
         settings["criterion"] = criterion
@@ -235,7 +238,7 @@ def make_report(
         errors={} if places is None else _errors(answers, places, subject),
         made=datetime.now().astimezone(),
         names={"model": subject.name, "data": "calibration rows", **(names or {})},
-        notes=tuple(dict.fromkeys(str(warning.message) for warning in caught if _matters(warning))),
+        notes=_notes([*caught, *caught_here]),
     )
 
 
@@ -247,6 +250,20 @@ def _errors(answers: dict[str, Any], places: Any, subject: Subject) -> dict[str,
     return {way: Differences.between(labels[labelled], truth) for way, labels in answers.items()}
 
 
-def _matters(warning: warnings.WarningMessage) -> bool:
-    """Whether it is about more than that we gave the model rows without names."""
-    return "valid feature names" not in str(warning.message)
+def _notes(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    """Return what users are warned of, each thing once; not that we gave the model rows without names."""
+    said = [
+        " ".join(str(warning.message).split())
+        for warning in caught
+        if issubclass(warning.category, UserWarning)
+    ]
+    return tuple(dict.fromkeys(words for words in said if "valid feature names" not in words))
+
+
+def _by_label(limit: Any) -> Any:
+    return {_plain(label): value for label, value in limit.items()} if isinstance(limit, Mapping) else limit
+
+
+def _plain(label: Any) -> Any:
+    """Return a label as JSON can hold it."""
+    return label if isinstance(label, str | int | float | None) else str(label)

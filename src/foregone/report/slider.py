@@ -263,7 +263,7 @@ def _limit_table(report: Report) -> Html:
 def _data(now: Live, name: str) -> Html:
     """Return a number that changes with the slider, with every digit for machines."""
     value, text = now[name]
-    return tag("data", text, value="" if value is None else repr(value), data_live=name)
+    return tag("data", text, value="" if value is None else repr(float(value)), data_live=name)
 
 
 def _number(value: float, text: str) -> tuple[float | None, str]:

@@ -68,7 +68,7 @@ class Stop:
                 for side, figures in votes.items()
             },
             "at_most_by_class": [
-                {"label": label, "disagreement": risk} for label, risk in self.at_most_by_class.items()
+                {"label": str(label), "disagreement": risk} for label, risk in self.at_most_by_class.items()
             ],
             "disagreement_by_yes_votes": self.evaluation.disagreement.tolist(),
             "expected_votes_by_yes_votes": self.evaluation.expected_votes.tolist(),
