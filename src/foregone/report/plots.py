@@ -12,7 +12,7 @@ from foregone.report.result import Report
 from foregone.report.tradeoff import LIMITS, Stop
 from foregone.report.words import percent
 
-__all__ = ["draw_margins", "draw_tradeoff", "look"]
+__all__ = ["draw_margins", "draw_tradeoff", "look", "shows_exact"]
 
 # Where things are, in the units of the view box. Phones show them nearly one to one.
 WIDTH, HEIGHT = 420, 300
@@ -52,10 +52,13 @@ def draw_tradeoff(report: Report) -> Html:
             tag("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=BOTTOM, y2=BOTTOM + 5, class_="axis"),
             _text(x, BOTTOM + 19, percent(float(f"1e{power}")), "middle"),
         ]
-    y = _y(report.exact_votes, most)
+    if shows_exact(report):
+        y = _y(report.exact_votes, most)
+        parts += [
+            tag("line", x1=LEFT, x2=RIGHT, y1=f"{y:.1f}", y2=f"{y:.1f}", class_="reference"),
+            _text(RIGHT, y - 6, "never to differ", "end"),
+        ]
     parts += [
-        tag("line", x1=LEFT, x2=RIGHT, y1=f"{y:.1f}", y2=f"{y:.1f}", class_="reference"),
-        _text(RIGHT, y - 6, f"never to differ: {report.exact_votes:.1f}", "end"),
         tag("line", x1=LEFT, x2=RIGHT, y1=BOTTOM, y2=BOTTOM, class_="axis"),
         tag("line", id="now-line", y1=TOP, y2=BOTTOM, class_="now", **now["now-line"]),
     ]
@@ -160,9 +163,18 @@ def _y(votes: float, most: float) -> float:
 
 def _most_votes(report: Report) -> float:
     """Return the top of the axis of votes: a round number above all that is drawn."""
-    highest = max(report.exact_votes, *(stop.row.expected_votes for stop in report.stops), 1.0) * 1.05
+    highest = 1.05 * max(_most_asked(report), report.exact_votes if shows_exact(report) else 0.0, 1.0)
     step = _step(highest)
-    return min(math.ceil(highest / step) * step, max(report.subject.n_voters, highest))
+    return math.ceil(highest / step) * step
+
+
+def _most_asked(report: Report) -> float:
+    return max(stop.row.expected_votes for stop in report.stops)
+
+
+def shows_exact(report: Report) -> bool:
+    """Whether the price of never differing is near enough to be drawn without crushing the rest."""
+    return report.exact_votes < 2 * _most_asked(report)
 
 
 def _ticks(most: float) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any
 from foregone.display.margins import majorities
 from foregone.planning.words import one_in
 from foregone.report.markup import Html, tag
-from foregone.report.plots import draw_margins, draw_tradeoff, look
+from foregone.report.plots import draw_margins, draw_tradeoff, look, shows_exact
 from foregone.report.result import Report
 from foregone.report.tables import table
 from foregone.report.tradeoff import LIMITS, Stop
@@ -177,9 +177,10 @@ def _tradeoff_caption(report: Report) -> str:
         if any(stop.each_class for stop in report.stops)
         else ""
     )
+    dotted = " (the dotted line)" if shows_exact(report) else ""
     return (
-        f"Stricter limits ask more {report.subject.voters}. The dotted line is what it takes never to "
-        f"differ: stopping only when the rest cannot change the outcome.{broken}"
+        f"Stricter limits ask more {report.subject.voters}. Never to differ, by stopping only when the rest "
+        f"cannot change the outcome, takes {report.exact_votes:.1f} of them{dotted}.{broken}"
     )
 
 
