@@ -16,7 +16,7 @@ help:  ## Say what there is to make
 demo: $(VENV)/.has-plot  ## Train a forest, stop it early and say what that saves (writes ./demo)
 	@$(BIN)/foregone demo -o demo
 
-test: $(VENV)/.has-test  ## Run the whole test suite, doctests included
+test: $(VENV)/.has-test $(VENV)/.looked-for-browser  ## Run the whole test suite, doctests included
 	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules src tests
 
 lint: $(VENV)/.has-lint  ## Check style, types and the direction of imports
@@ -59,6 +59,15 @@ $(VENV)/.made:
 		{ echo "foregone needs Python 3.11 or newer: install it, or name it with  make PYTHON=python3.12"; exit 1; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || \
 		{ echo "python3 cannot make a virtual environment here: install its venv module (Debian: python3-venv)"; exit 1; }
+	@touch $@
+
+# Chromium looks at the report in the tests. It comes from the system; where it cannot be had they are skipped.
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+$(VENV)/.looked-for-browser: $(VENV)/.made
+	@has() { for name in $(BROWSERS); do command -v $$name >/dev/null && return; done; false; }; \
+	root() { if [ "$$(id -u)" = 0 ]; then "$$@"; else sudo -n "$$@"; fi; }; \
+	has || { command -v apt-get && root apt-get update && root apt-get install -y chromium; } >/dev/null 2>&1; \
+	has || echo "No Chromium here and none could be installed: the tests that need a browser are skipped."
 	@touch $@
 
 $(VENV)/.has-%: $(VENV)/.made pyproject.toml

@@ -16,6 +16,7 @@ COMMANDS = [
     "precompute",
     "demo",
     "paper",
+    "report",
 ]
 
 

@@ -15,6 +15,7 @@ from foregone.cli.paper import paper_app
 from foregone.cli.plan import plan_command
 from foregone.cli.precompute import precompute_command
 from foregone.cli.replay import replay_command
+from foregone.cli.report import report_command
 from foregone.cli.show import show_command
 from foregone.cli.solve import solve_command
 
@@ -47,6 +48,7 @@ def foregone_command(
     \b
     Examples:
       foregone demo
+      foregone report forest.skops rows.parquet
       foregone plan --votes counts.csv
       foregone solve --voters 101 --max-disagreement 1e-3 -o strategy.json
       foregone show strategy.json
@@ -56,6 +58,7 @@ def foregone_command(
         typer.echo(context.get_help())
 
 
+app.command("report")(report_command)
 app.command("plan")(plan_command)
 app.command("solve")(solve_command)
 app.command("show")(show_command)
