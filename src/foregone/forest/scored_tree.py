@@ -8,6 +8,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from foregone.forest.category_values import CategoryValues
+
 __all__ = ["ImportedScores", "ScoredTree"]
 
 
@@ -71,11 +73,8 @@ class ImportedScores(NamedTuple):
         not in a split's set goes right; NaN follows ``missing_left``.
     zero_is_missing : ndarray of bool, shape (n_features,), or None
         The columns in which values of at most 1e-35 in size count as missing (None: in no column).
-    missing_is_zero : ndarray of bool, shape (n_features,), or None
-        The columns in which NaN counts as 0.
-    known_categories : ndarray of int, shape (n_features,), or None
-        For a column of categories, where the set of all known ones begins: values outside of it count as
-        missing. -1 for a column without such a set.
+    category_values : CategoryValues or None
+        Lists of categories, which are replaced by their positions before anything else is done.
     """
 
     trees: Callable[[], Iterator[ScoredTree]]
@@ -87,5 +86,4 @@ class ImportedScores(NamedTuple):
     takes_infinite: bool = False
     categories: npt.NDArray[np.uint32] = np.empty(0, np.uint32)
     zero_is_missing: npt.NDArray[np.bool_] | None = None
-    missing_is_zero: npt.NDArray[np.bool_] | None = None
-    known_categories: npt.NDArray[np.int64] | None = None
+    category_values: CategoryValues | None = None
