@@ -166,7 +166,7 @@ def test_arrays_that_do_not_form_trees_are_refused(arrays, tmp_path):
         (lambda h: h["fields"].update(classes=[["U99999999", "a"], ["U99999999", "b"]]), "classes"),
         (lambda h: h["fields"].update(classes=[["V8", 0], ["V8", 1]]), "classes"),
         (lambda h: h["fields"].update(classes=[["object", [1]], ["object", [2]]]), "classes"),
-        (lambda h: h["arrays"].pop(), "do not fill the file"),
+        (lambda h: h["arrays"].pop(), "categories"),
         (lambda h: h["arrays"].reverse(), "shape|do not fill|must hold"),
         (lambda h: h["arrays"][0].update(type="O"), "type"),
         (lambda h: h["arrays"][0].update(shape=[2**50]), "larger than the file"),

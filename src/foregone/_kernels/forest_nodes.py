@@ -187,17 +187,17 @@ def pack_tree(left, right, column, key, category, leaf, place, base, nodes):
 
 
 @njit(cache=True)
-def first_unsound_node(nodes, keys, tree_start, n_features):
+def first_unsound_node(nodes, keys, categories, tree_start, n_features):
     """Return the first node that could lead a walk astray, or -1 when every walk stays inside and ends.
 
     For trees whose leaves are votes. ``tree_start`` must rise strictly from 0 to the number of nodes; of
-    ``keys`` only the type matters.
+    ``keys`` only the type matters; ``categories`` are the words that sets of categories are made of.
     """
     for tree in range(len(tree_start) - 1):
         end = np.uint64(tree_start[tree + 1])
         for place in range(tree_start[tree], tree_start[tree + 1]):
             here = np.uint64(place)
-            _key, column, sides, offset = read_node(nodes, keys, here)
+            key, column, sides, offset = read_node(nodes, keys, here)
             left, right = sides & U3, sides >> U2
             # No offset can wrap around: it has at most 59 bits.
             if column >= np.uint64(2 * n_features) or left == U1 or right == U1:
@@ -205,6 +205,8 @@ def first_unsound_node(nodes, keys, tree_start, n_features):
             if left == U0 and (offset == U0 or here + offset >= end):
                 return place
             if right == U0 and here + offset + U1 >= end:
+                return place
+            if by_category(nodes, here) and not _is_set(categories, key):
                 return place
     return -1
 

@@ -6,7 +6,8 @@ decision to stop after ``asked`` votes (``2 * asked``) and odd for the order of 
 """
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -14,7 +15,8 @@ MIX_2 = np.uint64(0x94D049BB133111EB)
 SHIFT_30, SHIFT_27, SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
 SHIFT_11, SHIFT_32 = np.uint64(11), np.uint64(32)
 LOW_32 = np.uint64(0xFFFFFFFF)
-MINUS_ZERO = np.uint64(0x7FFFFFFF)  # the key of -0.0; that of +0.0 is the next one
+MINUS_ZERO_32 = np.uint64((1 << 31) - 1)  # the key of -0.0; that of +0.0 is the next one
+MINUS_ZERO_64 = np.uint64((1 << 63) - 1)
 ONE = np.uint64(1)
 ORDER_OF_ALL = -1  # the "row" whose order is the one that all rows share
 ATTEMPTS = 512  # counters set aside for each place of an order
@@ -27,6 +29,18 @@ def _mix(z):
     return z ^ (z >> SHIFT_31)
 
 
+def minus_zero(keys):
+    """Return the key of -0.0 among such keys."""
+    raise NotImplementedError("for compiled code only")
+
+
+@overload(minus_zero)
+def _minus_zero(keys):
+    if keys.dtype == types.uint32:
+        return lambda keys: MINUS_ZERO_32
+    return lambda keys: MINUS_ZERO_64
+
+
 @njit(cache=True)
 def bits_of_row(keys, shift, base, n_features):
     """Return 64 bits that stand for the values of the row whose keys begin at ``base``.
@@ -36,7 +50,7 @@ def bits_of_row(keys, shift, base, n_features):
     mixed = np.uint64(0)
     for feature in range(n_features):
         key = np.uint64(keys[base + (np.uint64(2 * feature) >> shift)])
-        mixed = (mixed ^ (key + np.uint64(key == MINUS_ZERO))) * MIX_1
+        mixed = (mixed ^ (key + np.uint64(key == minus_zero(keys)))) * MIX_1
         mixed ^= mixed >> SHIFT_31
     return np.int64(mixed)
 

@@ -8,13 +8,13 @@ yes_from of the state after i votes, for i up to N + 1; ``exceptions[k]`` holds 
 import numpy as np
 from numba import njit
 
-from foregone._kernels.forest_keys import NO_RULES, REFUSED, load_keys
+from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
 from foregone._kernels.forest_walk import LANES, add_tree, add_trees
 
 LOWER, UPPER, START, YES_FROM, STEP_SIZE = 0, 1, 2, 3, 4
-HEADER = 4  # numbers before the roots in a schedule that is one array
+HEADER = 5  # numbers before the roots in a schedule that is one array
 ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
 
 
@@ -73,32 +73,44 @@ def finish_row(
         asked = decision
 
 
-@njit(cache=True, nogil=True)
-def run_row(values, nodes, schedule):
-    """Run one row, from its raw values on; return votes asked, yes votes and the answer.
-
-    ``asked`` is -1 when a value cannot be taken. ``schedule`` holds, in one array because each array costs
-    a tenth of a microsecond to pass: the number of trees, the seed, whether each row has its own order,
-    what rows may hold (see `load_keys`); then roots, steps and exceptions.
-    """
+@njit(cache=True)
+def _run_row(values, nodes, schedule, keys):
     n_features = len(values)
     n_trees, seed, own_order, takes = schedule[0], schedule[1], schedule[2] != 0, schedule[3]
-    keys = np.empty(2 * n_features, np.uint32)
-    memory = np.empty(2 * LANES + n_trees, np.uint64)
-    shift = load_keys(values, keys, takes, NO_RULES)
-    if shift == REFUSED:
-        return -1, 0, False
     end_of_roots = HEADER + n_trees
     end_of_steps = end_of_roots + STEP_SIZE * (n_trees + 2)
+    end_of_exceptions = end_of_steps + 2 * schedule[4]
+    memory = np.empty(2 * LANES + n_trees, np.uint64)
+    shift = load_keys(values, keys, takes, schedule[end_of_exceptions:])
+    if shift == REFUSED:
+        return REFUSED, 0, False
     roots = schedule[HEADER:end_of_roots]
     steps = schedule[end_of_roots:end_of_steps].reshape((-1, STEP_SIZE))
-    exceptions = schedule[end_of_steps:].reshape((-1, 2))
+    exceptions = schedule[end_of_steps:end_of_exceptions].reshape((-1, 2))
     if own_order:
         roots = roots.copy()
     asked, yes = finish_row(
         nodes, roots, steps, exceptions, seed, own_order, keys, np.uint64(shift), U0, n_features, memory, 0, 0
     )
     return asked, yes, yes >= steps[asked, YES_FROM]
+
+
+@njit(cache=True, nogil=True)
+def run_row_32(values, nodes, schedule):
+    """Run one row, from its raw values on; return votes asked, yes votes and the answer.
+
+    ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds, in one array because each array
+    costs a tenth of a microsecond to pass: the number of trees, the seed, whether each row has its own
+    order, what rows may hold (see `load_keys`), the number of exceptions; then roots, steps, exceptions and
+    the columns' rules.
+    """
+    return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint32))
+
+
+@njit(cache=True, nogil=True)
+def run_row_64(values, nodes, schedule):
+    """Do the same as `run_row_32` with keys of 64 bits."""
+    return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint64))
 
 
 @njit(cache=True)

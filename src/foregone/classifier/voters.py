@@ -101,7 +101,7 @@ class Voters:
 
         ``n_threads`` is accepted and left to the voters themselves.
         """
-        schedule = Schedule.make(np.arange(self.n_voters + 1), False, strategy, seed, order)
+        schedule = Schedule.make(np.arange(self.n_voters + 1), None, strategy, seed, order)
         n_rows = X.shape[0]
         asked, yes = np.zeros((2, n_rows), np.int32)
         own_orders = None

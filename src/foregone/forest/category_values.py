@@ -17,8 +17,8 @@ __all__ = ["CategoryValues", "category_list"]
 class CategoryValues(NamedTuple):
     """Lists of categories: in each row a category is replaced by its position in its column's list.
 
-    What is not in the list, and what is missing, becomes NaN. Equality decides: 3.0 is 3, 3.5 is unknown
-    to a list of whole numbers.
+    What is missing becomes NaN, and so does what is not in the list unless ``others_last``. Equality
+    decides: 3.0 is 3, 3.5 is unknown to a list of whole numbers.
 
     Attributes
     ----------
@@ -27,6 +27,9 @@ class CategoryValues(NamedTuple):
         in their order; the columns of arrays hold positions already and are left as they are.
     values : tuple of ndarray
         Each either finite float64 or objects that are all ``str``; no value stands in a list twice.
+    others_last : bool
+        Whether what is not in a list is a category too: its position is behind the last of the list. Then
+        only None, NaN and the empty text are missing.
 
     Examples
     --------
@@ -39,6 +42,7 @@ class CategoryValues(NamedTuple):
 
     features: tuple[int, ...] | None
     values: tuple[npt.NDArray[Any], ...]
+    others_last: bool = False
 
     def encode(self, X: Any) -> Any:
         """Return the rows with categories replaced, or X itself where there is nothing to replace.
@@ -64,15 +68,24 @@ class CategoryValues(NamedTuple):
         rows = np.empty((len(columns[0]) if len(columns) else 0, len(columns)))
         for place, column in enumerate(columns):
             try:
-                rows[:, place] = _positions(column, lists[place]) if place in lists else _floats(column)
+                rows[:, place] = self._encoded(column, lists[place]) if place in lists else _floats(column)
             except (TypeError, ValueError) as error:
                 raise InvalidInputError(f"column {place}: {error}") from None
         return rows
 
+    def _encoded(self, column: Any, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        positions = _positions(column, values)
+        if self.others_last:
+            unlisted = np.flatnonzero(np.isnan(positions))
+            entries = np.asarray(column, dtype=object)[unlisted]
+            positions[unlisted[[not _is_missing(entry) for entry in entries]]] = len(values)
+        return positions
+
     def to_field(self) -> dict[str, Any]:
         """Return what JSON can hold."""
         features = None if self.features is None else list(self.features)
-        return {"features": features, "values": [values.tolist() for values in self.values]}
+        lists = [values.tolist() for values in self.values]
+        return {"features": features, "values": lists, "others_last": int(self.others_last)}
 
     @classmethod
     def from_field(cls, fields: Fields, key: str, n_features: int) -> CategoryValues:
@@ -87,8 +100,9 @@ class CategoryValues(NamedTuple):
             ):
                 raise section.error("features", f"must hold rising numbers below {n_features}")
             features = tuple(numbers.tolist())
+        others_last = "others_last" in section and bool(section.whole("others_last", 0, 1))
         try:
-            return cls(features, tuple(map(category_list, lists)))
+            return cls(features, tuple(map(category_list, lists)), others_last)
         except (InvalidInputError, TypeError) as error:
             raise section.error("values", f"must hold lists of categories: {error}") from None
 
@@ -143,6 +157,14 @@ def _positions(column: Any, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]
 
 def _number(entry: Any) -> float:
     return float(entry) if isinstance(entry, bool | int | float) else np.nan
+
+
+def _is_missing(entry: Any) -> bool:
+    if isinstance(entry, str):
+        return entry == ""
+    # NaN does not equal itself, and what pandas has for missing does not even say.
+    itself = entry == entry
+    return entry is None or not isinstance(itself, bool | np.bool_) or not itself
 
 
 def _frame_columns(X: Any) -> Sequence[Any] | None:

@@ -54,10 +54,12 @@ class _Leaves(NamedTuple):
     payloads: NodeArray | None
 
     @classmethod
-    def of(cls, tree: TreeArrays | ScoredTree) -> _Leaves:
-        if isinstance(tree, ScoredTree):
-            return cls(np.ones(len(tree.left), np.uint64), tree.score.view(np.uint64))
-        return cls(tree.says_yes + np.uint64(2), None)
+    def of(cls, tree: TreeArrays | ScoredTree, as_votes: bool) -> _Leaves:
+        if isinstance(tree, TreeArrays):
+            return cls(tree.says_yes + np.uint64(2), None)
+        if as_votes:
+            return cls((tree.score > 0) + np.uint64(2), None)
+        return cls(np.ones(len(tree.left), np.uint64), tree.score.view(np.uint64))
 
 
 def _grown(tree: TreeArrays | ScoredTree) -> TreeArrays | ScoredTree:
@@ -95,8 +97,11 @@ def pack(
     trees: Callable[[], Iterator[TreeArrays]] | Callable[[], Iterator[ScoredTree]],
     n_features: int,
     key_bits: int = 32,
+    as_votes: bool = False,
 ) -> tuple[NodeArray, npt.NDArray[np.int64]]:
     """Pack trees one after another.
+
+    With ``as_votes``, the leaf of a tree with scores is a vote: yes if its score is above 0.
 
     Returns
     -------
@@ -108,9 +113,9 @@ def pack(
     """
     packed = None
     if key_bits == 32 and 2 * n_features - 1 <= COMPACT_COLUMN_LIMIT:
-        packed = _pack(trees(), 32, compact=True)
+        packed = _pack(trees(), 32, True, as_votes)
     if packed is None:
-        packed = _pack(trees(), key_bits, compact=False)
+        packed = _pack(trees(), key_bits, False, as_votes)
     if packed is None:
         raise InvalidInputError(
             f"a tree is too large to be packed: at most {OFFSET_LIMITS[64]:,} nodes may lie between a node "
@@ -121,13 +126,13 @@ def pack(
 
 
 def _pack(
-    trees: Iterator[TreeArrays] | Iterator[ScoredTree], key_bits: int, compact: bool
+    trees: Iterator[TreeArrays] | Iterator[ScoredTree], key_bits: int, compact: bool, as_votes: bool
 ) -> list[NodeArray] | None:
     """Pack each tree; None when one does not fit into such nodes."""
     packed = []
     for given in trees:
         tree = _grown(given)
-        leaves = _Leaves.of(tree)
+        leaves = _Leaves.of(tree, as_votes)
         place, base = np.full((2, len(tree.left)), -1, np.int64)
         size, largest = forest_nodes.place_nodes(
             tree.left, tree.right, tree.weight, place, base, leaves.payloads is not None
@@ -153,17 +158,29 @@ def _pack(
     return packed
 
 
+def _no_keys(key_bits: int) -> npt.NDArray[Any]:
+    return np.empty(0, np.uint32 if key_bits == 32 else np.uint64)
+
+
 def _are_starts(tree_start: npt.NDArray[np.int64], n_places: int) -> bool:
     if len(tree_start) < 2 or tree_start[0] != 0 or tree_start[-1] != n_places:
         return False
     return bool((np.diff(tree_start) > 0).all())
 
 
-def is_sound(nodes: NodeArray, tree_start: npt.NDArray[np.int64], n_features: int) -> bool:
-    """Whether no row, whatever its values, can lead a walk out of its tree or round in circles."""
-    keys = np.empty(0, np.uint32)
+def is_sound(
+    nodes: NodeArray,
+    tree_start: npt.NDArray[np.int64],
+    n_features: int,
+    key_bits: int,
+    categories: npt.NDArray[np.uint32],
+) -> bool:
+    """Whether no row can lead a walk out of its tree, round in circles, or to a set that is none.
+
+    For trees whose leaves are votes.
+    """
     return _are_starts(tree_start, len(nodes)) and bool(
-        forest_nodes.first_unsound_node(nodes, keys, tree_start, n_features) < 0
+        forest_nodes.first_unsound_node(nodes, _no_keys(key_bits), categories, tree_start, n_features) < 0
     )
 
 
@@ -181,8 +198,7 @@ def find_payloads(
     """
     if not _are_starts(tree_start, len(nodes)):
         return None
-    keys = np.empty(0, np.uint32 if key_bits == 32 else np.uint64)
-    kinds = np.zeros(len(nodes), np.uint8)
+    keys, kinds = _no_keys(key_bits), np.zeros(len(nodes), np.uint8)
     if forest_nodes.first_unsound_place(nodes, keys, categories, tree_start, n_features, kinds) >= 0:
         return None
     is_leaf = kinds == forest_nodes.LEAF

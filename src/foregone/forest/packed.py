@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.forest_run import fill_vote_matrix, run_block, run_row, run_rows
+from foregone._kernels.forest_run import fill_vote_matrix, run_block, run_row_32, run_row_64, run_rows
 from foregone.atomic_file import PathLike
+from foregone.errors import InvalidInputError
 from foregone.forest import container
+from foregone.forest.checks import row_format
 from foregone.forest.execution import Scratch, for_each_block
-from foregone.forest.labels import labels_from_field, labels_to_field
+from foregone.forest.forest_file import from_parts, to_parts
+from foregone.forest.grown_elsewhere import GrownElsewhere
 from foregone.forest.layout import NodeArray, is_sound, pack
 from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat, Rows
 from foregone.forest.schedule import Order, Schedule, check_seed, random_order, row_bits
+from foregone.forest.scored_tree import ImportedScores
 from foregone.strategy import StoppingStrategy
 from foregone.strategy_file import Fields
 
@@ -25,12 +29,13 @@ Outcome = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32], npt.NDArray[np.int
 KIND = "forest"
 
 
-class PackedForest:
+class PackedForest(GrownElsewhere):
     """A two-class forest for prediction only; each tree casts one vote, yes meaning ``classes[1]``.
 
-    A tree's vote is the one its own ``predict`` would give, bit for bit: values are rounded to float32
-    as scikit-learn does, a tie inside a leaf is for ``classes[0]``, a missing value goes where the tree
-    sends it. Make one with `from_sklearn` or `load`.
+    A tree's vote is the one its own ``predict`` would give, bit for bit: values are compared as its library
+    does (scikit-learn rounds them to float32), a tie inside a leaf is for ``classes[0]``, a missing value
+    goes where the tree sends it. Make one with `from_sklearn`, `load`, or from a forest that was grown
+    elsewhere: `from_treelite`, `from_ydf`, `from_spark`, `from_ranger`.
 
     Attributes
     ----------
@@ -40,8 +45,10 @@ class PackedForest:
         Numbers of voters and of columns of the rows.
     classes : ndarray of shape (2,)
         Labels for no and yes.
-    takes_missing : bool
-        Whether rows may hold NaN.
+    rows : RowFormat
+        What rows it takes.
+    categories : ndarray of uint32
+        The sets of categories that splits send to the left.
 
     Examples
     --------
@@ -57,21 +64,27 @@ class PackedForest:
         self,
         nodes: NodeArray,
         tree_start: npt.NDArray[np.int64],
-        n_features: int,
         classes: npt.NDArray[Any],
-        takes_missing: bool,
+        rows: RowFormat,
+        categories: npt.NDArray[np.uint32],
     ) -> None:
-        for array in (nodes, tree_start):
-            array.setflags(write=False)
         self.nodes = nodes
         self.tree_start = tree_start
         self.n_trees = len(tree_start) - 1
-        self.n_features = n_features
+        self.n_features = rows.n_features
         self.classes = classes
-        self.takes_missing = takes_missing
-        self._rows = RowFormat("PackedForest", n_features, takes_missing)
-        self._row_shape = (n_features,)
-        self._schedule = Schedule.make(tree_start, takes_missing)  # the last one used
+        self.rows = rows
+        self.categories = categories
+        self._prepare()
+
+    def _prepare(self) -> None:
+        for array in (self.nodes, self.tree_start, self.categories):
+            array.setflags(write=False)
+        self._trees = (self.nodes, self.categories) if len(self.categories) else self.nodes
+        self._run_row = run_row_32 if self.rows.key_bits == 32 else run_row_64
+        # Of a row that is ready to be run; none is, where categories have to be looked up.
+        self._row_shape = None if self.rows.encodes_arrays else (self.n_features,)
+        self._schedule = Schedule.make(self.tree_start, self.rows)  # the last one used
 
     @classmethod
     def from_sklearn(cls, model: Any) -> PackedForest:
@@ -86,7 +99,19 @@ class PackedForest:
 
         found = import_forest(model)
         nodes, tree_start = pack(found.trees, found.n_features)
-        return cls(nodes, tree_start, found.n_features, found.classes, found.takes_missing)
+        rows = RowFormat(cls.__name__, found.n_features, found.takes_missing)
+        return cls(nodes, tree_start, found.classes, rows, np.empty(0, np.uint32))
+
+    @classmethod
+    def from_imported(cls, found: ImportedScores) -> PackedForest:
+        """Pack what an importer found, provided that each tree has a vote: yes if its score is above 0."""
+        if not found.trees_vote:
+            raise InvalidInputError(
+                "the trees of this model do not vote, their scores are added up: use ScoredForest instead"
+            )
+        nodes, tree_start = pack(found.trees, found.n_features, found.key_bits, as_votes=True)
+        rows, categories = row_format(found, cls.__name__), np.array(found.categories, np.uint32)
+        return cls(nodes, tree_start, np.asarray(found.classes), rows, categories)
 
     @property
     def n_voters(self) -> int:
@@ -94,9 +119,14 @@ class PackedForest:
         return self.n_trees
 
     @property
+    def takes_missing(self) -> bool:
+        """Whether rows may hold NaN."""
+        return self.rows.takes_missing
+
+    @property
     def nbytes(self) -> int:
         """Memory of the packed trees, in bytes."""
-        return self.nodes.nbytes + self.tree_start.nbytes
+        return self.nodes.nbytes + self.tree_start.nbytes + self.categories.nbytes
 
     def __repr__(self) -> str:
         size = f"{self.n_trees} tree{'s' if self.n_trees > 1 else ''}, {self.n_features} features"
@@ -110,21 +140,21 @@ class PackedForest:
 
     def vote_matrix(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Return every tree's vote on every row, shape (n_rows, n_trees), trees in the model's order."""
-        rows = self._rows.as_rows(X)
+        rows = self.rows.as_rows(X)
         roots = self.tree_start[:-1].copy()
         votes = np.empty((len(rows), self.n_trees), np.bool_)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             block = np.empty((self.n_trees, end - start), np.int32)
-            fill_vote_matrix(self.nodes, roots, *scratch.load(rows[start:end]), scratch.rows, block)
+            fill_vote_matrix(self._trees, roots, *scratch.load(rows[start:end]), scratch.rows, block)
             votes[start:end] = block.T
 
-        for_each_block(work, rows, self._rows, 1)
+        for_each_block(work, rows, self.rows, 1)
         return votes
 
     def order(self, seed: int, x: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """Return the order in which a seed asks the trees: the shared one, or that of the row ``x``."""
-        row = None if x is None else row_bits(self._rows.as_row(x))
+        row = None if x is None else row_bits(self.rows.as_row(x), self.rows)
         return random_order(self.n_trees, check_seed(seed), row)
 
     def run(
@@ -162,7 +192,7 @@ class PackedForest:
         asked, yes : ndarray of int
             How many trees were asked, and how many of them said yes.
         """
-        rows = self._rows.as_rows(X)
+        rows = self.rows.as_rows(X)
         if len(rows) == 1:
             answer, n_asked, n_yes = self.run_one(rows[0], strategy, seed=seed, order=order)
             return np.array([answer]), np.array([n_asked], np.int32), np.array([n_yes], np.int32)
@@ -174,7 +204,7 @@ class PackedForest:
 
     def _run_blocks(self, schedule: Schedule, X: Rows, n_threads: int | None, outcome: Outcome) -> None:
         """Fill answers, votes asked and yes votes for every row of X."""
-        common = (self.nodes, schedule.roots, schedule.steps, schedule.exceptions, schedule.signed_seed)
+        common = (self._trees, schedule.roots, schedule.steps, schedule.exceptions, schedule.signed_seed)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             keys = scratch.load(X[start:end])
@@ -184,7 +214,7 @@ class PackedForest:
             else:
                 run_rows(*common, *keys, *parts)
 
-        for_each_block(work, X, self._rows, n_threads)
+        for_each_block(work, X, self.rows, n_threads)
 
     def run_one(
         self,
@@ -220,17 +250,17 @@ class PackedForest:
             and (x.dtype is FLOAT64 or x.dtype is FLOAT32)
             and x.flags.carray
         ):
-            x = self._rows.as_row(x)
-        asked, yes, answer = run_row(x, self.nodes, schedule.packed)
+            x = self.rows.as_row(x)
+        asked, yes, answer = self._run_row(x, self._trees, schedule.packed)
         if asked < 0:
-            self._rows.refuse(x)
+            self.rows.refuse(x)
         return answer, asked, yes
 
     def _schedule_for(self, strategy: StoppingStrategy | None, seed: int, order: Order) -> Schedule:
         """Return the schedule, the last one if it is the same: making one takes longer than many a run."""
         schedule = self._schedule
         if schedule.strategy is not strategy or schedule.seed != seed or schedule.order != order:
-            schedule = Schedule.make(self.tree_start, self.takes_missing, strategy, seed, order)
+            schedule = Schedule.make(self.tree_start, self.rows, strategy, seed, order)
             self._schedule = schedule
         return schedule
 
@@ -255,40 +285,20 @@ class PackedForest:
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return the fields and arrays of a file, for files that hold a forest among other things."""
-        fields = {
-            "n_trees": self.n_trees,
-            "n_features": self.n_features,
-            "takes_missing": int(self.takes_missing),
-            "classes": labels_to_field(self.classes),
-        }
-        return fields, {"nodes": self.nodes, "tree_start": self.tree_start}
+        return to_parts(self.nodes, self.tree_start, self.classes, self.rows, self.categories)
 
     @classmethod
     def from_parts(cls, fields: Fields, arrays: dict[str, npt.NDArray[Any]]) -> PackedForest:
         """Check what `to_parts` gave and make the forest."""
-        n_trees = fields.whole("n_trees", 1)
-        n_features = fields.whole("n_features", 1, 2**31 - 1)
-        takes_missing = bool(fields.whole("takes_missing", 0, 1))
-        classes = labels_from_field(fields, "classes")
-        for name in ("nodes", "tree_start"):
-            if name not in arrays:
-                raise fields.error(name, "is missing")
-        nodes, tree_start = arrays["nodes"], arrays["tree_start"]
-        if nodes.dtype != np.uint64 or nodes.ndim not in (1, 2) or (nodes.ndim == 2 and nodes.shape[1] != 2):
-            raise fields.error("nodes", "must hold one or two 64-bit words a node")
-        if tree_start.dtype != np.int64 or tree_start.shape != (n_trees + 1,):
-            raise fields.error("tree_start", f"must hold {n_trees + 1} whole numbers")
-        if not is_sound(nodes, tree_start, n_features):
+        nodes, tree_start, classes, rows, categories = from_parts(fields, arrays, cls.__name__)
+        if not is_sound(nodes, tree_start, rows.n_features, rows.key_bits, categories):
             raise fields.error("nodes", "do not form trees")
-        return cls(nodes, tree_start, n_features, classes, takes_missing)
+        return cls(nodes, tree_start, classes, rows, categories)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        del state["_schedule"]
-        return state
+        made = ("_trees", "_run_row", "_row_shape", "_schedule")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for array in (self.nodes, self.tree_start):
-            array.setflags(write=False)
-        self._schedule = Schedule.make(self.tree_start, self.takes_missing)
+        self._prepare()

@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.forest_keys import MISSING, fill_paired_keys
+from foregone._kernels.forest_keys import NO_RULES
 from foregone._kernels.forest_random import ORDER_OF_ALL, bits_of_row, fill_order
 from foregone._kernels.forest_run import LOWER, START, STEP_SIZE, UPPER, YES_FROM
 from foregone.errors import InvalidInputError
+from foregone.forest.rows import RowFormat
 from foregone.strategy import StoppingStrategy
 
 __all__ = ["Order", "Schedule", "check_seed", "random_order", "row_bits"]
@@ -31,7 +32,7 @@ class Schedule:
     seed, order : int, "shared" or "per_row"
         As in `PackedForest.run`.
     packed : ndarray of int
-        All of it in one array, as `foregone._kernels.forest_run.run_row` reads it.
+        All of it in one array, as `foregone._kernels.forest_run.run_row_32` reads it.
     roots : ndarray of int, shape (n_trees,)
         Roots in the shared order; in storage order when each row draws its own.
     steps : ndarray of int, shape (n_trees + 2, 4)
@@ -53,12 +54,12 @@ class Schedule:
     def make(
         cls,
         tree_start: IntArray,
-        takes_missing: bool,
+        rows: RowFormat | None,
         strategy: StoppingStrategy | None = None,
         seed: int = 0,
         order: Order = "shared",
     ) -> Schedule:
-        """Check the parts against each other and lay them out."""
+        """Check the parts against each other and lay them out; ``rows`` is None for voters that are no trees."""
         n_trees = len(tree_start) - 1
         seed = check_seed(seed)
         if order not in ("shared", "per_row"):
@@ -75,8 +76,10 @@ class Schedule:
         roots = tree_start[:-1].copy()
         if strategy is not None and order == "shared":
             roots = roots[random_order(n_trees, seed)]
-        header = np.array([n_trees, _as_signed(seed), order == "per_row", takes_missing * MISSING], np.int64)
-        packed = np.concatenate([header, roots, steps.ravel(), exceptions.ravel()])
+        takes, rules = (0, NO_RULES) if rows is None else (rows.takes, rows.rules)
+        header = [n_trees, _as_signed(seed), order == "per_row", takes, len(exceptions)]
+        parts = [np.array(header, np.int64), roots, steps.ravel(), exceptions.ravel(), rules]
+        packed = np.concatenate(parts)
         return cls(strategy, seed, order, packed, roots, steps, exceptions)
 
     @property
@@ -118,11 +121,15 @@ def check_seed(seed: int) -> int:
     return int(seed)
 
 
-def row_bits(x: npt.NDArray[Any]) -> int:
-    """Return the 64 bits that stand for a row's values, rounded to float32, wherever chance plays a part."""
-    keys = np.empty(2 * len(x), np.uint32)
-    fill_paired_keys(x, keys)
-    return int(bits_of_row(keys, np.uint64(0), np.uint64(0), len(x)))
+def row_bits(x: npt.NDArray[Any], rows: RowFormat | None = None) -> int:
+    """Return the 64 bits that stand for a row's values wherever chance plays a part.
+
+    They are rounded to float32, unless ``rows`` says what a forest makes of them.
+    """
+    rows = rows or RowFormat("", len(x), takes_missing=True, takes_infinite=True)
+    keys = rows.new_keys(1)
+    _, shift = rows.load(x[None], keys)
+    return int(bits_of_row(keys, np.uint64(shift), np.uint64(0), len(x)))
 
 
 def random_order(n_trees: int, seed: int, row: int | None = None) -> IntArray:

@@ -11,12 +11,13 @@ from foregone._kernels.score_run import fill_score_matrix, run_block, run_row_32
 from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.forest import container
+from foregone.forest.checks import row_format, score_bounds
 from foregone.forest.execution import Scratch, for_each_block
+from foregone.forest.forest_file import from_parts, to_parts
+from foregone.forest.grown_elsewhere import GrownElsewhere
 from foregone.forest.layout import NodeArray, pack
 from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat
 from foregone.forest.score_schedule import ScoreSchedule
-from foregone.forest.scored_checks import column_rules, score_bounds
-from foregone.forest.scored_file import from_parts, to_parts
 from foregone.forest.scored_tree import ImportedScores
 from foregone.scores import ScoreStrategy
 from foregone.strategy_file import Fields
@@ -34,7 +35,7 @@ class ScoreOutcome(NamedTuple):
     score: npt.NDArray[np.float64]
 
 
-class ScoredForest:
+class ScoredForest(GrownElsewhere):
     """A two-class ensemble of trees whose scores are added up; the sum says yes if it is above 0.
 
     Sums are made in float64, one tree after another in the order asked, so that every result is, bit for
@@ -116,16 +117,7 @@ class ScoredForest:
     def from_imported(cls, found: ImportedScores) -> ScoredForest:
         """Pack what an importer found."""
         nodes, tree_start = pack(found.trees, found.n_features, found.key_bits)
-        rows = RowFormat(
-            cls.__name__,
-            found.n_features,
-            found.takes_missing,
-            found.takes_infinite,
-            found.key_bits,
-            column_rules(found),
-            found.category_values,
-        )
-        categories = np.array(found.categories, np.uint32)
+        rows, categories = row_format(found, cls.__name__), np.array(found.categories, np.uint32)
         return cls(nodes, tree_start, float(found.start), np.asarray(found.classes), rows, categories)
 
     @property
@@ -283,14 +275,16 @@ class ScoredForest:
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return the fields and arrays of a file, for files that hold a forest among other things."""
-        return to_parts(self.nodes, self.tree_start, self.start, self.classes, self.rows, self.categories)
+        fields, arrays = to_parts(self.nodes, self.tree_start, self.classes, self.rows, self.categories)
+        return {**fields, "start": self.start}, arrays
 
     @classmethod
     def from_parts(cls, fields: Fields, arrays: dict[str, npt.NDArray[Any]]) -> ScoredForest:
         """Check what `to_parts` gave and make the forest."""
-        parts = from_parts(fields, arrays, cls.__name__)
+        nodes, tree_start, *rest = from_parts(fields, arrays, cls.__name__)
+        start = fields.number("start")
         try:
-            return cls(*parts)
+            return cls(nodes, tree_start, start, *rest)
         except InvalidInputError as error:
             raise fields.error("nodes", f"cannot be used: {error}") from None
 

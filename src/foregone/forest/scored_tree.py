@@ -75,6 +75,9 @@ class ImportedScores(NamedTuple):
         The columns in which values of at most 1e-35 in size count as missing (None: in no column).
     category_values : CategoryValues or None
         Lists of categories, which are replaced by their positions before anything else is done.
+    trees_vote : bool
+        Whether a tree alone would say yes exactly where its score is above 0: then its votes can be counted
+        instead, as a `PackedForest` does.
     """
 
     trees: Callable[[], Iterator[ScoredTree]]
@@ -87,3 +90,4 @@ class ImportedScores(NamedTuple):
     categories: npt.NDArray[np.uint32] = np.empty(0, np.uint32)
     zero_is_missing: npt.NDArray[np.bool_] | None = None
     category_values: CategoryValues | None = None
+    trees_vote: bool = False

@@ -1,4 +1,4 @@
-"""The parts of a file that holds trees with scores."""
+"""The parts of a file that holds packed trees, whether they vote or have scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.forest_keys import CATEGORY, ZERO_IS_MISSING
+from foregone._kernels.forest_keys import CATEGORY, NO_RULES, ZERO_IS_MISSING
 from foregone.forest.category_values import CategoryValues
 from foregone.forest.labels import labels_from_field, labels_to_field
 from foregone.forest.layout import NodeArray
@@ -17,7 +17,7 @@ from foregone.strategy_file import Fields
 __all__ = ["from_parts", "to_parts"]
 
 Arrays = dict[str, npt.NDArray[Any]]
-Parts = tuple[NodeArray, npt.NDArray[np.int64], float, npt.NDArray[Any], RowFormat, npt.NDArray[np.uint32]]
+Parts = tuple[NodeArray, npt.NDArray[np.int64], npt.NDArray[Any], RowFormat, npt.NDArray[np.uint32]]
 
 TYPES = {
     "nodes": np.uint64,
@@ -30,7 +30,6 @@ TYPES = {
 def to_parts(
     nodes: NodeArray,
     tree_start: npt.NDArray[np.int64],
-    start: float,
     classes: npt.NDArray[Any],
     rows: RowFormat,
     categories: npt.NDArray[np.uint32],
@@ -42,7 +41,6 @@ def to_parts(
         "takes_missing": int(rows.takes_missing),
         "takes_infinite": int(rows.takes_infinite),
         "key_bits": rows.key_bits,
-        "start": start,
         "classes": labels_to_field(classes),
         "category_values": None if rows.category_values is None else rows.category_values.to_field(),
     }
@@ -50,13 +48,17 @@ def to_parts(
 
 
 def from_parts(fields: Fields, arrays: Arrays, owner: str) -> Parts:
-    """Return what `to_parts` was given, each part checked, but not yet whether the nodes form trees."""
+    """Return what `to_parts` was given, each part checked, but not yet whether the nodes form trees.
+
+    Files from before forests took other rows than scikit-learn's do not say what rows they take.
+    """
+    if "key_bits" not in fields:
+        arrays = {"rules": NO_RULES, "categories": np.empty(0, np.uint32), **arrays}
     n_trees = fields.whole("n_trees", 1)
     n_features = fields.whole("n_features", 1, 2**31 - 1)
-    takes_missing, takes_infinite = (
-        bool(fields.whole(key, 0, 1)) for key in ("takes_missing", "takes_infinite")
-    )
-    key_bits = fields.whole("key_bits", 32, 64)
+    takes_missing = bool(fields.whole("takes_missing", 0, 1))
+    takes_infinite = "key_bits" in fields and bool(fields.whole("takes_infinite", 0, 1))
+    key_bits = fields.whole("key_bits", 32, 64) if "key_bits" in fields else 32
     if key_bits not in (32, 64):
         raise fields.error("key_bits", "must be 32 or 64")
     for name, kind in TYPES.items():
@@ -76,4 +78,4 @@ def from_parts(fields: Fields, arrays: Arrays, owner: str) -> Parts:
         values = CategoryValues.from_field(fields, "category_values", n_features)
     rows = RowFormat(owner, n_features, takes_missing, takes_infinite, key_bits, rules, values)
     classes = labels_from_field(fields, "classes")
-    return nodes, tree_start, fields.number("start"), classes, rows, categories
+    return nodes, tree_start, classes, rows, categories

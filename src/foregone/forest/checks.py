@@ -1,4 +1,4 @@
-"""What must hold before a kernel sees trees with scores, whoever made them."""
+"""What must hold before a kernel sees trees that were imported or read, whoever made them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from foregone.forest.layout import NodeArray, find_payloads
 from foregone.forest.rows import RowFormat
 from foregone.forest.scored_tree import ImportedScores
 
-__all__ = ["column_rules", "score_bounds"]
+__all__ = ["column_rules", "row_format", "score_bounds"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -43,6 +43,25 @@ def score_bounds(
     if not np.isfinite(largest):
         raise InvalidInputError("the scores are too large to be added up")
     return bounds
+
+
+def row_format(found: ImportedScores, owner: str) -> RowFormat:
+    """Return what rows the forest takes that is made of an import.
+
+    Raises
+    ------
+    InvalidInputError
+        If a column is split both by thresholds and by categories.
+    """
+    return RowFormat(
+        owner,
+        found.n_features,
+        found.takes_missing,
+        found.takes_infinite,
+        found.key_bits,
+        column_rules(found),
+        found.category_values,
+    )
 
 
 def column_rules(found: ImportedScores) -> IntArray:

@@ -1,0 +1,82 @@
+"""GrownElsewhere: how packed and scored forests are made of forests that other libraries have grown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from foregone.atomic_file import PathLike
+
+if TYPE_CHECKING:
+    from foregone.forest.scored_tree import ImportedScores
+
+__all__ = ["GrownElsewhere"]
+
+
+class GrownElsewhere:
+    """What `PackedForest`, which counts votes, and `ScoredForest`, which averages, have in common.
+
+    What each library does itself, and how exactly it is met, is in docs/forests_from_elsewhere.md.
+    """
+
+    @classmethod
+    def from_imported(cls, found: ImportedScores) -> Self:
+        """Pack what an importer found."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_treelite(cls, model: Any, classes: Sequence[Any] = (0, 1)) -> Self:
+        """Pack a two-class model of treelite; see `foregone.forest.treelite`.
+
+        Parameters
+        ----------
+        model : treelite.Model, or path of a checkpoint that ``Model.serialize`` wrote
+            Trees with margins (boosted ones, random forests of XGBoost and LightGBM) do not vote: they
+            make a `ScoredForest` only.
+        classes : sequence of two labels
+            What no and yes are called; treelite does not keep it.
+        """
+        from foregone.forest.treelite import import_scores
+
+        return cls.from_imported(import_scores(model, classes))
+
+    @classmethod
+    def from_ydf(cls, model: Any) -> Self:
+        """Pack a two-class random forest of ydf; see `foregone.forest.ydf`.
+
+        Parameters
+        ----------
+        model : ydf.RandomForestModel, or path of the folder that its ``save`` wrote
+            Its columns are expected in the order of ``model.input_feature_names()``.
+        """
+        from foregone.forest.ydf import import_scores
+
+        return cls.from_imported(import_scores(model))
+
+    @classmethod
+    def from_spark(cls, folder: PathLike, classes: Sequence[Any] = (0.0, 1.0)) -> Self:
+        """Pack a two-class RandomForestClassificationModel of Spark ML; see `foregone.forest.spark`.
+
+        Parameters
+        ----------
+        folder : path
+            What the model's ``save`` wrote, in a local file system. Neither Spark nor Java is needed.
+        classes : sequence of two labels
+            What no and yes are called, such as the labels of the StringIndexer that numbered them.
+        """
+        from foregone.forest.spark import import_scores
+
+        return cls.from_imported(import_scores(folder, classes))
+
+    @classmethod
+    def from_ranger(cls, path: PathLike) -> Self:
+        """Pack a two-class forest of R's ranger; see `foregone.forest.ranger`.
+
+        Parameters
+        ----------
+        path : path
+            A JSON file, written in R as docs/forests_from_elsewhere.md says.
+        """
+        from foregone.forest.ranger import import_scores
+
+        return cls.from_imported(import_scores(path))
