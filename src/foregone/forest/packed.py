@@ -111,6 +111,8 @@ class PackedForest(GrownElsewhere):
             )
         nodes, tree_start = pack(found.trees, found.n_features, found.key_bits, as_votes=True)
         rows, categories = row_format(found, cls.__name__), np.array(found.categories, np.uint32)
+        if not is_sound(nodes, tree_start, rows.n_features, rows.key_bits, categories):
+            raise InvalidInputError("the nodes do not form trees")
         return cls(nodes, tree_start, np.asarray(found.classes), rows, categories)
 
     @property

@@ -59,7 +59,7 @@ class Schedule:
         seed: int = 0,
         order: Order = "shared",
     ) -> Schedule:
-        """Check the parts against each other and lay them out; ``rows`` is None for voters that are no trees."""
+        """Check the parts against each other and lay them out; ``rows`` is None where voters are no trees."""
         n_trees = len(tree_start) - 1
         seed = check_seed(seed)
         if order not in ("shared", "per_row"):

@@ -1,9 +1,10 @@
 """Importing the two-class random forests of ydf (Yggdrasil Decision Forests), through its own tree API.
 
 Its own rule: with ``winner_take_all``, the default, every tree has one vote and votes are counted, as a
-`PackedForest` does; without it the leaves' probabilities are averaged, as a `ScoredForest` does. Either can be
-made of any forest. Each row reaches the same leaf of each tree as in ydf, missing values and categories that
-were not seen in training included. A leaf with as many for yes as for no votes no, and so does a forest.
+`PackedForest` does; without it the leaves' probabilities are averaged, as a `ScoredForest` does. Either can
+be made of any forest. Each row reaches the same leaf of each tree as in ydf, missing values and categories
+that were not seen in training included. A leaf with as many for yes as for no votes no. So does a
+forest, while in ydf the rounding of its sums decides ties (an odd number of trees has none).
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _forest(model: Any) -> Any:
             raise FileFormatError(f"{model}: not a folder that a model of ydf was saved to")
         try:
             model = ydf.load_model(str(model))
-        except Exception as error:  # noqa: BLE001  # it raises whatever its C++ side does
+        except Exception as error:  # it raises whatever its C++ side does
             reason = str(error).strip().partition("\n")[0]
             raise FileFormatError(f"{model}: ydf cannot read its model: {reason}") from None
     if not isinstance(model, ydf.RandomForestModel):
@@ -141,7 +142,7 @@ class _Reader(NamedTuple):
         )
 
     def _split(self, condition: Any) -> tuple[tuple[int, float, bool, int], bool]:
-        """Return column, threshold, missing_left and set of a split, and whether what it asks for goes left."""
+        """Return column, threshold, missing_left and set of a split; whether what it asks for goes left."""
         readers: dict[str, Callable[[Any], float]] = {
             "NumericalHigherThanCondition": lambda asks: asks.threshold,
             "DiscretizedNumericalHigherThanCondition": self._boundary,

@@ -1,0 +1,221 @@
+"""Models of treelite: every row reaches the leaves that it reaches there, by every kind of test."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+from foregone.errors import FileFormatError, InvalidInputError
+from foregone.forest import PackedForest, ScoredForest
+
+treelite = pytest.importorskip("treelite")
+
+STRANGE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45]
+CATEGORIES = [np.nan, -1.0, 0.7, 3.2, 31.0, 32.0, 39.0, 40.0, 1e6, np.inf, -np.inf]
+
+
+def data(seed=0, n_rows=300):
+    """Three columns of numbers with gaps, and one of categories."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4))
+    X[:, 3] = rng.integers(0, 40, n_rows)
+    y = (X[:, 0] + X[:, 3] % 3 + rng.normal(size=n_rows) * 0.5) > 1
+    X[rng.random((n_rows, 4)) < 0.1] = np.nan
+    return X, y.astype(int)
+
+
+def probes(model, dtype):
+    """Rows with all that is strange, and values that lie on thresholds and beside them."""
+    rng = np.random.default_rng(1)
+    X, _ = data(2, 300)
+    thresholds = np.concatenate(
+        [model.get_tree_accessor(number).get_field("threshold") for number in range(model.num_tree)]
+    )
+    near = np.concatenate([thresholds, np.nextafter(thresholds, np.inf), np.nextafter(thresholds, -np.inf)])
+    for row in X[60:]:
+        row[rng.integers(3)] = rng.choice(STRANGE)
+        row[rng.integers(3)] = rng.choice(near)
+        row[3] = rng.choice(CATEGORIES)
+    return X.astype(dtype)
+
+
+def assert_same_leaves(model):
+    """Scores are what treelite's trees give; return the scored forest, rows and treelite's leaves."""
+    forest = ScoredForest.from_treelite(model)
+    rows = probes(model, np.float32 if forest.rows.key_bits == 32 else np.float64)
+    leaves = treelite.gtil.predict_per_tree(model, rows)
+    scores = forest.scores(rows)
+    if leaves.shape[-1] == 2 and leaves.ndim == 3:
+        assert scores.tolist() == ((leaves[:, :, 1] - leaves[:, :, 0]) / 2).tolist()
+    else:
+        assert scores.tolist() == leaves.reshape(scores.shape).astype(np.float64).tolist()
+    assert len(np.unique(scores)) > 3
+    return forest, rows, leaves
+
+
+def assert_same_sum(model, forest, rows, averages):
+    margin = treelite.gtil.predict(model, rows, pred_margin=True).squeeze()
+    sums = forest.full_scores(rows) / (forest.n_trees if averages else 1)
+    np.testing.assert_allclose(sums, margin, rtol=0, atol=1e-6)
+    with pytest.raises(InvalidInputError, match="do not vote, .* use ScoredForest"):
+        PackedForest.from_treelite(model)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_forests_of_scikit_learn_vote_and_average_as_through_treelite(kind):
+    X, y = data()
+    model = treelite.sklearn.import_model(kind(9, max_depth=4, random_state=0).fit(X, y))
+    forest, rows, leaves = assert_same_leaves(model)
+    packed = PackedForest.from_treelite(model)
+    assert packed.vote_matrix(rows).tolist() == (leaves.argmax(axis=2) == 1).tolist()
+    mean = treelite.gtil.predict(model, rows).squeeze()[:, 1]
+    np.testing.assert_allclose(forest.full_scores(rows) / 9 + 0.5, mean, rtol=0, atol=1e-15)
+
+
+def test_votes_of_float32_rows_are_scikit_learns_own():
+    X, y = data()
+    fitted = RandomForestClassifier(9, max_depth=4, random_state=0).fit(X, y)
+    rows = data(5)[0].astype(np.float32)
+    through = PackedForest.from_treelite(treelite.sklearn.import_model(fitted), classes=fitted.classes_)
+    assert through.vote_matrix(rows).tolist() == PackedForest.from_sklearn(fitted).vote_matrix(rows).tolist()
+
+
+def test_boosted_trees_of_scikit_learn_add_up():
+    X, y = data()
+    fitted = GradientBoostingClassifier(n_estimators=8, random_state=0).fit(np.nan_to_num(X), y)
+    model = treelite.sklearn.import_model(fitted)
+    forest, rows, _ = assert_same_leaves(model)
+    assert_same_sum(model, forest, rows, averages=False)
+
+
+def test_random_forests_of_xgboost_add_margins_and_do_not_vote():
+    xgb = pytest.importorskip("xgboost")
+    settings = {"enable_categorical": True, "feature_types": ["q", "q", "q", "c"], "max_cat_to_onehot": 2}
+    fitted = xgb.XGBRFClassifier(n_estimators=7, max_depth=4, random_state=0, n_jobs=1, **settings).fit(
+        *data()
+    )
+    model = treelite.frontend.from_xgboost(fitted.get_booster())
+    forest, rows, _ = assert_same_leaves(model)
+    assert len(forest.categories) > 0
+    assert_same_sum(model, forest, rows, averages=False)
+
+
+def test_lightgbm_rf_averages_margins_and_does_not_vote():
+    lgb = pytest.importorskip("lightgbm")
+    settings = {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.6, "min_child_samples": 5}
+    settings |= {"min_data_per_group": 5, "cat_smooth": 1, "max_cat_to_onehot": 2}
+    fitted = lgb.LGBMClassifier(n_estimators=7, random_state=0, n_jobs=1, verbose=-1, **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted.fit(*data(), categorical_feature=[3])
+    model = treelite.frontend.from_lightgbm(fitted.booster_)
+    forest, rows, _ = assert_same_leaves(model)
+    assert len(forest.categories) > 0
+    assert_same_sum(model, forest, rows, averages=True)
+
+
+@pytest.mark.parametrize("operator", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("default_left", [True, False])
+@pytest.mark.parametrize("categories_go_right", [True, False])
+def test_every_comparison_is_made_as_in_treelite(operator, dtype, default_left, categories_go_right):
+    from treelite.model_builder import (
+        Metadata,
+        ModelBuilder,
+        PostProcessorFunc,
+        TreeAnnotation,
+    )
+
+    builder = ModelBuilder(
+        threshold_type=dtype,
+        leaf_output_type=dtype,
+        metadata=Metadata(
+            num_feature=4,
+            task_type="kBinaryClf",
+            average_tree_output=False,
+            num_target=1,
+            num_class=[1],
+            leaf_vector_shape=(1, 1),
+        ),
+        tree_annotation=TreeAnnotation(num_tree=1, target_id=[0], class_id=[0]),
+        postprocessor=PostProcessorFunc(name="sigmoid", sigmoid_alpha=1.0),
+        base_scores=[0.25],
+    )
+    ends = {"default_left": default_left, "left_child_key": 1, "right_child_key": 2}
+    builder.start_tree()
+    builder.start_node(0)
+    builder.numerical_test(feature_id=0, threshold=0.1, opname=operator, **ends)
+    builder.end_node()
+    builder.start_node(1)
+    builder.categorical_test(
+        feature_id=3,
+        category_list=[0, 3, 32],
+        category_list_right_child=categories_go_right,
+        default_left=default_left,
+        left_child_key=3,
+        right_child_key=4,
+    )
+    builder.end_node()
+    for key, value in {2: 0.5, 3: -1.5, 4: 2.5}.items():
+        builder.start_node(key)
+        builder.leaf(value)
+        builder.end_node()
+    builder.end_tree()
+    model = builder.commit()
+    forest = ScoredForest.from_treelite(model)
+    assert forest.rows.key_bits == int(dtype[-2:])
+    near = np.dtype(dtype).type(0.1)
+    beside = [near, np.nextafter(near, near.dtype.type(1)), np.nextafter(near, near.dtype.type(-1))]
+    rows = np.array([[x, 0, 0, c] for x in [*STRANGE, *beside] for c in CATEGORIES], dtype)
+    margin = treelite.gtil.predict(model, rows, pred_margin=True).squeeze()
+    assert forest.full_scores(rows).tolist() == margin.astype(np.float64).tolist()
+    assert len(set(margin.tolist())) == 3
+
+
+def test_a_checkpoint_is_read_and_damaged_ones_are_refused_by_name(tmp_path):
+    X, y = data()
+    model = treelite.sklearn.import_model(RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y))
+    path = tmp_path / "model.bin"
+    model.serialize(str(path))
+    forest = PackedForest.from_treelite(path, classes=["ham", "spam"])
+    assert forest.classes.tolist() == ["ham", "spam"]
+    assert forest.votes(X).tolist() == PackedForest.from_treelite(model).votes(X).tolist()
+    content = path.read_bytes()
+    for bad in (b"", b"an email about forests", b"\x7fELF" + content[4:], content[: len(content) // 2]):
+        path.write_bytes(bad)
+        with pytest.raises(FileFormatError, match=r"model\.bin: (not a checkpoint|treelite cannot read)"):
+            PackedForest.from_treelite(path)
+    with pytest.raises(FileFormatError, match="cannot read"):
+        PackedForest.from_treelite(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("fitted", "message"),
+    [
+        (RandomForestRegressor(2, max_depth=2), "is for regression"),
+        (RandomForestClassifier(2, max_depth=2), "is for 3 classes"),
+        (IsolationForest(n_estimators=2, max_samples=20), "is for outliers"),
+    ],
+)
+def test_models_that_are_not_of_two_classes_are_refused(fitted, message):
+    X, _ = data()
+    X = np.nan_to_num(X)
+    model = treelite.sklearn.import_model(fitted.fit(X, X[:, 3] % 3))
+    with pytest.raises(InvalidInputError, match=message):
+        PackedForest.from_treelite(model)
+
+
+def test_what_is_no_model_and_labels_that_are_not_two_are_refused():
+    with pytest.raises(InvalidInputError, match="path of a checkpoint is expected, not list"):
+        PackedForest.from_treelite([])
+    X, y = data()
+    model = treelite.sklearn.import_model(RandomForestClassifier(1, max_depth=1).fit(X, y))
+    with pytest.raises(InvalidInputError, match="two labels"):
+        PackedForest.from_treelite(model, classes=["same", "same"])
