@@ -9,6 +9,7 @@ import foregone
 from foregone import rules, scores
 
 PUBLIC = [
+    "Ballot",
     "Certificate",
     "EarlyStoppingClassifier",
     "Evaluation",
@@ -17,11 +18,15 @@ PUBLIC = [
     "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
+    "Verdict",
     "VoteDistribution",
     "certify",
     "early_stop",
     "evaluate",
     "plan",
+    "poll",
+    "poll_async",
+    "poll_many",
     "rules",
     "solve",
     "solve_scores",
