@@ -4,9 +4,10 @@
     export OPENAI_API_KEY=...                           # if it wants one
     python examples/llm_judge.py answers.jsonl --model my-model --journal votes.jsonl
 
-Each line of answers.jsonl is an object with "id", "question" and "answer". Each line that is printed is one with
-"id", "verdict" (pass or fail), how many votes were "asked", how many of them were "pass", and the "risk" that all
-voters together would have said otherwise. Stop it and run it again: the journal keeps every vote that was paid for.
+Each line of answers.jsonl is an object with "id", "question" and "answer". Each line that is printed is one
+with "id", "verdict" (pass or fail), how many votes were "asked", how many of them were "pass", and the "risk"
+that all voters together would have said otherwise. Stop it and run it again: the journal keeps every vote that
+was paid for.
 
 Needs httpx:  pip install 'foregone[llm]'
 """
@@ -96,11 +97,11 @@ def text_of(response: httpx.Response) -> str:
 
 
 def parse_vote(text: str) -> bool:
-    """Return True for PASS and False for FAIL; the last line decides if there are several.
+    r"""Return True for PASS and False for FAIL; the last line decides if there are both.
 
     Examples
     --------
-    >>> parse_vote(" **Pass.**"), parse_vote("It may pass at first sight.\\n\\nFAIL")
+    >>> parse_vote(" **Pass.**"), parse_vote("It may pass at first sight.\n\nFAIL")
     (True, False)
     """
     lines = [line for line in text.splitlines() if line.strip()]

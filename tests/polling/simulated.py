@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterator
 
-import numpy as np
-from scipy.stats import beta, betabinom
-
 from foregone import StoppingStrategy, Verdict, VoteDistribution
 
-N_VOTERS, SHAPE = 21, 0.4
-VOTES = VoteDistribution.from_counts(betabinom.pmf(np.arange(N_VOTERS + 1), N_VOTERS, SHAPE, SHAPE))
+N_VOTERS = 21
+# Yes votes out of so many if their share is beta distributed with both shapes 1/2, that is sin(u pi / 2) ** 2.
+VOTES = VoteDistribution.from_counts(
+    [math.comb(2 * n, n) * math.comb(2 * (N_VOTERS - n), N_VOTERS - n) for n in range(N_VOTERS + 1)]
+)
 
 
 class Simulated:
     """For each question a share of yes votes, beta distributed, and voters who say yes with that chance.
 
-    So of any ``N_VOTERS`` of them, the number of yes votes is distributed as ``VOTES``. Everything is a function
-    of the seed, the question and the voter: each call gives the same, in every process.
+    So of any ``N_VOTERS`` of them, the number of yes votes is distributed as ``VOTES``. Everything is a
+    function of the seed, the question and the voter: each call gives the same, in every process.
     """
 
     def __init__(self, seed: int, failure_rate: float = 0.0) -> None:
         self._seed = seed
         self._failure_rate = failure_rate
         self._calls: Counter[tuple[int, int]] = Counter()
-        grid = (np.arange(4096) + 0.5) / 4096
-        self._shares = beta.ppf(grid, SHAPE, SHAPE)
 
     def _uniform(self, *what: object) -> float:
         digest = hashlib.blake2b(repr((self._seed, *what)).encode(), digest_size=8).digest()
@@ -35,8 +34,8 @@ class Simulated:
 
     def vote(self, question: int, voter: int) -> bool:
         """Return a vote."""
-        share = self._shares[int(4096 * self._uniform("share", question))]
-        return bool(self._uniform("vote", question, voter) < share)
+        share = math.sin(self._uniform("share", question) * math.pi / 2) ** 2
+        return self._uniform("vote", question, voter) < share
 
     def turns(self, question: int, voter: int) -> int:
         """Return how slow a voter is: those who say no are slower."""

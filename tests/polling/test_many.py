@@ -42,8 +42,8 @@ async def collect(polls):
 
 def test_every_answer_is_the_strategys_and_no_call_is_made_in_vain():
     ask = Ask(Simulated(seed=1, failure_rate=0.05))
-    found = run(collect(poll_many(range(2000), ask, SOLUTION, concurrency=16, seed=0)))
-    assert sorted(key for key, _ in found) == list(range(2000))
+    found = run(collect(poll_many(range(600), ask, SOLUTION, concurrency=16, seed=0)))
+    assert sorted(key for key, _ in found) == list(range(600))
     assert [key for key, _ in found] != sorted(key for key, _ in found)  # as they come
     for key, verdict in found:
         might_be(SOLUTION.strategy, ask.simulated.willing(key, retries=2), verdict)
@@ -51,8 +51,8 @@ def test_every_answer_is_the_strategys_and_no_call_is_made_in_vain():
     assert ask.most_tasks <= 17
     assert ask.running == 0
     assert len(ask.calls) == sum(ask.simulated.calls(key, verdict.asked, retries=2) for key, verdict in found)
-    expected = 2000 * evaluate(SOLUTION.strategy).mean(VOTES).expected_votes / 0.95
-    assert len(ask.calls) == pytest.approx(expected, rel=0.05)
+    expected = 600 * evaluate(SOLUTION.strategy).mean(VOTES).expected_votes / 0.95
+    assert len(ask.calls) == pytest.approx(expected, rel=0.1)
 
 
 def test_each_verdict_is_that_of_a_poll_one_by_one_and_chance_differs_between_questions():
@@ -159,9 +159,9 @@ def test_what_is_kept_does_not_grow_with_the_questions_done():
 
     async def main():
         done = 0
-        async for _ in poll_many(range(1500), ask, SOLUTION, concurrency=8):
+        async for _ in poll_many(range(450), ask, SOLUTION, concurrency=8):
             done += 1
-            if done % 500 == 0:
+            if done % 150 == 0:
                 ask.calls.clear()
                 gc.collect()
                 kept.append(

@@ -45,8 +45,8 @@ def test_a_list_of_callables_is_asked_in_a_random_order_so_that_the_limit_holds(
     # 8 of 21 say yes, and stand first: in that order the answer would be yes every time.
     voters = [lambda: True] * 8 + [lambda: False] * 13
     assert poll((vote() for vote in voters), SOLUTION).answer
-    wrong = sum(poll(voters, SOLUTION, seed=seed).answer for seed in range(2000))
-    expected = 2000 * evaluate(SOLUTION.strategy).disagreement[8]
+    wrong = sum(poll(voters, SOLUTION, seed=seed).answer for seed in range(600))
+    expected = 600 * evaluate(SOLUTION.strategy).disagreement[8]
     assert abs(wrong - expected) < 4 * expected**0.5 + 1
 
 

@@ -113,11 +113,11 @@ class Journal:
             self._check_header(self._parse(first, 1), settings, keep_seed)
             self._end = len(first)
             for number, line in enumerate(stream, 2):
-                if line.endswith(b"\n"):
-                    self._take(self._parse(line, number))
-                    self._end += len(line)
-                else:
+                if not line.endswith(b"\n"):
                     self._repair(line, number)
+                    return  # before the stream reads on in what was just repaired
+                self._take(self._parse(line, number))
+                self._end += len(line)
 
     def _begin(self, found: bytes, settings: dict[str, Any]) -> None:
         """Write the first line into a file that is empty, or whose first line was cut off."""
@@ -138,7 +138,7 @@ class Journal:
             return
         self._take(fields)
         self._write(b"\n")
-        self._end += len(line)
+        self._end += len(line) + 1
 
     def _parse(self, line: bytes, number: int) -> Fields:
         where = f"{self._name}, line {number}"
