@@ -6,8 +6,8 @@
 
 Each line of answers.jsonl is an object with "id", "question" and "answer". Each line that is printed is one
 with "id", "verdict" (pass or fail), how many votes were "asked", how many of them were "pass", and the "risk"
-that all voters together would have said otherwise. Stop it and run it again: the journal keeps every vote that
-was paid for.
+that all voters together would have said otherwise. Stop it and run it again: the journal keeps every vote
+that was paid for.
 
 Needs httpx:  pip install 'foregone[llm]'
 """
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import re
 import sys
@@ -82,7 +83,7 @@ def wait_for(retry_after: str | None) -> float:
         seconds = float(retry_after or 1.0)
     except ValueError:  # a date, which only a clock like the server's could make use of
         seconds = 5.0
-    return min(max(seconds, 0.0), LONGEST_WAIT) if seconds == seconds else 1.0
+    return min(max(seconds, 0.0), LONGEST_WAIT) if math.isfinite(seconds) else LONGEST_WAIT
 
 
 def text_of(response: httpx.Response) -> str:

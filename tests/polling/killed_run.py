@@ -24,8 +24,7 @@ def main(journal: str, calls: str, answers: str) -> None:
         os.write(ended, f"{question} {voter}\n".encode())
         return simulated.vote(question, voter)
 
-    polls = poll_many(range(N_QUESTIONS), ask, STRATEGY, journal=journal, concurrency=CONCURRENCY, seed=SEED)
-    print(sum(verdict.asked for verdict in polls.run().values()), flush=True)
+    poll_many(range(N_QUESTIONS), ask, STRATEGY, journal=journal, concurrency=CONCURRENCY, seed=SEED).run()
 
 
 if __name__ == "__main__":

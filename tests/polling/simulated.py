@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from foregone import StoppingStrategy, Verdict, VoteDistribution
 
 N_VOTERS = 21
-# Yes votes out of so many if their share is beta distributed with both shapes 1/2, that is sin(u pi / 2) ** 2.
+# How many of them say yes if the share is beta distributed, both shapes 1/2: it is sin(u pi / 2) ** 2.
 VOTES = VoteDistribution.from_counts(
     [math.comb(2 * n, n) * math.comb(2 * (N_VOTERS - n), N_VOTERS - n) for n in range(N_VOTERS + 1)]
 )
