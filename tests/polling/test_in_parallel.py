@@ -14,32 +14,10 @@ from hypothesis import strategies as st
 
 from foregone import Ballot, evaluate, poll, poll_async, rules, solve
 from foregone.errors import InvalidInputError, PollError
+from tests.polling.loop import run, wait
 from tests.strategies import answering_strategies
 
 SOLUTION = solve("minimixed", 21, 0.01)
-
-
-def run(poll):
-    """Run a poll, and see to it that nothing is left behind: no task, no complaint of asyncio."""
-    complaints = []
-
-    async def main():
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
-        try:
-            return await poll
-        finally:
-            assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    try:
-        return asyncio.run(main())
-    finally:
-        assert complaints == []
-
-
-async def wait(turns):
-    """Take so many turns of the event loop: slowness without a clock."""
-    for _ in range(turns):
-        await asyncio.sleep(0)
 
 
 class Voters:

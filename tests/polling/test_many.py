@@ -10,8 +10,8 @@ import pytest
 
 from foregone import Verdict, evaluate, poll, poll_many, rules, solve
 from foregone.errors import InvalidInputError, PollManyError
+from tests.polling.loop import run, wait
 from tests.polling.simulated import N_VOTERS, VOTES, Simulated, might_be
-from tests.polling.test_in_parallel import run, wait
 
 SOLUTION = solve("minimean", VOTES, 0.01)
 
@@ -179,6 +179,16 @@ def test_plain_functions_can_be_asked_and_the_bar_stays_off_where_there_is_no_te
     verdicts = poll_many(["apple", "fig"], lambda text, _: len(text) > 4, SOLUTION, progress=True).run()
     assert [verdicts[key].answer for key in (0, 1)] == [True, False]
     assert "\r" not in capfd.readouterr().err
+
+
+def test_on_a_terminal_the_bar_counts_the_questions_on_stderr(capfd, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    poll_many(range(7), lambda *_: True, SOLUTION, progress=True).run()
+    shown = capfd.readouterr()
+    assert "polling" in shown.err
+    assert "7/7" in shown.err
+    assert shown.out == ""
 
 
 def test_no_questions_are_no_verdicts_and_known_answers_need_no_voters():
