@@ -50,9 +50,9 @@ class Voters:
 def test_the_verdict_is_that_of_asking_one_by_one_whoever_is_slow_or_fails(
     data, concurrency, speculate, seed
 ):
-    strategy = data.draw(answering_strategies(6))
-    votes = data.draw(st.lists(st.booleans(), min_size=12, max_size=12))
-    turns = dict(enumerate(data.draw(st.lists(st.integers(0, 6), min_size=12, max_size=12))))
+    strategy = data.draw(answering_strategies(6) | st.sampled_from([rules.curtailment(7), rules.lead(9, 3)]))
+    votes = data.draw(st.lists(st.booleans(), min_size=20, max_size=20))
+    turns = dict(enumerate(data.draw(st.lists(st.integers(0, 6), min_size=20, max_size=20))))
     failures = dict(enumerate(data.draw(st.lists(st.sampled_from([0, 0, 0, 1, 9]), min_size=6, max_size=6))))
     voters = Voters(votes, turns, failures)
     verdict = run(
