@@ -38,7 +38,7 @@ bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other w
 bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simulated and on real data (4 minutes)
 	$(BIN)/python -m benchmarks.guarantees $(BENCH)
 
-bench-polls: $(VENV)/.has-test  ## Poll a troubled server about 10,000 questions and count the calls (3 minutes)
+bench-polls: $(VENV)/.has-test  ## Poll a troubled server about 10,000 questions and count the calls (4 minutes)
 	$(BIN)/python -m benchmarks.polls $(BENCH)
 
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
