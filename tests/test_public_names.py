@@ -6,9 +6,10 @@ import importlib
 import pkgutil
 
 import foregone
-from foregone import rules, scores
+from foregone import polling, rules, scores
 
 PUBLIC = [
+    "Ballot",
     "Certificate",
     "EarlyStoppingClassifier",
     "Evaluation",
@@ -17,11 +18,15 @@ PUBLIC = [
     "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
+    "Verdict",
     "VoteDistribution",
     "certify",
     "early_stop",
     "evaluate",
     "plan",
+    "poll",
+    "poll_async",
+    "poll_many",
     "rules",
     "solve",
     "solve_scores",
@@ -46,10 +51,11 @@ def test_every_public_name_exists_and_is_documented():
 
 def test_every_name_a_module_exports_exists():
     found = [
+        *pkgutil.walk_packages(polling.__path__, "foregone.polling."),
         *pkgutil.walk_packages(rules.__path__, "foregone.rules."),
         *pkgutil.walk_packages(scores.__path__, "foregone.scores."),
     ]
-    names = ["errors", "evaluation", "strategy", "strategy_file", "votes"]
+    names = ["ballot", "errors", "evaluation", "strategy", "strategy_file", "tally", "votes"]
     modules = [f"foregone.{name}" for name in names] + [module.name for module in found]
     assert len(modules) > len(names)
     for module in map(importlib.import_module, modules):
