@@ -34,6 +34,13 @@ def test_the_public_names_are_these():
     assert foregone.__all__ == PUBLIC
 
 
+def test_every_public_name_is_the_one_that_its_home_exports():
+    homes = {name: home for home, names in foregone._HOMES.items() for name in names}
+    assert sorted([*homes, "rules"]) == foregone.__all__
+    for name, home in homes.items():
+        assert getattr(foregone, name) is getattr(importlib.import_module(f"foregone.{home}"), name)
+
+
 def test_the_rules_are_these():
     assert rules.__all__ == RULES
 
