@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import foregone
 from foregone.cli.commands import COMMANDS, load_command
 
 ROOT = Path(__file__).parents[1]
@@ -24,6 +26,22 @@ FETCHED = re.compile(
     r'<(?:script|img|iframe|source)[^>]*\ssrc="(?:https?:)?//[^"]*"'
     r'|<link[^>]*rel="(?:stylesheet|preconnect|preload)"[^>]*href="(?:https?:)?//[^"]*"'
 )
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Leave pages out of nav that are not there: a page comes with what it is about."""
+    config.nav = _present(config.nav or [])
+
+
+def _present(entries: list[Any]) -> list[Any]:
+    kept = []
+    for entry in entries:
+        ((title, content),) = entry.items()
+        if isinstance(content, list):
+            kept.append({title: _present(content)})
+        elif any((folder / content).exists() for folder in (ROOT / "docs", ROOT)):
+            kept.append(entry)
+    return kept
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -50,6 +68,19 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     if fetched:
         raise PluginError(f"{page.file.src_uri} fetches something from elsewhere: {fetched[0]}")
     return output
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Refuse a reference in which a public name is missing, or is taken for something else."""
+    inventory = (Path(config.site_dir) / "objects.inv").read_bytes()
+    entries = zlib.decompress(inventory.split(b"\n", 4)[4]).decode().splitlines()
+    roles = {name: role for name, role, *_ in map(str.split, entries)}
+    for name in foregone.__all__:
+        public = getattr(foregone, name)
+        path = "foregone.errors." + name if name == "ForegoneError" else "foregone." + name
+        role = next(role for role in ("class", "function", "module") if getattr(inspect, f"is{role}")(public))
+        if roles.get(path) != f"py:{role}":
+            raise PluginError(f"docs/api: {path} is {roles.get(path, 'missing')}, not a {role}")
 
 
 def _all_commands() -> Iterator[str]:
