@@ -4,7 +4,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from foregone import display as display
+    from foregone import errors as errors
+    from foregone import forest as forest
     from foregone import rules
+    from foregone import scores as scores
     from foregone.classifier import EarlyStoppingClassifier, early_stop
     from foregone.errors import ForegoneError
     from foregone.evaluation import Evaluation, evaluate
@@ -35,7 +39,9 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-# Where each public name lives, as imported above for type checkers; a test holds this to __all__.
+# Where each public name lives, as imported above for type checkers; a test holds this to __all__. The modules
+# can be reached without being imported by name: foregone.display.EnvelopeDisplay.
+_MODULES = ("display", "errors", "forest", "rules", "scores")
 _HOMES = {
     "classifier": ("EarlyStoppingClassifier", "early_stop"),
     "errors": ("ForegoneError",),
@@ -51,8 +57,8 @@ if not TYPE_CHECKING:  # a type checker would take it for a promise of every nam
 
     def __getattr__(name: str) -> Any:
         """Import a public name when it is first asked for: numba, scipy and scikit-learn take seconds."""
-        if name == "rules":
-            return importlib.import_module("foregone.rules")
+        if name in _MODULES:
+            return importlib.import_module(f"foregone.{name}")
         for home, names in _HOMES.items():
             if name in names:
                 globals()[name] = getattr(importlib.import_module(f"foregone.{home}"), name)
