@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,9 @@ from foregone.errors import InvalidInputError, PollError, PollManyError
 from foregone.polling.asking import Crew, Failure, ask_voter
 from foregone.polling.journal import Journal
 from foregone.polling.line import Line, derive_seed, voter_order
-from foregone.polling.progress import progress_bar
 from foregone.polling.question import Question, fingerprint_of
 from foregone.polling.settings import at_least, check_timeout, check_voters
+from foregone.progress import counting
 from foregone.solving import Solution
 from foregone.strategy import StoppingStrategy
 
@@ -130,7 +130,7 @@ class Polls:
     async def __aiter__(self) -> AsyncIterator[tuple[Any, Verdict]]:
         with (
             nullcontext() if self.journal is None else self._open(self.journal) as journal,
-            progress_bar(len(self.questions), self.progress) as advance,
+            _shown(len(self.questions), self.progress) as advance,
         ):
             async with Crew[tuple[Question, int]](self.concurrency) as crew:
                 unopened = self._questions(journal)
@@ -205,3 +205,8 @@ def _error(failed: dict[Any, PollError], n_questions: int, max_failed: int) -> P
     return PollManyError(
         f"{len(failed)} of {n_questions} questions have no verdict, {stopped}. The first: {first}", failed
     )
+
+
+def _shown(n_questions: int, progress: bool) -> AbstractContextManager[Callable[[], None]]:
+    """Give what is called for each question decided; on a terminal it moves a bar, if one is wanted."""
+    return counting("polling", n_questions) if progress else nullcontext(lambda: None)
