@@ -8,7 +8,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-solve bench-predict bench-guarantees bench-replay images examples clean
+.PHONY: help demo test lint format docs images examples clean
+.PHONY: bench-solve bench-predict bench-guarantees bench-replay bench-polls
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -41,16 +42,23 @@ bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simu
 bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
 	$(BIN)/python -m benchmarks.replay $(BENCH)
 
+bench-polls: $(VENV)/.has-test  ## Poll a troubled server about 10,000 questions and count the calls (4 minutes)
+	$(BIN)/python -m benchmarks.polls $(BENCH)
+
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	mkdir -p docs/images
 	$(BIN)/foregone compare --voters 101 --max-disagreement 0.001 --png docs/images/envelopes.png
 
 examples: $(VENV)/.has-plot  ## Run the examples and make their pictures anew (2 minutes)
-	@for script in examples/*.py; do echo "$$script"; \
+	@for script in $(filter-out examples/llm_judge.py,$(wildcard examples/*.py)); do echo "$$script"; \
 		$(BIN)/python -W error $$script --output docs/images/examples || exit 1; done
 
+docs: $(VENV)/.has-docs  ## Build the documentation site into ./site; every warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "Open site/index.html"
+
 clean:  ## Remove everything that was made here, the .venv included
-	rm -rf $(VENV) demo build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo build dist results site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A .venv whose pip runs is kept; a half-made one is made again from nothing.

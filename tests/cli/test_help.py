@@ -3,21 +3,8 @@ from __future__ import annotations
 import pytest
 
 import foregone
+from foregone.cli.commands import COMMANDS
 from tests.cli.conftest import Run
-
-COMMANDS = [
-    "plan",
-    "solve",
-    "show",
-    "evaluate",
-    "compare",
-    "replay",
-    "certify",
-    "precompute",
-    "demo",
-    "paper",
-    "report",
-]
 
 
 def test_the_version_is_printed(run: Run) -> None:

@@ -120,7 +120,7 @@ def test_damaged_exports_are_refused_by_name(change, message, tmp_path):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}', "[" * 100_000])
 def test_other_files_are_refused(text, tmp_path):
     (tmp_path / "file").write_text(text)
-    with pytest.raises(FileFormatError, match="not an export|not a JSON file"):
+    with pytest.raises(FileFormatError, match=r"not an export|not a JSON file"):
         PackedForest.from_ranger(tmp_path / "file")
     with pytest.raises(FileFormatError, match="cannot read"):
         PackedForest.from_ranger(tmp_path / "none")

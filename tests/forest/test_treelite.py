@@ -64,7 +64,7 @@ def assert_same_sum(model, forest, rows, averages):
     margin = treelite.gtil.predict(model, rows, pred_margin=True).squeeze()
     sums = forest.full_scores(rows) / (forest.n_trees if averages else 1)
     np.testing.assert_allclose(sums, margin, rtol=0, atol=1e-6)
-    with pytest.raises(InvalidInputError, match="do not vote, .* use ScoredForest"):
+    with pytest.raises(InvalidInputError, match=r"do not vote, .* use ScoredForest"):
         PackedForest.from_treelite(model)
 
 

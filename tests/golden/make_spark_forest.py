@@ -5,6 +5,7 @@ Run it with Java and pyspark at hand:  python -m tests.golden.make_spark_forest
 
 import json
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,7 @@ def splits_of(model):
     """The thresholds of the model's numbers, to make rows that lie exactly on them."""
     text = model.toDebugString
     words = text.replace(")", " ").split()
-    return [float(word) for before, word in zip(words, words[1:], strict=False) if before == "<="]
+    return [float(word) for before, word in pairwise(words) if before == "<="]
 
 
 def new_rows(model, seed, n_rows=150):

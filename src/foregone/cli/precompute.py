@@ -10,9 +10,10 @@ from typing import Annotated, NamedTuple
 import typer
 
 from foregone.cli.number_lists import parse_looks, parse_rates, parse_voters
-from foregone.cli.options import AnswerName, Looks, check_criterion
-from foregone.cli.output import make_console, progress_bar
+from foregone.cli.options import AnswerName, JsonFlag, Looks, check_criterion
+from foregone.cli.output import make_console, print_json
 from foregone.errors import ForegoneError, InvalidInputError, SolverError
+from foregone.progress import counting
 from foregone.solving import CRITERIA, Answer, Criterion, Problem, Solution, solve
 from foregone.worker_processes import n_cores, worker_pool
 
@@ -83,6 +84,7 @@ def precompute_command(
     jobs: Annotated[
         int | None, typer.Option(metavar="N", help="Processes at a time; all cores by default.")
     ] = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Solve a grid of problems, each into a file of its own.
 
@@ -117,11 +119,16 @@ def precompute_command(
     _remove_leftovers(open_tasks, output)
     failures = _solve_all(open_tasks, output, jobs or n_cores())
     solved = len(open_tasks) - len(failures)
-    make_console().print(
-        f"{solved} solved, {len(tasks) - len(open_tasks)} were there already: "
-        f"{solved + len(tasks) - len(open_tasks)} of {len(tasks)} strategies in {output}",
-        markup=False,
-    )
+    kept = len(tasks) - len(open_tasks)
+    if as_json:
+        files = [str(output / task.file_name) for task in tasks if task.file_name not in failures]
+        print_json({"solved": solved, "kept": kept, "files": files, "failures": failures})
+    else:
+        make_console().print(
+            f"{solved} solved, {kept} were there already: "
+            f"{solved + kept} of {len(tasks)} strategies in {output}",
+            markup=False,
+        )
     if failures:
         name, reason = next(iter(failures.items()))
         raise SolverError(f"{len(failures)} could not be solved; the first is {name}: {reason}")
@@ -133,7 +140,7 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
     if not tasks:
         return failures
     try:
-        with worker_pool(min(jobs, len(tasks))) as pool, progress_bar("solving", len(tasks)) as advance:
+        with worker_pool(min(jobs, len(tasks))) as pool, counting("solving", len(tasks)) as advance:
             by_size = sorted(tasks, key=lambda task: -task.n_voters)
             futures = {pool.submit(_solve_one, task, folder): task for task in by_size}
             for future in as_completed(futures):

@@ -15,13 +15,13 @@ from foregone.cli.output import (
     make_console,
     print_json,
     print_table,
-    progress_bar,
     rate,
     say,
     votes,
     write_figure,
 )
 from foregone.display import ReplayDisplay
+from foregone.progress import counting
 from foregone.replaying import (
     METHOD_NAMES,
     USUAL_METHODS,
@@ -96,7 +96,7 @@ def replay_command(
     methods = choose_methods(rule_list.split(","), parse_rates(max_disagreement), confidence)
     recorded = read_votes(file)
     items = YesNoItems.of(recorded, voters, yes=yes, skip_short=skip_short)
-    with progress_bar("splits", splits) as advance:
+    with counting("splits", splits) as advance:
         made = replay(
             items, methods, calibrate_share=calibrate_share, splits=splits, seed=seed, advance=advance
         )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from foregone.atomic_file import write_atomically
 from foregone.cli.number_lists import parse_confidence
 from foregone.cli.options import JsonFlag, check_criterion, check_writable
 from foregone.cli.output import make_console, print_json, say
 from foregone.planning import WORTH
+from foregone.progress import working
 
 __all__ = ["report_command"]
 
@@ -88,8 +85,7 @@ def report_command(
     check_writable(output)
     wanted = None if criterion is None else check_criterion(criterion)
     sure = "own" if confidence is None else parse_confidence(confidence)
-    with _progress() as advance:
-        advance("loading")
+    with working("loading") as advance:
         from foregone.report import make_report, read_model, read_rows  # scikit-learn alone takes a second
 
         trusted = [name.strip() for name in trust.split(",") if name.strip()]
@@ -120,17 +116,3 @@ def report_command(
     for words in made.notes:
         say(console, f"Note: {words}", bullet=True)
     console.print(f"\nThe whole report, for a browser: {output}", markup=False)
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Show on stderr what is being done, if a person is looking; give what tells it to go on."""
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("loading", total=None)
-
-        def advance(words: str) -> None:
-            progress.update(task, description=words)
-
-        yield advance

@@ -11,7 +11,7 @@ from foregone.forest.layout import NodeArray, find_payloads
 from foregone.forest.rows import RowFormat
 from foregone.forest.scored_tree import ImportedScores
 
-__all__ = ["column_rules", "row_format", "score_bounds"]
+__all__ = ["row_format", "score_bounds"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -46,7 +46,7 @@ def score_bounds(
 
 
 def row_format(found: ImportedScores, owner: str) -> RowFormat:
-    """Return what rows the forest takes that is made of an import.
+    """Return what rows an ensemble takes; errors about them speak of ``owner``.
 
     Raises
     ------
@@ -59,19 +59,13 @@ def row_format(found: ImportedScores, owner: str) -> RowFormat:
         found.takes_missing,
         found.takes_infinite,
         found.key_bits,
-        column_rules(found),
+        _column_rules(found),
         found.category_values,
     )
 
 
-def column_rules(found: ImportedScores) -> IntArray:
-    """Return what values mean in each column; empty if no column has a rule.
-
-    Raises
-    ------
-    InvalidInputError
-        If a column is split both by thresholds and by categories.
-    """
+def _column_rules(found: ImportedScores) -> IntArray:
+    """Return what values mean in each column; empty if no column has a rule."""
     rules = np.zeros(found.n_features, np.int64)
     if found.zero_is_missing is not None:
         rules[found.zero_is_missing] = ZERO_IS_MISSING

@@ -151,7 +151,7 @@ class PackedForest(GrownElsewhere):
             fill_vote_matrix(self._trees, roots, *scratch.load(rows[start:end]), scratch.rows, block)
             votes[start:end] = block.T
 
-        for_each_block(work, rows, self.rows, 1)
+        for_each_block(work, rows, self.rows, self.nodes.nbytes // self.n_trees, 1)
         return votes
 
     def order(self, seed: int, x: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
@@ -216,7 +216,7 @@ class PackedForest(GrownElsewhere):
             else:
                 run_rows(*common, *keys, *parts)
 
-        for_each_block(work, X, self.rows, n_threads)
+        for_each_block(work, X, self.rows, self.nodes.nbytes // self.n_trees, n_threads)
 
     def run_one(
         self,
@@ -299,8 +299,17 @@ class PackedForest(GrownElsewhere):
 
     def __getstate__(self) -> dict[str, Any]:
         made = ("_trees", "_run_row", "_row_shape", "_schedule")
-        return {name: value for name, value in self.__dict__.items() if name not in made}
+        state = {name: value for name, value in self.__dict__.items() if name not in made}
+        if self.rows.is_plain:  # nothing but arrays and numbers, which skops takes unasked
+            del state["rows"], state["categories"]
+            state["takes_missing"] = self.takes_missing
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        if "rows" not in state:
+            plain = RowFormat(type(self).__name__, state["n_features"], state["takes_missing"])
+            state = {**state, "rows": plain, "categories": np.empty(0, np.uint32)}
+        self.__dict__.update(
+            {name: value for name, value in state.items() if name not in ("takes_missing", "_row_shape")}
+        )
         self._prepare()

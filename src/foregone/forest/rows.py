@@ -52,6 +52,16 @@ class RowFormat(NamedTuple):
         return MISSING * self.takes_missing + TOO_LARGE * self.takes_infinite
 
     @property
+    def is_plain(self) -> bool:
+        """Whether rows are what scikit-learn's trees take: finite numbers, rounded to float32, or missing."""
+        return (
+            self.key_bits == 32
+            and not self.takes_infinite
+            and len(self.rules) == 0
+            and self.category_values is None
+        )
+
+    @property
     def encodes_arrays(self) -> bool:
         """Whether even arrays of floats hold categories that are to be replaced."""
         return self.category_values is not None and self.category_values.features is not None
