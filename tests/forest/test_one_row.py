@@ -9,7 +9,8 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 from foregone import StoppingStrategy
-from foregone._kernels.forest_walk import LANES, fill_keys, votes_of_trees
+from foregone._kernels.forest_keys import fill_keys
+from foregone._kernels.forest_walk import LANES, NOTHING, add_trees
 from foregone._kernels.prefetch import prefetch
 from foregone.forest import PackedForest
 from tests.forest.simulation import simulate
@@ -98,15 +99,15 @@ def test_walks_go_on_from_one_decision_to_the_next(row, first, poll):
     for last, end in poll:
         if last <= first:
             continue
-        yes, started, walking = votes_of_trees(
+        yes, started, walking = add_trees(
             FOREST.nodes, roots, keys, one, nothing, memory,
-            np.uint64(first), np.uint64(last), np.uint64(end), np.uint64(started), np.uint64(walking),
+            np.uint64(first), np.uint64(last), np.uint64(end), np.uint64(started), np.uint64(walking), 0,
         )  # fmt: skip
         assert yes == VOTES[row, first:last].sum()
         furthest = max(furthest, end)
         # No tree sets out from beyond the end it was given, and none gets lost.
         assert last <= started <= furthest
-        under_way = memory[2 * LANES + last : 2 * LANES + started] == 2
+        under_way = memory[2 * LANES + last : 2 * LANES + started] == NOTHING
         assert walking == under_way.sum() <= LANES
         np.testing.assert_array_equal(
             np.sort(memory[LANES : LANES + walking]), last + np.flatnonzero(under_way)

@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from foregone import StoppingStrategy, evaluate
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, execution
+from foregone.forest import PackedForest, execution, packed
 from tests.forest.simulation import bits_of_row, order_of, simulate
 from tests.strategies import answering_strategies, looking_strategies
 
@@ -267,7 +267,7 @@ def test_an_interrupt_between_blocks_gets_through(monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(execution, "BLOCK_ROWS", 50)
-    monkeypatch.setattr(execution, "run_block", interrupted)
+    monkeypatch.setattr(packed, "run_block", interrupted)
     with pytest.raises(KeyboardInterrupt):
         FOREST.run(X, None, seed=0, n_threads=1)
     assert len(done) == 3

@@ -8,17 +8,10 @@ yes_from of the state after i votes, for i up to N + 1; ``exceptions[k]`` holds 
 import numpy as np
 from numba import njit
 
+from foregone._kernels.forest_keys import NO_CATEGORIES, NO_RULES, REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
-from foregone._kernels.forest_walk import (
-    FINITE,
-    LANES,
-    MISSING,
-    add_votes_of_tree,
-    fill_keys,
-    fill_paired_keys,
-    votes_of_trees,
-)
+from foregone._kernels.forest_walk import LANES, add_tree, add_trees
 
 LOWER, UPPER, START, YES_FROM, STEP_SIZE = 0, 1, 2, 3, 4
 HEADER = 4  # numbers before the roots in a schedule that is one array
@@ -73,11 +66,10 @@ def finish_row(
         while own_order and drawn < end:
             swap_in(roots, drawn, seed, row)
             drawn += 1
-        more, started, walking = votes_of_trees(
+        yes, started, walking = add_trees(
             nodes, roots, keys, shift, base, memory,
-            np.uint64(asked), np.uint64(decision), np.uint64(end), started, walking,
+            np.uint64(asked), np.uint64(decision), np.uint64(end), started, walking, yes,
         )  # fmt: skip
-        yes += more
         asked = decision
 
 
@@ -87,17 +79,15 @@ def run_row(values, nodes, schedule):
 
     ``asked`` is -1 when a value cannot be taken. ``schedule`` holds, in one array because each array costs
     a tenth of a microsecond to pass: the number of trees, the seed, whether each row has its own order,
-    whether values may be missing; then roots, steps and exceptions.
+    what rows may hold (see `load_keys`); then roots, steps and exceptions.
     """
     n_features = len(values)
-    n_trees, seed, own_order, takes_missing = schedule[0], schedule[1], schedule[2] != 0, schedule[3] != 0
+    n_trees, seed, own_order, takes = schedule[0], schedule[1], schedule[2] != 0, schedule[3]
     keys = np.empty(2 * n_features, np.uint32)
     memory = np.empty(2 * LANES + n_trees, np.uint64)
-    shift = np.uint64(1)
-    if fill_keys(values, keys) != FINITE:
-        shift = np.uint64(0)
-        if not takes_missing or fill_paired_keys(values, keys) > MISSING:
-            return -1, 0, False
+    shift = load_keys(values, keys, takes, NO_RULES, NO_RULES, NO_CATEGORIES)
+    if shift == REFUSED:
+        return -1, 0, False
     end_of_roots = HEADER + n_trees
     end_of_steps = end_of_roots + STEP_SIZE * (n_trees + 2)
     roots = schedule[HEADER:end_of_roots]
@@ -106,7 +96,7 @@ def run_row(values, nodes, schedule):
     if own_order:
         roots = roots.copy()
     asked, yes = finish_row(
-        nodes, roots, steps, exceptions, seed, own_order, keys, shift, U0, n_features, memory, 0, 0
+        nodes, roots, steps, exceptions, seed, own_order, keys, np.uint64(shift), U0, n_features, memory, 0, 0
     )
     return asked, yes, yes >= steps[asked, YES_FROM]
 
@@ -157,7 +147,7 @@ def run_block(nodes, roots, steps, exceptions, seed, keys, stride, shift, rows, 
                     keys, shift, row * stride, n_features, memory, i, np.int64(yes[row]),
                 )  # fmt: skip
             break
-        add_votes_of_tree(nodes, np.uint64(roots[i]), keys, stride, shift, rows, left, yes)
+        add_tree(nodes, np.uint64(roots[i]), keys, stride, shift, rows, left, yes)
     for k in range(len(yes)):
         answers[k] = yes[k] >= steps[asked[k], YES_FROM]
 
@@ -186,6 +176,4 @@ def fill_vote_matrix(nodes, roots, keys, stride, shift, rows, votes):
     for k in range(votes.shape[1]):
         rows[k] = k
     for tree in range(len(roots)):
-        add_votes_of_tree(
-            nodes, np.uint64(roots[tree]), keys, stride, shift, rows, votes.shape[1], votes[tree]
-        )
+        add_tree(nodes, np.uint64(roots[tree]), keys, stride, shift, rows, votes.shape[1], votes[tree])

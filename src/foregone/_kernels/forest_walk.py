@@ -1,92 +1,113 @@
-"""Rows through trees: from values to keys, and walks that overlap their cache misses.
+"""Rows through trees: walks that overlap their cache misses.
 
-``keys`` holds the rows of a block one after another, ``stride`` keys each, as order-preserving integers.
-Without missing values a row has one key a feature and ``shift`` is 1: a node's column, shifted, is the
-feature. With missing values it has two (``shift`` 0): they differ only for NaN, which is above every
-threshold in the first and below every one in the second, for the nodes that send it left.
+``nodes`` are the packed trees, or a pair of them and the words of their sets of categories. ``keys`` holds
+the rows of a block one after another, ``stride`` keys each, see `foregone._kernels.forest_keys`. What a leaf
+adds to a total follows from the total's type: a vote to a whole number, a score to a float.
 """
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
-from foregone._kernels.forest_nodes import U0, U1, U2, U3, read_node
+from foregone._kernels.forest_keys import ANY_CATEGORY, is_in_set
+from foregone._kernels.forest_nodes import U0, U1, U3, by_category, payload, read_node
 from foregone._kernels.prefetch import prefetch
 
-SIGN = np.uint32(0x80000000)
-MAGNITUDE = np.uint32(0x7FFFFFFF)
-INFINITE = 0x7F800000  # the magnitude bits of infinity; those of NaN are greater
-NAN_RIGHT, NAN_LEFT = np.uint32(0xFFFFFFFF), np.uint32(0)
-
-FINITE, MISSING, TOO_LARGE = 0, 1, 2
-
 LANES = 16  # trees that one row walks through side by side
-TREE, VOTE = np.uint64(LANES), np.uint64(2 * LANES)  # parts of their memory
-UNKNOWN = U2  # instead of a vote
+TREE, FOUND = np.uint64(LANES), np.uint64(2 * LANES)  # parts of their memory
+NOTHING = np.uint64(2**64 - 1)  # instead of what a tree's walk found
 LINE = np.uint64(64)  # bytes of a cache line
 
 
-@njit(cache=True, nogil=True)
-def fill_keys(values, keys):
-    """Fill the keys of finite values, rounded to float32; say whether some were missing or too large."""
-    worst = np.uint32(0)
-    for k in range(len(values)):
-        bits = np.float32(values[k]).view(np.uint32)
-        worst = max(worst, np.uint32(bits & MAGNITUDE))
-        keys[k] = ~bits if bits >= SIGN else bits | SIGN
-    if worst < INFINITE:
-        return FINITE
-    return TOO_LARGE if worst == INFINITE else MISSING
+def step(nodes, keys, shift, base, place):
+    """Return where the walk goes from ``place``, and the bits of the side it took (0: another node)."""
+    raise NotImplementedError("for compiled code only")
 
 
-@njit(cache=True, nogil=True)
-def fill_paired_keys(values, keys):
-    """Fill two keys for each value, any of which may be NaN."""
-    status = FINITE
-    for k in range(len(values)):
-        bits = np.float32(values[k]).view(np.uint32)
-        key = ~bits if bits >= SIGN else bits | SIGN
-        magnitude = bits & MAGNITUDE
-        if magnitude > INFINITE:
-            keys[2 * k] = NAN_RIGHT
-            keys[2 * k + 1] = NAN_LEFT
-            status = max(status, MISSING)
-        else:
-            keys[2 * k] = key
-            keys[2 * k + 1] = key
-            if magnitude == INFINITE:
-                status = TOO_LARGE
-    return status
+@overload(step)
+def _step(nodes, keys, shift, base, place):
+    if isinstance(nodes, types.Array):
+
+        def take(nodes, keys, shift, base, place):
+            key, column, sides, offset = read_node(nodes, keys, place)
+            right = np.uint64(np.uint64(keys[base + (column >> shift)]) > key)
+            return place + offset + right, (sides >> (right + right)) & U3
+
+    else:
+
+        def take(nodes, keys, shift, base, place):
+            words, categories = nodes
+            key, column, sides, offset = read_node(words, keys, place)
+            own = np.uint64(keys[base + (column >> shift)])
+            if by_category(words, place):
+                right = np.uint64(not (own == ANY_CATEGORY or is_in_set(categories, key, own)))
+            else:
+                right = np.uint64(own > key)
+            return place + offset + right, (sides >> (right + right)) & U3
+
+    return take
+
+
+def words_of(nodes):
+    """Return the array that the trees are in."""
+    raise NotImplementedError("for compiled code only")
+
+
+@overload(words_of)
+def _words_of(nodes):
+    return (lambda nodes: nodes) if isinstance(nodes, types.Array) else (lambda nodes: nodes[0])
+
+
+def found(place, side, total):
+    """Return what is to be remembered of a walk that took ``side`` to its leaf at ``place``."""
+    raise NotImplementedError("for compiled code only")
+
+
+@overload(found)
+def _found(place, side, total):
+    if isinstance(total, types.Integer):
+        return lambda place, side, total: side & U1
+    return lambda place, side, total: place  # which need not be in the cache yet
+
+
+def plus(total, nodes, word):
+    """Return the total with what a walk found added."""
+    raise NotImplementedError("for compiled code only")
+
+
+@overload(plus)
+def _plus(total, nodes, word):
+    if isinstance(total, types.Integer):
+        return lambda total, nodes, word: total + np.int64(word)
+    return lambda total, nodes, word: total + np.uint64(payload(words_of(nodes), word)).view(np.float64)
 
 
 @njit(cache=True)
-def step(nodes, keys, shift, base, place):
-    """Return where the walk goes from ``place``, and the bits of the side it took (2 or more: a leaf)."""
-    key, column, sides, offset = read_node(nodes, place)
-    right = np.uint64(np.uint64(keys[base + (column >> shift)]) > key)
-    return place + offset + right, (sides >> (right + right)) & U3
+def add_leaf(totals, row, nodes, place, side):
+    """Add what a leaf holds to the total of a row."""
+    totals[row] = plus(totals[row], nodes, found(place, side, totals[row]))
 
 
 @njit(cache=True)
 def last_steps(nodes, keys, shift, base_0, base_1, base_2, base_3, at_0, at_1, at_2, at_3):
-    """Take four walks to their leaves side by side; return the bits of each leaf."""
-    side_0 = side_1 = side_2 = side_3 = np.uint64(0)
+    """Take four walks to their leaves side by side; return the place and the side of each leaf."""
     while True:
         # A walk that has arrived stands still.
         next_0, side_0 = step(nodes, keys, shift, base_0, at_0)
         next_1, side_1 = step(nodes, keys, shift, base_1, at_1)
         next_2, side_2 = step(nodes, keys, shift, base_2, at_2)
         next_3, side_3 = step(nodes, keys, shift, base_3, at_3)
-        if side_0 & side_1 & side_2 & side_3 >= U2:
-            return side_0, side_1, side_2, side_3
-        at_0 = next_0 if side_0 < U2 else at_0
-        at_1 = next_1 if side_1 < U2 else at_1
-        at_2 = next_2 if side_2 < U2 else at_2
-        at_3 = next_3 if side_3 < U2 else at_3
+        if side_0 & side_1 & side_2 & side_3:  # leaves of one kind have a bit in common
+            return next_0, side_0, next_1, side_1, next_2, side_2, next_3, side_3
+        at_0 = at_0 if side_0 else next_0
+        at_1 = at_1 if side_1 else next_1
+        at_2 = at_2 if side_2 else next_2
+        at_3 = at_3 if side_3 else next_3
 
 
 @njit(cache=True)
-def add_votes_of_tree(nodes, root, keys, stride, shift, rows, n_rows, yes):
-    """Add one tree's vote to ``yes[row]`` for the first ``n_rows`` of ``rows``.
+def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
+    """Add what one tree says to ``totals[row]`` for the first ``n_rows`` of ``rows``.
 
     Four rows walk at a time, and the next row takes the place of one that arrived, so that there are
     always four loads under way.
@@ -102,88 +123,89 @@ def add_votes_of_tree(nodes, root, keys, stride, shift, rows, n_rows, yes):
             at_1, side_1 = step(nodes, keys, shift, base_1, at_1)
             at_2, side_2 = step(nodes, keys, shift, base_2, at_2)
             at_3, side_3 = step(nodes, keys, shift, base_3, at_3)
-            if side_0 >= U2:
-                yes[row_0] += np.int32(side_0 & U1)
+            if side_0:
+                add_leaf(totals, row_0, nodes, at_0, side_0)
                 row_0 = rows[k]
                 base_0, at_0 = row_0 * stride, root
                 k += 1
-            if side_1 >= U2:
-                yes[row_1] += np.int32(side_1 & U1)
+            if side_1:
+                add_leaf(totals, row_1, nodes, at_1, side_1)
                 row_1 = rows[k]
                 base_1, at_1 = row_1 * stride, root
                 k += 1
-            if side_2 >= U2:
-                yes[row_2] += np.int32(side_2 & U1)
+            if side_2:
+                add_leaf(totals, row_2, nodes, at_2, side_2)
                 row_2 = rows[k]
                 base_2, at_2 = row_2 * stride, root
                 k += 1
-            if side_3 >= U2:
-                yes[row_3] += np.int32(side_3 & U1)
+            if side_3:
+                add_leaf(totals, row_3, nodes, at_3, side_3)
                 row_3 = rows[k]
                 base_3, at_3 = row_3 * stride, root
                 k += 1
-        side_0, side_1, side_2, side_3 = last_steps(
+        at_0, side_0, at_1, side_1, at_2, side_2, at_3, side_3 = last_steps(
             nodes, keys, shift, base_0, base_1, base_2, base_3, at_0, at_1, at_2, at_3
         )
-        yes[row_0] += np.int32(side_0 & U1)
-        yes[row_1] += np.int32(side_1 & U1)
-        yes[row_2] += np.int32(side_2 & U1)
-        yes[row_3] += np.int32(side_3 & U1)
+        add_leaf(totals, row_0, nodes, at_0, side_0)
+        add_leaf(totals, row_1, nodes, at_1, side_1)
+        add_leaf(totals, row_2, nodes, at_2, side_2)
+        add_leaf(totals, row_3, nodes, at_3, side_3)
     while k < n_rows:
         # Fewer than four rows left: the last of them fills the empty places and is counted once.
         last = n_rows - 1
         row_0, row_1 = rows[k], rows[min(k + 1, last)]
         row_2, row_3 = rows[min(k + 2, last)], rows[min(k + 3, last)]
-        side_0, side_1, side_2, side_3 = last_steps(
+        at_0, side_0, at_1, side_1, at_2, side_2, at_3, side_3 = last_steps(
             nodes, keys, shift, row_0 * stride, row_1 * stride, row_2 * stride, row_3 * stride,
             root, root, root, root,
         )  # fmt: skip
-        yes[row_0] += np.int32(side_0 & U1)
+        add_leaf(totals, row_0, nodes, at_0, side_0)
         if k + 1 < n_rows:
-            yes[row_1] += np.int32(side_1 & U1)
+            add_leaf(totals, row_1, nodes, at_1, side_1)
         if k + 2 < n_rows:
-            yes[row_2] += np.int32(side_2 & U1)
+            add_leaf(totals, row_2, nodes, at_2, side_2)
         if k + 3 < n_rows:
-            yes[row_3] += np.int32(side_3 & U1)
+            add_leaf(totals, row_3, nodes, at_3, side_3)
         k += 4
 
 
 @njit(cache=True)
-def votes_of_trees(nodes, roots, keys, shift, base, memory, first, last, end, started, walking):
-    """Return how many of the trees from ``first`` to before ``last`` vote yes on the one row at ``base``.
+def add_trees(nodes, roots, keys, shift, base, memory, first, last, end, started, walking, total):
+    """Add what the trees from ``first`` to before ``last`` say about the one row at ``base``, one by one.
 
     Up to ``LANES`` trees walk side by side; each asks for its next node and goes on when its turn comes
     again. When one arrives the next sets out, even behind ``last``, as long as it is before ``end``: there
     are always walks under way, and the memory is never idle. ``memory`` keeps them from call to call:
     ``memory[lane]`` is where a walk stands, ``memory[TREE + lane]`` which tree it is in, and
-    ``memory[VOTE + tree]`` the vote of a tree that has set out. ``started`` counts the trees that have,
-    ``walking`` those under way; both are returned, too.
+    ``memory[FOUND + tree]`` what the walk of a tree that has set out found. ``started`` counts the trees
+    that have, ``walking`` those under way; both are returned, after the total.
     """
+    words = words_of(nodes)
     while walking < TREE and started < end:
         memory[walking], memory[TREE + walking] = roots[started], started
-        memory[VOTE + started] = UNKNOWN
+        memory[FOUND + started] = NOTHING
         started += U1
         walking += U1
-    yes = 0
     while first < last:
-        # It has set out: while some tree has not, every lane holds one without a vote, and those come first.
-        while memory[VOTE + first] == UNKNOWN:
+        # It has set out: while some tree has not, every lane holds one that found nothing yet, and those
+        # come first.
+        while memory[FOUND + first] == NOTHING:
             lane = U0
             while lane < walking:
                 place, side = step(nodes, keys, shift, base, memory[lane])
-                prefetch(nodes, place, U0)
-                prefetch(nodes, place, LINE)  # the heavier subtree goes on there
-                if side >= U2:
-                    memory[VOTE + memory[TREE + lane]] = side & U1
+                prefetch(words, place, U0)
+                prefetch(words, place, LINE)  # the heavier subtree goes on there
+                if side:
+                    memory[FOUND + memory[TREE + lane]] = found(place, side, total)
                     if started < end:
                         place, memory[TREE + lane] = np.uint64(roots[started]), started
-                        memory[VOTE + started] = UNKNOWN
+                        memory[FOUND + started] = NOTHING
                         started += U1
                     else:
                         walking -= U1
                         place, memory[TREE + lane] = memory[walking], memory[TREE + walking]
                 memory[lane] = place
                 lane += U1
-        yes += np.int64(memory[VOTE + first])
+        total = plus(total, nodes, memory[FOUND + first])
         first += U1
-    return yes, started, walking
+    return total, started, walking

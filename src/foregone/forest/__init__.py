@@ -5,5 +5,6 @@ compiled loops, saved without pickle.
 """
 
 from foregone.forest.packed import PackedForest
+from foregone.forest.scored import ScoredForest, ScoreOutcome
 
-__all__ = ["PackedForest"]
+__all__ = ["PackedForest", "ScoreOutcome", "ScoredForest"]

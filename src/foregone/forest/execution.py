@@ -1,4 +1,4 @@
-"""Running a packed forest over many rows: blocks of them, on one thread or several.
+"""Running packed trees over many rows: blocks of them, on one thread or several.
 
 No result depends on how rows are split: a row's outcome is a function of its values and the schedule, and of
 nothing else.
@@ -13,99 +13,45 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from foregone._kernels.forest_run import fill_vote_matrix, run_block, run_rows
-from foregone._kernels.forest_walk import MISSING, fill_keys, fill_paired_keys
 from foregone.errors import InvalidInputError
-from foregone.forest.layout import NodeArray
-from foregone.forest.rows import Rows, refuse_values
-from foregone.forest.schedule import Schedule
+from foregone.forest.rows import Keys, RowFormat, Rows
 
-__all__ = ["fill_votes", "run_blocks"]
+__all__ = ["Scratch", "for_each_block"]
 
 BLOCK_ROWS = 16_384  # enough for a tree to be fetched into the cache once for many rows
-BLOCK_VALUES = 1 << 20  # and few enough for the rows themselves to stay in the last cache
+BLOCK_BYTES = 1 << 22  # of keys, and few enough for the rows themselves to stay in the last cache
 FIRST_ROWS = 256  # timed, to see whether threads would pay
 WORTH_A_THREAD = 1e-3  # seconds of work
 BLOCKS_A_THREAD = 2  # more would even out the ends, but each must fetch the trees again
 FEWEST_ROWS = 1_024  # of a block that is one thread's share
 
-Work = Callable[[int, int, "Keys"], None]
 
+class Scratch:
+    """Memory of one thread: the keys of the block at hand and its list of undecided rows."""
 
-class Keys:
-    """Scratch memory of one thread: the keys of the block at hand and its list of undecided rows."""
-
-    def __init__(self, n_rows: int, n_features: int, takes_missing: bool) -> None:
-        self._keys = np.empty(n_rows * n_features, np.uint32)
-        self._n_features = n_features
-        self._takes_missing = takes_missing
+    def __init__(self, row_format: RowFormat, n_rows: int) -> None:
+        self._format = row_format
+        self._keys = row_format.new_keys(n_rows)
         self.rows = np.empty(n_rows, np.uint64)
 
-    def load(self, block: Rows) -> tuple[npt.NDArray[np.uint32], int, int]:
+    def load(self, block: Rows) -> tuple[Keys, int, int]:
         """Return the keys of a block of rows, how many there are to a row, and the kernels' ``shift``."""
-        values = np.ascontiguousarray(block).reshape(-1)
-        keys, stride, shift = self._keys, self._n_features, 1
-        status = fill_keys(values, keys)
-        if status and self._takes_missing:
-            keys, stride, shift = np.empty(2 * len(values), np.uint32), 2 * self._n_features, 0
-            status = fill_paired_keys(values, keys)
-            if status == MISSING:
-                status = 0
-        if status:
-            refuse_values(block, self._takes_missing)
-        return keys, stride, shift
+        return self._keys, *self._format.load(block, self._keys)
 
 
-def run_blocks(
-    nodes: NodeArray,
-    schedule: Schedule,
-    X: Rows,
-    takes_missing: bool,
-    n_threads: int | None,
-    outcome: tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32], npt.NDArray[np.int32]],
-) -> None:
-    """Fill answers, votes asked and yes votes for every row of X."""
-    answers, asked, yes = outcome
-    common = (nodes, schedule.roots, schedule.steps, schedule.exceptions, schedule.signed_seed)
-
-    def work(start: int, end: int, scratch: Keys) -> None:
-        keys = scratch.load(X[start:end])
-        parts = answers[start:end], asked[start:end], yes[start:end]
-        if schedule.order == "shared":
-            run_block(*common, *keys, scratch.rows, *parts)
-        else:
-            run_rows(*common, *keys, *parts)
-
-    _for_each_block(work, X, takes_missing, n_threads)
+Work = Callable[[int, int, Scratch], None]
 
 
-def fill_votes(
-    nodes: NodeArray,
-    roots: npt.NDArray[np.int64],
-    X: Rows,
-    takes_missing: bool,
-    votes: npt.NDArray[np.bool_],
-) -> None:
-    """Fill ``votes[row, tree]``."""
-
-    def work(start: int, end: int, scratch: Keys) -> None:
-        block = np.empty((len(roots), end - start), np.int32)
-        fill_vote_matrix(nodes, roots, *scratch.load(X[start:end]), scratch.rows, block)
-        votes[start:end] = block.T
-
-    _for_each_block(work, X, takes_missing, 1)
-
-
-def _for_each_block(work: Work, X: Rows, takes_missing: bool, n_threads: int | None) -> None:
+def for_each_block(work: Work, X: Rows, row_format: RowFormat, n_threads: int | None) -> None:
     """Do the work block by block; Python gets to see an interrupt in between."""
-    n_rows, n_features = X.shape
+    n_rows = len(X)
+    row_bytes = row_format.n_features * row_format.key_bits // 8
     n_threads = _thread_count(n_threads)
-    block_rows = max(1, min(BLOCK_ROWS, BLOCK_VALUES // n_features, n_rows))
+    block_rows = max(1, min(BLOCK_ROWS, BLOCK_BYTES // row_bytes, n_rows))
 
-    def new_scratch() -> Keys:
-        return Keys(block_rows, n_features, takes_missing)
+    def new_scratch() -> Scratch:
+        return Scratch(row_format, block_rows)
 
     scratch = new_scratch()
     done = 0
@@ -133,13 +79,13 @@ def _in_threads(
     work: Work,
     blocks: list[tuple[int, int]],
     n_threads: int,
-    scratch: Keys,
-    new_scratch: Callable[[], Keys],
+    scratch: Scratch,
+    new_scratch: Callable[[], Scratch],
 ) -> None:
     """Let this thread and others take blocks until there are none, one fails, or Python is interrupted."""
     pending = blocks[::-1]
 
-    def take_blocks(scratch: Keys) -> None:
+    def take_blocks(scratch: Scratch) -> None:
         while True:
             try:
                 start, end = pending.pop()

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels import forest_nodes
+from foregone.errors import InvalidInputError
+from foregone.forest.scored_tree import ScoredTree
 
-__all__ = ["NodeArray", "TreeArrays", "is_sound", "pack", "threshold_keys"]
+__all__ = ["NodeArray", "TreeArrays", "find_payloads", "is_sound", "pack", "threshold_keys"]
 
 NodeArray = npt.NDArray[np.uint64]
 
 COMPACT_OFFSET_LIMIT = int(forest_nodes.OFFSET_MASK)
 COMPACT_COLUMN_LIMIT = int(forest_nodes.COLUMN_MASK)
+OFFSET_LIMITS = {32: int(forest_nodes.OFFSET_59), 64: int(forest_nodes.OFFSET_27)}  # of wide nodes
 
 
 class TreeArrays(NamedTuple):
@@ -44,22 +47,31 @@ class TreeArrays(NamedTuple):
     says_yes: npt.NDArray[np.bool_]
 
 
-def constant_tree(says_yes: bool) -> TreeArrays:
-    """Return a tree with one split and the same vote on both sides: a leaf alone has no node to live in."""
-    votes = np.array([says_yes] * 3)
-    return TreeArrays(
-        left=np.array([1, -1, -1]),
-        right=np.array([2, -1, -1]),
-        feature=np.zeros(3, np.int64),
-        threshold=np.zeros(3),
-        missing_left=np.zeros(3, np.bool_),
-        weight=np.ones(3),
-        says_yes=votes,
-    )
+class _Leaves(NamedTuple):
+    """What the nodes of one tree are as leaves: ``sides``, as the node format has it, and payloads if any."""
+
+    sides: npt.NDArray[np.uint64]
+    payloads: NodeArray | None
+
+    @classmethod
+    def of(cls, tree: TreeArrays | ScoredTree) -> _Leaves:
+        if isinstance(tree, ScoredTree):
+            return cls(np.ones(len(tree.left), np.uint64), tree.score.view(np.uint64))
+        return cls(tree.says_yes + np.uint64(2), None)
 
 
-def threshold_keys(threshold: npt.NDArray[np.float64]) -> npt.NDArray[np.uint32]:
-    """Return integers that compare with the keys of float32 values as the thresholds do with the values.
+def _grown(tree: TreeArrays | ScoredTree) -> TreeArrays | ScoredTree:
+    """Return a tree with a split: a lone leaf becomes both sides of one, as it has no node to live in."""
+    if tree.left[0] >= 0:
+        return tree
+    three = type(tree)(*(np.repeat(part[:1], 3) for part in tree))  # type: ignore[arg-type]  # all are arrays
+    feature, numeric = np.zeros(3, np.int64), np.full(3, -1)
+    split = three._replace(left=np.array([1, -1, -1]), right=np.array([2, -1, -1]), feature=feature)
+    return split._replace(category_start=numeric) if isinstance(split, ScoredTree) else split
+
+
+def threshold_keys(threshold: npt.NDArray[np.float64], key_bits: int = 32) -> npt.NDArray[Any]:
+    """Return integers that compare with the keys of values as the thresholds do with the values.
 
     ``x <= t`` for a float32 x is ``x <= f`` for the largest float32 f not above t, and floats of one
     sign are ordered as their bits are.
@@ -69,58 +81,110 @@ def threshold_keys(threshold: npt.NDArray[np.float64]) -> npt.NDArray[np.uint32]
     >>> [hex(key) for key in threshold_keys(np.array([0.0, -0.0, 1.0, -1.0]))]
     ['0x80000000', '0x80000000', '0xbf800000', '0x407fffff']
     """
+    if key_bits == 64:
+        bits = (threshold + 0.0).view(np.uint64)  # -0.0 as a threshold must let +0.0 go left
+        return np.where(bits >> np.uint64(63), ~bits, bits | np.uint64(1 << 63))
     with np.errstate(over="ignore"):
         rounded = threshold.astype(np.float32)
     floor = np.where(rounded > threshold, np.nextafter(rounded, np.float32(-np.inf)), rounded)
-    floor[floor == 0] = 0.0  # -0.0 as a threshold must let +0.0 go left
-    bits = floor.view(np.uint32)
-    return np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint32)
+    short = (floor + np.float32(0)).view(np.uint32)
+    return np.where(short >> 31, ~short, short | np.uint32(1 << 31)).astype(np.uint32)
 
 
 def pack(
-    trees: Callable[[], Iterator[TreeArrays]], n_features: int
+    trees: Callable[[], Iterator[TreeArrays]] | Callable[[], Iterator[ScoredTree]],
+    n_features: int,
+    key_bits: int = 32,
 ) -> tuple[NodeArray, npt.NDArray[np.int64]]:
     """Pack trees one after another.
 
     Returns
     -------
     nodes : ndarray of uint64
-        Compact, shape (n_nodes,), when every feature number and offset fits; else wide, (n_nodes, 2).
+        Compact, shape (n_nodes,), when keys have 32 bits, nothing is split by categories, and every feature
+        number and offset fits; else wide, (n_nodes, 2).
     tree_start : ndarray of int, shape (n_trees + 1,)
         Where each tree's root is; strictly rising from 0 to n_nodes.
     """
     packed = None
-    if 2 * n_features - 1 <= COMPACT_COLUMN_LIMIT:
-        packed = _pack(trees(), compact=True)
+    if key_bits == 32 and 2 * n_features - 1 <= COMPACT_COLUMN_LIMIT:
+        packed = _pack(trees(), 32, compact=True)
     if packed is None:
-        packed = _pack(trees(), compact=False)
-    assert packed is not None  # wide nodes have room for any tree
+        packed = _pack(trees(), key_bits, compact=False)
+    if packed is None:
+        raise InvalidInputError(
+            f"a tree is too large to be packed: at most {OFFSET_LIMITS[64]:,} nodes may lie between a node "
+            "and its children"
+        )
     tree_start = np.concatenate([[0], np.cumsum([len(nodes) for nodes in packed])]).astype(np.int64)
     return np.concatenate(packed), tree_start
 
 
-def _pack(trees: Iterator[TreeArrays], compact: bool) -> list[NodeArray] | None:
-    """Pack each tree; None when an offset does not fit into a compact node."""
+def _pack(
+    trees: Iterator[TreeArrays] | Iterator[ScoredTree], key_bits: int, compact: bool
+) -> list[NodeArray] | None:
+    """Pack each tree; None when one does not fit into such nodes."""
     packed = []
-    for tree in trees:
-        if tree.left[0] < 0:
-            tree = constant_tree(bool(tree.says_yes[0]))
+    for given in trees:
+        tree = _grown(given)
+        leaves = _Leaves.of(tree)
         place, base = np.full((2, len(tree.left)), -1, np.int64)
-        size, largest = forest_nodes.place_nodes(tree.left, tree.right, tree.weight, place, base)
-        if compact and largest > COMPACT_OFFSET_LIMIT:
+        size, largest = forest_nodes.place_nodes(
+            tree.left, tree.right, tree.weight, place, base, leaves.payloads is not None
+        )
+        keys = threshold_keys(tree.threshold, key_bits)
+        by_category = np.zeros(len(keys), np.bool_)
+        if isinstance(tree, ScoredTree):
+            by_category = tree.category_start >= 0
+            keys = np.where(by_category, tree.category_start, keys).astype(keys.dtype)
+        if largest > (COMPACT_OFFSET_LIMIT if compact else OFFSET_LIMITS[key_bits]):
+            return None
+        if compact and by_category.any():
             return None
         nodes: NodeArray = np.zeros(size if compact else (size, 2), np.uint64)
         column = 2 * tree.feature + tree.missing_left
-        keys = threshold_keys(tree.threshold)
-        forest_nodes.pack_tree(tree.left, tree.right, column, keys, tree.says_yes, place, base, nodes)
+        forest_nodes.pack_tree(
+            tree.left, tree.right, column, keys, by_category, leaves.sides, place, base, nodes
+        )
+        if leaves.payloads is not None:
+            reached = np.flatnonzero((tree.left < 0) & (place >= 0))
+            (nodes if compact else nodes[:, 0])[place[reached]] = leaves.payloads[reached]
         packed.append(nodes)
     return packed
 
 
+def _are_starts(tree_start: npt.NDArray[np.int64], n_places: int) -> bool:
+    if len(tree_start) < 2 or tree_start[0] != 0 or tree_start[-1] != n_places:
+        return False
+    return bool((np.diff(tree_start) > 0).all())
+
+
 def is_sound(nodes: NodeArray, tree_start: npt.NDArray[np.int64], n_features: int) -> bool:
     """Whether no row, whatever its values, can lead a walk out of its tree or round in circles."""
-    if len(tree_start) < 2 or tree_start[0] != 0 or tree_start[-1] != len(nodes):
-        return False
-    if not (np.diff(tree_start) > 0).all():
-        return False
-    return bool(forest_nodes.first_unsound_node(nodes, tree_start, n_features) < 0)
+    keys = np.empty(0, np.uint32)
+    return _are_starts(tree_start, len(nodes)) and bool(
+        forest_nodes.first_unsound_node(nodes, keys, tree_start, n_features) < 0
+    )
+
+
+def find_payloads(
+    nodes: NodeArray,
+    tree_start: npt.NDArray[np.int64],
+    n_features: int,
+    key_bits: int,
+    categories: npt.NDArray[np.uint32],
+) -> tuple[NodeArray, npt.NDArray[np.int64]] | None:
+    """Return the payloads of all leaves and where those of each tree begin among them; None if unsound.
+
+    Sound trees are such that no row, whatever its values, can lead a walk out of its tree or round in
+    circles, nor to a set of categories that is none.
+    """
+    if not _are_starts(tree_start, len(nodes)):
+        return None
+    keys = np.empty(0, np.uint32 if key_bits == 32 else np.uint64)
+    kinds = np.zeros(len(nodes), np.uint8)
+    if forest_nodes.first_unsound_place(nodes, keys, categories, tree_start, n_features, kinds) >= 0:
+        return None
+    is_leaf = kinds == forest_nodes.LEAF
+    first = np.concatenate([[0], np.cumsum(is_leaf)])[tree_start[:-1]]
+    return (nodes if nodes.ndim == 1 else nodes[:, 0])[is_leaf], first

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.forest_run import run_row
+from foregone._kernels.forest_run import fill_vote_matrix, run_block, run_row, run_rows
 from foregone.atomic_file import PathLike
 from foregone.forest import container
-from foregone.forest.execution import fill_votes, run_blocks
+from foregone.forest.execution import Scratch, for_each_block
 from foregone.forest.labels import labels_from_field, labels_to_field
 from foregone.forest.layout import NodeArray, is_sound, pack
-from foregone.forest.rows import FLOAT32, FLOAT64, as_row, as_rows, refuse_values
+from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat, Rows
 from foregone.forest.schedule import Order, Schedule, check_seed, random_order, row_bits
 from foregone.strategy import StoppingStrategy
 from foregone.strategy_file import Fields
@@ -69,6 +69,7 @@ class PackedForest:
         self.n_features = n_features
         self.classes = classes
         self.takes_missing = takes_missing
+        self._rows = RowFormat("PackedForest", n_features, takes_missing)
         self._row_shape = (n_features,)
         self._schedule = Schedule.make(tree_start, takes_missing)  # the last one used
 
@@ -109,14 +110,21 @@ class PackedForest:
 
     def vote_matrix(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Return every tree's vote on every row, shape (n_rows, n_trees), trees in the model's order."""
-        rows = as_rows(X, self.n_features)
+        rows = self._rows.as_rows(X)
+        roots = self.tree_start[:-1].copy()
         votes = np.empty((len(rows), self.n_trees), np.bool_)
-        fill_votes(self.nodes, self.tree_start[:-1].copy(), rows, self.takes_missing, votes)
+
+        def work(start: int, end: int, scratch: Scratch) -> None:
+            block = np.empty((self.n_trees, end - start), np.int32)
+            fill_vote_matrix(self.nodes, roots, *scratch.load(rows[start:end]), scratch.rows, block)
+            votes[start:end] = block.T
+
+        for_each_block(work, rows, self._rows, 1)
         return votes
 
     def order(self, seed: int, x: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """Return the order in which a seed asks the trees: the shared one, or that of the row ``x``."""
-        row = None if x is None else row_bits(as_row(x, self.n_features))
+        row = None if x is None else row_bits(self._rows.as_row(x))
         return random_order(self.n_trees, check_seed(seed), row)
 
     def run(
@@ -154,16 +162,29 @@ class PackedForest:
         asked, yes : ndarray of int
             How many trees were asked, and how many of them said yes.
         """
-        rows = as_rows(X, self.n_features)
+        rows = self._rows.as_rows(X)
         if len(rows) == 1:
             answer, n_asked, n_yes = self.run_one(rows[0], strategy, seed=seed, order=order)
             return np.array([answer]), np.array([n_asked], np.int32), np.array([n_yes], np.int32)
         schedule = self._schedule_for(strategy, seed, order)
         answers = np.empty(len(rows), np.bool_)
         asked, yes = np.empty((2, len(rows)), np.int32)
-        outcome = answers, asked, yes
-        run_blocks(self.nodes, schedule, rows, self.takes_missing, n_threads, outcome)
-        return outcome
+        self._run_blocks(schedule, rows, n_threads, (answers, asked, yes))
+        return answers, asked, yes
+
+    def _run_blocks(self, schedule: Schedule, X: Rows, n_threads: int | None, outcome: Outcome) -> None:
+        """Fill answers, votes asked and yes votes for every row of X."""
+        common = (self.nodes, schedule.roots, schedule.steps, schedule.exceptions, schedule.signed_seed)
+
+        def work(start: int, end: int, scratch: Scratch) -> None:
+            keys = scratch.load(X[start:end])
+            parts = [part[start:end] for part in outcome]
+            if schedule.order == "shared":
+                run_block(*common, *keys, scratch.rows, *parts)
+            else:
+                run_rows(*common, *keys, *parts)
+
+        for_each_block(work, X, self._rows, n_threads)
 
     def run_one(
         self,
@@ -199,10 +220,10 @@ class PackedForest:
             and (x.dtype is FLOAT64 or x.dtype is FLOAT32)
             and x.flags.carray
         ):
-            x = as_row(x, self.n_features)
+            x = self._rows.as_row(x)
         asked, yes, answer = run_row(x, self.nodes, schedule.packed)
         if asked < 0:
-            refuse_values(x, self.takes_missing)
+            self._rows.refuse(x)
         return answer, asked, yes
 
     def _schedule_for(self, strategy: StoppingStrategy | None, seed: int, order: Order) -> Schedule:

@@ -2,82 +2,131 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels.forest_keys import MISSING, NO_CATEGORIES, NO_RULES, REFUSED, TOO_LARGE, load_keys
 from foregone.errors import InvalidInputError
 
-__all__ = ["FLOAT32", "FLOAT64", "Rows", "as_row", "as_rows", "refuse_values"]
+__all__ = ["FLOAT32", "FLOAT64", "RowFormat", "Rows"]
 
 Rows = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Keys = npt.NDArray[Any]  # of uint32 or uint64
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
-def as_rows(X: Any, n_features: int) -> Rows:
-    """Return X as a 2-D array of native float32 or float64, without a copy where it is one already.
+class RowFormat(NamedTuple):
+    """What rows a forest takes, and how their values become keys.
 
-    float64 is left for the kernels to round; anything else is rounded to float32 here, directly, as
-    scikit-learn does. Values are not looked at: the kernels report those that are not finite.
+    Attributes
+    ----------
+    owner : str
+        Whom errors speak of.
+    n_features : int
+        Number of columns.
+    takes_missing, takes_infinite : bool
+        Whether values may be NaN, or infinite.
+    key_bits : {32, 64}
+        32: values are rounded to float32 before they are compared. 64: to float64.
+    rules, known : ndarray of int, shape (n_features,) or (0,)
+        What values mean in each column, see ``_kernels/forest_keys.py``, and where the set of its known
+        categories begins; empty if no column has any rule.
+    categories : ndarray of uint32
+        The words that the sets are made of.
     """
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise InvalidInputError(
-            "Sparse data was passed, but dense data is required. "
-            "Use '.toarray()' to convert to a dense array."
-        )
-    array = np.asarray(X)
-    if array.dtype.kind == "c":
-        raise InvalidInputError(f"Complex data not supported\n{array}\n")
-    if array.dtype != FLOAT32 and array.dtype != FLOAT64:
-        try:
-            with np.errstate(over="ignore"):
-                array = np.asarray(X, dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(str(error)) from None
-    elif not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if array.ndim != 2:
-        if array.ndim > 2:
+
+    owner: str
+    n_features: int
+    takes_missing: bool
+    takes_infinite: bool = False
+    key_bits: int = 32
+    rules: npt.NDArray[np.int64] = NO_RULES
+    known: npt.NDArray[np.int64] = NO_RULES
+    categories: npt.NDArray[np.uint32] = NO_CATEGORIES
+
+    @property
+    def takes(self) -> int:
+        """What values may be, as the kernels put it."""
+        return MISSING * self.takes_missing + TOO_LARGE * self.takes_infinite
+
+    def new_keys(self, n_rows: int) -> Keys:
+        """Return room for the keys of so many rows."""
+        return np.empty(2 * n_rows * self.n_features, np.uint32 if self.key_bits == 32 else np.uint64)
+
+    def load(self, block: Rows, keys: Keys) -> tuple[int, int]:
+        """Fill the keys of a block of rows; return how many there are to a row and the kernels' ``shift``."""
+        values = np.ascontiguousarray(block).reshape(-1)
+        shift = load_keys(values, keys, self.takes, self.rules, self.known, self.categories)
+        if shift == REFUSED:
+            self.refuse(block)
+        return self.n_features << (1 - shift), shift
+
+    def as_rows(self, X: Any) -> Rows:
+        """Return X as a 2-D array of native float32 or float64, without a copy where it is one already.
+
+        Floats of these types are left for the kernels to round; anything else is rounded here, directly, as
+        scikit-learn does. Values are not looked at: the kernels report those that cannot be taken.
+        """
+        if hasattr(X, "toarray") and hasattr(X, "nnz"):
             raise InvalidInputError(
-                f"Found array with dim {array.ndim}, while dim <= 2 is required by PackedForest."
+                "Sparse data was passed, but dense data is required. "
+                "Use '.toarray()' to convert to a dense array."
             )
-        kind = "scalar" if array.ndim == 0 else "1D"
-        raise InvalidInputError(
-            f"Expected 2D array, got {kind} array instead:\narray={array.astype(np.float32)}.\n"
-            "Reshape your data either using array.reshape(-1, 1) if your data has a single feature or "
-            "array.reshape(1, -1) if it contains a single sample."
-        )
-    if len(array) == 0:
-        raise InvalidInputError(
-            f"Found array with 0 sample(s) (shape={array.shape}) "
-            "while a minimum of 1 is required by PackedForest."
-        )
-    if array.shape[1] != n_features:
-        raise InvalidInputError(
-            f"X has {array.shape[1]} features, but PackedForest is expecting {n_features} features as input."
-        )
-    return array
+        array = np.asarray(X)
+        if array.dtype.kind == "c":
+            raise InvalidInputError(f"Complex data not supported\n{array}\n")
+        if array.dtype != FLOAT32 and array.dtype != FLOAT64:
+            try:
+                with np.errstate(over="ignore"):
+                    array = np.asarray(X, dtype=FLOAT32 if self.key_bits == 32 else FLOAT64)
+            except (TypeError, ValueError) as error:
+                raise InvalidInputError(str(error)) from None
+        elif not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        if array.ndim != 2:
+            if array.ndim > 2:
+                raise InvalidInputError(
+                    f"Found array with dim {array.ndim}, while dim <= 2 is required by {self.owner}."
+                )
+            kind = "scalar" if array.ndim == 0 else "1D"
+            raise InvalidInputError(
+                f"Expected 2D array, got {kind} array instead:\narray={array.astype(np.float32)}.\n"
+                "Reshape your data either using array.reshape(-1, 1) if your data has a single feature or "
+                "array.reshape(1, -1) if it contains a single sample."
+            )
+        if len(array) == 0:
+            raise InvalidInputError(
+                f"Found array with 0 sample(s) (shape={array.shape}) "
+                f"while a minimum of 1 is required by {self.owner}."
+            )
+        if array.shape[1] != self.n_features:
+            raise InvalidInputError(
+                f"X has {array.shape[1]} features, but {self.owner} is expecting {self.n_features} "
+                "features as input."
+            )
+        return array
 
+    def as_row(self, x: Any) -> npt.NDArray[Any]:
+        """Return one row as a contiguous, writable array of float32 or float64."""
+        array = np.asarray(x)
+        if array.ndim != 1:
+            raise InvalidInputError(
+                f"one row of {self.n_features} numbers is expected, got an array of shape {array.shape}: "
+                "use run for several rows"
+            )
+        return np.array(self.as_rows(array[None])[0], order="C")
 
-def as_row(x: Any, n_features: int) -> npt.NDArray[Any]:
-    """Return one row as a contiguous, writable array of float32 or float64."""
-    array = np.asarray(x)
-    if array.ndim != 1:
+    def refuse(self, rows: npt.NDArray[Any]) -> NoReturn:
+        """Raise the error for rows in which a kernel found values it cannot take."""
+        if not self.takes_missing and np.isnan(rows).any():
+            raise InvalidInputError(
+                "Input X contains NaN.\n"
+                f"{self.owner} does not accept missing values encoded as NaN natively here, because the "
+                "model it was made from does not. Impute them or drop the rows that hold them."
+            )
         raise InvalidInputError(
-            f"one row of {n_features} numbers is expected, got an array of shape {array.shape}: "
-            "use run for several rows"
+            f"Input X contains infinity or a value too large for dtype('float{self.key_bits}')."
         )
-    return np.array(as_rows(array[None], n_features)[0], order="C")
-
-
-def refuse_values(rows: npt.NDArray[Any], takes_missing: bool) -> NoReturn:
-    """Raise the error for rows in which a kernel found values it cannot take."""
-    if not takes_missing and np.isnan(rows).any():
-        raise InvalidInputError(
-            "Input X contains NaN.\n"
-            "PackedForest does not accept missing values encoded as NaN natively here, because the model it "
-            "was made from does not. Impute them or drop the rows that hold them."
-        )
-    raise InvalidInputError("Input X contains infinity or a value too large for dtype('float32').")

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels.forest_keys import MISSING, fill_paired_keys
 from foregone._kernels.forest_random import ORDER_OF_ALL, bits_of_row, fill_order
 from foregone._kernels.forest_run import LOWER, START, STEP_SIZE, UPPER, YES_FROM
-from foregone._kernels.forest_walk import fill_paired_keys
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 
@@ -75,7 +75,7 @@ class Schedule:
         roots = tree_start[:-1].copy()
         if strategy is not None and order == "shared":
             roots = roots[random_order(n_trees, seed)]
-        header = np.array([n_trees, _as_signed(seed), order == "per_row", takes_missing], np.int64)
+        header = np.array([n_trees, _as_signed(seed), order == "per_row", takes_missing * MISSING], np.int64)
         packed = np.concatenate([header, roots, steps.ravel(), exceptions.ravel()])
         return cls(strategy, seed, order, packed, roots, steps, exceptions)
 

@@ -11,7 +11,15 @@ import numpy.typing as npt
 from foregone.errors import InvalidInputError
 from foregone.forest.layout import TreeArrays
 
-__all__ = ["ImportedForest", "import_forest"]
+__all__ = [
+    "ImportedForest",
+    "check_two_classes",
+    "import_forest",
+    "knows_missing",
+    "members_of",
+    "says_yes",
+    "splits_of",
+]
 
 
 class ImportedForest(NamedTuple):
@@ -35,7 +43,6 @@ def import_forest(model: Any) -> ImportedForest:
     """
     from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
     from sklearn.tree import DecisionTreeClassifier
-    from sklearn.utils.validation import check_is_fitted
 
     if not isinstance(
         model, RandomForestClassifier | ExtraTreesClassifier | DecisionTreeClassifier | BaggingClassifier
@@ -44,6 +51,24 @@ def import_forest(model: Any) -> ImportedForest:
             "a packed forest is made from a fitted RandomForestClassifier, ExtraTreesClassifier, "
             f"DecisionTreeClassifier or BaggingClassifier of decision trees, not from {type(model).__name__}"
         )
+    check_two_classes(model)
+    members, subsets = members_of(model)
+    takes_missing = all(knows_missing(member) for member in members)
+
+    def trees() -> Iterator[TreeArrays]:
+        for member, subset in zip(members, subsets, strict=True):
+            # Inside an ensemble the classes are numbered.
+            yes = 1 if member is not model else model.classes_[1]
+            splits = splits_of(member.tree_, subset, takes_missing)
+            yield TreeArrays(**splits, says_yes=says_yes(member, yes))
+
+    return ImportedForest(trees, int(model.n_features_in_), np.asarray(model.classes_), takes_missing)
+
+
+def check_two_classes(model: Any) -> None:
+    """Raise unless a model is fitted, on one output of two classes."""
+    from sklearn.utils.validation import check_is_fitted
+
     check_is_fitted(model)
     if getattr(model, "n_outputs_", 1) != 1:
         raise InvalidInputError(f"the model has {model.n_outputs_} outputs; only one is supported")
@@ -51,17 +76,9 @@ def import_forest(model: Any) -> ImportedForest:
         raise InvalidInputError(
             f"a vote is between two classes, the model has {len(model.classes_)}: {model.classes_!r}"
         )
-    members, subsets = _members(model)
-    takes_missing = all(_takes_missing(member) for member in members)
-
-    def trees() -> Iterator[TreeArrays]:
-        for member, subset in zip(members, subsets, strict=True):
-            yield _tree_arrays(member, subset, takes_missing, encoded=member is not model)
-
-    return ImportedForest(trees, int(model.n_features_in_), np.asarray(model.classes_), takes_missing)
 
 
-def _members(model: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | None]]:
+def members_of(model: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | None]]:
     """Return the trees and, for each, the features of the whole that it was given (None: all of them)."""
     from sklearn.ensemble import BaggingClassifier
     from sklearn.tree import DecisionTreeClassifier
@@ -79,29 +96,36 @@ def _members(model: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | None]]
     return members, [np.asarray(subset, np.int64) for subset in model.estimators_features_]
 
 
-def _takes_missing(member: Any) -> bool:
+def knows_missing(member: Any) -> bool:
+    """Whether a tree takes missing values."""
     # The rule has changed between releases, so the tree itself is asked, as its own predict does.
     return bool(member._support_missing_values(np.empty((0, 0))))
 
 
-def _tree_arrays(
-    member: Any, subset: npt.NDArray[np.int64] | None, takes_missing: bool, encoded: bool
-) -> TreeArrays:
-    tree = member.tree_
-    # A tree's own predict: the first of the largest entries wins. Inside an ensemble the classes are
-    # numbered, and a tree that saw only one of them knows only that one.
-    winner = tree.value[:, 0, :].argmax(axis=1)
-    says_yes = np.asarray(member.classes_)[winner] == 1 if encoded else winner == 1
+def says_yes(member: Any, yes: Any) -> npt.NDArray[np.bool_]:
+    """Return for each node whether a tree's own predict would say yes there: the first of the largest wins.
+
+    A tree that saw only one of the classes knows only that one.
+    """
+    winner = member.tree_.value[:, 0, :].argmax(axis=1)
+    answers: npt.NDArray[np.bool_] = np.asarray(member.classes_)[winner] == yes
+    return answers
+
+
+def splits_of(tree: Any, subset: npt.NDArray[np.int64] | None, takes_missing: bool) -> dict[str, Any]:
+    """Return all that is the same in trees with votes and with scores.
+
+    ``subset`` are the columns of the whole that the tree was given, None for all.
+    """
     feature = tree.feature.astype(np.int64)
     if subset is not None:
         feature = np.where(feature >= 0, subset[np.maximum(feature, 0)], feature)
     missing_left = np.asarray(tree.missing_go_to_left, np.bool_)
-    return TreeArrays(
-        left=np.ascontiguousarray(tree.children_left, np.int64),
-        right=np.ascontiguousarray(tree.children_right, np.int64),
-        feature=feature,
-        threshold=np.ascontiguousarray(tree.threshold, np.float64),
-        missing_left=missing_left if takes_missing else np.zeros_like(missing_left),
-        weight=np.ascontiguousarray(tree.weighted_n_node_samples, np.float64),
-        says_yes=says_yes,
-    )
+    return {
+        "left": np.ascontiguousarray(tree.children_left, np.int64),
+        "right": np.ascontiguousarray(tree.children_right, np.int64),
+        "feature": feature,
+        "threshold": np.ascontiguousarray(tree.threshold, np.float64),
+        "missing_left": missing_left if takes_missing else np.zeros_like(missing_left),
+        "weight": np.ascontiguousarray(tree.weighted_n_node_samples, np.float64),
+    }

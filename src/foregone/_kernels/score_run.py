@@ -1,0 +1,139 @@
+"""Adding up scores until thresholds stop: a block of rows tree by tree, or one row on its own.
+
+``roots[i]`` is the tree to ask as number i. After i trees a row stops when its running score is at most
+``lower[i]`` or at least ``upper[i]``; where a strategy does not look they are infinite, and both are 0 at the
+end. Every running score is the start plus one tree's score after another: nothing is ever added in any
+other order.
+"""
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+from foregone._kernels.forest_keys import NO_CATEGORIES, REFUSED, load_keys
+from foregone._kernels.forest_nodes import U0
+from foregone._kernels.forest_walk import LANES, add_tree, add_trees
+
+HEADER = 4  # numbers before the roots in a schedule that is one array
+ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
+
+
+@njit(cache=True)
+def looks(lower, upper, asked):
+    """Whether any score could stop after so many trees."""
+    return lower[asked] > -np.inf or upper[asked] < np.inf
+
+
+@njit(cache=True)
+def finish_row(nodes, roots, lower, upper, ahead, keys, shift, base, memory, asked, score):
+    """Ask on from a running score until the row stops; return how many were asked, and the score then.
+
+    ``memory`` needs no content, and room for ``2 * LANES + len(roots)`` words. ``ahead`` trees set out from
+    the beginning, whether they will be needed or not.
+    """
+    n_trees = len(roots)
+    started, walking = np.uint64(asked), U0
+    while score > lower[asked] and score < upper[asked]:
+        decision = asked + 1
+        while not looks(lower, upper, decision):
+            decision += 1
+        # Trees set out before it is known whether they are needed, but no more than were needed so far.
+        end = min(max(decision + asked, ahead), n_trees)
+        score, started, walking = add_trees(
+            nodes, roots, keys, shift, base, memory,
+            np.uint64(asked), np.uint64(decision), np.uint64(end), started, walking, score,
+        )  # fmt: skip
+        asked = decision
+    return asked, score
+
+
+def sets_of(nodes):
+    """Return the words of the trees' sets of categories."""
+    raise NotImplementedError("for compiled code only")
+
+
+@overload(sets_of)
+def _sets_of(nodes):
+    return (lambda nodes: NO_CATEGORIES) if isinstance(nodes, types.Array) else (lambda nodes: nodes[1])
+
+
+@njit(cache=True)
+def _run_row(values, nodes, schedule, keys):
+    n_trees, takes, n_rules, ahead = schedule[0], schedule[1], schedule[2], schedule[3]
+    memory = np.empty(2 * LANES + n_trees, np.uint64)
+    lower_from = HEADER + n_trees
+    upper_from = lower_from + n_trees + 1
+    start_at = upper_from + n_trees + 1
+    known_from = start_at + 1 + n_rules
+    rules, known = schedule[start_at + 1 : known_from], schedule[known_from:]
+    shift = load_keys(values, keys, takes, rules, known, sets_of(nodes))
+    if shift == REFUSED:
+        return False, REFUSED, 0.0
+    lower = schedule[lower_from:upper_from].view(np.float64)
+    upper = schedule[upper_from:start_at].view(np.float64)
+    start = schedule[start_at : start_at + 1].view(np.float64)[0]
+    asked, score = finish_row(
+        nodes, schedule[HEADER:lower_from], lower, upper, ahead,
+        keys, np.uint64(shift), U0, memory, 0, start,
+    )  # fmt: skip
+    return score > lower[asked], asked, score
+
+
+@njit(cache=True, nogil=True)
+def run_row_32(values, nodes, schedule):
+    """Run one row, from its raw values on; return the answer, how many were asked and the running score.
+
+    ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds, in one array because each array
+    costs a tenth of a microsecond to pass: the number of trees, what rows may hold, the number of columns
+    if they have rules, how many trees set out from the beginning; then roots, the bits of lower, upper and
+    the start, rules and known categories.
+    """
+    return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint32))
+
+
+@njit(cache=True, nogil=True)
+def run_row_64(values, nodes, schedule):
+    """Do the same as `run_row_32` with keys of 64 bits."""
+    return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint64))
+
+
+@njit(cache=True, nogil=True)
+def run_block(nodes, roots, lower, upper, start, ahead, keys, stride, shift, rows, answers, asked, scores):
+    """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache."""
+    stride, shift = np.uint64(stride), np.uint64(shift)
+    left = len(scores)
+    for k in range(left):
+        rows[k] = k
+        scores[k] = start
+    for i in range(len(roots) + 1):
+        if looks(lower, upper, i):
+            low, high = lower[i], upper[i]
+            kept = 0
+            for k in range(left):
+                row = rows[k]
+                asked[row] = i
+                rows[kept] = row
+                kept += np.int64((scores[row] > low) & (scores[row] < high))
+            left = kept
+        if left < ALONE:
+            memory = np.empty(2 * LANES + len(roots), np.uint64)
+            for k in range(left):
+                row = rows[k]
+                asked[row], scores[row] = finish_row(
+                    nodes, roots, lower, upper, ahead, keys, shift, row * stride, memory, i, scores[row]
+                )
+            break
+        add_tree(nodes, np.uint64(roots[i]), keys, stride, shift, rows, left, scores)
+    for k in range(len(scores)):
+        answers[k] = scores[k] > lower[asked[k]]
+
+
+@njit(cache=True, nogil=True)
+def fill_score_matrix(nodes, roots, keys, stride, shift, rows, scores):
+    """Fill ``scores[tree, row]``."""
+    stride, shift = np.uint64(stride), np.uint64(shift)
+    scores[:] = -0.0  # the one number that leaves every other as it is
+    for k in range(scores.shape[1]):
+        rows[k] = k
+    for tree in range(len(roots)):
+        add_tree(nodes, np.uint64(roots[tree]), keys, stride, shift, rows, scores.shape[1], scores[tree])

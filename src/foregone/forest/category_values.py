@@ -1,0 +1,169 @@
+"""Columns of categories: from what a caller writes there to the numbers that the trees know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError
+from foregone.strategy_file import Fields, is_finite_number
+
+__all__ = ["CategoryValues", "category_list"]
+
+
+class CategoryValues(NamedTuple):
+    """Lists of categories: in each row a category is replaced by its position in its column's list.
+
+    What is not in the list, and what is missing, becomes NaN. Equality decides: 3.0 is 3, 3.5 is unknown
+    to a list of whole numbers.
+
+    Attributes
+    ----------
+    features : tuple of int, or None
+        The column of each list, rising. None: the lists belong to a data frame's columns of dtype category,
+        in their order; the columns of arrays hold positions already and are left as they are.
+    values : tuple of ndarray
+        Each either finite float64 or objects that are all ``str``; no value stands in a list twice.
+
+    Examples
+    --------
+    >>> sizes = CategoryValues((1,), (category_list(["S", "M", "L"]),))
+    >>> sizes.encode([[0.5, "L"], [1.5, "S"], [2.5, "XS"]])
+    array([[0.5, 2. ],
+           [1.5, 0. ],
+           [2.5, nan]])
+    """
+
+    features: tuple[int, ...] | None
+    values: tuple[npt.NDArray[Any], ...]
+
+    def encode(self, X: Any) -> Any:
+        """Return the rows with categories replaced, or X itself where there is nothing to replace.
+
+        Shapes are not judged here: rows of the wrong number of columns are returned unchanged.
+        """
+        frame = _frame_columns(X)
+        if self.features is None:
+            if frame is None:
+                return X
+            features = tuple(place for place, column in enumerate(frame) if _is_category(column))
+            if len(features) != len(self.values):
+                raise InvalidInputError(
+                    f"the frame has {len(features)} columns of dtype category, the model was trained on "
+                    f"{len(self.values)}: give the columns the types they had in training"
+                )
+        else:
+            features = self.features
+        columns = _array_columns(X) if frame is None else frame
+        if columns is None or len(columns) <= max(features, default=-1):
+            return X
+        lists = dict(zip(features, self.values, strict=True))
+        rows = np.empty((len(columns[0]) if len(columns) else 0, len(columns)))
+        for place, column in enumerate(columns):
+            try:
+                rows[:, place] = _positions(column, lists[place]) if place in lists else _floats(column)
+            except (TypeError, ValueError) as error:
+                raise InvalidInputError(f"column {place}: {error}") from None
+        return rows
+
+    def to_field(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        features = None if self.features is None else list(self.features)
+        return {"features": features, "values": [values.tolist() for values in self.values]}
+
+    @classmethod
+    def from_field(cls, fields: Fields, key: str, n_features: int) -> CategoryValues:
+        """Check what `to_field` gave and return the lists."""
+        section = fields.section(key)
+        lists = section.entries("values")
+        features = None
+        if "features" in section:
+            numbers = section.whole_numbers("features", len(lists))
+            if len(numbers) and (
+                numbers[0] < 0 or numbers[-1] >= n_features or (np.diff(numbers) <= 0).any()
+            ):
+                raise section.error("features", f"must hold rising numbers below {n_features}")
+            features = tuple(numbers.tolist())
+        try:
+            return cls(features, tuple(map(category_list, lists)))
+        except (InvalidInputError, TypeError) as error:
+            raise section.error("values", f"must hold lists of categories: {error}") from None
+
+
+def category_list(values: Iterable[Any]) -> npt.NDArray[Any]:
+    """Return categories as an array that `CategoryValues` takes.
+
+    Raises
+    ------
+    InvalidInputError
+        If they are neither all texts nor all finite numbers, or if one stands there twice.
+    """
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if plain and all(isinstance(value, str) for value in plain):
+        array: npt.NDArray[Any] = np.array(plain, dtype=object)
+    elif all(isinstance(value, bool) or is_finite_number(value) for value in plain):
+        array = np.array(plain, dtype=np.float64)
+    else:
+        strange = next(
+            value for value in plain if not isinstance(value, bool | int | float | str) or value != value
+        )
+        raise InvalidInputError(
+            f"categories must be all texts or all finite numbers, got {strange!r}: "
+            "rename them (frame[column].astype(str)) and train anew"
+        )
+    if len(set(array.tolist())) != len(array):
+        raise InvalidInputError("a category stands in its list twice")
+    return array
+
+
+def _positions(column: Any, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return where each entry of the column stands in the list, NaN for what does not."""
+    if _is_category(column) and hasattr(column, "cat") and hasattr(column.cat, "codes"):
+        # Of a pandas column only the few categories are compared, not every row.
+        places = np.append(_positions(np.asarray(column.cat.categories, dtype=object), values), np.nan)
+        return np.asarray(places[np.asarray(column.cat.codes)])  # the code of missing is -1: the last
+    entries = np.asarray(column)
+    if values.dtype == object:
+        table = {value: place for place, value in enumerate(values.tolist())}
+        return np.array([table.get(entry, np.nan) for entry in entries.tolist()], dtype=np.float64)
+    if entries.dtype.kind not in "buif":
+        entries = np.array([_number(entry) for entry in entries.tolist()], dtype=np.float64)
+    order = np.argsort(values)
+    ranked = values[order]
+    rank = np.minimum(np.searchsorted(ranked, entries), max(len(values) - 1, 0))
+    return (
+        np.where(ranked[rank] == entries, order[rank], np.nan)
+        if len(values)
+        else np.full(len(entries), np.nan)
+    )
+
+
+def _number(entry: Any) -> float:
+    return float(entry) if isinstance(entry, bool | int | float) else np.nan
+
+
+def _frame_columns(X: Any) -> Sequence[Any] | None:
+    """Return the columns of a pandas or polars frame; None for anything else."""
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        return [X.iloc[:, place] for place in range(X.shape[1])]
+    if hasattr(X, "get_columns") and hasattr(X, "schema"):
+        return list(X.get_columns())
+    return None
+
+
+def _array_columns(X: Any) -> npt.NDArray[Any] | None:
+    if hasattr(X, "toarray"):
+        return None
+    array = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
+    return array.T if array.ndim == 2 else None
+
+
+def _is_category(column: Any) -> bool:
+    return str(getattr(column, "dtype", "")).startswith(("category", "Categorical", "Enum"))
+
+
+def _floats(column: Any) -> npt.NDArray[np.float64]:
+    return np.asarray(column, dtype=np.float64)

@@ -1,0 +1,97 @@
+"""ScoreSchedule: a strategy on scores, laid out for the kernels."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError
+from foregone.forest.rows import RowFormat
+from foregone.scores import ScoreStrategy
+
+__all__ = ["ScoreSchedule"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+FEWEST_AHEAD = 4  # walks side by side take little longer than one, so a few set out in any case
+
+
+class ScoreSchedule(NamedTuple):
+    """Which trees to ask in which order, and when to stop.
+
+    Attributes
+    ----------
+    strategy : ScoreStrategy or None
+        None asks every tree, in the order in which they are stored.
+    packed : ndarray of int
+        All of it in one array, as `foregone._kernels.score_run.run_row_32` reads it.
+    roots : ndarray of int, shape (n_trees,)
+        Roots in the order asked.
+    lower, upper : ndarray of float, shape (n_trees + 1,)
+        Thresholds of each step.
+    start : float
+        The score before the first tree.
+    ahead : int
+        How many trees of a row alone set out at once: as many as it takes until any row could stop.
+    """
+
+    strategy: ScoreStrategy | None
+    packed: IntArray
+    roots: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    start: float
+    ahead: int
+
+    @classmethod
+    def make(
+        cls,
+        roots: IntArray,
+        start: float,
+        bounds: FloatArray,
+        row_format: RowFormat,
+        strategy: ScoreStrategy | None = None,
+    ) -> ScoreSchedule:
+        """Check the strategy against the trees and lay it out.
+
+        Parameters
+        ----------
+        roots, start, row_format
+            Of the forest.
+        bounds : ndarray of float, shape (2, n_trees)
+            The lowest and the highest score of each tree.
+        strategy : ScoreStrategy or None
+            Its order, thresholds and start.
+        """
+        n_trees = len(roots)
+        if strategy is None:
+            # Not the -inf and 0 of a strategy alone: what is asked for may be all of thousands of trees.
+            strategy_ = ScoreStrategy.ask_all(n_trees, start=start)
+        elif strategy.n_voters != n_trees:
+            raise InvalidInputError(
+                f"the strategy is for {strategy.n_voters} voters, the forest has {n_trees} trees: "
+                f"solve for {n_trees}"
+            )
+        elif strategy.start != start:
+            raise InvalidInputError(
+                f"the strategy starts at a score of {strategy.start}, the forest at {start}: "
+                f"pass start={start} when the strategy is made"
+            )
+        else:
+            strategy_ = strategy
+        order, lower, upper = strategy_.order, strategy_.lower, strategy_.upper
+        ahead = max(_first_possible_stop(start, bounds[:, order], lower, upper), min(FEWEST_AHEAD, n_trees))
+        header = np.array([n_trees, row_format.takes, len(row_format.rules), ahead], np.int64)
+        asked_roots = roots[order]
+        floats = np.concatenate([lower, upper, [start]]).view(np.int64)
+        packed = np.concatenate([header, asked_roots, floats, row_format.rules, row_format.known])
+        return cls(strategy, packed, asked_roots, lower.copy(), upper.copy(), start, ahead)
+
+
+def _first_possible_stop(start: float, bounds: FloatArray, lower: FloatArray, upper: FloatArray) -> int:
+    """Return how many trees must be asked before any row could stop, about: rounding is left aside."""
+    lowest, highest = start + np.concatenate([np.zeros((2, 1)), np.cumsum(bounds, axis=1)], axis=1)
+    return int(np.argmax((lowest <= lower) | (highest >= upper)))

@@ -1,0 +1,74 @@
+"""The parts of a file that holds trees with scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.forest.labels import labels_from_field, labels_to_field
+from foregone.forest.layout import NodeArray
+from foregone.forest.rows import RowFormat
+from foregone.forest.scored_checks import are_rules
+from foregone.strategy_file import Fields
+
+__all__ = ["from_parts", "to_parts"]
+
+Arrays = dict[str, npt.NDArray[Any]]
+Parts = tuple[NodeArray, npt.NDArray[np.int64], float, npt.NDArray[Any], RowFormat]
+
+TYPES = {
+    "nodes": np.uint64,
+    "tree_start": np.int64,
+    "rules": np.int64,
+    "known": np.int64,
+    "categories": np.uint32,
+}
+
+
+def to_parts(
+    nodes: NodeArray,
+    tree_start: npt.NDArray[np.int64],
+    start: float,
+    classes: npt.NDArray[Any],
+    rows: RowFormat,
+) -> tuple[dict[str, Any], Arrays]:
+    """Return fields and arrays."""
+    fields = {
+        "n_trees": len(tree_start) - 1,
+        "n_features": rows.n_features,
+        "takes_missing": int(rows.takes_missing),
+        "takes_infinite": int(rows.takes_infinite),
+        "key_bits": rows.key_bits,
+        "start": start,
+        "classes": labels_to_field(classes),
+    }
+    arrays = (nodes, tree_start, rows.rules, rows.known, rows.categories)
+    return fields, dict(zip(TYPES, arrays, strict=True))
+
+
+def from_parts(fields: Fields, arrays: Arrays, owner: str) -> Parts:
+    """Return what `to_parts` was given, each part checked, but not yet whether the nodes form trees."""
+    n_trees = fields.whole("n_trees", 1)
+    n_features = fields.whole("n_features", 1, 2**31 - 1)
+    takes_missing, takes_infinite = (
+        bool(fields.whole(key, 0, 1)) for key in ("takes_missing", "takes_infinite")
+    )
+    key_bits = fields.whole("key_bits", 32, 64)
+    if key_bits not in (32, 64):
+        raise fields.error("key_bits", "must be 32 or 64")
+    for name, kind in TYPES.items():
+        if name not in arrays:
+            raise fields.error(name, "is missing")
+        if arrays[name].dtype != kind or (arrays[name].ndim != 1 and name != "nodes"):
+            raise fields.error(name, f"must be an array of {kind.__name__}")
+    nodes, tree_start, rules, known, categories = (arrays[name] for name in TYPES)
+    if nodes.shape[1:] not in ((), (2,)) or (nodes.ndim == 1 and (key_bits == 64 or len(categories))):
+        raise fields.error("nodes", "must hold one 64-bit word a node, or two where keys are long")
+    if len(tree_start) != n_trees + 1:
+        raise fields.error("tree_start", f"must hold {n_trees + 1} whole numbers")
+    if not are_rules(rules, known, categories, n_features):
+        raise fields.error("rules", "do not describe columns")
+    rows = RowFormat(owner, n_features, takes_missing, takes_infinite, key_bits, rules, known, categories)
+    return nodes, tree_start, fields.number("start"), labels_from_field(fields, "classes"), rows

@@ -1,0 +1,101 @@
+"""Scores of HistGradientBoostingClassifier are its own decision function, bit for bit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
+
+from foregone.errors import InvalidInputError
+from foregone.forest.hist_boosting import import_scores
+from tests.forest.slow_walk import full_scores, near_thresholds
+
+STRANGE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e38, -1e38, 5e-324]
+CATEGORIES = [np.nan, -1.0, -0.0, -0.5, 0.5, 3.7, 3.0, 254.0, 255.0, 256.0, 259.0, 1e10]
+
+
+def data(rng, n_rows=400):
+    """Numbers with gaps in columns 0 to 2, categories (gaps, negatives, fractions) in 3 and 4."""
+    X = rng.normal(size=(n_rows, 5))
+    X[:, 3] = rng.integers(0, 50, n_rows)
+    X[:, 4] = rng.choice([-7.0, 2.5, 300.0, 1e6, 0.0], n_rows)
+    y = (X[:, 0] + (X[:, 3] % 3 == 0) + (X[:, 4] > 1) - 0.8 * X[:, 1] + rng.normal(size=n_rows) * 0.3) > 0.8
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+def with_strange_values(X, rng):
+    rows = X[rng.integers(len(X), size=150)].copy()
+    for row in rows:
+        row[rng.integers(3)] = rng.choice(STRANGE)
+        row[3 + rng.integers(2)] = rng.choice(CATEGORIES)
+    return rows
+
+
+@pytest.mark.parametrize(
+    "categorical", [[3, 4], [False] * 5, None], ids=["categories", "none marked", "numeric"]
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_scores_are_the_decision_function_bit_for_bit(categorical, dtype):
+    rng = np.random.default_rng(0)
+    X, y = data(rng)
+    model = HistGradientBoostingClassifier(max_iter=12, categorical_features=categorical, random_state=0)
+    model.fit(X.astype(dtype), y)
+    found = import_scores(model)
+    rows = np.concatenate([X[:100], with_strange_values(X, rng), near_thresholds(found, X, rng)])
+    for given in (rows, rows.astype(np.float32)):
+        np.testing.assert_array_equal(full_scores(found, given), model.decision_function(given))
+        np.testing.assert_array_equal(full_scores(found, given) > 0, model.predict(given))
+    if categorical == [3, 4]:
+        assert any((tree.category_start >= 0).any() for tree in found.trees())
+
+
+def test_frames_with_texts_as_categories_are_encoded_as_the_model_does():
+    rng = np.random.default_rng(1)
+    X, y = data(rng)
+    names = np.array([f"no {value:g}" for value in X[:, 3]], dtype=object)
+    names[np.isnan(X[:, 3])] = None
+    frame = pd.DataFrame(
+        {"a": X[:, 0], "kind": pd.Categorical(names), "b": X[:, 1], "size": pd.Categorical(X[:, 4])}
+    )
+    model = HistGradientBoostingClassifier(max_iter=12).fit(frame, np.where(y, "yes", "no"))
+    found = import_scores(model)
+    assert found.classes.tolist() == ["no", "yes"]
+    other = frame.iloc[:120].copy()
+    other["kind"] = pd.Categorical(
+        ["unseen" if place % 7 == 0 else n for place, n in enumerate(other["kind"])]
+    )
+    for given in (frame.iloc[:120], other, other.astype({"kind": object})):
+        np.testing.assert_array_equal(full_scores(found, given), model.decision_function(given))
+
+
+def test_a_sum_of_exactly_zero_means_no_for_both():
+    X = np.array([[0.0], [1.0], [0.0], [1.0]] * 20)
+    y = np.array([0, 1, 1, 0] * 20)
+    model = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=1).fit(X, y)
+    found = import_scores(model)
+    assert full_scores(found, X).tolist() == [0.0] * 80
+    assert not model.predict(X).any()
+
+
+def test_class_weights_and_early_stopping_are_part_of_the_trees():
+    rng = np.random.default_rng(2)
+    X, y = data(rng)
+    model = HistGradientBoostingClassifier(
+        max_iter=60, class_weight={0: 1, 1: 5}, early_stopping=True, n_iter_no_change=2, random_state=0
+    ).fit(X, y.astype(int))
+    found = import_scores(model)
+    assert len(list(found.trees())) == model.n_iter_ < 60
+    np.testing.assert_array_equal(full_scores(found, X[:50]), model.decision_function(X[:50]))
+    np.testing.assert_array_equal(full_scores(found, X[:50]) > 0, model.predict(X[:50]))
+
+
+def test_other_models_are_refused_with_a_reason():
+    X = np.arange(90.0)[:, None]
+    with pytest.raises(InvalidInputError, match="two classes, the model has 3"):
+        import_scores(HistGradientBoostingClassifier(max_iter=2).fit(X, np.arange(90) % 3))
+    with pytest.raises(NotFittedError):
+        import_scores(HistGradientBoostingClassifier())
+    frame = pd.DataFrame({"day": pd.Categorical([pd.Timestamp(2020, 1, 1 + n % 2) for n in range(90)])})
+    with pytest.raises(InvalidInputError, match="astype"):
+        import_scores(HistGradientBoostingClassifier(max_iter=2).fit(frame, np.arange(90) % 2))

@@ -1,0 +1,145 @@
+"""Scores of LightGBM models are their own raw scores, bit for bit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from foregone.errors import InvalidInputError
+from foregone.forest.lightgbm import ZERO, import_scores
+from tests.forest.slow_walk import full_scores, near_thresholds
+
+lgb = pytest.importorskip("lightgbm")
+
+SMALL = {
+    "n_estimators": 12,
+    "num_leaves": 7,
+    "verbose": -1,
+    "n_jobs": 1,
+    "min_child_samples": 5,
+    "random_state": 0,
+}
+SETS = {"min_data_per_group": 5, "cat_smooth": 1.0, "max_cat_to_onehot": 2}
+STRANGE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e38, -1e38, ZERO, -ZERO, 5e-324, np.nextafter(ZERO, 1)]
+CATEGORIES = [np.nan, -1.0, -0.0, -0.5, -3e9, 0.5, 3.7, 31.0, 32.0, 64.0, 1e10, 2.0**31, np.inf, -np.inf]
+
+
+def data(rng, n_rows=400):
+    """Column 0 has gaps, 1 none, 2 many zeros; column 3 holds categories, some of them missing."""
+    X = rng.normal(size=(n_rows, 4))
+    X[:, 2] *= rng.random(n_rows) < 0.4
+    X[:, 3] = rng.integers(0, 70, n_rows)
+    y = (X[:, 0] + 1.2 * (X[:, 3] % 3 == 0) - 0.8 * X[:, 1] + X[:, 2] + rng.normal(size=n_rows) * 0.3) > 0.5
+    X[rng.random(n_rows) < 0.15, 0] = np.nan
+    X[rng.random(n_rows) < 0.1, 3] = np.nan
+    return X, y
+
+
+def probes(found, X, rng):
+    rows = X[rng.integers(len(X), size=150)].copy()
+    for row in rows:
+        row[rng.integers(3)] = rng.choice(STRANGE)
+        row[3] = rng.choice(CATEGORIES)
+    return np.concatenate([X[:60], rows, near_thresholds(found, X, rng, 40)])
+
+
+OPTIONS = {
+    "plain": {},
+    "zero as missing": {"zero_as_missing": True},
+    "missing as zero": {"use_missing": False},
+    "dart": {"boosting_type": "dart", "drop_rate": 0.5},
+    "goss": {"data_sample_strategy": "goss", "learning_rate": 0.5},
+    "random forest": {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1},
+    "weights": {"class_weight": "balanced", "sigmoid": 0.7},
+    "no average": {"boost_from_average": False, "extra_trees": True},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("categorical", [[3], []], ids=["categories", "numbers"])
+def test_scores_are_the_raw_scores_bit_for_bit(options, categorical):
+    rng = np.random.default_rng(0)
+    X, y = data(rng)
+    model = lgb.LGBMClassifier(**{**SMALL, **SETS, **options})
+    model.fit(X, np.where(y, "yes", "no"), categorical_feature=categorical)
+    found = import_scores(model)
+    rows = probes(found, X, rng)
+    for given in (rows, rows.astype(np.float32)):
+        scores = full_scores(found, given)
+        np.testing.assert_array_equal(scores, model.predict(given, raw_score=True))
+        np.testing.assert_array_equal(found.classes[(scores > 0).astype(int)], model.predict(given))
+    assert any((tree.category_start >= 0).any() for tree in found.trees()) == bool(categorical)
+    assert (found.zero_is_missing is not None) == ("zero_as_missing" in options)
+
+
+def test_a_model_that_stopped_early_is_read_up_to_its_best_iteration():
+    rng = np.random.default_rng(1)
+    X, y = data(rng)
+    options = {"objective": "binary", "learning_rate": 0.5, "verbose": -1, "num_threads": 1}
+    train, valid = lgb.Dataset(X[:200], y[:200]), lgb.Dataset(X[200:], y[200:])
+    stop = lgb.early_stopping(3, verbose=False)
+    booster = lgb.train(options, train, 200, valid_sets=[valid], callbacks=[stop], keep_training_booster=True)
+    found = import_scores(booster)
+    assert found.classes.tolist() == [0, 1]
+    assert len(list(found.trees())) == booster.best_iteration < booster.current_iteration() < 200
+    np.testing.assert_array_equal(full_scores(found, X[:50]), booster.predict(X[:50], raw_score=True))
+
+
+def test_trees_of_a_single_leaf_add_their_one_score():
+    X, y = np.zeros((40, 2)), np.arange(40) % 4 == 0
+    model = lgb.LGBMClassifier(**SMALL).fit(X, y)
+    found = import_scores(model)
+    assert [len(tree.left) for tree in found.trees()] == [1]
+    np.testing.assert_array_equal(full_scores(found, X[:3]), model.predict(X[:3], raw_score=True))
+
+
+def test_a_score_of_exactly_zero_means_no_for_both():
+    model = lgb.LGBMClassifier(**SMALL).fit(np.zeros((40, 1)), np.arange(40) % 2)
+    assert full_scores(import_scores(model), np.zeros((1, 1))).tolist() == [0.0]
+    assert model.predict(np.zeros((1, 1))).tolist() == [0]
+
+
+def test_categories_of_a_frame_are_looked_up_in_the_training_frames_lists():
+    rng = np.random.default_rng(2)
+    X, y = data(rng)
+    kinds = pd.Categorical([None if np.isnan(value) else f"no {value:g}" for value in X[:, 3]])
+    sizes = pd.Categorical(rng.choice([9.0, 1.0, 4.0], len(X)), categories=[9.0, 1.0, 4.0])
+    frame = pd.DataFrame({"a": X[:, 0], "kind": kinds, "size": sizes, "b": X[:, 1]})
+    model = lgb.LGBMClassifier(**SMALL, **SETS).fit(frame, y)
+    found = import_scores(model)
+    given = frame.iloc[:80].copy()
+    other = given.copy()
+    other["kind"] = pd.Categorical(["unseen", *given["kind"].astype(object)[1:]])
+    other["size"] = pd.Categorical([5.0, *given["size"].astype(float)[1:]])
+    for rows in (given, other):
+        np.testing.assert_array_equal(full_scores(found, rows), model.predict(rows, raw_score=True))
+    positions = np.column_stack([X[:, 0], kinds.codes, sizes.codes, X[:, 1]])[:80]
+    with pytest.warns(UserWarning, match="feature names"):
+        own = model.predict(positions, raw_score=True)
+    np.testing.assert_array_equal(full_scores(found, positions), own)
+    with pytest.raises(InvalidInputError, match="1 columns of dtype category, the model was trained on 2"):
+        full_scores(found, given.astype({"size": float}))
+
+
+def test_what_has_no_scores_for_two_classes_is_refused_with_a_reason():
+    rng = np.random.default_rng(3)
+    X, y = data(rng, 90)
+    with pytest.raises(InvalidInputError, match="two classes, the model has 3"):
+        import_scores(lgb.LGBMClassifier(**SMALL).fit(X, np.arange(90) % 3))
+    with pytest.raises(InvalidInputError, match="not LGBMRegressor"):
+        import_scores(lgb.LGBMRegressor(**SMALL).fit(X, y))
+    with pytest.raises(InvalidInputError, match="objective is regression"):
+        import_scores(lgb.LGBMRegressor(**SMALL).fit(X, y).booster_)
+    with pytest.raises(InvalidInputError, match="linear_tree=False"):
+        import_scores(lgb.LGBMClassifier(**SMALL, linear_tree=True).fit(X, y))
+    with pytest.raises(NotFittedError):
+        import_scores(lgb.LGBMClassifier())
+
+
+def test_a_column_that_changed_its_meaning_between_trainings_is_refused():
+    rng = np.random.default_rng(4)
+    X, y = data(rng)
+    first = lgb.LGBMClassifier(**SMALL, zero_as_missing=True).fit(X, y)
+    second = lgb.LGBMClassifier(**SMALL).fit(X, y, init_model=first.booster_)
+    with pytest.raises(InvalidInputError, match="train it in one go"):
+        import_scores(second)
