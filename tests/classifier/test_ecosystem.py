@@ -22,7 +22,9 @@ from tests.classifier import models
 
 TRUSTED = [
     "foregone.classifier.estimator.EarlyStoppingClassifier",
+    "foregone.classifier.hard_voting.HardVoting",
     "foregone.forest.packed.PackedForest",
+    "foregone.forest.rows.RowFormat",
     "foregone.solving.solution.Multipliers",
     "foregone.solving.solution.Solution",
     "foregone.strategy.StoppingStrategy",
@@ -49,7 +51,7 @@ def test_its_settings_and_those_of_its_forest_can_be_searched():
         "confidence": [0.95, None],
         "estimator__max_depth": [None, 8],
     }
-    search = GridSearchCV(make(), grid, cv=3, error_score="raise")
+    search = GridSearchCV(make(voting="hard"), grid, cv=3, error_score="raise")
     with pytest.warns(UserWarning, match="differs from the estimator's own predict"):
         search.fit(X, y)
     assert len(search.cv_results_["params"]) == 8

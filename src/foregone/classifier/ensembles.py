@@ -12,8 +12,6 @@ from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
     ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
     RandomForestClassifier,
     VotingClassifier,
 )
@@ -24,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from foregone.classifier.voters import Voters
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest
+from foregone.forest.score_importers import importer_of
 
 __all__ = [
     "check_kind",
@@ -39,8 +38,7 @@ __all__ = [
 ]
 
 FORESTS = (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)
-BOOSTED_TREES = (GradientBoostingClassifier, HistGradientBoostingClassifier)
-ELSEWHERE = ("lightgbm", "xgboost")  # packages whose classifiers are known without importing them
+BOOSTED_TREES = ("gradient_boosting", "hist_boosting", "lightgbm", "xgboost")  # their importers
 
 
 def is_fitted_already(estimator: Any) -> bool:
@@ -61,8 +59,7 @@ def is_boosted(model: Any) -> bool:
 
 
 def _is_boosted_trees(model: Any) -> bool:
-    packages = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
-    return isinstance(model, BOOSTED_TREES) or not packages.isdisjoint(ELSEWHERE)
+    return importer_of(model) in BOOSTED_TREES
 
 
 def will_be_packed(model: Any) -> bool:

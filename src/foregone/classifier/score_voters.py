@@ -75,8 +75,8 @@ class ScoreVoters:
         """Return one voter's score on every row of X."""
         weight = self.weights[voter]
         if not self.averages:
-            return np.where(self.voters.ask(voter, X), weight, -weight)
-        return weight * (self._probability(voter, X) - 0.5)
+            return np.asarray(np.where(self.voters.ask(voter, X), weight, -weight))
+        return np.asarray(weight * (self._probability(voter, X) - 0.5))
 
     def _probability(self, voter: int, X: Any) -> Scores:
         if self.columns is not None:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import AdaBoostClassifier, VotingClassifier
 
-from foregone.classifier.ensembles import check_two_classes, voters_of_list, will_be_packed
+from foregone.classifier.ensembles import check_two_classes, is_boosted, voters_of_list, will_be_packed
 from foregone.classifier.link import Link
 from foregone.classifier.score_voters import ScoreVoters
 from foregone.classifier.voters import Voters
 from foregone.forest import ScoredForest
+from foregone.forest.score_importers import importer_of
 
 __all__ = ["link_of", "scored_ensemble_of"]
 
@@ -52,13 +53,11 @@ def link_of(model: Any, ensemble: ScoredForest | ScoreVoters) -> Link:
         return Link("logistic", 2 / float(np.sum(model.estimator_weights_)))
     if isinstance(ensemble, ScoreVoters):
         return Link("mean", (1 if ensemble.averages else 0.5) / float(ensemble.weights.sum()))
-    package = type(model).__module__.partition(".")[0]
-    if package == "lightgbm":
-        return Link("logistic", _lightgbm_sigmoid(model))
-    loss = getattr(model, "loss", None)  # forests have none
-    if loss is None and package != "xgboost":
+    if not is_boosted(model):
         return Link("mean", 1 / ensemble.n_voters)
-    return Link("logistic", 2.0 if loss == "exponential" else 1.0)
+    if importer_of(model) == "lightgbm":
+        return Link("logistic", _lightgbm_sigmoid(model))
+    return Link("logistic", 2.0 if getattr(model, "loss", None) == "exponential" else 1.0)
 
 
 def _lightgbm_sigmoid(model: Any) -> float:

@@ -158,8 +158,8 @@ class ScorePlan:
         more = tighter.expected_votes - self.chosen.expected_votes
         return (
             f"No tighter, because {tighter.limit:g} takes {more:.1f} voters more: for each disagreement "
-            f"avoided, {tighter.price:,.0f} full votes (all voters asked about one input), and it is taken to "
-            f"be worth {self.worth:g}."
+            f"avoided, {tighter.price:,.0f} full votes (all voters asked about one input), and it is taken "
+            f"to be worth {self.worth:g}."
         )
 
     def _losing(self) -> str:
