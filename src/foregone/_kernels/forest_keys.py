@@ -15,14 +15,13 @@ FINITE, MISSING, TOO_LARGE = 0, 1, 2  # bits: what is among the values
 REFUSED = -1  # instead of a shift
 
 # What a column's values mean, bit by bit.
-MISSING_IS_ZERO, ZERO_IS_MISSING, CATEGORY, KNOWN_ONLY = 1, 2, 4, 8
-ALMOST_ZERO = 1e-35  # values up to this size count as zero
+ZERO_IS_MISSING, CATEGORY = 1, 2
+ALMOST_ZERO = np.float64(np.float32(1e-35))  # values up to this size count as zero
 MOST_CATEGORIES = 2.0**31
 
 NAN_RIGHT, NAN_LEFT = np.uint64(2**64 - 1), np.uint64(0)  # as many of their bits as a key has
 NO_CATEGORY, ANY_CATEGORY = np.uint64(2**32 - 1), np.uint64(2**32 - 2)  # in no set, and in every one
-NO_RULES, NO_CATEGORIES = np.empty(0, np.int64), np.empty(0, np.uint32)
-NO_CATEGORIES.setflags(write=False)  # as those of a forest are
+NO_RULES = np.empty(0, np.int64)
 U5, U31 = np.uint64(5), np.uint64(31)
 
 SIGN_32, MAGNITUDE_32 = np.uint32(1 << 31), np.uint32((1 << 31) - 1)
@@ -121,42 +120,26 @@ def is_in_set(categories, start, number):
 
 
 @njit(cache=True)
-def category_of(value, known, categories):
-    """Return the number of a category, or NO_CATEGORY.
-
-    With ``known >= 0`` it must be a whole number and in the set that begins there.
-    """
-    if not -1.0 < value < MOST_CATEGORIES:
-        return NO_CATEGORY
-    number = np.uint64(np.int64(value))
-    if known >= 0 and not (value == np.float64(number) and is_in_set(categories, np.uint64(known), number)):
-        return NO_CATEGORY
-    return number
+def category_of(value):
+    """Return the number of a category, its value cut to a whole number, or NO_CATEGORY."""
+    return np.uint64(np.int64(value)) if -1.0 < value < MOST_CATEGORIES else NO_CATEGORY
 
 
 @njit(cache=True, nogil=True)
-def fill_ruled_keys(values, keys, rules, known, categories):
-    """Fill two keys a value for columns that have rules; return the bits of all that is among the values.
-
-    ``known[feature]`` is where the set of known categories begins in ``categories``.
-    """
+def fill_ruled_keys(values, keys, rules):
+    """Fill two keys a value for columns that have rules; return the bits of all that is among the values."""
     status = FINITE
     n_features = len(rules)
     for first in range(0, len(values), n_features):
         for feature in range(n_features):
-            rule = rules[feature]
             value = np.float64(values[first + feature])
             status |= what_is(magnitude_of(bits_of(value, keys)))
-            if rule & MISSING_IS_ZERO and np.isnan(value):
-                value = 0.0
-            if rule & ZERO_IS_MISSING and abs(value) <= ALMOST_ZERO:
+            if rules[feature] & ZERO_IS_MISSING and abs(value) <= ALMOST_ZERO:
                 value = np.nan
             k = 2 * (first + feature)
-            if rule & CATEGORY:
-                number = category_of(value, known[feature], categories)
-                missing = np.isnan(value) or (rule & KNOWN_ONLY and number == NO_CATEGORY)
-                keys[k] = number
-                keys[k + 1] = ANY_CATEGORY if missing else number
+            if rules[feature] & CATEGORY:
+                keys[k] = category_of(value)
+                keys[k + 1] = ANY_CATEGORY if np.isnan(value) else category_of(value)
             elif np.isnan(value):
                 keys[k] = NAN_RIGHT
                 keys[k + 1] = NAN_LEFT
@@ -166,14 +149,14 @@ def fill_ruled_keys(values, keys, rules, known, categories):
 
 
 @njit(cache=True, nogil=True)
-def load_keys(values, keys, takes, rules, known, categories):
+def load_keys(values, keys, takes, rules):
     """Fill the keys of rows, one after another, and return the ``shift`` that goes with them, or REFUSED.
 
     ``keys`` has room for two keys a value; ``takes`` are the bits of what may be among the values;
-    ``rules`` and ``known`` are empty if no column has any.
+    ``rules`` is empty if no column has any.
     """
     if len(rules):
-        return REFUSED if fill_ruled_keys(values, keys, rules, known, categories) & ~takes else 0
+        return REFUSED if fill_ruled_keys(values, keys, rules) & ~takes else 0
     status = fill_keys(values, keys)
     if status & ~takes:
         return REFUSED

@@ -8,7 +8,7 @@ yes_from of the state after i votes, for i up to N + 1; ``exceptions[k]`` holds 
 import numpy as np
 from numba import njit
 
-from foregone._kernels.forest_keys import NO_CATEGORIES, NO_RULES, REFUSED, load_keys
+from foregone._kernels.forest_keys import NO_RULES, REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
 from foregone._kernels.forest_walk import LANES, add_tree, add_trees
@@ -85,7 +85,7 @@ def run_row(values, nodes, schedule):
     n_trees, seed, own_order, takes = schedule[0], schedule[1], schedule[2] != 0, schedule[3]
     keys = np.empty(2 * n_features, np.uint32)
     memory = np.empty(2 * LANES + n_trees, np.uint64)
-    shift = load_keys(values, keys, takes, NO_RULES, NO_RULES, NO_CATEGORIES)
+    shift = load_keys(values, keys, takes, NO_RULES)
     if shift == REFUSED:
         return -1, 0, False
     end_of_roots = HEADER + n_trees

@@ -7,14 +7,13 @@ other order.
 """
 
 import numpy as np
-from numba import njit, types
-from numba.extending import overload
+from numba import njit
 
-from foregone._kernels.forest_keys import NO_CATEGORIES, REFUSED, load_keys
+from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_walk import LANES, add_tree, add_trees
 
-HEADER = 4  # numbers before the roots in a schedule that is one array
+HEADER = 3  # numbers before the roots in a schedule that is one array
 ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
 
 
@@ -47,26 +46,14 @@ def finish_row(nodes, roots, lower, upper, ahead, keys, shift, base, memory, ask
     return asked, score
 
 
-def sets_of(nodes):
-    """Return the words of the trees' sets of categories."""
-    raise NotImplementedError("for compiled code only")
-
-
-@overload(sets_of)
-def _sets_of(nodes):
-    return (lambda nodes: NO_CATEGORIES) if isinstance(nodes, types.Array) else (lambda nodes: nodes[1])
-
-
 @njit(cache=True)
 def _run_row(values, nodes, schedule, keys):
-    n_trees, takes, n_rules, ahead = schedule[0], schedule[1], schedule[2], schedule[3]
+    n_trees, takes, ahead = schedule[0], schedule[1], schedule[2]
     memory = np.empty(2 * LANES + n_trees, np.uint64)
     lower_from = HEADER + n_trees
     upper_from = lower_from + n_trees + 1
     start_at = upper_from + n_trees + 1
-    known_from = start_at + 1 + n_rules
-    rules, known = schedule[start_at + 1 : known_from], schedule[known_from:]
-    shift = load_keys(values, keys, takes, rules, known, sets_of(nodes))
+    shift = load_keys(values, keys, takes, schedule[start_at + 1 :])
     if shift == REFUSED:
         return False, REFUSED, 0.0
     lower = schedule[lower_from:upper_from].view(np.float64)
@@ -84,9 +71,8 @@ def run_row_32(values, nodes, schedule):
     """Run one row, from its raw values on; return the answer, how many were asked and the running score.
 
     ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds, in one array because each array
-    costs a tenth of a microsecond to pass: the number of trees, what rows may hold, the number of columns
-    if they have rules, how many trees set out from the beginning; then roots, the bits of lower, upper and
-    the start, rules and known categories.
+    costs a tenth of a microsecond to pass: the number of trees, what rows may hold, how many trees set
+    out from the beginning; then roots, the bits of lower, upper and the start, and the columns' rules.
     """
     return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint32))
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.forest_keys import MISSING, NO_CATEGORIES, NO_RULES, REFUSED, TOO_LARGE, load_keys
+from foregone._kernels.forest_keys import MISSING, NO_RULES, REFUSED, TOO_LARGE, load_keys
 from foregone.errors import InvalidInputError
+from foregone.forest.category_values import CategoryValues
 
 __all__ = ["FLOAT32", "FLOAT64", "RowFormat", "Rows"]
 
@@ -31,11 +32,10 @@ class RowFormat(NamedTuple):
         Whether values may be NaN, or infinite.
     key_bits : {32, 64}
         32: values are rounded to float32 before they are compared. 64: to float64.
-    rules, known : ndarray of int, shape (n_features,) or (0,)
-        What values mean in each column, see ``_kernels/forest_keys.py``, and where the set of its known
-        categories begins; empty if no column has any rule.
-    categories : ndarray of uint32
-        The words that the sets are made of.
+    rules : ndarray of int, shape (n_features,) or (0,)
+        What values mean in each column, see ``_kernels/forest_keys.py``; empty if no column has a rule.
+    category_values : CategoryValues or None
+        Lists of categories, which are replaced by their positions before anything else is done.
     """
 
     owner: str
@@ -44,13 +44,17 @@ class RowFormat(NamedTuple):
     takes_infinite: bool = False
     key_bits: int = 32
     rules: npt.NDArray[np.int64] = NO_RULES
-    known: npt.NDArray[np.int64] = NO_RULES
-    categories: npt.NDArray[np.uint32] = NO_CATEGORIES
+    category_values: CategoryValues | None = None
 
     @property
     def takes(self) -> int:
         """What values may be, as the kernels put it."""
         return MISSING * self.takes_missing + TOO_LARGE * self.takes_infinite
+
+    @property
+    def encodes_arrays(self) -> bool:
+        """Whether even arrays of floats hold categories that are to be replaced."""
+        return self.category_values is not None and self.category_values.features is not None
 
     def new_keys(self, n_rows: int) -> Keys:
         """Return room for the keys of so many rows."""
@@ -59,7 +63,7 @@ class RowFormat(NamedTuple):
     def load(self, block: Rows, keys: Keys) -> tuple[int, int]:
         """Fill the keys of a block of rows; return how many there are to a row and the kernels' ``shift``."""
         values = np.ascontiguousarray(block).reshape(-1)
-        shift = load_keys(values, keys, self.takes, self.rules, self.known, self.categories)
+        shift = load_keys(values, keys, self.takes, self.rules)
         if shift == REFUSED:
             self.refuse(block)
         return self.n_features << (1 - shift), shift
@@ -75,6 +79,8 @@ class RowFormat(NamedTuple):
                 "Sparse data was passed, but dense data is required. "
                 "Use '.toarray()' to convert to a dense array."
             )
+        if self.category_values is not None:
+            X = self.category_values.encode(X)
         array = np.asarray(X)
         if array.dtype.kind == "c":
             raise InvalidInputError(f"Complex data not supported\n{array}\n")
@@ -111,7 +117,7 @@ class RowFormat(NamedTuple):
 
     def as_row(self, x: Any) -> npt.NDArray[Any]:
         """Return one row as a contiguous, writable array of float32 or float64."""
-        array = np.asarray(x)
+        array = np.asarray(x, dtype=object if self.encodes_arrays else None)
         if array.ndim != 1:
             raise InvalidInputError(
                 f"one row of {self.n_features} numbers is expected, got an array of shape {array.shape}: "

@@ -84,10 +84,10 @@ class ScoreSchedule(NamedTuple):
             strategy_ = strategy
         order, lower, upper = strategy_.order, strategy_.lower, strategy_.upper
         ahead = max(_first_possible_stop(start, bounds[:, order], lower, upper), min(FEWEST_AHEAD, n_trees))
-        header = np.array([n_trees, row_format.takes, len(row_format.rules), ahead], np.int64)
+        header = np.array([n_trees, row_format.takes, ahead], np.int64)
         asked_roots = roots[order]
         floats = np.concatenate([lower, upper, [start]]).view(np.int64)
-        packed = np.concatenate([header, asked_roots, floats, row_format.rules, row_format.known])
+        packed = np.concatenate([header, asked_roots, floats, row_format.rules])
         return cls(strategy, packed, asked_roots, lower.copy(), upper.copy(), start, ahead)
 
 

@@ -52,6 +52,8 @@ class ScoredForest:
         The score before the first tree.
     rows : RowFormat
         What rows it takes.
+    categories : ndarray of uint32
+        The sets of categories that splits send to the left.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class ScoredForest:
         start: float,
         classes: npt.NDArray[Any],
         rows: RowFormat,
+        categories: npt.NDArray[np.uint32],
     ) -> None:
         self.nodes = nodes
         self.tree_start = tree_start
@@ -81,15 +84,17 @@ class ScoredForest:
         self.classes = classes
         self.start = start
         self.rows = rows
-        self._bounds = score_bounds(nodes, tree_start, start, rows)
+        self.categories = categories
+        self._bounds = score_bounds(nodes, tree_start, start, rows, categories)
         self._prepare()
 
     def _prepare(self) -> None:
-        for array in (self.nodes, self.tree_start, self.rows.categories):
+        for array in (self.nodes, self.tree_start, self.categories):
             array.setflags(write=False)
-        self._trees = (self.nodes, self.rows.categories) if len(self.rows.categories) else self.nodes
+        self._trees = (self.nodes, self.categories) if len(self.categories) else self.nodes
         self._run_row = run_row_32 if self.rows.key_bits == 32 else run_row_64
-        self._row_shape = (self.n_features,)
+        # Of a row that is ready to be run; none is, where categories have to be looked up.
+        self._row_shape = None if self.rows.encodes_arrays else (self.n_features,)
         self._schedule = self._new_schedule(None)  # the last one used
 
     @classmethod
@@ -111,18 +116,17 @@ class ScoredForest:
     def from_imported(cls, found: ImportedScores) -> ScoredForest:
         """Pack what an importer found."""
         nodes, tree_start = pack(found.trees, found.n_features, found.key_bits)
-        rules, known = column_rules(found)
         rows = RowFormat(
             cls.__name__,
             found.n_features,
             found.takes_missing,
             found.takes_infinite,
             found.key_bits,
-            rules,
-            known,
-            np.array(found.categories, np.uint32),
+            column_rules(found),
+            found.category_values,
         )
-        return cls(nodes, tree_start, float(found.start), np.asarray(found.classes), rows)
+        categories = np.array(found.categories, np.uint32)
+        return cls(nodes, tree_start, float(found.start), np.asarray(found.classes), rows, categories)
 
     @property
     def n_voters(self) -> int:
@@ -137,7 +141,7 @@ class ScoredForest:
     @property
     def nbytes(self) -> int:
         """Memory of the packed trees, in bytes."""
-        return self.nodes.nbytes + self.tree_start.nbytes + self.rows.categories.nbytes
+        return self.nodes.nbytes + self.tree_start.nbytes + self.categories.nbytes
 
     def __repr__(self) -> str:
         size = f"{self.n_trees} tree{'s' if self.n_trees > 1 else ''}, {self.n_features} features"
@@ -186,7 +190,7 @@ class ScoredForest:
         """
         rows = self.rows.as_rows(X)
         if len(rows) == 1:
-            answer, n_asked, total = self.run_one(rows[0], strategy)
+            answer, n_asked, total = self._run_ready(np.array(rows[0]), strategy)
             return ScoreOutcome(np.array([answer]), np.array([n_asked], np.int32), np.array([total]))
         schedule = self._schedule_for(strategy)
         n_rows = len(rows)
@@ -219,9 +223,6 @@ class ScoredForest:
         score : float
             The running score then.
         """
-        schedule = self._schedule
-        if schedule.strategy is not strategy:
-            schedule = self._schedule_for(strategy)
         # Half of the time would go into checks, so they are few here, and what fails them is looked at again.
         if not (
             type(x) is np.ndarray
@@ -230,6 +231,13 @@ class ScoredForest:
             and x.flags.carray
         ):
             x = self.rows.as_row(x)
+        return self._run_ready(x, strategy)
+
+    def _run_ready(self, x: npt.NDArray[Any], strategy: ScoreStrategy | None) -> tuple[bool, int, float]:
+        """Run a row that is a writable, contiguous array of float32 or float64."""
+        schedule = self._schedule
+        if schedule.strategy is not strategy:
+            schedule = self._schedule_for(strategy)
         outcome: tuple[bool, int, float] = self._run_row(x, self._trees, schedule.packed)
         if outcome[1] < 0:
             self.rows.refuse(x)
@@ -275,7 +283,7 @@ class ScoredForest:
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return the fields and arrays of a file, for files that hold a forest among other things."""
-        return to_parts(self.nodes, self.tree_start, self.start, self.classes, self.rows)
+        return to_parts(self.nodes, self.tree_start, self.start, self.classes, self.rows, self.categories)
 
     @classmethod
     def from_parts(cls, fields: Fields, arrays: dict[str, npt.NDArray[Any]]) -> ScoredForest:

@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels.forest_keys import CATEGORY, ZERO_IS_MISSING
+from foregone.forest.category_values import CategoryValues
 from foregone.forest.labels import labels_from_field, labels_to_field
 from foregone.forest.layout import NodeArray
 from foregone.forest.rows import RowFormat
-from foregone.forest.scored_checks import are_rules
 from foregone.strategy_file import Fields
 
 __all__ = ["from_parts", "to_parts"]
 
 Arrays = dict[str, npt.NDArray[Any]]
-Parts = tuple[NodeArray, npt.NDArray[np.int64], float, npt.NDArray[Any], RowFormat]
+Parts = tuple[NodeArray, npt.NDArray[np.int64], float, npt.NDArray[Any], RowFormat, npt.NDArray[np.uint32]]
 
 TYPES = {
     "nodes": np.uint64,
     "tree_start": np.int64,
     "rules": np.int64,
-    "known": np.int64,
     "categories": np.uint32,
 }
 
@@ -33,6 +33,7 @@ def to_parts(
     start: float,
     classes: npt.NDArray[Any],
     rows: RowFormat,
+    categories: npt.NDArray[np.uint32],
 ) -> tuple[dict[str, Any], Arrays]:
     """Return fields and arrays."""
     fields = {
@@ -43,9 +44,9 @@ def to_parts(
         "key_bits": rows.key_bits,
         "start": start,
         "classes": labels_to_field(classes),
+        "category_values": None if rows.category_values is None else rows.category_values.to_field(),
     }
-    arrays = (nodes, tree_start, rows.rules, rows.known, rows.categories)
-    return fields, dict(zip(TYPES, arrays, strict=True))
+    return fields, dict(zip(TYPES, (nodes, tree_start, rows.rules, categories), strict=True))
 
 
 def from_parts(fields: Fields, arrays: Arrays, owner: str) -> Parts:
@@ -63,12 +64,16 @@ def from_parts(fields: Fields, arrays: Arrays, owner: str) -> Parts:
             raise fields.error(name, "is missing")
         if arrays[name].dtype != kind or (arrays[name].ndim != 1 and name != "nodes"):
             raise fields.error(name, f"must be an array of {kind.__name__}")
-    nodes, tree_start, rules, known, categories = (arrays[name] for name in TYPES)
+    nodes, tree_start, rules, categories = (arrays[name] for name in TYPES)
     if nodes.shape[1:] not in ((), (2,)) or (nodes.ndim == 1 and (key_bits == 64 or len(categories))):
         raise fields.error("nodes", "must hold one 64-bit word a node, or two where keys are long")
     if len(tree_start) != n_trees + 1:
         raise fields.error("tree_start", f"must hold {n_trees + 1} whole numbers")
-    if not are_rules(rules, known, categories, n_features):
-        raise fields.error("rules", "do not describe columns")
-    rows = RowFormat(owner, n_features, takes_missing, takes_infinite, key_bits, rules, known, categories)
-    return nodes, tree_start, fields.number("start"), labels_from_field(fields, "classes"), rows
+    if len(rules) not in (0, n_features) or (rules & ~(ZERO_IS_MISSING | CATEGORY)).any():
+        raise fields.error("rules", "do not say what values mean in each column")
+    values = None
+    if "category_values" in fields:
+        values = CategoryValues.from_field(fields, "category_values", n_features)
+    rows = RowFormat(owner, n_features, takes_missing, takes_infinite, key_bits, rules, values)
+    classes = labels_from_field(fields, "classes")
+    return nodes, tree_start, fields.number("start"), classes, rows, categories
