@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-solve bench-predict bench-guarantees images clean
+.PHONY: help demo test lint format bench-solve bench-predict bench-guarantees bench-scores images clean
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -37,6 +37,9 @@ bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other w
 
 bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simulated and on real data (4 minutes)
 	$(BIN)/python -m benchmarks.guarantees $(BENCH)
+
+bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: trees asked, limits kept, speed (15 minutes)
+	$(BIN)/python -m benchmarks.scores $(BENCH)
 
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	mkdir -p docs/images
