@@ -136,7 +136,7 @@ def _pack(
         by_category = np.zeros(len(keys), np.bool_)
         if isinstance(tree, ScoredTree):
             by_category = tree.category_start >= 0
-            keys = np.where(by_category, tree.category_start, keys).astype(keys.dtype)
+            keys[by_category] = tree.category_start[by_category]
         if largest > (COMPACT_OFFSET_LIMIT if compact else OFFSET_LIMITS[key_bits]):
             return None
         if compact and by_category.any():
