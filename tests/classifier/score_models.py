@@ -63,7 +63,8 @@ UNFITTED = {
     "weighted hard committee": lambda: VotingClassifier(COMMITTEE, weights=[1.0, 2.0, 0.7, 1.2]),
 }
 BOOSTED = {
-    "boosted trees", "exponential loss", "histograms", "LightGBM", "XGBoost", "boosted stumps", "boosted bayes",
+    "boosted trees", "exponential loss", "histograms", "LightGBM", "XGBoost", "boosted stumps",
+    "boosted bayes",
 }  # fmt: skip
 PACKED = {
     "soft forest", "soft extra trees", "bag of trees", "boosted trees", "exponential loss", "histograms",

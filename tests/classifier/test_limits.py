@@ -42,7 +42,8 @@ def test_the_defaults_are_these():
     defaults = {
         "max_disagreement": 1e-3, "voting": "auto", "criterion": "minimean",
         "confidence": 0.95, "looks": None, "answer": "majority",
-        "calibration_size": 0.1, "order": "shared", "on_failure": "ask_all", "n_jobs": None, "random_state": None,
+        "calibration_size": 0.1, "order": "shared", "on_failure": "ask_all", "n_jobs": None,
+        "random_state": None,
     }  # fmt: skip
     parameters = EarlyStoppingClassifier(None).get_params(deep=False)
     assert parameters == {"estimator": None, **defaults}

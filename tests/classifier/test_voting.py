@@ -97,7 +97,10 @@ def test_votes_and_averages_of_a_soft_forest_can_be_chosen():
 def test_fitting_again_in_another_way_forgets_the_first():
     X, y = models.rows()
     classifier = EarlyStoppingClassifier(
-        RandomForestClassifier(11, random_state=0), max_disagreement=0.05, calibration_size=0.3, random_state=0
+        RandomForestClassifier(11, random_state=0),
+        max_disagreement=0.05,
+        calibration_size=0.3,
+        random_state=0,
     ).fit(X, y)
     assert classifier.voting_ == "hard"
     assert {"solution_", "votes_", "hard_soft_disagreement_"} <= vars(classifier).keys()

@@ -302,7 +302,7 @@ def test_given_answers_are_what_is_agreed_with():
     # Rows whose full sum says otherwise than they are to be answered count as wrong, however many are asked.
     turned = says_yes ^ (np.arange(6000) % 50 == 0)
     careful = solve_scores(scores, 0.05, order="given", answers=turned, random_state=0)
-    answers, asked = careful.run(scores)
+    answers, _ = careful.run(scores)
     assert np.mean(answers != turned) < 0.05
     assert careful.certificate.mean_asked > plain.certificate.mean_asked
     with pytest.raises(SolverError, match="even the most careful thresholds were wrong on"):

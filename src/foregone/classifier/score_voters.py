@@ -60,7 +60,7 @@ class ScoreVoters:
         return self.voters.classes
 
     @property
-    def columns(self) -> list[npt.NDArray[np.intp]] | None:
+    def columns(self) -> list[npt.NDArray[np.intp] | slice] | None:
         """For each voter the columns it is given; None if all of them get all."""
         return self.voters.columns
 

@@ -40,7 +40,9 @@ def scored_ensemble_of(model: Any) -> ScoredForest | ScoreVoters:
     if will_be_packed(model):
         return ScoredForest.from_model(model)
     if isinstance(model, AdaBoostClassifier):
-        voters = Voters(model.estimators_, classes, classes[1])
+        # Its members are given arrays, even of frames, and all columns of them.
+        everything = [slice(None)] * len(model.estimators_)
+        voters = Voters(model.estimators_, classes, classes[1], everything)
         return ScoreVoters(voters, model.estimator_weights_[: voters.n_voters], averages=False)
     voters = Voters(model.estimators_, classes, 1, model.estimators_features_)
     knows = all(hasattr(member, "predict_proba") for member in voters.members)
