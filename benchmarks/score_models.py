@@ -45,9 +45,10 @@ MODELS: dict[str, Callable[[], Any]] = {
 def fitted(name: str, dataset: Dataset, cache: Cache) -> Any:
     """Return the model trained on a dataset, the one that is kept if there is one."""
     path = cache.path(dataset, name.replace(", ", "-").replace("=", ""), "scores", sklearn.__version__)
-    return cache.model(path, lambda: MODELS[name]().fit(dataset.X_train, dataset.y_train))
+    with on_one_thread(name):
+        return cache.model(path, lambda: MODELS[name]().fit(dataset.X_train, dataset.y_train))
 
 
 def on_one_thread(name: str) -> AbstractContextManager[Any]:
-    """Return a context in which a model's own predict stays on one thread; the others were told so."""
+    """Return a context in which a model stays on one thread; the others were told so when they were made."""
     return threadpool_limits(1) if name.startswith("Hist") else nullcontext()

@@ -50,7 +50,7 @@ UNFITTED = {
     "exponential loss": lambda: GradientBoostingClassifier(
         n_estimators=30, loss="exponential", random_state=0
     ),
-    "histograms": lambda: HistGradientBoostingClassifier(max_iter=30, random_state=0),
+    "histograms": lambda: HistGradientBoostingClassifier(max_iter=20, random_state=0),
     "LightGBM": _lightgbm,
     "XGBoost": _xgboost,
     "boosted stumps": lambda: AdaBoostClassifier(n_estimators=25, random_state=0),

@@ -4,9 +4,8 @@ import warnings
 
 import pytest
 from sklearn.ensemble import (
-    AdaBoostClassifier,
     BaggingClassifier,
-    HistGradientBoostingClassifier,
+    GradientBoostingClassifier,
     RandomForestClassifier,
     VotingClassifier,
 )
@@ -32,8 +31,7 @@ CLASSIFIERS = [
         )
     ),
     EarlyStoppingClassifier(RandomForestClassifier(11, min_samples_leaf=3)),
-    EarlyStoppingClassifier(HistGradientBoostingClassifier(max_iter=10), order="optimized"),
-    EarlyStoppingClassifier(AdaBoostClassifier(GaussianNB(), n_estimators=5)),
+    EarlyStoppingClassifier(GradientBoostingClassifier(n_estimators=10), order="optimized"),
     EarlyStoppingClassifier(
         VotingClassifier(
             [("a", GaussianNB()), ("b", LogisticRegression()), ("c", DecisionTreeClassifier(max_depth=2))],

@@ -271,6 +271,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             its = get_tags(model).input_tags
             tags.input_tags.allow_nan = its.allow_nan
             tags.input_tags.sparse = its.sparse and not will_be_packed(model)
+            if getattr(model, "estimator", None) is not None:  # AdaBoost does not ask its members
+                tags.input_tags.sparse &= get_tags(model.estimator).input_tags.sparse
         return tags
 
     # Files -----------------------------------------------------------------------------------
