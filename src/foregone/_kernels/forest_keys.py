@@ -29,6 +29,18 @@ SIGN_64, MAGNITUDE_64 = np.uint64(1 << 63), np.uint64((1 << 63) - 1)
 INFINITE_32, INFINITE_64 = 0x7F800000, np.uint64(0x7FF << 52)  # those of NaN are greater
 
 
+def rounded(value, keys):
+    """Return a value as a float64, rounded first where ``keys`` are made for float32."""
+    raise NotImplementedError("for compiled code only")
+
+
+@overload(rounded)
+def _rounded(value, keys):
+    if keys.dtype == types.uint32:
+        return lambda value, keys: np.float64(np.float32(value))
+    return lambda value, keys: np.float64(value)
+
+
 def bits_of(value, keys):
     """Return the bits of a value as the float that ``keys`` are made for, as an unsigned integer."""
     raise NotImplementedError("for compiled code only")
@@ -132,7 +144,7 @@ def fill_ruled_keys(values, keys, rules):
     n_features = len(rules)
     for first in range(0, len(values), n_features):
         for feature in range(n_features):
-            value = np.float64(values[first + feature])
+            value = rounded(values[first + feature], keys)
             status |= what_is(magnitude_of(bits_of(value, keys)))
             if rules[feature] & ZERO_IS_MISSING and abs(value) <= ALMOST_ZERO:
                 value = np.nan
