@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
+from threadpoolctl import threadpool_limits
 
 from foregone.errors import InvalidInputError
 from foregone.forest.hist_boosting import import_scores
@@ -12,6 +13,13 @@ from tests.forest.slow_walk import full_scores, near_thresholds
 
 STRANGE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e38, -1e38, 5e-324]
 CATEGORIES = [np.nan, -1.0, -0.0, -0.5, 0.5, 3.7, 3.0, 254.0, 255.0, 256.0, 259.0, 1e10]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """The models are tiny, and threads that wait for each other slow down a busy machine."""
+    with threadpool_limits(1):
+        yield
 
 
 def data(rng, n_rows=400):

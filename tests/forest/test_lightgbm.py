@@ -72,6 +72,17 @@ def test_scores_are_the_raw_scores_bit_for_bit(options, categorical):
     assert (found.zero_is_missing is not None) == ("zero_as_missing" in options)
 
 
+def test_values_that_were_never_missing_in_training_may_be_missing_later():
+    rng = np.random.default_rng(5)
+    X = np.column_stack([rng.normal(size=400), rng.integers(0, 6, 400)])
+    y = X[:, 0] + 2 * np.isin(X[:, 1], [0, 2, 5]) > 1
+    model = lgb.LGBMClassifier(**SMALL, **SETS).fit(X, y, categorical_feature=[1])
+    found = import_scores(model)
+    rows = X[:90].copy()
+    rows[:30, 0] = rows[20:60, 1] = np.nan
+    np.testing.assert_array_equal(full_scores(found, rows), model.predict(rows, raw_score=True))
+
+
 def test_a_model_that_stopped_early_is_read_up_to_its_best_iteration():
     rng = np.random.default_rng(1)
     X, y = data(rng)

@@ -61,10 +61,16 @@ class CategoryValues(NamedTuple):
         if columns is None or len(columns) <= max(features, default=-1):
             return X
         lists = dict(zip(features, self.values, strict=True))
+        if isinstance(columns, np.ndarray) and columns.dtype.kind in "buif":
+            rows = np.array(columns.T, dtype=np.float64)
+            for place, values in lists.items():
+                rows[:, place] = _positions(columns[place], values)
+            return rows
         rows = np.empty((len(columns[0]) if len(columns) else 0, len(columns)))
         for place, column in enumerate(columns):
             try:
-                rows[:, place] = _positions(column, lists[place]) if place in lists else _floats(column)
+                numbers = _positions(column, lists[place]) if place in lists else column
+                rows[:, place] = np.asarray(numbers, dtype=np.float64)
             except (TypeError, ValueError) as error:
                 raise InvalidInputError(f"column {place}: {error}") from None
         return rows
@@ -88,8 +94,10 @@ class CategoryValues(NamedTuple):
                 raise section.error("features", f"must hold rising numbers below {n_features}")
             features = tuple(numbers.tolist())
         try:
+            if not all(isinstance(values, list) for values in lists):
+                raise InvalidInputError("a list is expected for each column")
             return cls(features, tuple(map(category_list, lists)))
-        except (InvalidInputError, TypeError) as error:
+        except InvalidInputError as error:
             raise section.error("values", f"must hold lists of categories: {error}") from None
 
 
@@ -104,19 +112,20 @@ def category_list(values: Iterable[Any]) -> npt.NDArray[Any]:
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     if plain and all(isinstance(value, str) for value in plain):
         array: npt.NDArray[Any] = np.array(plain, dtype=object)
-    elif all(isinstance(value, bool) or is_finite_number(value) for value in plain):
+    elif all(map(_is_exact_number, plain)):
         array = np.array(plain, dtype=np.float64)
     else:
-        strange = next(
-            value for value in plain if not isinstance(value, bool | int | float | str) or value != value
-        )
         raise InvalidInputError(
-            f"categories must be all texts or all finite numbers, got {strange!r}: "
+            f"categories must be all texts or all finite numbers that a float can hold, got {plain[:3]!r}: "
             "rename them (frame[column].astype(str)) and train anew"
         )
     if len(set(array.tolist())) != len(array):
         raise InvalidInputError("a category stands in its list twice")
     return array
+
+
+def _is_exact_number(value: Any) -> bool:
+    return isinstance(value, bool) or (is_finite_number(value) and float(value) == value)
 
 
 def _positions(column: Any, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -131,14 +140,11 @@ def _positions(column: Any, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]
         return np.array([table.get(entry, np.nan) for entry in entries.tolist()], dtype=np.float64)
     if entries.dtype.kind not in "buif":
         entries = np.array([_number(entry) for entry in entries.tolist()], dtype=np.float64)
+    if not len(values):
+        return np.full(len(entries), np.nan)
     order = np.argsort(values)
-    ranked = values[order]
-    rank = np.minimum(np.searchsorted(ranked, entries), max(len(values) - 1, 0))
-    return (
-        np.where(ranked[rank] == entries, order[rank], np.nan)
-        if len(values)
-        else np.full(len(entries), np.nan)
-    )
+    rank = np.minimum(np.searchsorted(values, entries, sorter=order), len(values) - 1)
+    return np.where(values[order[rank]] == entries, order[rank], np.nan)
 
 
 def _number(entry: Any) -> float:
@@ -155,15 +161,12 @@ def _frame_columns(X: Any) -> Sequence[Any] | None:
 
 
 def _array_columns(X: Any) -> npt.NDArray[Any] | None:
+    """Return the columns of what numpy makes a table of numbers or of anything; None for the rest."""
     if hasattr(X, "toarray"):
         return None
     array = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
-    return array.T if array.ndim == 2 else None
+    return array.T if array.ndim == 2 and array.dtype.kind != "c" else None
 
 
 def _is_category(column: Any) -> bool:
     return str(getattr(column, "dtype", "")).startswith(("category", "Categorical", "Enum"))
-
-
-def _floats(column: Any) -> npt.NDArray[np.float64]:
-    return np.asarray(column, dtype=np.float64)

@@ -1,8 +1,8 @@
 """Importing XGBoost's two-class models, from the JSON that they save themselves as.
 
 A score is what ``predict(output_margin=True)`` gives, within its last bits: XGBoost adds float32 leaves in
-float32, here the same leaves are added in float64. Every row reaches the same leaves. The answer can differ
-from XGBoost's own only where the score is 0 within its rounding, some 1e-7 for each unit of the sum.
+float32, here the same leaves are added in float64; every row reaches the same leaves. The answer can differ
+from XGBoost's own only where the score is 0 within the rounding of those float32 sums.
 """
 
 from __future__ import annotations
