@@ -176,7 +176,7 @@ HOSTILE = {
     "order": put("order", "per_row"),
     "seed": put("seed", -1),
     "link": put("link", "kind", "square"),
-    "no link": lambda content, arrays: content.pop("link"),
+    "link that is none": put("link", 3),
     "scale": put("link", "scale", 0),
     "scale that is none": put("link", "scale", "large"),
     "limit": put("max_disagreement", 2),

@@ -9,6 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 
 from foregone import EarlyStoppingClassifier, ScoreStrategy, early_stop
 from foregone.classifier.score_voters import ScoreVoters
+from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
 from tests.classifier import models, score_models
 
@@ -84,6 +85,18 @@ def test_probabilities_are_the_estimators_own_and_ask_everyone(kind):
     np.testing.assert_allclose(classifier.predict_proba(X), model.predict_proba(X), atol=tolerance)
     np.testing.assert_allclose(classifier.predict_proba(X).sum(axis=1), 1, atol=1e-15)
     np.testing.assert_allclose(classifier.predict_proba(X[:1]), model.predict_proba(X[:1]), atol=tolerance)
+
+
+def test_a_score_that_is_no_log_odds_tells_no_probability(tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    X, y = models.rows()
+    model = xgboost.XGBClassifier(n_estimators=20, objective="binary:hinge", n_jobs=1).fit(X[:500], y[:500])
+    classifier = early_stop(model, X[500:], LIMIT, random_state=0)
+    np.testing.assert_array_equal(classifier.full_predict(X), model.predict(X))
+    classifier.save(tmp_path / "file")
+    for one in (classifier, EarlyStoppingClassifier.load(tmp_path / "file")):
+        with pytest.raises(InvalidInputError, match="the objective of this model tells no probability"):
+            one.predict_proba(X)
 
 
 def test_shares_of_votes_are_the_probabilities_of_counted_votes():

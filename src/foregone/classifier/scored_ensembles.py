@@ -16,6 +16,8 @@ from foregone.forest.score_importers import importer_of
 
 __all__ = ["link_of", "scored_ensemble_of"]
 
+LOGISTIC = (None, "binary:logistic", "reg:logistic")  # XGBoost's objectives whose score is a log odds
+
 
 def scored_ensemble_of(model: Any) -> ScoredForest | ScoreVoters:
     """Return those who have a score in a fitted model of a supported kind.
@@ -49,8 +51,8 @@ def scored_ensemble_of(model: Any) -> ScoredForest | ScoreVoters:
     return ScoreVoters(voters, np.ones(voters.n_voters), averages=knows)
 
 
-def link_of(model: Any, ensemble: ScoredForest | ScoreVoters) -> Link:
-    """Return what makes a full sum a probability, by what the model itself does."""
+def link_of(model: Any, ensemble: ScoredForest | ScoreVoters) -> Link | None:
+    """Return what makes a full sum a probability, by what the model itself does; None if it tells none."""
     if isinstance(model, AdaBoostClassifier):
         return Link("logistic", 2 / float(np.sum(model.estimator_weights_)))
     if isinstance(ensemble, ScoreVoters):
@@ -59,6 +61,8 @@ def link_of(model: Any, ensemble: ScoredForest | ScoreVoters) -> Link:
         return Link("mean", 1 / ensemble.n_voters)
     if importer_of(model) == "lightgbm":
         return Link("logistic", _lightgbm_sigmoid(model))
+    if importer_of(model) == "xgboost" and getattr(model, "objective", None) not in LOGISTIC:
+        return None
     return Link("logistic", 2.0 if getattr(model, "loss", None) == "exponential" else 1.0)
 
 

@@ -45,7 +45,7 @@ class SoftVoting:
     """
 
     ensemble: Ensemble
-    link: Link
+    link: Link | None
     strategy: ScoreStrategy
     max_disagreement: MaxDisagreement
     confidence: float
@@ -182,6 +182,8 @@ class SoftVoting:
 
     def probability(self, rows: Any, n_threads: int) -> npt.NDArray[np.float64]:
         """Return the probability of yes that the sum of all scores tells."""
+        if self.link is None:
+            raise InvalidInputError("the objective of this model tells no probability, only a score")
         return self.link.probability(self.ensemble.run(rows, None, n_threads=n_threads).score)
 
     def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> ScorePlan:
@@ -210,7 +212,7 @@ class SoftVoting:
         forest_fields, arrays = self.ensemble.to_parts()
         fields = {
             "forest": forest_fields,
-            "link": self.link.to_fields(),
+            "link": None if self.link is None else self.link.to_fields(),
             "strategy": {"kind": "scores", **self.strategy.to_fields()},
             "max_disagreement": self.max_disagreement,
             "confidence": self.confidence,
@@ -251,7 +253,7 @@ class SoftVoting:
             raise fields.error("max_disagreement/confidence/looks", f"is not valid: {error}") from None
         return cls(
             ensemble=forest,
-            link=Link.from_fields(fields.section("link")),
+            link=Link.from_fields(fields.section("link")) if "link" in fields else None,
             strategy=strategy,
             max_disagreement=limits,
             confidence=confidence,
