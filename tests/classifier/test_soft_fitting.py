@@ -129,6 +129,18 @@ def test_scores_are_asked_for_in_blocks(monkeypatch):
     assert BLOCK_SCORES * 8 < 50e6
 
 
+def test_looks_that_can_be_gone_through_once_are_enough():
+    X, y = models.rows()
+    classifier = EarlyStoppingClassifier(
+        score_models.UNFITTED["boosted trees"](),
+        max_disagreement=0.05,
+        looks=iter([3]),
+        calibration_size=0.3,
+        random_state=0,
+    )
+    assert classifier.fit(X, y).strategy_.looks.tolist() == [3, 30]
+
+
 def test_looks_are_held_against_the_trees_that_were_grown():
     X, y = models.rows()
     stops = GradientBoostingClassifier(n_estimators=200, n_iter_no_change=1, random_state=0)

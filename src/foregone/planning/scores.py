@@ -211,6 +211,8 @@ def plan_scores(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from foregone.planning.scores import plan_scores
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.normal(rng.normal(size=(8000, 1)), 1, size=(8000, 50))
     >>> plan_scores(scores, [0.1, 0.01, 0.0001], worth=100)
