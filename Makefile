@@ -8,7 +8,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-solve bench-predict bench-guarantees bench-scores images clean
+.PHONY: help demo test lint format docs images examples clean
+.PHONY: bench-solve bench-predict bench-guarantees bench-scores bench-replay bench-polls
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -16,7 +17,7 @@ help:  ## Say what there is to make
 demo: $(VENV)/.has-plot  ## Train a forest, stop it early and say what that saves (writes ./demo)
 	@$(BIN)/foregone demo -o demo
 
-test: $(VENV)/.has-test  ## Run the whole test suite, doctests included
+test: $(VENV)/.has-test $(VENV)/.looked-for-browser  ## Run the whole test suite, doctests included
 	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules src tests
 
 lint: $(VENV)/.has-lint  ## Check style, types and the direction of imports
@@ -41,12 +42,26 @@ bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simu
 bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: trees asked, limits kept, speed (15 minutes)
 	$(BIN)/python -m benchmarks.scores $(BENCH)
 
+bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
+	$(BIN)/python -m benchmarks.replay $(BENCH)
+
+bench-polls: $(VENV)/.has-test  ## Poll a troubled server about 10,000 questions and count the calls (4 minutes)
+	$(BIN)/python -m benchmarks.polls $(BENCH)
+
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	mkdir -p docs/images
 	$(BIN)/foregone compare --voters 101 --max-disagreement 0.001 --png docs/images/envelopes.png
 
+examples: $(VENV)/.has-plot  ## Run the examples and make their pictures anew (2 minutes)
+	@for script in examples/*.py; do echo "$$script"; \
+		$(BIN)/python -W error $$script --output docs/images/examples || exit 1; done
+
+docs: $(VENV)/.has-docs  ## Build the documentation site into ./site; every warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "Open site/index.html"
+
 clean:  ## Remove everything that was made here, the .venv included
-	rm -rf $(VENV) demo build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo build dist results site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A .venv whose pip runs is kept; a half-made one is made again from nothing.
@@ -55,6 +70,15 @@ $(VENV)/.made:
 		{ echo "foregone needs Python 3.11 or newer: install it, or name it with  make PYTHON=python3.12"; exit 1; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || \
 		{ echo "python3 cannot make a virtual environment here: install its venv module (Debian: python3-venv)"; exit 1; }
+	@touch $@
+
+# Chromium looks at the report in the tests. It comes from the system; where it cannot be had they are skipped.
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+$(VENV)/.looked-for-browser: $(VENV)/.made
+	@has() { for name in $(BROWSERS); do command -v $$name >/dev/null && return; done; false; }; \
+	root() { if [ "$$(id -u)" = 0 ]; then "$$@"; else sudo -n "$$@"; fi; }; \
+	has || { command -v apt-get && root apt-get update && root apt-get install -y chromium; } >/dev/null 2>&1; \
+	has || echo "No Chromium here and none could be installed: the tests that need a browser are skipped."
 	@touch $@
 
 $(VENV)/.has-%: $(VENV)/.made pyproject.toml

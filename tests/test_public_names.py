@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import subprocess
+import sys
+
+import pytest
 
 import foregone
-from foregone import rules, scores
+from foregone import polling, rules, scores
 
 PUBLIC = [
+    "Ballot",
     "Certificate",
     "EarlyStoppingClassifier",
     "Evaluation",
@@ -17,21 +22,40 @@ PUBLIC = [
     "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
+    "Verdict",
     "VoteDistribution",
     "certify",
     "early_stop",
     "evaluate",
     "plan",
+    "poll",
+    "poll_async",
+    "poll_many",
     "rules",
     "solve",
     "solve_scores",
 ]
 
-RULES = ["curtailment", "e_process", "ibep", "lead", "schwing"]
+RULES = ["adaptive_consistency", "curtailment", "e_process", "esc", "ibep", "lead", "schwing"]
 
 
 def test_the_public_names_are_these():
     assert foregone.__all__ == PUBLIC
+
+
+def test_every_public_name_is_the_one_that_its_home_exports():
+    homes = {name: home for home, names in foregone._HOMES.items() for name in names}
+    assert sorted([*homes, "rules"]) == foregone.__all__
+    for name, home in homes.items():
+        assert getattr(foregone, name) is getattr(importlib.import_module(f"foregone.{home}"), name)
+
+
+def test_the_modules_with_public_names_are_reached_without_importing_them():
+    code = "import foregone; print(foregone.display.EnvelopeDisplay.__name__, foregone.scores.rules.__name__)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["EnvelopeDisplay", "foregone.scores.rules"]
+    with pytest.raises(AttributeError, match="no attribute 'bogus'"):
+        foregone.bogus  # noqa: B018  # to ask for it is the test
 
 
 def test_the_rules_are_these():
@@ -46,10 +70,11 @@ def test_every_public_name_exists_and_is_documented():
 
 def test_every_name_a_module_exports_exists():
     found = [
+        *pkgutil.walk_packages(polling.__path__, "foregone.polling."),
         *pkgutil.walk_packages(rules.__path__, "foregone.rules."),
         *pkgutil.walk_packages(scores.__path__, "foregone.scores."),
     ]
-    names = ["errors", "evaluation", "strategy", "strategy_file", "votes"]
+    names = ["ballot", "errors", "evaluation", "strategy", "strategy_file", "tally", "votes"]
     modules = [f"foregone.{name}" for name in names] + [module.name for module in found]
     assert len(modules) > len(names)
     for module in map(importlib.import_module, modules):

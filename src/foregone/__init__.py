@@ -1,20 +1,27 @@
 """Ask the voters of an ensemble one by one; stop, provably optimally, once the outcome is foregone."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from foregone import rules
-from foregone.errors import ForegoneError
-from foregone.evaluation import Evaluation, evaluate
-from foregone.planning import Plan, plan
-from foregone.scores import ScoreStrategy, solve_scores
-from foregone.solving import Certificate, Solution, certify, solve
-from foregone.strategy import StoppingStrategy
-from foregone.votes import VoteDistribution
-
 if TYPE_CHECKING:
+    from foregone import display as display
+    from foregone import errors as errors
+    from foregone import forest as forest
+    from foregone import rules
+    from foregone import scores as scores
+    from foregone.ballot import Ballot, Verdict
     from foregone.classifier import EarlyStoppingClassifier, early_stop
+    from foregone.errors import ForegoneError
+    from foregone.evaluation import Evaluation, evaluate
+    from foregone.planning import Plan, plan
+    from foregone.polling import poll, poll_async, poll_many
+    from foregone.scores import ScoreStrategy, solve_scores
+    from foregone.solving import Certificate, Solution, certify, solve
+    from foregone.strategy import StoppingStrategy
+    from foregone.votes import VoteDistribution
 
 __all__ = [
+    "Ballot",
     "Certificate",
     "EarlyStoppingClassifier",
     "Evaluation",
@@ -23,11 +30,15 @@ __all__ = [
     "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
+    "Verdict",
     "VoteDistribution",
     "certify",
     "early_stop",
     "evaluate",
     "plan",
+    "poll",
+    "poll_async",
+    "poll_many",
     "rules",
     "solve",
     "solve_scores",
@@ -35,12 +46,34 @@ __all__ = [
 
 __version__ = "0.1.0"
 
+# Where each public name lives, as imported above for type checkers; a test holds this to __all__. The modules
+# can be reached without being imported by name: foregone.display.EnvelopeDisplay.
+_MODULES = ("display", "errors", "forest", "rules", "scores")
+_HOMES = {
+    "ballot": ("Ballot", "Verdict"),
+    "classifier": ("EarlyStoppingClassifier", "early_stop"),
+    "errors": ("ForegoneError",),
+    "evaluation": ("Evaluation", "evaluate"),
+    "planning": ("Plan", "plan"),
+    "polling": ("poll", "poll_async", "poll_many"),
+    "scores": ("ScoreStrategy", "solve_scores"),
+    "solving": ("Certificate", "Solution", "certify", "solve"),
+    "strategy": ("StoppingStrategy",),
+    "votes": ("VoteDistribution",),
+}
 
-def __getattr__(name: str) -> Any:
-    """Import the scikit-learn front when it is first asked for: scikit-learn alone takes a second."""
-    if name in ("EarlyStoppingClassifier", "early_stop"):
-        from foregone import classifier
+if not TYPE_CHECKING:  # a type checker would take it for a promise of every name there could be
 
-        globals()[name] = getattr(classifier, name)
-        return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first asked for: numba, scipy and scikit-learn take seconds."""
+        if name in _MODULES:
+            return importlib.import_module(f"foregone.{name}")
+        for home, names in _HOMES.items():
+            if name in names:
+                globals()[name] = getattr(importlib.import_module(f"foregone.{home}"), name)
+                return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

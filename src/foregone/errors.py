@@ -1,10 +1,16 @@
 """What can go wrong, by kind. Every message says what was wrong and what to do next."""
 
+from collections.abc import Hashable, Mapping
+from typing import Any
+
 __all__ = [
     "FileFormatError",
     "ForegoneError",
     "InvalidInputError",
+    "JournalError",
     "MissingExtraError",
+    "PollError",
+    "PollManyError",
     "SolverError",
 ]
 
@@ -23,6 +29,38 @@ class FileFormatError(ForegoneError, ValueError):
 
 class SolverError(ForegoneError, RuntimeError):
     """A solver ended without an answer it can vouch for."""
+
+
+class PollError(ForegoneError, RuntimeError):
+    """A poll ended without a verdict because too few voters answered.
+
+    Attributes
+    ----------
+    votes : dict
+        What was answered so far: voter -> vote, in the order in which they were asked.
+    """
+
+    def __init__(self, message: str, votes: Mapping[int, Any]) -> None:
+        super().__init__(message)
+        self.votes = dict(votes)
+
+
+class PollManyError(ForegoneError, RuntimeError):
+    """Some of many polls ended without a verdict.
+
+    Attributes
+    ----------
+    failed : dict
+        Question id -> the `PollError` that its poll ended with.
+    """
+
+    def __init__(self, message: str, failed: Mapping[Hashable, PollError]) -> None:
+        super().__init__(message)
+        self.failed = dict(failed)
+
+
+class JournalError(ForegoneError, OSError):
+    """A journal cannot be written to, or another process is writing to it."""
 
 
 class MissingExtraError(ForegoneError, ImportError):

@@ -297,6 +297,11 @@ class StoppingStrategy:
     def __hash__(self) -> int:
         return hash((self.n_voters, self._digest()))
 
+    @property
+    def fingerprint(self) -> str:
+        """A name in hexadecimal that equal strategies share, today and in every other process."""
+        return hashlib.sha256(self.n_voters.to_bytes(8, "little") + self._digest()).hexdigest()[:32]
+
     def _digest(self) -> bytes:
         digest = hashlib.sha256()
         for asked, yes, stop in self._reachable_steps():

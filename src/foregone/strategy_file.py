@@ -134,6 +134,10 @@ class Fields:
             raise self.error(key, "is missing")
         return self._content[key]
 
+    def entry(self, key: str) -> Any:
+        """Return whatever is there, null included; it is left to the caller to check."""
+        return self._get(key)
+
     def is_text(self, key: str) -> bool:
         """Whether field ``key`` holds a string."""
         return isinstance(self._get(key), str)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -35,3 +36,13 @@ def test_the_demo_measures_draws_compares_and_explains(run: Run, tmp_path: Path)
     assert (folder / "forest.png").read_bytes().startswith(b"\x89PNG")
     assert Solution.load(folder / "minimax.json").n_voters == 101
     assert EarlyStoppingClassifier.load(folder / "forest.foregone").predict(np.zeros((2, 20))).shape == (2,)
+
+
+@pytest.mark.usefixtures("small_forest")
+def test_as_json_the_demo_says_only_what_it_measured(run: Run, tmp_path: Path) -> None:
+    outcome = run("demo", "-o", tmp_path, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    content = json.loads(outcome.out)
+    assert 0 < content["expected_votes"] < content["n_voters"]
+    assert content["criteria"]["minimax"]["gap"] < 1e-9
+    assert all(Path(file).exists() for file in content["files"].values())

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 import foregone
+from foregone.cli.commands import COMMANDS
 from tests.cli.conftest import Run
-
-COMMANDS = ["plan", "solve", "show", "evaluate", "compare", "certify", "precompute", "demo", "paper"]
 
 
 def test_the_version_is_printed(run: Run) -> None:

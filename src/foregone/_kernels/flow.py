@@ -29,7 +29,7 @@ def load_stop_row(i, lower, upper, start, exception_yes, exception_probability, 
         stop[exception_yes[k]] = exception_probability[k]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def evaluate_all(
     lower, upper, start, exception_yes, exception_probability, yes_from, cost, said_yes, said_no
 ):

@@ -89,40 +89,52 @@ def add_leaf(totals, row, nodes, place, side):
 
 
 @njit(cache=True)
-def last_steps(nodes, keys, shift, base_0, base_1, base_2, base_3, at_0, at_1, at_2, at_3):
-    """Take four walks to their leaves side by side; return the place and the side of each leaf."""
+def last_steps(
+    nodes, keys, shift, base_0, base_1, base_2, base_3, base_4, base_5, at_0, at_1, at_2, at_3, at_4, at_5
+):  # fmt: skip
+    """Take six walks to their leaves side by side; return the place and the side of each leaf."""
     while True:
         # A walk that has arrived stands still.
         next_0, side_0 = step(nodes, keys, shift, base_0, at_0)
         next_1, side_1 = step(nodes, keys, shift, base_1, at_1)
         next_2, side_2 = step(nodes, keys, shift, base_2, at_2)
         next_3, side_3 = step(nodes, keys, shift, base_3, at_3)
-        if side_0 & side_1 & side_2 & side_3:  # leaves of one kind have a bit in common
-            return next_0, side_0, next_1, side_1, next_2, side_2, next_3, side_3
+        next_4, side_4 = step(nodes, keys, shift, base_4, at_4)
+        next_5, side_5 = step(nodes, keys, shift, base_5, at_5)
+        if side_0 & side_1 & side_2 & side_3 & side_4 & side_5:  # leaves of one kind have a bit in common
+            return (
+                next_0, side_0, next_1, side_1, next_2, side_2,
+                next_3, side_3, next_4, side_4, next_5, side_5,
+            )  # fmt: skip
         at_0 = at_0 if side_0 else next_0
         at_1 = at_1 if side_1 else next_1
         at_2 = at_2 if side_2 else next_2
         at_3 = at_3 if side_3 else next_3
+        at_4 = at_4 if side_4 else next_4
+        at_5 = at_5 if side_5 else next_5
 
 
 @njit(cache=True)
 def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
     """Add what one tree says to ``totals[row]`` for the first ``n_rows`` of ``rows``.
 
-    Four rows walk at a time, and the next row takes the place of one that arrived, so that there are
-    always four loads under way.
+    Six rows walk at a time, and the next row takes the place of one that arrived, so that there are
+    always six loads under way.
     """
     k = 0
-    if n_rows >= 8:
-        row_0, row_1, row_2, row_3 = rows[0], rows[1], rows[2], rows[3]
-        base_0, base_1, base_2, base_3 = row_0 * stride, row_1 * stride, row_2 * stride, row_3 * stride
-        at_0 = at_1 = at_2 = at_3 = root
-        k = 4
-        while k + 4 <= n_rows:
+    if n_rows >= 12:
+        row_0, row_1, row_2, row_3, row_4, row_5 = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
+        base_0, base_1, base_2 = row_0 * stride, row_1 * stride, row_2 * stride
+        base_3, base_4, base_5 = row_3 * stride, row_4 * stride, row_5 * stride
+        at_0 = at_1 = at_2 = at_3 = at_4 = at_5 = root
+        k = 6
+        while k + 6 <= n_rows:
             at_0, side_0 = step(nodes, keys, shift, base_0, at_0)
             at_1, side_1 = step(nodes, keys, shift, base_1, at_1)
             at_2, side_2 = step(nodes, keys, shift, base_2, at_2)
             at_3, side_3 = step(nodes, keys, shift, base_3, at_3)
+            at_4, side_4 = step(nodes, keys, shift, base_4, at_4)
+            at_5, side_5 = step(nodes, keys, shift, base_5, at_5)
             if side_0:
                 add_leaf(totals, row_0, nodes, at_0, side_0)
                 row_0 = rows[k]
@@ -143,21 +155,36 @@ def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
                 row_3 = rows[k]
                 base_3, at_3 = row_3 * stride, root
                 k += 1
-        at_0, side_0, at_1, side_1, at_2, side_2, at_3, side_3 = last_steps(
-            nodes, keys, shift, base_0, base_1, base_2, base_3, at_0, at_1, at_2, at_3
-        )
+            if side_4:
+                add_leaf(totals, row_4, nodes, at_4, side_4)
+                row_4 = rows[k]
+                base_4, at_4 = row_4 * stride, root
+                k += 1
+            if side_5:
+                add_leaf(totals, row_5, nodes, at_5, side_5)
+                row_5 = rows[k]
+                base_5, at_5 = row_5 * stride, root
+                k += 1
+        at_0, side_0, at_1, side_1, at_2, side_2, at_3, side_3, at_4, side_4, at_5, side_5 = last_steps(
+            nodes, keys, shift,
+            base_0, base_1, base_2, base_3, base_4, base_5, at_0, at_1, at_2, at_3, at_4, at_5,
+        )  # fmt: skip
         add_leaf(totals, row_0, nodes, at_0, side_0)
         add_leaf(totals, row_1, nodes, at_1, side_1)
         add_leaf(totals, row_2, nodes, at_2, side_2)
         add_leaf(totals, row_3, nodes, at_3, side_3)
+        add_leaf(totals, row_4, nodes, at_4, side_4)
+        add_leaf(totals, row_5, nodes, at_5, side_5)
     while k < n_rows:
-        # Fewer than four rows left: the last of them fills the empty places and is counted once.
+        # Fewer than six rows left: the last of them fills the empty places and is counted once.
         last = n_rows - 1
-        row_0, row_1 = rows[k], rows[min(k + 1, last)]
-        row_2, row_3 = rows[min(k + 2, last)], rows[min(k + 3, last)]
-        at_0, side_0, at_1, side_1, at_2, side_2, at_3, side_3 = last_steps(
-            nodes, keys, shift, row_0 * stride, row_1 * stride, row_2 * stride, row_3 * stride,
-            root, root, root, root,
+        row_0, row_1, row_2 = rows[k], rows[min(k + 1, last)], rows[min(k + 2, last)]
+        row_3, row_4, row_5 = rows[min(k + 3, last)], rows[min(k + 4, last)], rows[min(k + 5, last)]
+        at_0, side_0, at_1, side_1, at_2, side_2, at_3, side_3, at_4, side_4, at_5, side_5 = last_steps(
+            nodes, keys, shift,
+            row_0 * stride, row_1 * stride, row_2 * stride,
+            row_3 * stride, row_4 * stride, row_5 * stride,
+            root, root, root, root, root, root,
         )  # fmt: skip
         add_leaf(totals, row_0, nodes, at_0, side_0)
         if k + 1 < n_rows:
@@ -166,7 +193,11 @@ def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
             add_leaf(totals, row_2, nodes, at_2, side_2)
         if k + 3 < n_rows:
             add_leaf(totals, row_3, nodes, at_3, side_3)
-        k += 4
+        if k + 4 < n_rows:
+            add_leaf(totals, row_4, nodes, at_4, side_4)
+        if k + 5 < n_rows:
+            add_leaf(totals, row_5, nodes, at_5, side_5)
+        k += 6
 
 
 @njit(cache=True)

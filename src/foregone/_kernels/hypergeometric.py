@@ -98,7 +98,7 @@ def mixed_weight(weights, first, last, i, j):
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def edge_weights(bases, first, last, low, high, out):
     """Fill ``out[b, i, :]`` with the weight of basis b just below and just above the band of every step."""
     N = bases.shape[1] - 1
@@ -108,7 +108,7 @@ def edge_weights(bases, first, last, low, high, out):
             out[b, i, 1] = mixed_weight(bases[b], first[b], last[b], i, high[i] + 1)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def widen_band(no_weights, yes_weights, no_price, yes_price, low, high):
     """Fill ``low, high`` with a band outside which stopping costs less than one more vote.
 

@@ -59,7 +59,7 @@ def set_edge(i, j, side, edge, go_on, yes, no, yes_from, wait, a, x):
         x[c, j] = total
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def induce(
     low, high, edge, yes_from, held_from, held_to, wait, go_on, yes, no, price, tolerance,
     values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on,
@@ -163,7 +163,7 @@ def induce(
     return n_holes, n_ties
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def flow_to_states(first, last, hole_i, hole_j, source_i, source_j, state_i, state_j, out):
     """Fill ``out[k]`` with the chance to reach state k after going on from the source.
 

@@ -84,6 +84,16 @@ class EarlyPredictions:
         """Return the label that all voters together are for, for each row: nothing is stopped early."""
         return self._labels(self._run(self._check_rows(X), early=False))
 
+    def full_votes(self, X: Any) -> Counts:
+        """Return how many of all voters say ``classes_[1]``, for each row: nothing is stopped early."""
+        outcome = self._run(self._check_rows(X), early=False)
+        if self.voting_ == "soft":
+            raise InvalidInputError(
+                "there are no votes to count: scores are added up here. ensemble_.full_scores(X) has their sums"
+            )
+        votes: Counts = outcome[2]
+        return votes
+
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn's
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the probability of each class that all voters together tell: nothing is stopped early.

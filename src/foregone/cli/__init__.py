@@ -37,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = command.main(args=arguments, prog_name="foregone", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
+    except SystemExit as end:  # Typer's own options for completion end the process themselves
+        return end.code if isinstance(end.code, int) else 1
     except _UsageError as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "foregone"

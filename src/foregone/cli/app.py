@@ -7,20 +7,12 @@ from typing import Annotated
 import typer
 
 import foregone
-from foregone.cli.certify import certify_command
-from foregone.cli.compare import compare_command
-from foregone.cli.demo import demo_command
-from foregone.cli.evaluate import evaluate_command
-from foregone.cli.paper import paper_app
-from foregone.cli.plan import plan_command
-from foregone.cli.precompute import precompute_command
-from foregone.cli.show import show_command
-from foregone.cli.solve import solve_command
+from foregone.cli.commands import COMMANDS, LazyGroup
 
 __all__ = ["app"]
 
 app = typer.Typer(
-    add_completion=False,
+    cls=LazyGroup,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
@@ -46,6 +38,7 @@ def foregone_command(
     \b
     Examples:
       foregone demo
+      foregone report forest.skops rows.parquet
       foregone plan --votes counts.csv
       foregone solve --voters 101 --max-disagreement 1e-3 -o strategy.json
       foregone show strategy.json
@@ -55,12 +48,5 @@ def foregone_command(
         typer.echo(context.get_help())
 
 
-app.command("plan")(plan_command)
-app.command("solve")(solve_command)
-app.command("show")(show_command)
-app.command("evaluate")(evaluate_command)
-app.command("compare")(compare_command)
-app.command("certify")(certify_command)
-app.command("precompute")(precompute_command)
-app.command("demo")(demo_command)
-app.add_typer(paper_app, name="paper")
+for name, summary in COMMANDS.items():
+    app.command(name, short_help=summary)(lambda: None)  # LazyGroup runs the real one

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from foregone.cli.options import StrategyFile
-from foregone.cli.output import make_console
+from foregone.cli.options import JsonFlag, StrategyFile
+from foregone.cli.output import make_console, number_of_voters, print_json
+from foregone.progress import working
 from foregone.solving import Solution
 
 __all__ = ["certify_command"]
+
+ARITHMETICS = ("auto", "rational", "ball")
 
 
 def certify_command(
     strategy_file: StrategyFile,
     arithmetic: Annotated[
-        str, typer.Option(metavar="NAME", help="auto (by size), rational or ball.")
+        str,
+        typer.Option(
+            metavar="NAME", autocompletion=lambda: list(ARITHMETICS), help="auto (by size), rational or ball."
+        ),
     ] = "auto",
+    as_json: JsonFlag = False,
 ) -> None:
     """Prove that a strategy keeps its limit and is optimal.
 
@@ -27,10 +35,16 @@ def certify_command(
     Examples:
       foregone solve --voters 101 --max-disagreement 1e-3 -o strategy.json
       foregone certify strategy.json
+      foregone certify strategy.json --json
     """
     from foregone.solving.certificate import certify  # exact arithmetic is loaded when asked for
 
-    certificate = certify(Solution.load(strategy_file), arithmetic=arithmetic)  # type: ignore[arg-type]  # it checks
-    make_console().print(str(certificate), markup=False)
+    solution = Solution.load(strategy_file)
+    with working(f"Proving for {number_of_voters(solution.n_voters)}"):
+        certificate = certify(solution, arithmetic=arithmetic)  # type: ignore[arg-type]  # it checks
+    if as_json:
+        print_json({"holds": certificate.holds, "n_voters": solution.n_voters, **asdict(certificate)})
+    else:
+        make_console().print(str(certificate), markup=False)
     if not certificate.holds:
         raise typer.Exit(1)

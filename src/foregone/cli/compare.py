@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from foregone import rules
-from foregone.cli.options import JsonFlag, VoteFile, Voters, choose_votes
+from foregone.cli.options import JsonFlag, VoteFile, Voters, check_writable, choose_votes
 from foregone.cli.output import (
     describe_votes,
     make_console,
@@ -25,6 +25,7 @@ from foregone.cli.output import (
 from foregone.cli.risks import class_fields, print_class_comparison
 from foregone.display import EnvelopeDisplay
 from foregone.evaluation import Evaluation, Figures, evaluate
+from foregone.progress import working
 from foregone.solving import Criterion, solve
 from foregone.solving.problem import check_max_disagreement
 from foregone.strategy import StoppingStrategy
@@ -40,6 +41,7 @@ CRITERIA_SHOWN: tuple[Criterion, ...] = (
     "minimixed",
     "minimax",
 )  # from the fewest votes to the most
+MOST_VOTERS_FOR_ESC = 3_000  # it leaves a tenth of all states to chance, and each is kept by itself
 COLUMNS = (
     "",
     "mean\nvotes",
@@ -58,6 +60,7 @@ def compare_command(
     voters: Voters = None,
     vote_file: VoteFile = None,
     lead: Annotated[int, typer.Option(metavar="K", help="The lead at which the rule 'lead' stops.")] = 3,
+    window: Annotated[int, typer.Option(metavar="W", help="The window of the rule 'ESC'.")] = 5,
     png: Annotated[
         Path | None, typer.Option("--png", metavar="FILE", help="Draw the three optimal envelopes.")
     ] = None,
@@ -72,21 +75,25 @@ def compare_command(
       foregone compare --voters 101 --max-disagreement 0.05 --json
       foregone compare --votes counts.csv
     """
+    check_writable(png)
     limit = check_max_disagreement(max_disagreement)
     distribution = choose_votes(voters, vote_file)
     n_voters = distribution.n_voters
-    others = {
-        "curtailment": rules.curtailment(n_voters),
-        "Schwing": rules.schwing(n_voters, limit),
-        "IBEP": rules.ibep(n_voters, limit),
-        "e-process": rules.e_process(n_voters, limit),
-        f"lead of {lead}": rules.lead(n_voters, k=lead),
-    }
-    strategies = {**optimal_strategies(distribution, limit), **others}
+    with working(f"Solving for {number_of_voters(n_voters)}"):
+        others = {
+            "curtailment": rules.curtailment(n_voters),
+            "Schwing": rules.schwing(n_voters, limit),
+            "IBEP": rules.ibep(n_voters, limit),
+            "e-process": rules.e_process(n_voters, limit),
+            f"lead of {lead}": rules.lead(n_voters, k=lead),
+        }
+        if n_voters <= MOST_VOTERS_FOR_ESC:
+            others[f"ESC of {window}"] = rules.esc(n_voters, window)
+        strategies = {**optimal_strategies(distribution, limit), **others}
+        evaluations = {name: evaluate(strategy) for name, strategy in strategies.items()}
     meant = describe_votes(distribution, vote_file)
     if png is not None:
         write_figure(_draw({name: strategies[name] for name in reversed(CRITERIA_SHOWN)}, limit), png)
-    evaluations = {name: evaluate(strategy) for name, strategy in strategies.items()}
     if as_json:
         rows = {
             name: {

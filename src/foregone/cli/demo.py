@@ -14,10 +14,13 @@ from rich.console import Console
 from foregone import rules
 from foregone.cli.compare import CRITERIA_SHOWN, print_comparison
 from foregone.cli.demo_forest import CONFIDENCE, LIMIT, N_TEST, N_TRAIN, N_TREES, Measured, measure_forest
-from foregone.cli.output import make_console, print_picture, print_table, say, write_figure
-from foregone.display import EnvelopeDisplay, envelope_shape
+from foregone.cli.options import JsonFlag
+from foregone.cli.output import make_console, print_json, print_picture, print_table, say, write_figure
+from foregone.cli.solve import solution_fields
+from foregone.display import EnvelopeDisplay, SavingsDisplay, envelope_shape
 from foregone.errors import InvalidInputError, MissingExtraError
 from foregone.evaluation import evaluate
+from foregone.progress import working
 from foregone.solving import Criterion, Solution, solve
 from foregone.strategy import StoppingStrategy
 
@@ -38,6 +41,7 @@ def demo_command(
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for picture, strategies and model.")
     ] = Path("demo"),
+    as_json: JsonFlag = False,
 ) -> None:
     """Train a forest, stop it early, and say what that saves.
 
@@ -46,13 +50,33 @@ def demo_command(
     \b
     Examples:
       foregone demo
-      foregone demo -o /tmp/demo
+      foregone demo -o first-look
+      foregone demo --json
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInputError(f"cannot make the folder {output}: {error.strerror or error}") from None
     console = make_console()
+    if not as_json:
+        _print_start(console)
+    with working("Training and measuring"):
+        measured = measure_forest()
+    votes = measured.classifier.votes_
+    solutions: dict[Criterion, Solution] = {
+        name: solve(name, votes, LIMIT, confidence=CONFIDENCE) for name in CRITERIA_SHOWN
+    }
+    files, missing = _write(measured, solutions, output)
+    if as_json:
+        print_json(_fields(measured, solutions, files))
+        return
+    _print_clock(console, measured)
+    _print_strategies(console, solutions)
+    _print_reading(console, measured, solutions)
+    _print_next(console, files, missing)
+
+
+def _print_start(console: Console) -> None:
     say(
         console,
         f"A random forest of {N_TREES} trees takes a majority vote on every row. We ask its trees one after "
@@ -62,15 +86,30 @@ def demo_command(
     console.print(
         f"\nTraining {N_TREES} trees on {N_TRAIN:,} generated rows, then measuring ...\n", style="dim"
     )
-    measured = measure_forest()
-    _print_clock(console, measured)
-    votes = measured.classifier.votes_
-    solutions: dict[Criterion, Solution] = {
-        name: solve(name, votes, LIMIT, confidence=CONFIDENCE) for name in CRITERIA_SHOWN
+
+
+def _fields(
+    measured: Measured, solutions: dict[Criterion, Solution], files: dict[str, Path]
+) -> dict[str, object]:
+    """Return what was measured, for JSON."""
+
+    def pair(values: tuple[float, float]) -> dict[str, float]:
+        return dict(zip(("scikit_learn", "stopped_early"), values, strict=True))
+
+    return {
+        "n_voters": N_TREES,
+        "max_disagreement": LIMIT,
+        "confidence": CONFIDENCE,
+        "expected_votes": float(measured.asked.mean()),
+        "disagreement": measured.n_differing / N_TEST,
+        "rows_per_second": pair(measured.rows_per_second),
+        "seconds_for_one_row": pair(measured.seconds_for_one_row),
+        "megabytes": pair(measured.megabytes),
+        "error": pair(measured.errors),
+        "seconds_to_calibrate": measured.seconds_to_calibrate,
+        "criteria": {name: solution_fields(solution) for name, solution in solutions.items()},
+        "files": {name: str(file) for name, file in files.items()},
     }
-    _print_strategies(console, solutions)
-    _print_reading(console, measured, solutions)
-    _write(console, measured, solutions, output)
 
 
 def _print_clock(console: Console, measured: Measured) -> None:
@@ -150,27 +189,40 @@ def _print_reading(console: Console, measured: Measured, solutions: dict[Criteri
     console.print()
 
 
-def _write(console: Console, measured: Measured, solutions: dict[Criterion, Solution], output: Path) -> None:
+def _write(
+    measured: Measured, solutions: dict[Criterion, Solution], output: Path
+) -> tuple[dict[str, Path], MissingExtraError | None]:
+    """Write strategies, model and picture; return the files, and what was missing for the picture."""
+    files: dict[str, Path] = {}
     for name, solution in solutions.items():
-        solution.save(output / f"{name}.json")
-    model = output / "forest.foregone"
-    measured.classifier.save(model)
-    command = _command()
+        files[name] = output / f"{name}.json"
+        solution.save(files[name])
+    files["model"] = output / "forest.foregone"
+    measured.classifier.save(files["model"])
+    try:
+        figure = _draw(measured, solutions)
+    except MissingExtraError as error:
+        return files, error
+    files["picture"] = output / "forest.png"
+    write_figure(figure, files["picture"])
+    return files, None
+
+
+def _print_next(console: Console, files: dict[str, Path], missing: MissingExtraError | None) -> None:
+    command, model = _command(), files["model"]
     console.print("[bold]What to try next[/]")
     for purpose, line in (
         ("your own forest, in Python", "classifier = foregone.early_stop(fitted_forest, X_calibration)"),
-        ("one strategy in full", f"{command} show {output / 'minimixed.json'}"),
-        ("the proof that it is optimal", f"{command} certify {output / 'minimixed.json'}"),
+        ("one strategy in full", f"{command} show {files['minimixed']}"),
+        ("the proof that it is optimal", f"{command} certify {files['minimixed']}"),
         ("all the rules, at another limit", f"{command} compare --voters 101 --max-disagreement 0.05"),
     ):
         console.print(f"  # {purpose}", style="dim", markup=False)
         console.print(f"  {line}", markup=False)
-    try:
-        picture = output / "forest.png"
-        write_figure(_draw(measured, solutions), picture)
-        console.print(f"\nPicture: {picture}    Model, without pickle: {model}", markup=False)
-    except MissingExtraError as error:
-        console.print(f"\nModel, without pickle: {model}. No picture was drawn. {error}", markup=False)
+    if missing is None:
+        console.print(f"\nPicture: {files['picture']}    Model, without pickle: {model}", markup=False)
+    else:
+        console.print(f"\nModel, without pickle: {model}. No picture was drawn. {missing}", markup=False)
 
 
 def _command() -> str:
@@ -194,16 +246,6 @@ def _draw(measured: Measured, solutions: dict[Criterion, Solution]) -> Figure:
     grid = figure.add_gridspec(1, 2, width_ratios=(3, 2))
     envelopes.set_subplotspec(grid[0])
     envelopes.set_title(f"Where it stops: disagreement at most {LIMIT:g}", loc="left", pad=30)
-    ax = figure.add_subplot(grid[1])
-    ax.hist(measured.asked, bins=range(0, N_TREES + 5, 4), color="#0072b2", edgecolor="white")
-    mean = float(measured.asked.mean())
-    ax.axvline(mean, color="#d55e00", linestyle="--", linewidth=2)
-    ax.annotate(
-        f"mean {mean:.1f} of {N_TREES}", (mean, 0.9), (6, 0), xycoords=("data", "axes fraction"),
-        textcoords="offset points", color="#a33f00",
-    )  # fmt: skip
-    ax.set_xlabel("trees asked")
-    ax.set_ylabel("fresh rows")
-    ax.set_title("What a row costs (minimean)", loc="left", pad=30)
-    ax.spines[["top", "right"]].set_visible(False)
+    savings = SavingsDisplay.from_asked(measured.asked, N_TREES, figure.add_subplot(grid[1]))
+    savings.ax_.set_title("What a row costs (minimean)", loc="left", pad=30)
     return figure

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foregone.classifier import EarlyStoppingClassifier, early_stop
-from foregone.forest import PackedForest
+if TYPE_CHECKING:
+    from foregone.classifier import EarlyStoppingClassifier
 
 __all__ = ["Measured", "measure_forest"]
 
@@ -38,8 +38,12 @@ def measure_forest() -> Measured:
 
     One thread each; medians of rounds in which both take turns.
     """
+    # scikit-learn alone takes a second to load, which nobody who asks for help should wait for.
     from sklearn.datasets import make_classification
     from sklearn.ensemble import RandomForestClassifier
+
+    from foregone.classifier import early_stop
+    from foregone.forest import PackedForest
 
     n_rows = N_TRAIN + N_CALIBRATION + N_TEST
     X, y = make_classification(

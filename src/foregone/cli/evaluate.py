@@ -8,6 +8,7 @@ from foregone.cli.options import JsonFlag, StrategyFile, VoteFile, load_strategy
 from foregone.cli.output import describe_votes, make_console, number_of_voters, print_json, say
 from foregone.cli.risks import class_fields, print_margins, print_risks
 from foregone.evaluation import evaluate
+from foregone.progress import working
 
 __all__ = ["evaluate_command"]
 
@@ -29,7 +30,8 @@ def evaluate_command(
     """
     strategy, solution = load_strategy(strategy_file)
     distribution = votes_meant(strategy, solution, vote_file)
-    evaluation = evaluate(strategy)
+    with working(f"Evaluating for {number_of_voters(strategy.n_voters)}"):
+        evaluation = evaluate(strategy)
     asked = evaluation.votes_asked(distribution)
     meant = describe_votes(distribution, vote_file)
     if as_json:

@@ -9,7 +9,7 @@ import typer
 
 from foregone.cli.vote_file import read_counts
 from foregone.errors import InvalidInputError
-from foregone.solving import CRITERIA, Criterion, Solution
+from foregone.solving import ANSWERS, CRITERIA, Criterion, Solution
 from foregone.strategy import StoppingStrategy
 from foregone.strategy_file import read_file
 from foregone.votes import VoteDistribution
@@ -48,6 +48,7 @@ CriterionName = Annotated[
     typer.Option(
         "--criterion",
         metavar="NAME",
+        autocompletion=lambda: list(CRITERIA),
         help="minimean: fewest votes on average, disagreement bounded on average; minimixed: fewest on "
         "average, bounded for every input; minimax: fewest in the worst case, bounded for every input.",
     ),
@@ -72,6 +73,7 @@ AnswerName = Annotated[
     typer.Option(
         "--answer",
         metavar="NAME",
+        autocompletion=lambda: list(ANSWERS),
         help="What to answer at a stop: majority, of the votes so far; likeliest, what the full vote most "
         "likely is.",
     ),

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from foregone.cli.output import make_console, print_table
+from foregone.cli.options import JsonFlag
+from foregone.cli.output import make_console, print_json, print_table
 from foregone.errors import InvalidInputError
 from foregone.paper.datasets import check_folder
 from foregone.paper.items import ITEMS, Item, check_items
 from foregone.paper.known_datasets import KNOWN, check_names
 from foregone.paper.request import Request
 from foregone.paper.results import Settings
+from foregone.progress import counting
 from foregone.votes import check_n_voters
 
 __all__ = ["paper_app"]
@@ -64,13 +65,18 @@ def paper_command() -> None:
 
 
 @paper_app.command("list")
-def list_command() -> None:
+def list_command(as_json: JsonFlag = False) -> None:
     """List the items and the datasets.
 
     \b
     Examples:
       foregone paper list
+      foregone paper list --json
     """
+    if as_json:
+        items = [{"name": item.name, "title": item.title} for item in ITEMS.values()]
+        print_json({"items": items, "datasets": [known._asdict() for known in KNOWN.values()]})
+        return
     console = make_console()
     print_table(console, ("item", "what it shows"), [[item.name, item.title] for item in ITEMS.values()])
     console.print()
@@ -92,6 +98,7 @@ def run_command(
     data: Data = None,
     output: Output = Path("results"),
     jobs: Jobs = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Reproduce some figures and tables.
 
@@ -104,7 +111,7 @@ def run_command(
       foregone paper run table3 --datasets income,skin --repeats 5
       foregone paper run fig3 table3 --data parquet-files -o results
     """
-    _run(check_items(items), names, repeats, voters, seed, data, output, jobs)
+    _run(check_items(items), names, repeats, voters, seed, data, output, jobs, None, as_json)
 
 
 @paper_app.command("all")
@@ -120,6 +127,7 @@ def all_command(
         Path | None,
         typer.Option(metavar="DIR", help="Also write a page with the paper's numbers beside ours, here."),
     ] = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Reproduce every figure and table; with all datasets that takes hours.
 
@@ -132,7 +140,7 @@ def all_command(
       foregone paper all --repeats 5 --data parquet-files -o results
       foregone paper all --record docs/paper
     """
-    _run(list(ITEMS.values()), names, repeats, voters, seed, data, output, jobs, record)
+    _run(list(ITEMS.values()), names, repeats, voters, seed, data, output, jobs, record, as_json)
 
 
 def _run(
@@ -144,7 +152,8 @@ def _run(
     data: Path | None,
     output: Path,
     jobs: int | None,
-    record: Path | None = None,
+    record: Path | None,
+    as_json: bool,
 ) -> None:
     """Check every option, then run."""
     for option, value, least in (("--repeats", repeats, 1), ("--seed", seed, 0), ("--jobs", jobs, 1)):
@@ -165,6 +174,9 @@ def _run(
     except KeyboardInterrupt:
         typer.echo("foregone: interrupted; run the same command again to do the rest", err=True)
         raise typer.Exit(130) from None
+    if as_json:
+        print_json({"index": str(files[0]), "files": [str(file) for file in files]})
+        return
     make_console().print(f"{len(files)} files in {output}; look at {files[0]}", markup=False)
 
 
@@ -178,11 +190,6 @@ class _Terminal:
         """Say something, above the bar if there is one."""
         self._console.print(text, markup=False)
 
-    @contextlib.contextmanager
-    def progress(self, label: str, total: int) -> Iterator[Callable[[], None]]:
+    def progress(self, label: str, total: int) -> AbstractContextManager[Callable[[], None]]:
         """Show a bar while it lasts."""
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        hidden = not self._console.is_terminal
-        with Progress(*columns, console=self._console, transient=True, disable=hidden) as progress:
-            task = progress.add_task(label, total=total)
-            yield lambda: progress.advance(task)
+        return counting(label, total, self._console)

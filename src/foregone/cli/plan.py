@@ -37,6 +37,7 @@ from foregone.cli.output import (
 )
 from foregone.display import TradeoffDisplay
 from foregone.planning import WORTH, Plan, PlanRow, plan
+from foregone.progress import working
 
 __all__ = ["plan_command"]
 
@@ -82,15 +83,16 @@ def plan_command(
     for file in (png, csv):
         check_writable(file)
     distribution = choose_votes(n_voters, vote_file)
-    made = plan(
-        distribution,
-        None if limit_list is None else parse_rates(limit_list, "--limits"),
-        criterion=check_criterion(criterion),
-        confidence=parse_confidence(confidence),
-        looks=parse_looks(looks),
-        answer=answer,  # type: ignore[arg-type]  # it checks
-        worth=worth,
-    )
+    with working(f"Planning for {number_of_voters(distribution.n_voters)}"):
+        made = plan(
+            distribution,
+            None if limit_list is None else parse_rates(limit_list, "--limits"),
+            criterion=check_criterion(criterion),
+            confidence=parse_confidence(confidence),
+            looks=parse_looks(looks),
+            answer=answer,  # type: ignore[arg-type]  # it checks
+            worth=worth,
+        )
     if csv is not None:
         write_csv(made.records(), csv)
     if png is not None:

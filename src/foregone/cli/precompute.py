@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from foregone.cli.number_lists import parse_looks, parse_rates, parse_voters
-from foregone.cli.options import AnswerName, Looks, check_criterion
-from foregone.cli.output import make_console
+from foregone.cli.options import AnswerName, JsonFlag, Looks, check_criterion
+from foregone.cli.output import make_console, print_json
 from foregone.errors import ForegoneError, InvalidInputError, SolverError
+from foregone.progress import counting
 from foregone.solving import CRITERIA, Answer, Criterion, Problem, Solution, solve
 from foregone.worker_processes import n_cores, worker_pool
 
@@ -86,6 +84,7 @@ def precompute_command(
     jobs: Annotated[
         int | None, typer.Option(metavar="N", help="Processes at a time; all cores by default.")
     ] = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Solve a grid of problems, each into a file of its own.
 
@@ -120,11 +119,16 @@ def precompute_command(
     _remove_leftovers(open_tasks, output)
     failures = _solve_all(open_tasks, output, jobs or n_cores())
     solved = len(open_tasks) - len(failures)
-    make_console().print(
-        f"{solved} solved, {len(tasks) - len(open_tasks)} were there already: "
-        f"{solved + len(tasks) - len(open_tasks)} of {len(tasks)} strategies in {output}",
-        markup=False,
-    )
+    kept = len(tasks) - len(open_tasks)
+    if as_json:
+        files = [str(output / task.file_name) for task in tasks if task.file_name not in failures]
+        print_json({"solved": solved, "kept": kept, "files": files, "failures": failures})
+    else:
+        make_console().print(
+            f"{solved} solved, {kept} were there already: "
+            f"{solved + kept} of {len(tasks)} strategies in {output}",
+            markup=False,
+        )
     if failures:
         name, reason = next(iter(failures.items()))
         raise SolverError(f"{len(failures)} could not be solved; the first is {name}: {reason}")
@@ -136,7 +140,7 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
     if not tasks:
         return failures
     try:
-        with worker_pool(min(jobs, len(tasks))) as pool, _progress(len(tasks)) as progress:
+        with worker_pool(min(jobs, len(tasks))) as pool, counting("solving", len(tasks)) as advance:
             by_size = sorted(tasks, key=lambda task: -task.n_voters)
             futures = {pool.submit(_solve_one, task, folder): task for task in by_size}
             for future in as_completed(futures):
@@ -144,7 +148,7 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
                     future.result()
                 except ForegoneError as error:
                     failures[futures[future].file_name] = str(error)
-                progress.advance(progress.task_ids[0])
+                advance()
     except KeyboardInterrupt:
         typer.echo("foregone: interrupted; run the same command again to do the rest", err=True)
         raise typer.Exit(130) from None
@@ -164,13 +168,3 @@ def _remove_leftovers(tasks: list[Task], folder: Path) -> None:
         for leftover in folder.glob(f".{task.file_name}.*.part"):
             with contextlib.suppress(OSError):
                 leftover.unlink()
-
-
-@contextlib.contextmanager
-def _progress(total: int) -> Iterator[Progress]:
-    """Show a bar on stderr while it lasts, if a person is looking."""
-    console = Console(stderr=True)
-    columns = (TextColumn("solving"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        progress.add_task("solving", total=total)
-        yield progress

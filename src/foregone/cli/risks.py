@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-import numpy as np
 from rich.console import Console
 
 from foregone.cli.output import print_table, rate, votes
+from foregone.display.margins import SHARES, majorities
 from foregone.evaluation import Answer, Evaluation, Figures
 from foregone.votes import VoteDistribution
 
 __all__ = ["class_fields", "print_class_comparison", "print_margins", "print_risks"]
 
-SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # how far from the closest majority to all voters
 SHARES_COMPARED = (0.1, 0.3)
 
 
@@ -64,7 +63,7 @@ def print_margins(console: Console, evaluation: Evaluation) -> None:
     worst = n_voters - int(risk[:first_yes].argmax()), first_yes + int(risk[first_yes:].argmax())
     rows = [
         [f"{size} of {n_voters}", rate(risk[n_voters - size]), rate(risk[size]) if size >= first_yes else ""]
-        for size in _majorities(n_voters, SHARES, worst)
+        for size in majorities(n_voters, SHARES, worst)
     ]
     print_table(
         console, ["the majority is", "disagreement\nwhen it is no", "disagreement\nwhen it is yes"], rows
@@ -80,7 +79,7 @@ def print_class_comparison(
 ) -> None:
     """Print the disagreement of several strategies by class, and at a few sizes of the majority."""
     n_voters = distribution.n_voters
-    sizes = [size for size in _majorities(n_voters, SHARES_COMPARED) if 2 * size > n_voters]
+    sizes = [size for size in majorities(n_voters, SHARES_COMPARED) if 2 * size > n_voters]
     columns = ["", "mean\nwhen no", "mean\nwhen yes", "worst\nwhen no", "worst\nwhen yes"]
     rows = []
     for name, evaluation in evaluations.items():
@@ -91,9 +90,3 @@ def print_class_comparison(
     print_table(
         console, [*columns, *(f"{size} of\n{n_voters}" for size in sizes)], rows, emphasised=emphasised
     )
-
-
-def _majorities(n_voters: int, shares: Iterable[float], also: Iterable[int] = ()) -> list[int]:
-    """Return sizes of a majority, from the closest (half, for a tie) to all voters; each only once."""
-    closest = n_voters - n_voters // 2
-    return sorted({*(closest + int(np.ceil(share * (n_voters - closest))) for share in shares), *also})

@@ -9,24 +9,27 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from foregone.cli.options import StrategyFile, check_writable, load_strategy, votes_meant
+from foregone.cli.options import JsonFlag, StrategyFile, check_writable, load_strategy, votes_meant
 from foregone.cli.output import (
     describe_votes,
     headline,
     limits,
     make_console,
     number_of_voters,
+    print_json,
     print_picture,
     print_table,
     rates,
     say,
     write_figure,
 )
-from foregone.cli.risks import print_margins, print_risks
+from foregone.cli.risks import class_fields, print_margins, print_risks
 from foregone.display import EnvelopeDisplay, EnvelopeShape, envelope_shape
-from foregone.evaluation import evaluate
+from foregone.evaluation import Evaluation, evaluate
+from foregone.progress import working
 from foregone.solving import Solution
-from foregone.strategy import StoppingStrategy
+from foregone.strategy import IntArray, StoppingStrategy
+from foregone.votes import VoteDistribution
 
 __all__ = ["show_command"]
 
@@ -37,6 +40,7 @@ MOST_LOOKS = 6  # at either end
 def show_command(
     strategy_file: StrategyFile,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the picture here as well.")] = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Draw a strategy: where it goes on, where it stops.
 
@@ -44,6 +48,7 @@ def show_command(
     Examples:
       foregone show strategy.json
       foregone show strategy.json --png envelope.png
+      foregone show strategy.json --json
     """
     check_writable(png)
     strategy, solution = load_strategy(strategy_file)
@@ -54,10 +59,15 @@ def show_command(
             else f"{solution.criterion}, max_disagreement {limits(solution.max_disagreement)}"
         )
         write_figure(EnvelopeDisplay.from_strategy(strategy, name=name).figure_, png)
+    with working(f"Evaluating for {number_of_voters(strategy.n_voters)}"):
+        shape, evaluation = envelope_shape(strategy), evaluate(strategy)
+    distribution = votes_meant(strategy, solution)
+    if as_json:
+        print_json(_fields(strategy, solution, shape, evaluation, distribution))
+        return
     console = make_console()
     console.print(_headline(strategy, solution))
     console.print()
-    shape = envelope_shape(strategy)
     if shape.last_asked == 0:
         console.print(f"It asks nobody: it answers {'yes' if strategy.answer(0, 0) else 'no'} at once.")
     else:
@@ -66,13 +76,42 @@ def show_command(
         _print_steps(console, shape)
         _print_chance(console, shape, ascii_only=console.options.ascii_only)
         _print_peculiarities(console, strategy, shape)
-    distribution, evaluation = votes_meant(strategy, solution), evaluate(strategy)
     console.print(f"\nMean over {describe_votes(distribution)}\n", markup=False)
     print_risks(console, evaluation, distribution)
     console.print()
     print_margins(console, evaluation)
     if png is not None:
         console.print(f"\nWritten to {png}", markup=False)
+
+
+def _fields(
+    strategy: StoppingStrategy,
+    solution: Solution | None,
+    shape: EnvelopeShape,
+    evaluation: Evaluation,
+    distribution: VoteDistribution,
+) -> dict[str, object]:
+    """Return what is drawn and said, for JSON; states are [asked, yes] and [asked, yes, probability]."""
+
+    def states(stops: IntArray) -> list[list[int]]:
+        return [[asked, (asked + lead) // 2] for asked, lead in stops.tolist()]
+
+    return {
+        "n_voters": strategy.n_voters,
+        "criterion": None if solution is None else solution.criterion,
+        "max_disagreement": None if solution is None else solution.max_disagreement,
+        "most_votes_asked": shape.last_asked,
+        "answers_yes_from": states(shape.stop_yes),
+        "answers_no_from": states(shape.stop_no),
+        "chance_decides": [
+            [asked, (asked + lead) // 2, probability] for asked, lead, probability in shape.randomised
+        ],
+        "votes": describe_votes(distribution),
+        "mean": evaluation.mean(distribution)._asdict(),
+        "worst": evaluation.worst()._asdict(),
+        **class_fields(evaluation, distribution),
+        "strategy": strategy.to_fields(),
+    }
 
 
 def _headline(strategy: StoppingStrategy, solution: Solution | None) -> str:

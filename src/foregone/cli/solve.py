@@ -22,9 +22,10 @@ from foregone.cli.options import (
     check_writable,
     choose_votes,
 )
-from foregone.cli.output import describe_votes, headline, make_console, print_json, rate
+from foregone.cli.output import describe_votes, headline, make_console, number_of_voters, print_json, rate
 from foregone.cli.risks import class_fields, print_risks
 from foregone.evaluation import evaluate
+from foregone.progress import working
 from foregone.solving import METHODS, Solution, solve
 
 __all__ = ["solution_fields", "solve_command"]
@@ -43,7 +44,12 @@ def solve_command(
         typer.Option("-o", "--output", metavar="FILE", help="Write the strategy and its proof here."),
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help=f"How to solve it: {', '.join(METHODS)}.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=lambda: list(METHODS),
+            help=f"How to solve it: {', '.join(METHODS)}.",
+        ),
     ] = "dual",
     as_json: JsonFlag = False,
 ) -> None:
@@ -63,15 +69,16 @@ def solve_command(
     """
     check_writable(output)
     votes = choose_votes(voters, vote_file)
-    solution = solve(
-        check_criterion(criterion),
-        votes,
-        parse_limits(max_disagreement),
-        confidence=parse_confidence(confidence),
-        looks=parse_looks(looks),
-        answer=answer,  # type: ignore[arg-type]  # it checks
-        method=method,  # type: ignore[arg-type]  # it checks
-    )
+    with working(f"Solving for {number_of_voters(votes.n_voters)}"):
+        solution = solve(
+            check_criterion(criterion),
+            votes,
+            parse_limits(max_disagreement),
+            confidence=parse_confidence(confidence),
+            looks=parse_looks(looks),
+            answer=answer,  # type: ignore[arg-type]  # it checks
+            method=method,  # type: ignore[arg-type]  # it checks
+        )
     if output is not None:
         solution.save(output)
     if as_json:

@@ -1,7 +1,7 @@
 """Packed forests: trees as compact arrays, asked in a random order until a strategy stops.
 
-`PackedForest` is the whole of it: made from a fitted model by an importer (one file per library), run by
-compiled loops, saved without pickle.
+`PackedForest` counts votes, `ScoredForest` adds up scores: each is made from a fitted model by an importer
+(one file per kind of model), run by compiled loops, saved without pickle.
 """
 
 from foregone.forest.packed import PackedForest

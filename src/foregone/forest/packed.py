@@ -119,7 +119,7 @@ class PackedForest:
             fill_vote_matrix(self.nodes, roots, *scratch.load(rows[start:end]), scratch.rows, block)
             votes[start:end] = block.T
 
-        for_each_block(work, rows, self._rows, 1)
+        for_each_block(work, rows, self._rows, self.nodes.nbytes // self.n_trees, 1)
         return votes
 
     def order(self, seed: int, x: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
@@ -184,7 +184,7 @@ class PackedForest:
             else:
                 run_rows(*common, *keys, *parts)
 
-        for_each_block(work, X, self._rows, n_threads)
+        for_each_block(work, X, self._rows, self.nodes.nbytes // self.n_trees, n_threads)
 
     def run_one(
         self,

@@ -67,22 +67,18 @@ class ScoreSchedule(NamedTuple):
             Its order, thresholds and start.
         """
         n_trees = len(roots)
-        if strategy is None:
-            # Not the -inf and 0 of a strategy alone: what is asked for may be all of thousands of trees.
-            strategy_ = ScoreStrategy.ask_all(n_trees, start=start)
-        elif strategy.n_voters != n_trees:
+        followed = ScoreStrategy.ask_all(n_trees, start=start) if strategy is None else strategy
+        if followed.n_voters != n_trees:
             raise InvalidInputError(
-                f"the strategy is for {strategy.n_voters} voters, the forest has {n_trees} trees: "
+                f"the strategy is for {followed.n_voters} voters, the forest has {n_trees} trees: "
                 f"solve for {n_trees}"
             )
-        elif strategy.start != start:
+        if followed.start != start:
             raise InvalidInputError(
-                f"the strategy starts at a score of {strategy.start}, the forest at {start}: "
+                f"the strategy starts at a score of {followed.start}, the forest at {start}: "
                 f"pass start={start} when the strategy is made"
             )
-        else:
-            strategy_ = strategy
-        order, lower, upper = strategy_.order, strategy_.lower, strategy_.upper
+        order, lower, upper = followed.order, followed.lower, followed.upper
         ahead = max(_first_possible_stop(start, bounds[:, order], lower, upper), min(FEWEST_AHEAD, n_trees))
         header = np.array([n_trees, row_format.takes, ahead], np.int64)
         asked_roots = roots[order]

@@ -15,7 +15,7 @@ from foregone.forest.execution import Scratch, for_each_block
 from foregone.forest.layout import NodeArray, pack
 from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat
 from foregone.forest.score_schedule import ScoreSchedule
-from foregone.forest.scored_checks import column_rules, score_bounds
+from foregone.forest.scored_checks import row_format, score_bounds
 from foregone.forest.scored_file import from_parts, to_parts
 from foregone.forest.scored_tree import ImportedScores
 from foregone.scores import ScoreStrategy
@@ -92,6 +92,7 @@ class ScoredForest:
         for array in (self.nodes, self.tree_start, self.categories):
             array.setflags(write=False)
         self._trees = (self.nodes, self.categories) if len(self.categories) else self.nodes
+        self._tree_bytes = self.nodes.nbytes // self.n_trees
         self._run_row = run_row_32 if self.rows.key_bits == 32 else run_row_64
         # Of a row that is ready to be run; none is, where categories have to be looked up.
         self._row_shape = None if self.rows.encodes_arrays else (self.n_features,)
@@ -116,15 +117,7 @@ class ScoredForest:
     def from_imported(cls, found: ImportedScores) -> ScoredForest:
         """Pack what an importer found."""
         nodes, tree_start = pack(found.trees, found.n_features, found.key_bits)
-        rows = RowFormat(
-            cls.__name__,
-            found.n_features,
-            found.takes_missing,
-            found.takes_infinite,
-            found.key_bits,
-            column_rules(found),
-            found.category_values,
-        )
+        rows = row_format(found, cls.__name__)
         categories = np.array(found.categories, np.uint32)
         return cls(nodes, tree_start, float(found.start), np.asarray(found.classes), rows, categories)
 
@@ -160,7 +153,7 @@ class ScoredForest:
             fill_score_matrix(self._trees, roots, *scratch.load(rows[start:end]), scratch.rows, block)
             scores[start:end] = block.T
 
-        for_each_block(work, rows, self.rows, 1)
+        for_each_block(work, rows, self.rows, self._tree_bytes, 1)
         return scores
 
     def full_scores(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> npt.NDArray[np.float64]:
@@ -201,7 +194,7 @@ class ScoredForest:
             keys = scratch.load(rows[start:end])
             run_block(*common, *keys, scratch.rows, *(part[start:end] for part in outcome))
 
-        for_each_block(work, rows, self.rows, n_threads)
+        for_each_block(work, rows, self.rows, self._tree_bytes, n_threads)
         return outcome
 
     def run_one(self, x: npt.ArrayLike, strategy: ScoreStrategy | None) -> tuple[bool, int, float]:
@@ -250,7 +243,7 @@ class ScoredForest:
         def work(start: int, end: int, scratch: Scratch) -> None:
             scratch.load(rows[start:end])
 
-        for_each_block(work, rows, self.rows, 1)
+        for_each_block(work, rows, self.rows, self._tree_bytes, 1)
 
     def _schedule_for(self, strategy: ScoreStrategy | None) -> ScoreSchedule:
         """Return the schedule, the last one if it is the same: making one takes longer than many a run."""
@@ -295,7 +288,7 @@ class ScoredForest:
             raise fields.error("nodes", f"cannot be used: {error}") from None
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_trees", "_run_row", "_row_shape", "_schedule")
+        made = ("_trees", "_tree_bytes", "_run_row", "_row_shape", "_schedule")
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

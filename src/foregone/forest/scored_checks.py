@@ -11,7 +11,7 @@ from foregone.forest.layout import NodeArray, find_payloads
 from foregone.forest.rows import RowFormat
 from foregone.forest.scored_tree import ImportedScores
 
-__all__ = ["column_rules", "score_bounds"]
+__all__ = ["row_format", "score_bounds"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -45,14 +45,27 @@ def score_bounds(
     return bounds
 
 
-def column_rules(found: ImportedScores) -> IntArray:
-    """Return what values mean in each column; empty if no column has a rule.
+def row_format(found: ImportedScores, owner: str) -> RowFormat:
+    """Return what rows an ensemble takes; errors about them speak of ``owner``.
 
     Raises
     ------
     InvalidInputError
         If a column is split both by thresholds and by categories.
     """
+    return RowFormat(
+        owner,
+        found.n_features,
+        found.takes_missing,
+        found.takes_infinite,
+        found.key_bits,
+        _column_rules(found),
+        found.category_values,
+    )
+
+
+def _column_rules(found: ImportedScores) -> IntArray:
+    """Return what values mean in each column; empty if no column has a rule."""
     rules = np.zeros(found.n_features, np.int64)
     if found.zero_is_missing is not None:
         rules[found.zero_is_missing] = ZERO_IS_MISSING

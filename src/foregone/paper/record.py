@@ -76,7 +76,7 @@ def _opening(results: Results, command: str, date: datetime.date) -> Iterator[st
         "The figures and tables of Kalman and Moscovich, *Optimal Sequential Testing for Binary Ensemble "
         "Classifiers* (2026), and of its supplement, made anew by one command:"
     )
-    yield f"```console\n$ {command}\n```\n"
+    yield f"<!-- not run: takes hours -->\n```console\n$ {command}\n```\n"
     yield _paragraph(
         f"Run on {date.isoformat()} with foregone {foregone.__version__}, scikit-learn "
         f"{version('scikit-learn')} and Python {platform.python_version()}: {len(results.datasets)} "

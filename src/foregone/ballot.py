@@ -1,0 +1,205 @@
+"""Ballot: give it votes one by one, get a verdict as soon as there is one. No input, no output, no clock."""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Iterable
+from typing import Any
+
+from foregone.errors import InvalidInputError
+from foregone.solving import Solution
+from foregone.strategy import StoppingStrategy
+from foregone.tally import Tally, Verdict, YesNoTally
+from foregone.votes import VoteDistribution
+
+__all__ = ["Ballot", "Verdict", "check_seed", "check_strategy"]
+
+MOST_SEEDS = 1 << 64
+
+
+class Ballot:
+    """One question that is put to voters until a strategy knows enough.
+
+    The votes have to be cast in the order in which the voters were *asked*, not in the order in which their
+    answers happened to arrive, and that order has to be random: the strategy's promise rests on it.
+
+    Parameters
+    ----------
+    strategy : Solution or StoppingStrategy
+        When to stop and what to answer. A solution also brings the votes it was solved for.
+    seed : int, optional
+        Decides in the few states where the strategy leaves the stop to chance: an equal seed and equal votes
+        give an equal verdict. By default it is drawn anew.
+    votes : VoteDistribution, optional
+        How the yes votes are distributed, for the verdict's ``risk``; by default those of the solution.
+
+    Attributes
+    ----------
+    verdict : Verdict or None
+        How it ended; None as long as votes are needed. A strategy may know the answer before the first vote.
+
+    Examples
+    --------
+    >>> from foregone import Ballot, solve
+    >>> ballot = Ballot(solve("minimixed", 21, 0.01), seed=0)
+    >>> ballot.needed_at_least()                     # so many can be asked at once
+    5
+    >>> ballot.cast_many([True, True, True, False])
+    >>> ballot.needed_at_least(), ballot.can_stop_within(3), ballot.can_stop_within(4)
+    (4, False, True)
+    >>> verdict = ballot.cast_many([True, True, True, True])
+    >>> verdict.answer, verdict.asked, verdict.yes, round(verdict.risk, 4)
+    (True, 8, 7, 0.0038)
+    """
+
+    def __init__(
+        self,
+        strategy: Solution | StoppingStrategy,
+        seed: int | None = None,
+        *,
+        votes: VoteDistribution | None = None,
+    ) -> None:
+        self._tally = _tally_of(strategy, votes)
+        self._seed = None if seed is None else check_seed(seed)
+        self._chance: random.Random | None = None  # made when first needed: most ballots never need it
+        self.verdict: Verdict | None = None
+        self._look()
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters that the strategy is for."""
+        return self._tally.n_voters
+
+    @property
+    def asked(self) -> int:
+        """Number of votes counted so far."""
+        return self._tally.asked
+
+    def check(self, vote: object) -> Any:
+        """Return a vote in the form in which it is counted, or raise if it is none; count nothing."""
+        return self._tally.check(vote)
+
+    def cast(self, vote: object) -> Verdict | None:
+        """Count one vote and return the verdict, or None if more votes are needed.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is not a vote (True, False, 1 or 0), or the verdict has fallen. Nothing is counted then.
+        """
+        checked = self._tally.check(vote)
+        self._refuse_if_decided()
+        self._tally.add(checked)
+        self._look()
+        return self.verdict
+
+    def cast_many(self, votes: Iterable[object]) -> Verdict | None:
+        """Count votes in this order until the verdict falls, and return it, or None if more are needed.
+
+        What comes after the verdict is not counted, so more may have been asked at once than were needed; the
+        verdict's ``asked`` says how many were.
+
+        Raises
+        ------
+        InvalidInputError
+            If one of them is not a vote, there are more than voters left, or the verdict has fallen before.
+            Nothing is counted then.
+        """
+        checked = [self._tally.check(vote) for vote in votes]
+        left = self.n_voters - self.asked
+        if checked:
+            self._refuse_if_decided()
+        if len(checked) > left:
+            raise InvalidInputError(
+                f"{len(checked)} votes are more than there are voters: {left} of {self.n_voters} are left. "
+                f"The strategy is for {self.n_voters} voters: solve for as many as you have"
+            )
+        for vote in checked:
+            if self.cast(vote) is not None:
+                break
+        return self.verdict
+
+    def needed_at_least(self) -> int:
+        """Return how many votes must still come before any stop is possible; 0 once the verdict has fallen.
+
+        So many voters can be asked at once, and none of them in vain.
+        """
+        return 0 if self.verdict is not None else self._tally.needed_at_least()
+
+    def can_stop_within(self, k: int) -> bool:
+        """Whether, with luck, the verdict falls with one of the next ``k`` votes, or has fallen."""
+        return self.needed_at_least() <= _whole(k, "k")
+
+    def useful(self, k: int) -> int:
+        """Return how many of the next ``k`` votes can be counted before a stop is certain."""
+        return 0 if self.verdict is not None else self._tally.useful(_whole(k, "k"))
+
+    def _refuse_if_decided(self) -> None:
+        if self.verdict is None:
+            return
+        if self.asked == self.n_voters:
+            raise InvalidInputError(
+                f"all {self.n_voters} voters have voted: the strategy is for no more. "
+                "Solve for as many as you have"
+            )
+        answer = {True: "yes", False: "no"}.get(self.verdict.answer, repr(self.verdict.answer))
+        raise InvalidInputError(
+            f"the poll has ended with {answer!r} after {self.verdict.asked} votes: "
+            "make a new Ballot for the next question"
+        )
+
+    def _look(self) -> None:
+        """Stop here, if the strategy does; chance is asked once for each state."""
+        probability = self._tally.stop_probability()
+        if 0 < probability < 1:
+            if self._chance is None:
+                self._chance = random.Random(self._seed)
+            stops = self._chance.random() < probability
+        else:
+            stops = probability == 1
+        if stops:
+            self.verdict = self._tally.verdict()
+
+    def __repr__(self) -> str:
+        state = "open" if self.verdict is None else "decided"
+        return f"<Ballot of {self.n_voters} voters, {self.asked} asked, {state}>"
+
+
+def check_strategy(strategy: object) -> StoppingStrategy:
+    """Return the strategy itself, or say that it is none."""
+    if isinstance(strategy, Solution):
+        return strategy.strategy
+    if isinstance(strategy, StoppingStrategy):
+        return strategy
+    raise InvalidInputError(
+        f"strategy must be a Solution (as `solve` gives it) or a StoppingStrategy, "
+        f"not a {type(strategy).__name__}"
+    )
+
+
+def _tally_of(strategy: object, votes: VoteDistribution | None) -> Tally:
+    """Return the tally for this kind of strategy: the one place to teach ballots another kind."""
+    if votes is None and isinstance(strategy, Solution):
+        votes = strategy.votes
+    return YesNoTally(check_strategy(strategy), votes)
+
+
+def check_seed(seed: int) -> int:
+    """Return the seed, or say why it is none."""
+    number = _whole(seed, "seed")
+    if number >= MOST_SEEDS:
+        raise InvalidInputError(f"seed must be below 2**64, not {seed!r}")
+    return number
+
+
+def _whole(number: Any, name: str) -> int:
+    try:
+        if isinstance(number, bool):
+            raise TypeError
+        whole = operator.index(number)
+    except TypeError:
+        raise InvalidInputError(f"{name} must be a whole number, not {number!r}") from None
+    if whole < 0:
+        raise InvalidInputError(f"{name} must not be negative, but is {number!r}")
+    return whole

@@ -1,0 +1,103 @@
+"""``foregone doctor``: what is installed, and whether all is well."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+import foregone
+from foregone.cli.health import REINSTALL, Loops, Package, cores, find_loops, packages, self_test
+from foregone.cli.options import JsonFlag
+from foregone.cli.output import make_console, print_json, print_table, say
+from foregone.progress import working
+
+__all__ = ["doctor_command"]
+
+
+def doctor_command(as_json: JsonFlag = False) -> None:
+    """Say what is installed and whether all is well.
+
+    Versions, extras, cores, compiled loops and where they are kept, and a small
+    problem solved and proven. Exits with 1 when something is to be done.
+
+    \b
+    Examples:
+      foregone doctor
+      foregone doctor --json
+    """
+    try:
+        found, problems = packages(), []
+    except PackageNotFoundError:
+        found, problems = [], [f"foregone is not installed as a package: {REINSTALL}"]
+    needed = [package for package in found if not package.extra]
+    problems += [_unusable(package) for package in needed if not package.is_usable]
+    with working("Solving a small problem, which compiles loops the first time"):
+        wrong = self_test()
+        loops = find_loops()
+    problems += [problem for problem in (loops.problem, wrong) if problem is not None]
+    if as_json:
+        print_json(_fields(found, loops, problems))
+    else:
+        _print(make_console(), found, loops, problems)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _unusable(package: Package) -> str:
+    there = "is missing" if package.version is None else f"{package.version} is too old"
+    name, least = package.name, package.at_least
+    return f"{name} {there}: install it, with  {sys.executable} -m pip install '{name}>={least}'"
+
+
+def _fields(found: list[Package], loops: Loops, problems: list[str]) -> dict[str, object]:
+    return {
+        "foregone": foregone.__version__,
+        "folder": str(Path(foregone.__file__).parent),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": [package._asdict() for package in found],
+        "cores": cores(),
+        "loops": {**loops._asdict(), "folder": None if loops.folder is None else str(loops.folder)},
+        "problems": problems,
+        "all_is_well": not problems,
+    }
+
+
+def _print(console: Console, found: list[Package], loops: Loops, problems: list[str]) -> None:
+    console.print(
+        f"foregone {foregone.__version__} in {Path(foregone.__file__).parent}\n"
+        f"Python {platform.python_version()} on {platform.platform()}\n",
+        markup=False,
+    )
+    print_table(
+        console,
+        ["package", "for extra", "at least", "installed"],
+        [
+            [package.name, package.extra or "-", package.at_least, package.version or "no"]
+            for package in sorted(found, key=lambda package: (package.extra, package.name))
+        ],
+    )
+    absent = sorted({package.extra for package in found if package.extra and not package.is_usable})
+    console.print()
+    for extra in absent:
+        console.print(f"The extra '{extra}' is not there: pip install 'foregone[{extra}]'", markup=False)
+    of_them = cores()
+    limits = of_them["limits"] or "no limit set"
+    console.print(f"Threads: {of_them['usable']} of {of_them['there']} cores, {limits}", markup=False)
+    if loops.folder is not None:
+        kept = "can" if loops.is_writable else "cannot"
+        console.print(
+            f"Loops: {loops.compiled} of {loops.number} are compiled, the others when first used; they "
+            f"{kept} be kept in\n  {loops.folder}",
+            markup=False,
+        )
+    console.print()
+    for problem in problems:
+        say(console, f"To do: {problem}", bullet=True)
+    if not problems:
+        console.print("All is well: a small problem was solved, and the solution proven optimal.")

@@ -1,0 +1,118 @@
+"""``foregone report``: what stopping early would save on a model of yours, as one page."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foregone.atomic_file import write_atomically
+from foregone.cli.number_lists import parse_confidence
+from foregone.cli.options import JsonFlag, check_criterion, check_writable
+from foregone.cli.output import make_console, print_json, say
+from foregone.planning import WORTH
+from foregone.progress import working
+
+__all__ = ["report_command"]
+
+
+def report_command(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="A fitted forest or other ensemble in a skops file, or a classifier that foregone saved.",
+        ),
+    ],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CALIBRATION_DATA",
+            help="Rows like those to come, none the model was fitted on: parquet, .csv or .npy. Columns are "
+            "matched by name if the model knows names.",
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="Where the page goes.")
+    ] = Path("report.html"),
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of the true labels: tells error rates as well."),
+    ] = None,
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="minimean, minimixed or minimax; the classifier's own by default, or else minimean.",
+        ),
+    ] = None,
+    confidence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="P",
+            help="Probability with which minimean keeps the limit, over which rows were drawn; 'none' takes "
+            "them for the truth. The classifier's own by default, or else 0.95.",
+        ),
+    ] = None,
+    worth: Annotated[
+        float, typer.Option(metavar="X", help="What avoiding one disagreement is worth, in full votes.")
+    ] = WORTH,
+    trust: Annotated[
+        str,
+        typer.Option(metavar="TYPES", help="Types in a skops file to trust as well, separated by commas."),
+    ] = "",
+    trust_pickle: Annotated[
+        bool,
+        typer.Option(
+            "--trust-pickle", help="Load a pickle or joblib file, which can run any code hidden in it."
+        ),
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show what stopping early would save on your model.
+
+    Writes one HTML page that needs nothing else: send it, print it, read it offline.
+
+    \b
+    Examples:
+      foregone report forest.skops rows.parquet
+      foregone report forest.skops rows.parquet --target label -o savings.html
+      foregone report model.foregone rows.csv --criterion minimixed
+      foregone report forest.joblib rows.parquet --trust-pickle
+    """
+    check_writable(output)
+    wanted = None if criterion is None else check_criterion(criterion)
+    sure = "own" if confidence is None else parse_confidence(confidence)
+    with working("loading") as advance:
+        from foregone.report import make_report, read_model, read_rows  # scikit-learn alone takes a second
+
+        trusted = [name.strip() for name in trust.split(",") if name.strip()]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            read = read_model(model, trust=trusted, trust_pickle=trust_pickle)
+            table = read_rows(data)
+        made = make_report(
+            read,
+            table,
+            target=target,
+            criterion=wanted,
+            confidence=sure,
+            worth=worth,
+            names={"model": model.name, "data": data.name},
+            caught=caught,
+            advance=advance,
+        )
+    write_atomically(output, [made.html.encode()])
+    if as_json:
+        print_json({"report": str(output), **made.fields()})
+        return
+    console = make_console()
+    say(console, ": ".join(made.headline))
+    console.print()
+    for words in made.plan.advise():
+        say(console, words, bullet=True)
+    for words in made.notes:
+        say(console, f"Note: {words}", bullet=True)
+    console.print(f"\nThe whole report, for a browser: {output}", markup=False)

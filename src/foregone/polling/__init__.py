@@ -1,0 +1,7 @@
+"""Votes from anyone: one by one, several at once, or on thousands of questions; thin loops around Ballot."""
+
+from foregone.polling.in_parallel import poll_async
+from foregone.polling.many import Polls, poll_many
+from foregone.polling.one_by_one import poll
+
+__all__ = ["Polls", "poll", "poll_async", "poll_many"]

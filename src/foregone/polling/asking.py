@@ -1,0 +1,138 @@
+"""Asking voters at the same time: one voter with a time limit and retries, and a crew of so many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import threading
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+__all__ = ["Crew", "Failure", "ask_voter"]
+
+Tag = TypeVar("Tag")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A voter that did not answer, however often it was asked."""
+
+    error: Exception
+
+
+async def ask_voter(
+    ask: Callable[..., Any], arguments: tuple[Any, ...], timeout: float | None, retries: int
+) -> Any:
+    """Return what ``ask(*arguments)`` answers, or a `Failure` when it has failed once more than ``retries``.
+
+    An exception is a failure, and so is an answer that takes longer than ``timeout`` seconds. What is no
+    ``Exception`` (KeyboardInterrupt, SystemExit, a cancellation from outside) is passed on at once.
+    """
+    errors: list[Exception] = []
+    for _ in range(retries + 1):
+        try:
+            async with asyncio.timeout(timeout):
+                return await _call(ask, arguments)
+        except Exception as error:
+            errors = [error]
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            errors = [RuntimeError("the voter cancelled itself")]  # nobody else wanted that
+    return Failure(errors.pop())  # popped: a frame that holds an error that holds the frame is a leak
+
+
+async def _call(ask: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    if inspect.iscoroutinefunction(ask) or inspect.iscoroutinefunction(getattr(ask, "__call__", None)):  # noqa: B004  # an object whose __call__ is async
+        return await ask(*arguments)
+    answer = await _in_thread(ask, arguments)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+async def _in_thread(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Run a blocking call in a thread of its own; if nobody waits any more, its answer is dropped.
+
+    A pool would do, but for calls that outlive their time limit: they would keep the next ones waiting.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if answer.done():  # cancelled
+            return
+        if error is None:
+            answer.set_result(result)
+        else:
+            answer.set_exception(error)
+
+    def work() -> None:
+        result: Any = None
+        error: BaseException | None = None
+        try:
+            result = context.run(call, *arguments)
+        except StopIteration as stop:  # no future can hold one
+            error = RuntimeError(f"the voter raised {stop!r}")
+        except BaseException as raised:
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(settle, result, error)
+
+    context = contextvars.copy_context()
+    threading.Thread(target=work, daemon=True, name="foregone-voter").start()
+    return await answer
+
+
+class Crew(Generic[Tag]):
+    """Up to ``size`` tasks at once, each with a tag; leaving the block cancels the rest and waits for it."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._running: dict[asyncio.Task[Any], Tag] = {}
+        self._finished: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
+
+    @property
+    def free(self) -> int:
+        """How many more can be started now."""
+        return self._size - len(self._running)
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is something to wait for."""
+        return bool(self._running)
+
+    def start(self, tag: Tag, work: Coroutine[Any, Any, Any]) -> None:
+        """Start a task."""
+        task = asyncio.create_task(work)
+        self._running[task] = tag
+        task.add_done_callback(self._finished.put_nowait)
+
+    async def next(self) -> tuple[Tag, Any]:
+        """Wait for the next task to finish, and return its tag and result, or raise what it raised."""
+        task = await self._finished.get()
+        return self._running.pop(task), task.result()
+
+    async def __aenter__(self) -> Crew[Tag]:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for task in self._running:
+            task.cancel()
+        cancelled = None
+        while any(not task.done() for task in self._running):
+            try:
+                await asyncio.wait(self._running)
+            except asyncio.CancelledError as again:  # we, too, are to stop: but not before they have
+                cancelled = again
+        for task in self._running:
+            if not task.cancelled():
+                task.exception()  # looked at, so that asyncio does not complain that nobody did
+        self._running.clear()
+        if cancelled is not None and error is None:
+            raise cancelled

@@ -1,0 +1,234 @@
+"""Journal: every vote on a line of its own as soon as it is there, so that a killed run can go on.
+
+A file of JSON lines. The first names what is polled: strategy, voters, seed and questions; a journal of
+something else is refused. Every other line is a vote, or a voter that failed for good::
+
+    {"question": 17, "voter": 0, "vote": true}
+    {"question": 17, "voter": 1, "failed": "TimeoutError: "}
+
+Each line is handed to the operating system in one piece before anything is made of the vote, so a process
+that is killed loses nothing that was answered. It is forced to the disk once a second and at the end: when
+the machine itself dies, at most the last second is lost. A last line that was cut off is taken away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from foregone.atomic_file import PathLike
+from foregone.errors import FileFormatError, InvalidInputError, JournalError
+from foregone.strategy_file import Fields
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there, nobody keeps two processes from one journal
+    fcntl = None  # type: ignore[assignment]  # what the type checker knows is POSIX
+
+__all__ = ["FAILED", "Journal"]
+
+FORMAT, VERSION = "foregone-journal", 1
+SECONDS_UNSAVED = 1.0
+FAILED = object()  # what is recorded of a voter that failed for good
+
+Key = str | int
+WHAT = {  # the settings that must be equal for a run to go on, and what they are
+    "strategy": "another strategy",
+    "voters": "another number of voters",
+    "n_questions": "another number of questions",
+    "questions": "other questions",
+}
+
+
+class Journal:
+    """An open journal.
+
+    Parameters
+    ----------
+    path : path
+        Made if it does not exist; gone on with if it does and is about the same poll.
+    settings : dict
+        What is polled: ``strategy``, ``voters``, ``n_questions``, ``questions`` and ``seed``.
+    check_vote : callable
+        Returns a vote read from the file in the form in which it is counted, or raises InvalidInputError.
+    keep_seed : bool
+        Whether another seed in the file is an error; otherwise the file's is taken.
+
+    Attributes
+    ----------
+    seed : int
+        The seed of the poll since its first run.
+    recorded : dict
+        Question id -> voter -> vote, or `FAILED`.
+    """
+
+    def __init__(self, path: PathLike, settings: dict[str, Any], check_vote: Any, keep_seed: bool) -> None:
+        self._name = os.fspath(path)
+        self._check_vote = check_vote
+        self.recorded: dict[Key, dict[int, Any]] = {}
+        self.seed: int = settings["seed"]
+        try:
+            self._file = os.open(
+                path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666
+            )
+        except (OSError, ValueError) as error:  # ValueError: a name no file can have
+            reason = getattr(error, "strerror", None) or error
+            raise InvalidInputError(f"cannot write {self._name}: {reason}") from None
+        try:
+            self._lock()
+            self._end = 0
+            self._read(settings, keep_seed)
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._saved_at = time.monotonic()
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise JournalError(
+                f"{self._name}: another process is writing to this journal: wait for it, or name another file"
+            ) from None
+        except OSError:  # a file system without locks: go without
+            return
+
+    # Reading ---------------------------------------------------------------------------------
+
+    def _read(self, settings: dict[str, Any], keep_seed: bool) -> None:
+        if not Path(self._name).is_file():
+            raise InvalidInputError(f"cannot keep a journal in {self._name}: it is not a regular file")
+        with Path(self._name).open("rb") as stream:
+            first = stream.readline()
+            if not first.endswith(b"\n"):
+                self._begin(first, settings)
+                return
+            self._check_header(self._parse(first, 1), settings, keep_seed)
+            self._end = len(first)
+            for number, line in enumerate(stream, 2):
+                if not line.endswith(b"\n"):
+                    self._repair(line, number)
+                    return  # before the stream reads on in what was just repaired
+                self._take(self._parse(line, number))
+                self._end += len(line)
+
+    def _begin(self, found: bytes, settings: dict[str, Any]) -> None:
+        """Write the first line into a file that is empty, or whose first line was cut off."""
+        start = f'{{"format": "{FORMAT}", '.encode()
+        if not (found.startswith(start) or start.startswith(found)):
+            raise FileFormatError(
+                f"{self._name}: not a journal: name another file, this one is left as it is"
+            )
+        os.ftruncate(self._file, 0)
+        self._append({"format": FORMAT, "version": VERSION, **settings})
+
+    def _repair(self, line: bytes, number: int) -> None:
+        """Take the last line if only its end is missing, and take it away if more is."""
+        try:
+            fields = self._parse(line, number)
+        except FileFormatError:
+            os.ftruncate(self._file, self._end)
+            return
+        self._take(fields)
+        self._write(b"\n")
+        self._end += len(line) + 1
+
+    def _parse(self, line: bytes, number: int) -> Fields:
+        where = f"{self._name}, line {number}"
+        try:
+            content = json.loads(line)
+        except (ValueError, RecursionError):
+            raise FileFormatError(f"{where}: damaged, or not a journal (not valid JSON)") from None
+        if not isinstance(content, dict):
+            raise FileFormatError(f"{where}: damaged, or not a journal (not an object)")
+        return Fields(content, where)
+
+    def _check_header(self, header: Fields, settings: dict[str, Any], keep_seed: bool) -> None:
+        if "format" not in header or header.entry("format") != FORMAT:
+            raise header.error("format", f'is not "{FORMAT}", so this is not a journal')
+        if header.whole("version", 1) > VERSION:
+            raise header.error("version", f"is above {VERSION}: a newer foregone may be needed")
+        for key, other in WHAT.items():
+            if header.entry(key) != settings[key]:
+                raise InvalidInputError(
+                    f"{self._name}: the journal is of a poll with {other}: name another file to start anew"
+                )
+        self.seed = header.whole("seed", 0, 2**64 - 1)
+        if keep_seed and self.seed != settings["seed"]:
+            raise InvalidInputError(
+                f"{self._name}: the journal is of a poll with seed {self.seed}: give that one, or none"
+            )
+
+    def _take(self, record: Fields) -> None:
+        key = record.entry("question")
+        if isinstance(key, bool) or not isinstance(key, str | int):
+            raise record.error("question", "must be a text or a whole number")
+        votes = self.recorded.setdefault(key, {})
+        voter = record.whole("voter", 0)
+        if voter in votes:
+            raise record.error("voter", f"{voter} has voted on this question before: the file was edited")
+        if "failed" in record:
+            votes[voter] = FAILED
+            return
+        try:
+            votes[voter] = self._check_vote(record.entry("vote"))
+        except InvalidInputError as error:
+            raise record.error("vote", f"is none: {error}") from None
+
+    # Writing ---------------------------------------------------------------------------------
+
+    def vote(self, key: Key, voter: int, vote: Any) -> None:
+        """Record a vote."""
+        self._append({"question": key, "voter": voter, "vote": vote})
+
+    def failure(self, key: Key, voter: int, error: Exception) -> None:
+        """Record that a voter has failed for good."""
+        self._append(
+            {"question": key, "voter": voter, "failed": f"{type(error).__name__}: {str(error)[:200]}"}
+        )
+
+    def _append(self, record: dict[str, Any]) -> None:
+        line = json.dumps(record).encode() + b"\n"
+        self._write(line)
+        self._end += len(line)
+
+    def _write(self, line: bytes) -> None:
+        try:
+            written = os.write(self._file, line)
+            while written < len(line):  # a disk that is full takes a part first
+                written += os.write(self._file, line[written:])
+            now = time.monotonic()
+            if now - getattr(self, "_saved_at", now) >= SECONDS_UNSAVED:
+                os.fsync(self._file)
+                self._saved_at = now
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._end)
+            raise JournalError(
+                f"cannot write {self._name}: {error.strerror or error}. All votes before are safe in it: "
+                "make room, and run again to go on"
+            ) from error
+
+    def close(self) -> None:
+        """Force everything to the disk and let go of the file."""
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            raise JournalError(f"cannot write {self._name}: {error.strerror or error}") from error
+        finally:
+            os.close(self._file)
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

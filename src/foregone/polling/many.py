@@ -1,0 +1,212 @@
+"""poll_many: thousands of questions through one budget of calls."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from foregone.atomic_file import PathLike
+from foregone.ballot import Ballot, Verdict, check_seed, check_strategy
+from foregone.errors import InvalidInputError, PollError, PollManyError
+from foregone.polling.asking import Crew, Failure, ask_voter
+from foregone.polling.journal import Journal
+from foregone.polling.line import Line, derive_seed, voter_order
+from foregone.polling.question import Question, fingerprint_of
+from foregone.polling.settings import at_least, check_timeout, check_voters
+from foregone.progress import counting
+from foregone.solving import Solution
+from foregone.strategy import StoppingStrategy
+
+__all__ = ["Polls", "poll_many"]
+
+
+def poll_many(
+    questions: Mapping[Any, Any] | Iterable[Any],
+    ask: Callable[[Any, int], Any],
+    strategy: Solution | StoppingStrategy,
+    *,
+    concurrency: int = 64,
+    timeout: float | None = None,
+    retries: int = 2,
+    voters: int | None = None,
+    max_failures: int = 10,
+    max_failed: int = 10,
+    seed: int | None = None,
+    journal: PathLike | None = None,
+    progress: bool = False,
+) -> Polls:
+    """Poll voters about many questions, up to ``concurrency`` calls at once for all of them together.
+
+    No vote is asked for that its question may turn out not to need: calls at once come from having
+    many questions, and within a question only from votes that must come before any stop is possible. Each
+    question has the verdict that asking its voters one by one would have given.
+
+    Parameters
+    ----------
+    questions : mapping or iterable
+        Id -> question; the ids of an iterable are 0, 1, 2, ... With a journal, ids have to be texts or whole
+        numbers, and questions made of texts, numbers, lists and dicts.
+    ask : callable
+        ``ask(question, voter)`` returns a vote, or a coroutine that does, as in `poll_async`.
+    strategy : Solution or StoppingStrategy
+        When to stop and what to answer.
+    concurrency : int
+        Most calls at once.
+    timeout, retries, voters, max_failures
+        As in `poll_async`, for each question by itself.
+    max_failed : int
+        How many questions may end without a verdict before no more are asked. Up to so many the others are
+        finished first.
+    seed : int, optional
+        For the order of voters and for stops left to chance, different for each question; by default drawn
+        anew, or that of the journal.
+    journal : path, optional
+        Where every vote is written as soon as it is there. Run again with the same journal, and what is in it
+        is not asked again, however the last run ended.
+    progress : bool
+        Whether to show a progress bar on stderr, if that is a terminal.
+
+    Returns
+    -------
+    Polls
+        Iterate over it with ``async for question_id, verdict in ...``, in the order in which they are
+        decided, or call ``run()`` outside of asyncio for a dict of all. Either ends in a `PollManyError` if
+        some questions got no verdict; its ``failed`` says which and why.
+
+    Examples
+    --------
+    >>> from foregone import poll_many, solve
+    >>> async def ask(question, voter):
+    ...     return len(question) > 4
+    >>> verdicts = poll_many(["apple", "fig"], ask, solve("minimixed", 21, 0.01)).run()
+    >>> {key: verdict.answer for key, verdict in sorted(verdicts.items())}
+    {0: True, 1: False}
+    """
+    at_least(1, concurrency=concurrency)
+    at_least(0, retries=retries, max_failures=max_failures, max_failed=max_failed)
+    check_timeout(timeout)
+    check_voters(voters, check_strategy(strategy).n_voters)
+    if isinstance(questions, str | bytes):
+        raise InvalidInputError("questions must be several questions, in a list or a mapping, not one text")
+    by_id = dict(questions) if isinstance(questions, Mapping) else dict(enumerate(questions))
+    return Polls(
+        by_id, ask, strategy, concurrency, timeout, retries, voters, max_failures, max_failed,
+        None if seed is None else check_seed(seed), journal, progress,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class Polls:
+    """Polls to be run, as `poll_many` makes them; every iteration over it runs them from the start."""
+
+    questions: dict[Any, Any]
+    ask: Callable[[Any, int], Any]
+    strategy: Solution | StoppingStrategy
+    concurrency: int
+    timeout: float | None
+    retries: int
+    voters: int | None
+    max_failures: int
+    max_failed: int
+    seed: int | None
+    journal: PathLike | None
+    progress: bool
+
+    def run(self) -> dict[Any, Verdict]:
+        """Run them all and return id -> verdict; for programs that do not use asyncio themselves."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self._collect())
+        raise InvalidInputError("asyncio is running already: use  async for key, verdict in poll_many(...)")
+
+    async def _collect(self) -> dict[Any, Verdict]:
+        return {key: verdict async for key, verdict in self}
+
+    async def __aiter__(self) -> AsyncIterator[tuple[Any, Verdict]]:
+        with (
+            nullcontext() if self.journal is None else self._open(self.journal) as journal,
+            _shown(len(self.questions), self.progress) as advance,
+        ):
+            async with Crew[tuple[Question, int]](self.concurrency) as crew:
+                unopened = self._questions(journal)
+                waiting: dict[Question, None] = {}  # may have voters to ask; in the order of their turn
+                failed: dict[Any, PollError] = {}
+                while True:
+                    question = None
+                    if crew.free and (question := next(iter(waiting), None) or next(unopened, None)):
+                        waiting.pop(question, None)
+                        for voter in question.take(crew.free):
+                            crew.start((question, voter), self._vote(question, voter, journal))
+                        if not crew.free and question.is_open:
+                            waiting = {question: None} | waiting  # it may not have got all that it wants
+                    elif crew.busy:
+                        (question, voter), answer = await crew.next()
+                        if not question.is_open:
+                            continue  # it failed for other voters
+                        question.note(voter, answer)
+                        waiting[question] = None
+                    else:
+                        break
+                    if question.is_open:
+                        continue
+                    waiting.pop(question, None)
+                    if question.error is not None:
+                        failed[question.key] = question.error
+                        if len(failed) > self.max_failed:
+                            break
+                    elif question.line.verdict is not None:
+                        advance()
+                        yield question.key, question.line.verdict
+        if failed:
+            raise _error(failed, len(self.questions), self.max_failed)
+
+    def _questions(self, journal: Journal | None) -> Iterator[Question]:
+        """Yield the questions one by one, each ready to be asked, with what was recorded about it."""
+        seed = self.seed if journal is None else journal.seed
+        for key, content in self.questions.items():
+            ballot = Ballot(self.strategy, derive_seed(seed, "stop", key))
+            order = voter_order(self.voters, derive_seed(seed, "order", key))
+            line = Line(ballot, order, self.max_failures, about=f"question {key!r}")
+            yield Question(key, content, line, {} if journal is None else journal.recorded.pop(key, {}))
+
+    async def _vote(self, question: Question, voter: int, journal: Journal | None) -> Any:
+        """Ask one voter and record what comes of it, at once, whoever waits for it."""
+        answer = await ask_voter(self.ask, (question.content, voter), self.timeout, self.retries)
+        if isinstance(answer, Failure):
+            if journal is not None:
+                journal.failure(question.key, voter, answer.error)
+            return answer
+        vote = question.line.check(voter, answer)
+        if journal is not None:
+            journal.vote(question.key, voter, vote)
+        return vote
+
+    def _open(self, path: PathLike) -> Journal:
+        seed = secrets.randbits(63) if self.seed is None else self.seed
+        settings = {
+            "strategy": check_strategy(self.strategy).fingerprint,
+            "voters": self.voters,
+            "n_questions": len(self.questions),
+            "questions": fingerprint_of(self.questions),
+            "seed": seed,
+        }
+        check_vote = Ballot(self.strategy).check
+        return Journal(path, settings, check_vote, keep_seed=self.seed is not None)
+
+
+def _error(failed: dict[Any, PollError], n_questions: int, max_failed: int) -> PollManyError:
+    stopped = "no more were asked" if len(failed) > max_failed else "all others have one"
+    first = next(iter(failed.values()))
+    return PollManyError(
+        f"{len(failed)} of {n_questions} questions have no verdict, {stopped}. The first: {first}", failed
+    )
+
+
+def _shown(n_questions: int, progress: bool) -> AbstractContextManager[Callable[[], None]]:
+    """Give what is called for each question decided; on a terminal it moves a bar, if one is wanted."""
+    return counting("polling", n_questions) if progress else nullcontext(lambda: None)

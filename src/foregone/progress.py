@@ -1,0 +1,71 @@
+"""What a person sees while waiting: on stderr, and only if that is a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+__all__ = ["counting", "working"]
+
+PATIENCE = 2.0  # seconds; what is done sooner needs no sign of life
+
+
+@contextlib.contextmanager
+def counting(label: str, total: int, console: Console | None = None) -> Iterator[Callable[[], None]]:
+    """Show a bar while it lasts; what it gives is called after each of ``total`` steps.
+
+    What is printed on ``console`` meanwhile stands above the bar.
+    """
+    with _shown(console, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as progress:
+        task = progress.add_task(label, total=total)
+        progress.start()
+        yield lambda: progress.advance(task)
+
+
+@contextlib.contextmanager
+def working(label: str) -> Iterator[Callable[[str], None]]:
+    """Show that something is going on, and for how long, if it takes longer than two seconds.
+
+    What it gives is called with other words when it goes on with something else.
+    """
+    with _shown(None, SpinnerColumn(), TimeElapsedColumn()) as progress:
+        task = progress.add_task(label, total=None)
+        later = threading.Timer(PATIENCE, progress.start)
+        later.daemon = True
+        later.start()
+        try:
+            yield lambda words: progress.update(task, description=words)
+        finally:
+            later.cancel()
+            later.join()  # it may just be starting what is to be stopped now
+
+
+@contextlib.contextmanager
+def _shown(console: Console | None, *columns: ProgressColumn) -> Iterator[Progress]:
+    hidden = sys.stderr is None or not sys.stderr.isatty()
+    progress = Progress(
+        TextColumn("{task.description}", markup=False),
+        *columns,
+        console=console or Console(stderr=True),
+        transient=True,
+        disable=hidden,
+    )
+    try:
+        yield progress
+    finally:
+        if progress.live.is_started:
+            progress.stop()

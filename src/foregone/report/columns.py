@@ -1,0 +1,124 @@
+"""From the columns of a table to the rows that a model takes, and the labels beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError
+
+__all__ = ["choose_columns", "match_labels", "only_numbers"]
+
+MOST_NAMED = 8
+
+
+def choose_columns(table: Any, model: Any, target: str | None) -> tuple[Any, npt.NDArray[Any] | None]:
+    """Return the columns that a fitted model wants, in its order, and the column of labels.
+
+    Parameters
+    ----------
+    table : frame or ndarray
+        A frame is matched by name if the model knows names, else taken as it is without ``target``.
+    model : fitted model, or a list of them
+        Asked for ``feature_names_in_`` and ``n_features_in_``, where it has them.
+    target : str or None
+        Name of the column of labels; in an array its number, counted from 0, -1 for the last.
+    """
+    members = model if isinstance(model, list | tuple) else [model]
+    names = _first_known(members, "feature_names_in_")
+    width = _first_known(members, "n_features_in_")
+    X, labels = _without_target(table, target)
+    if names is None or not hasattr(X, "columns"):
+        _check_width(X, width, target)
+        numbers = hasattr(X, "columns") and all(_is_numeric(kind) for kind in X.dtypes)
+        return (only_numbers(X) if numbers else X), labels
+    missing = [str(name) for name in names if name not in X.columns]
+    if missing:
+        raise InvalidInputError(
+            f"the calibration data has no column {_listed(missing)}, which the model was fitted on; it has "
+            f"{_listed([str(name) for name in X.columns])}"
+        )
+    return X[list(names)], labels
+
+
+def only_numbers(X: Any) -> npt.NDArray[Any]:
+    """Return prepared rows as an array of numbers, or name the columns that hold something else."""
+    if hasattr(X, "columns"):
+        others = [str(name) for name, kind in X.dtypes.items() if not _is_numeric(kind)]
+        if others:
+            raise InvalidInputError(
+                f"column {_listed(others)} does not hold numbers, which trees need: encode it as for "
+                "the training, or save the whole pipeline that does"
+            )
+        if not all(kind == np.float32 for kind in X.dtypes):
+            X = X.to_numpy(dtype=np.float64, na_value=np.nan)
+    if hasattr(X, "toarray"):
+        X = X.toarray()
+    rows = np.asarray(X)
+    try:
+        return np.ascontiguousarray(rows, np.float32 if rows.dtype == np.float32 else np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"the calibration data must be numbers: {error}") from None
+
+
+def match_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return for each label the number of its class, -1 where it is missing; or say what is unknown."""
+    known: dict[Any, int] = {label: place for place, label in enumerate(classes.tolist())}
+    places = []
+    for label in labels.tolist():
+        if label is None or str(label) == "<NA>" or label != label:  # pandas' NA, or NaN of any type
+            places.append(-1)
+        elif label in known:
+            places.append(known[label])
+        else:
+            raise InvalidInputError(
+                f"the column of labels holds {label!r}, but the model knows {classes.tolist()[0]!r} and "
+                f"{classes.tolist()[1]!r}: give the labels that it was fitted with, or leave out --target"
+            )
+    return np.array(places)
+
+
+def _first_known(members: Any, name: str) -> Any:
+    return next((getattr(member, name) for member in members if hasattr(member, name)), None)
+
+
+def _without_target(table: Any, target: str | None) -> tuple[Any, npt.NDArray[Any] | None]:
+    if target is None:
+        return table, None
+    if hasattr(table, "columns"):
+        if target not in table.columns:
+            raise InvalidInputError(
+                f"there is no column {target!r} for --target; there are "
+                f"{_listed([str(name) for name in table.columns])}"
+            )
+        return table.drop(columns=[target]), np.asarray(table[target], dtype=object)
+    try:
+        place = range(table.shape[1])[int(target)]
+    except (ValueError, IndexError):
+        raise InvalidInputError(
+            f"the columns have no names: --target must be a number from 0 to {table.shape[1] - 1}, or -1 for "
+            f"the last, not {target!r}"
+        ) from None
+    return np.delete(table, place, axis=1), table[:, place].astype(object)
+
+
+def _check_width(X: Any, width: int | None, target: str | None) -> None:
+    found = X.shape[1]
+    if width is None or found == width:
+        return
+    hint = "give the columns that it was fitted on"
+    if target is None and found == width + 1:
+        hint = "if one of them holds the labels, name it with --target COLUMN"
+    raise InvalidInputError(f"the calibration data has {found} columns, the model takes {width}: {hint}")
+
+
+def _is_numeric(kind: Any) -> bool:
+    return getattr(kind, "kind", "O") in "biuf"
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:MOST_NAMED])
+    more = len(names) - MOST_NAMED
+    return shown if more <= 0 else f"{shown} and {more} more"

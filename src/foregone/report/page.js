@@ -1,0 +1,58 @@
+// Moves the page from one setting to another. Every number and curve was computed by the library
+// beforehand: all that happens here is putting them in their places.
+(() => {
+  "use strict";
+  const settings = JSON.parse(document.getElementById("settings").textContent);
+  const slider = document.getElementById("limit");
+  const each = document.getElementById("each-class");
+  const back = document.getElementById("back");
+  const start = { value: slider.value, each: each ? each.checked : false };
+
+  function show() {
+    const mode = each && each.checked ? "each" : "all";
+    const setting = settings[mode][Number(slider.value)];
+    slider.setAttribute("aria-valuetext", setting.spoken);
+    for (const place of document.querySelectorAll("data[data-live]")) {
+      const [value, text] = setting.live[place.dataset.live];
+      place.value = value;
+      if (place.textContent !== text) place.textContent = text;
+    }
+    document.getElementById("said").textContent = setting.said;
+    for (const [id, attributes] of Object.entries(setting.look)) {
+      for (const [name, value] of Object.entries(attributes)) {
+        document.getElementById(id).setAttribute(name, value);
+      }
+    }
+    for (const row of document.querySelectorAll("tr[data-row]")) {
+      row.classList.toggle("current", row.dataset.row === `${mode}-${slider.value}`);
+    }
+    back.disabled = slider.value === start.value && (each ? each.checked : false) === start.each;
+  }
+
+  slider.addEventListener("input", show);
+  if (each) each.addEventListener("change", show);
+  back.addEventListener("click", () => {
+    slider.value = start.value;
+    if (each) each.checked = start.each;
+    show();
+    slider.focus();
+  });
+  document.getElementById("tradeoff").addEventListener("click", (event) => {
+    const stop = event.target.getAttribute("data-stop");
+    if (stop !== null) {
+      slider.value = stop;
+      show();
+    }
+  });
+  // Paper has nothing to click on, so what is folded is unfolded for it.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of opened) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of opened) fold.open = false;
+  });
+  document.documentElement.classList.add("live");
+  show();
+})();

@@ -1,0 +1,269 @@
+"""make_report(): everything that the page says, computed and measured, before any of it is written down."""
+
+from __future__ import annotations
+
+import os
+import platform
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+import foregone
+from foregone import rules
+from foregone.evaluation import evaluate
+from foregone.planning import WORTH, Plan, plan
+from foregone.planning.words import python_call
+from foregone.report.columns import match_labels
+from foregone.report.facts import Subject, subject_of
+from foregone.report.speed import Speed, measure_speed
+from foregone.report.tradeoff import Stop, find_stops
+
+__all__ = ["Differences", "Report", "make_report"]
+
+USUAL = {"criterion": "minimean", "confidence": 0.95, "looks": None, "answer": "majority"}
+
+
+@dataclass(frozen=True)
+class Differences:
+    """How often two ways to answer differ: a number of rows among so many."""
+
+    n_differing: int
+    n_rows: int
+
+    @property
+    def share(self) -> float:
+        """As a share of the rows."""
+        return self.n_differing / self.n_rows
+
+    @classmethod
+    def between(cls, one: Any, other: Any) -> Differences:
+        """Count where two sequences of labels differ."""
+        return cls(int(np.count_nonzero(np.asarray(one) != np.asarray(other))), len(one))
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What stopping early would save on a model, and what it would risk. Made by `make_report`.
+
+    Attributes
+    ----------
+    subject : Subject
+        Voters and calibration rows.
+    plan : Plan
+        The trade-off and the recommendation.
+    stops : tuple of Stop
+        For every limit of the slider: first over all rows, then for each class by itself.
+    recommended : Stop
+        The one of them that is recommended.
+    exact_votes : float
+        What it takes on average never to disagree: curtailment.
+    speed : Speed
+        Measured with the recommended strategy.
+    hard_soft : Differences or None
+        The full vote against the model's own ``predict``, on the calibration rows; None where the model is
+        not at hand.
+    in_order_drawn : Differences
+        The recommended strategy against the full vote on the calibration rows, in one random order.
+    asked_in_order_drawn : float
+        Voters asked on average in that.
+    errors : dict of str to Differences
+        Against the true labels, if they were given: of "stopped", "full" and "own".
+    made : datetime
+        When.
+    names : dict of str to str
+        What the model and the data were called.
+    notes : tuple of str
+        Warnings that came up on the way.
+    """
+
+    subject: Subject
+    plan: Plan
+    stops: tuple[Stop, ...]
+    recommended: Stop
+    exact_votes: float
+    speed: Speed
+    hard_soft: Differences | None
+    in_order_drawn: Differences
+    asked_in_order_drawn: float
+    errors: dict[str, Differences]
+    made: datetime
+    names: dict[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def html(self) -> str:
+        """One page that needs nothing else."""
+        from foregone.report.page import page
+
+        return page(self)
+
+    @property
+    def headline(self) -> tuple[str, str]:
+        """The recommendation in two short sentences."""
+        from foregone.report.words import headline
+
+        return headline(self)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What it was made with."""
+        found = {name: version(name) for name in ("numpy", "scikit-learn", "numba")}
+        return {"foregone": foregone.__version__, "Python": platform.python_version(), **found}
+
+    @property
+    def machine(self) -> str:
+        """What it was measured on, without names."""
+        cores = os.cpu_count() or 1
+        return f"{platform.system()}, {platform.machine()}, {cores} core{'' if cores == 1 else 's'}"
+
+    def fields(self) -> dict[str, Any]:
+        """Return every number of the page as plain values, ready for JSON."""
+        subject, made, saved = self.subject, self.plan, self.subject.saved_limit
+        counts = {way: vars(found) for way, found in self.errors.items()}
+        return {
+            "model": subject.name,
+            "n_voters": subject.n_voters,
+            "labels": [_plain(label) for label in subject.labels],
+            "n_rows": subject.n_rows,
+            "criterion": made.criterion,
+            "confidence": made.confidence,
+            "looks": made.looks,
+            "answer": made.answer,
+            "worth": made.worth,
+            "recommended": _by_label(made.max_disagreement),
+            "headline": list(self.headline),
+            "recommendation": made.advise(),
+            "call": python_call(made),
+            "expected_votes": self.recommended.row.expected_votes,
+            "exact_votes": self.exact_votes,
+            "stops": [stop.record() for stop in self.stops],
+            "speed": vars(self.speed),
+            "hard_soft": None if self.hard_soft is None else vars(self.hard_soft),
+            "in_order_drawn": {**vars(self.in_order_drawn), "mean_asked": self.asked_in_order_drawn},
+            "errors": counts,
+            "saved_limit": _by_label(saved),
+            "saved_hard_soft": subject.saved_hard_soft,
+            "made": self.made.isoformat(timespec="seconds"),
+            "versions": self.versions,
+            "machine": self.machine,
+            "notes": list(self.notes),
+        }
+
+
+def make_report(
+    model: Any,
+    table: Any,
+    *,
+    target: str | None = None,
+    criterion: str | None = None,
+    confidence: float | str | None = "own",
+    worth: float = WORTH,
+    names: dict[str, str] | None = None,
+    caught: Iterable[warnings.WarningMessage] = (),
+    advance: Callable[[str], None] = lambda words: None,
+) -> Report:
+    """Work out what stopping early would save on a fitted model.
+
+    Parameters
+    ----------
+    model : fitted model
+        An ensemble that `foregone.early_stop` takes, alone or at the end of a pipeline; or an
+        `EarlyStoppingClassifier`.
+    table : frame or ndarray
+        Calibration rows, like those to come and none that the model was fitted on. Columns are matched by
+        name where the model knows names.
+    target : str, optional
+        Column of the true labels, for error rates.
+    criterion, confidence
+        As in `foregone.solve`; by default those of the classifier, else minimean at 0.95. ``"own"`` stands
+        for that default, because None has a meaning.
+    worth : float, default=25
+        As in `foregone.plan`.
+    names : dict, optional
+        What to call the model (``"model"``) and the data (``"data"``) on the page.
+    caught : iterable of warnings.WarningMessage, optional
+        Warnings that came up when model and rows were read: they belong on the page, too.
+    advance : callable, optional
+        Told what is done next.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from foregone.report import make_report
+    >>> X, y = make_classification(3000, class_sep=2.0, random_state=0)
+    >>> forest = RandomForestClassifier(25, random_state=0).fit(X[:1000], y[:1000])
+    >>> report = make_report(forest, X[1000:])
+    >>> report.html.startswith("<!DOCTYPE html>"), report.recommended.limit
+    (True, 0.001)
+    """
+    with warnings.catch_warnings(record=True) as caught_here:
+        warnings.simplefilter("always")
+        advance("asking all voters")
+        subject = subject_of(model, table, target)
+        votes, full = subject.count_votes()
+        places = None if subject.truth is None else match_labels(subject.truth, subject.ensemble.classes)
+        own = subject.predict_by_itself()
+    settings = {**USUAL, **subject.settings}
+    if criterion is not None:
+        settings["criterion"] = criterion
+    if confidence != "own":
+        settings["confidence"] = confidence
+    advance("solving")
+    made = plan(votes, labels=subject.labels, worth=worth, **settings)
+    settings["confidence"] = made.confidence  # none where it has no meaning
+    stops = find_stops(votes, subject.ensemble.classes, settings, lambda: advance("solving"))
+    wanted = made.chosen.limit, made.class_budgets is not None
+    recommended = next(stop for stop in stops if (stop.limit, stop.each_class) == wanted)
+    strategy = recommended.solution.strategy
+    stopped = subject.predict(subject.rows, strategy)
+    advance("timing")
+    speed = measure_speed(subject, strategy, lambda: advance("timing"))
+    answers = {"stopped": stopped, "full": full, **({} if own is None else {"own": own})}
+    return Report(
+        subject=subject,
+        plan=made,
+        stops=stops,
+        recommended=recommended,
+        exact_votes=evaluate(rules.curtailment(subject.n_voters)).mean(votes).expected_votes,
+        speed=speed,
+        hard_soft=None if own is None else Differences.between(full, own),
+        in_order_drawn=Differences.between(stopped, full),
+        asked_in_order_drawn=subject.mean_asked(strategy),
+        errors={} if places is None else _errors(answers, places, subject),
+        made=datetime.now().astimezone(),
+        names={"model": subject.name, "data": "calibration rows", **(names or {})},
+        notes=_notes([*caught, *caught_here]),
+    )
+
+
+def _errors(answers: dict[str, Any], places: Any, subject: Subject) -> dict[str, Differences]:
+    labelled = places >= 0
+    if not labelled.any():
+        return {}
+    truth = subject.ensemble.classes.take(places[labelled])
+    return {way: Differences.between(labels[labelled], truth) for way, labels in answers.items()}
+
+
+def _notes(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
+    """Return what users are warned of, each thing once; not that we gave the model rows without names."""
+    said = [
+        " ".join(str(warning.message).split())
+        for warning in caught
+        if issubclass(warning.category, UserWarning)
+    ]
+    return tuple(dict.fromkeys(words for words in said if "valid feature names" not in words))
+
+
+def _by_label(limit: Any) -> Any:
+    return {_plain(label): value for label, value in limit.items()} if isinstance(limit, Mapping) else limit
+
+
+def _plain(label: Any) -> Any:
+    """Return a label as JSON can hold it."""
+    return label if isinstance(label, str | int | float | None) else str(label)

@@ -1,0 +1,81 @@
+"""Whether the trees of a model read from a file can be walked safely.
+
+scikit-learn walks its trees without looking at the numbers of nodes and features that it meets, so one that
+was tampered with can crash the process or read memory that is none of its business. What is checked here is
+all that such a walk depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from sklearn.tree._tree import TREE_LEAF, Tree
+
+from foregone.errors import FileFormatError
+
+__all__ = ["check_trees"]
+
+
+def check_trees(model: Any, name: str) -> None:
+    """Raise FileFormatError unless every scikit-learn tree in ``model``, wherever it is, is sound."""
+    for part in _parts(model):
+        if isinstance(part, Tree) and not _is_sound(part):
+            raise FileFormatError(f"{name}: damaged, a tree in it points outside of itself or of its rows")
+        if not _fits_its_rows(part):
+            raise FileFormatError(
+                f"{name}: damaged, it holds trees for other numbers of features than it has"
+            )
+
+
+def _is_sound(tree: Any) -> bool:
+    """Whether a walk ends in a leaf, whatever the row: children come after their parents, and exist."""
+    n_nodes = tree.node_count
+    if not 1 <= n_nodes <= tree.capacity:
+        return False
+    inner = np.flatnonzero(tree.children_left != TREE_LEAF)
+    feature = tree.feature[inner]
+    if ((feature < 0) | (feature >= tree.n_features)).any():
+        return False
+    children = np.concatenate([tree.children_left[inner], tree.children_right[inner]])
+    return bool(((children > np.tile(inner, 2)) & (children < n_nodes)).all())
+
+
+def _fits_its_rows(part: Any) -> bool:
+    """Whether what holds trees gives them rows of the width that they are for.
+
+    A tree checks the rows it is given itself, but a forest checks them once, for all of its trees.
+    """
+    width = getattr(part, "n_features_in_", None)
+    held = getattr(part, "tree_", None)
+    if isinstance(held, Tree) and held.n_features != width:
+        return False
+    if hasattr(part, "estimators_features_"):  # a bag gives each its own columns, and each checks them
+        return True
+    members = getattr(part, "estimators_", ())
+    members = members.flat if isinstance(members, np.ndarray) else members
+    trees = [member for member in members if isinstance(getattr(member, "tree_", None), Tree)]
+    return all(member.tree_.n_features == width for member in trees)
+
+
+def _parts(model: Any) -> Iterator[Any]:
+    """Yield everything that a model is made of, itself included, each once."""
+    waiting, seen = [model], {id(model): model}
+    while waiting:
+        part = waiting.pop()
+        yield part
+        inside: list[Any] = []
+        if isinstance(part, dict):
+            inside = [*part.keys(), *part.values()]
+        elif isinstance(part, list | tuple | set | frozenset):
+            inside = list(part)
+        elif isinstance(part, np.ndarray):
+            inside = list(part.flat) if part.dtype == object else []
+        inside += [getattr(part, "__dict__", None), getattr(part, "__self__", None)]
+        for one in inside:
+            if isinstance(one, str | bytes | int | float | type | ModuleType | None) or id(one) in seen:
+                continue
+            seen[id(one)] = one  # kept, so that no other object gets its id meanwhile
+            waiting.append(one)

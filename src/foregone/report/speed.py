@@ -1,0 +1,119 @@
+"""How fast it is on this machine: stopped, asking everyone, and the model's own predict, in turns."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foregone.report.facts import Subject
+from foregone.strategy import StoppingStrategy
+
+__all__ = ["Speed", "measure_speed"]
+
+ROUNDS = 3
+MOST_ROWS = 20_000
+SECONDS = 0.25  # for the slowest in one round
+PROBE = 100
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Median seconds, each on one thread; ``own`` is None where the model is not at hand.
+
+    Attributes
+    ----------
+    n_rows : int
+        Size of the batch.
+    batch, single : dict of str to float
+        Seconds for a row in the batch, and for a row alone, of "stopped", "full" and, if it is at hand,
+        "own".
+    """
+
+    n_rows: int
+    batch: dict[str, float]
+    single: dict[str, float]
+
+    @property
+    def slow_way(self) -> str:
+        """What stopping is compared with: the model's own predict, or else asking everyone."""
+        return "own" if "own" in self.batch else "full"
+
+    def ratio(self, kind: str, way: str) -> float:
+        """Return how many times sooner than ``way`` the stopped ensemble is, in a "batch" or "single"."""
+        seconds = self.batch if kind == "batch" else self.single
+        return seconds[way] / seconds["stopped"]
+
+
+def measure_speed(
+    subject: Subject, strategy: StoppingStrategy, advance: Callable[[], None] = lambda: None
+) -> Speed:
+    """Time the rows of a report; a few seconds on any machine and model.
+
+    Parameters
+    ----------
+    subject : Subject
+        Voters and rows.
+    strategy : StoppingStrategy
+        When to stop.
+    advance : callable, optional
+        Called after the batch and after single rows.
+    """
+    rows, own = subject.rows, subject.own_predict
+    ways: dict[str, Callable[[Any], Any]] = {
+        "stopped": lambda part: subject.predict(part, strategy),
+        "full": lambda part: subject.predict(part, None),
+        **({} if own is None else {"own": own}),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about names: all are given the same rows, without any
+        n_rows = _batch_size(ways, rows, min(MOST_ROWS, subject.n_rows))
+        batch = _medians(ways, {way: [rows[:n_rows]] for way in ways}, ROUNDS)
+        advance()
+        some = np.linspace(0, subject.n_rows - 1, PROBE).astype(int)
+        alone = [rows[place : place + 1] for place in some] * 10
+        one = {
+            **ways,
+            "stopped": lambda row: subject.predict_one(row, strategy),
+            "full": lambda row: subject.predict_one(row, None),
+        }
+        once = _medians(one, dict.fromkeys(one, alone[:1]), 1)
+        repeats = {way: int(np.clip(SECONDS / ROUNDS / once[way], 2, len(alone))) for way in one}
+        single = _medians(one, {way: alone[: repeats[way]] for way in one}, ROUNDS)
+        advance()
+    return Speed(
+        n_rows=n_rows,
+        batch={way: seconds / n_rows for way, seconds in batch.items()},
+        single={way: seconds / repeats[way] for way, seconds in single.items()},
+    )
+
+
+def _batch_size(ways: dict[str, Callable[[Any], Any]], rows: Any, most: int) -> int:
+    """Return how many rows keep the slowest busy for long enough, or all there are."""
+    n_rows = min(PROBE, most)
+    while n_rows < most:
+        if max(_medians(ways, {way: [rows[:n_rows]] for way in ways}, 1).values()) > SECONDS:
+            break
+        n_rows = min(2 * n_rows, most)
+    return n_rows
+
+
+def _medians(
+    ways: dict[str, Callable[[Any], Any]], parts: dict[str, list[Any]], rounds: int
+) -> dict[str, float]:
+    """Return for each way the median seconds for its parts, in rounds in which all take turns."""
+    spent: dict[str, list[float]] = {way: [] for way in ways}
+    for way, work in ways.items():
+        work(parts[way][0])  # what is loaded or compiled the first time is not counted
+    for _ in range(rounds):
+        for way, work in ways.items():
+            work(parts[way][0][:1])  # back in the caches, where the others pushed it out
+            start = time.perf_counter()
+            for part in parts[way]:
+                work(part)
+            spent[way].append(time.perf_counter() - start)
+    return {way: float(np.median(seconds)) for way, seconds in spent.items()}

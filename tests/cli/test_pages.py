@@ -1,0 +1,125 @@
+"""What the README and the documentation show is what comes out: every block of every page is run."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.page_blocks import Block, blocks, sessions
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").glob("*.md")),
+]
+
+
+class Session:
+    """The blocks of one page, run one after another: names and files stay."""
+
+    def __init__(self, page: Path, run: Run) -> None:
+        self.name, self.run_command = page.relative_to(ROOT).as_posix(), run
+        self.names: dict[str, object] = {"__name__": "__main__"}
+
+    def run(self, block: Block) -> None:
+        if block.not_run:
+            return
+        kinds = {"python": self._python, "console": self._console, "json": json.loads, "text": str}
+        assert block.kind in kinds, (
+            f"{self.name}, line {block.line}: a block of kind {block.kind!r} is not run; put  "
+            "<!-- not run: REASON -->  above it, or make it python, console, json or text"
+        )
+        kinds[block.kind](block.text if block.kind in ("json", "text") else block)
+
+    def _python(self, block: Block) -> None:
+        if ">>>" not in block.text:
+            code = compile("\n" * block.line + block.text, self.name, "exec")
+            exec(code, self.names)
+            return
+        test = doctest.DocTestParser().get_doctest(block.text, self.names, self.name, self.name, block.line)
+        said: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        results = runner.run(test, out=said.append, clear_globs=False)
+        assert results.attempted > 0
+        assert results.failed == 0, "".join(said)
+        self.names.update(test.globs)
+
+    def _console(self, block: Block) -> None:
+        for command, shown in sessions(block.text):
+            words = shlex.split(command)
+            where = f"{self.name}, line {block.line}: $ {command}"
+            if words[0] == "cat":
+                Path(words[1]).write_text(shown)
+                continue
+            assert words[0] == "foregone", f"{where}: put  <!-- not run: REASON -->  above the block"
+            outcome = self.run_command(*words[1:])
+            assert outcome.code == 0, f"{where}: {outcome.err}"
+            if shown.strip():
+                matches = doctest.OutputChecker().check_output(shown, outcome.out, doctest.ELLIPSIS)
+                assert matches, f"{where} prints\n{outcome.out}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_block_of_a_page_runs_and_shows_what_comes_out(
+    page: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = Session(page, run)
+    for block in blocks(page):
+        session.run(block)
+
+
+def test_the_blocks_are_found() -> None:
+    kinds = [block.kind for block in blocks(ROOT / "README.md")]
+    assert kinds.count("python") >= 8
+    assert kinds.count("console") >= 3
+    assert kinds.count("") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("```python\n>>> 1 + 1\n3\n```", r"Got:\s+2"),
+        ("```python\nraise ValueError('wrong')\n```", "wrong"),
+        ("```console\n$ foregone --version\nforegone 999\n```", "prints"),
+        ("```console\n$ foregone bogus\n```", "No such command"),
+        ("```console\n$ make bench\n```", "not run: REASON"),
+        ("```sh\nmake bench\n```", "not run: REASON"),
+        ("```\nmake bench\n```", "not run: REASON"),
+    ],
+)
+def test_a_block_that_shows_something_else_is_found(
+    text: str, complaint: str, run: Run, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Page\n\n{text}\n")
+    session = Session(ROOT / "README.md", run)
+    with pytest.raises((AssertionError, ValueError), match=complaint):
+        session.run(blocks(page)[0])
+
+
+def test_a_block_with_a_reason_is_not_run(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- not run: takes hours -->\n```console\n$ make bench\n```\n")
+    (block,) = blocks(page)
+    assert block.not_run == "takes hours"
+    Session(ROOT / "README.md", run).run(block)
+
+
+def test_every_public_name_has_its_place_in_the_reference() -> None:
+    import foregone
+    from foregone import display, rules, scores
+
+    text = "\n".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
+    shown = {line.removeprefix("::: ") for line in text.splitlines() if line.startswith("::: ")}
+    whole = {module.__name__ for module in (rules, display, scores.rules)}
+    assert whole <= shown
+    assert {f"foregone.{name}" for name in foregone.__all__} - {"foregone.ForegoneError"} <= shown
+    assert "foregone.forest.PackedForest" in shown

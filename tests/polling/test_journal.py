@@ -1,0 +1,284 @@
+"""The journal: what is in it is not asked again, and what is not its own is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import json
+import os
+import random
+
+import pytest
+
+from foregone import Verdict, poll_many, rules, solve
+from foregone.errors import FileFormatError, InvalidInputError, JournalError, PollManyError
+from foregone.polling.journal import FAILED, Journal
+from tests.polling.simulated import VOTES, Simulated
+
+SOLUTION = solve("minimean", VOTES, 0.01)
+SETTINGS = {"strategy": "s", "voters": None, "n_questions": 2, "questions": "q", "seed": 5}
+
+
+def check(vote):
+    if not isinstance(vote, bool):
+        raise InvalidInputError("no vote")
+    return vote
+
+
+def reopen(path, keep_seed=True, **changes):
+    with Journal(path, SETTINGS | changes, check, keep_seed) as journal:
+        return journal.recorded
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "votes.jsonl"
+
+
+@pytest.fixture
+def written(path):
+    """Return a journal with three lines."""
+    with Journal(path, SETTINGS, check, True) as journal:
+        journal.vote("a", 0, True)
+        journal.vote("a", 1, False)
+        journal.failure(7, 0, TimeoutError("too\nlate"))
+    return path
+
+
+def test_what_was_written_is_read_again(written):
+    assert reopen(written) == {"a": {0: True, 1: False}, 7: {0: FAILED}}
+    assert len(written.read_bytes().splitlines()) == 4
+
+
+def test_cut_off_anywhere_it_keeps_every_whole_line_and_can_be_written_on(written):
+    whole = written.read_bytes()
+    ends = [place + 1 for place, byte in enumerate(whole) if byte == ord("\n")]
+    for length in range(len(whole)):
+        written.write_bytes(whole[:length])
+        n_votes = sum(length >= end - 1 for end in ends[1:])  # a line without its newline is whole, too
+        with Journal(written, SETTINGS, check, True) as journal:
+            assert sum(map(len, journal.recorded.values())) == n_votes
+            journal.vote("b", 3, True)
+        assert reopen(written)["b"] == {3: True}
+        assert sum(map(len, reopen(written).values())) == n_votes + 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_damaged_byte_is_an_error_or_harmless_and_never_an_accident(seed, path):
+    with Journal(path, SETTINGS, check, True) as journal:
+        for voter in range(5):
+            journal.vote("a", voter, voter % 2 == 0)
+    content = bytearray(path.read_bytes())
+    chance = random.Random(seed)
+    content[chance.randrange(len(content))] = chance.randrange(256)
+    path.write_bytes(content)
+    with contextlib.suppress(FileFormatError, InvalidInputError):
+        reopen(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{}", '"question" is missing'),
+        ("[1]", "not an object"),
+        ("true false", "not valid JSON"),
+        ('{"question": true, "voter": 2, "vote": true}', '"question" must be a text or a whole number'),
+        ('{"question": "a", "voter": -1, "vote": true}', '"voter" must be a whole number'),
+        ('{"question": "a", "voter": 2, "vote": "yes"}', '"vote" is none'),
+        ('{"question": "a", "voter": 1, "vote": true}', "has voted on this question before"),
+        ("[" * 100_000, "not valid JSON"),
+    ],
+)
+def test_a_damaged_line_is_named(written, line, problem):
+    with written.open("a") as stream:
+        stream.write(line + "\n" + '{"question": 8, "voter": 0, "vote": true}\n')
+    before = written.read_bytes()
+    with pytest.raises(FileFormatError, match=rf"line 5.*{problem}"):
+        reopen(written)
+    assert written.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content", [b"precious", b"precious\n", b'{"format": "other"}\n', b"\xff\n", b"{}\n"]
+)
+def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(path, content):
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match="journal"):
+        reopen(path)
+    assert path.read_bytes() == content
+
+
+def test_a_newer_version_is_refused(written):
+    written.write_bytes(written.read_bytes().replace(b'"version": 1', b'"version": 2'))
+    with pytest.raises(FileFormatError, match="newer foregone"):
+        reopen(written)
+
+
+@pytest.mark.parametrize("changed", [key for key in SETTINGS if key != "seed"])
+def test_a_journal_of_another_poll_is_refused(written, changed):
+    with pytest.raises(InvalidInputError, match=r"journal is of a poll with .*other"):
+        reopen(written, **{changed: 99})
+
+
+def test_the_seed_of_the_first_run_is_kept(written):
+    with Journal(written, SETTINGS | {"seed": 6}, check, keep_seed=False) as journal:
+        assert journal.seed == 5
+    with pytest.raises(InvalidInputError, match="seed 5: give that one, or none"):
+        reopen(written, seed=6)
+
+
+def test_two_at_once_are_refused(written):
+    pytest.importorskip("fcntl", reason="there are no such locks here")
+    with Journal(written, SETTINGS, check, True), pytest.raises(JournalError, match="another process"):
+        reopen(written)
+
+
+def test_a_full_disk_is_a_clear_error_and_what_was_written_stays_whole(written, monkeypatch):
+    journal = Journal(written, SETTINGS, check, True)
+    before, write, room = written.read_bytes(), os.write, 10
+
+    def full(file, line):
+        nonlocal room
+        if not room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        taken, room = min(room, len(line)), 0
+        return write(file, line[:taken])
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(JournalError, match=r"cannot write .*No space left on device.*make room"):
+        journal.vote("b", 0, True)
+    assert written.read_bytes() == before
+    monkeypatch.undo()
+    journal.vote("b", 0, True)
+    journal.close()
+    assert reopen(written)["b"] == {0: True}
+
+
+def test_a_place_where_nothing_can_be_written_is_refused(tmp_path):
+    for place in (tmp_path, tmp_path / "missing" / "votes.jsonl", tmp_path / "\0"):
+        with pytest.raises(InvalidInputError, match="cannot write"):
+            reopen(place)
+    with pytest.raises(InvalidInputError, match="not a regular file"):
+        reopen("/dev/null")
+
+
+# With poll_many ------------------------------------------------------------------------------
+
+
+class Ask:
+    def __init__(self, stop_after=10**9, **options):
+        self.simulated, self.calls, self.left = Simulated(3, **options), [], stop_after
+
+    async def __call__(self, question, voter):
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        self.calls.append((question, voter))
+        if self.simulated.next_call_fails(question, voter):
+            raise ConnectionError
+        return self.simulated.vote(question, voter)
+
+
+@pytest.mark.parametrize("voters", [None, 30])
+def test_a_run_that_is_stopped_again_and_again_asks_nobody_twice_and_ends_the_same(path, voters):
+    options = {"seed": 4, "voters": voters, "retries": 0, "max_failures": 20}
+    whole = Ask(failure_rate=0.2)
+    expected = poll_many(range(40), whole, SOLUTION, **options).run()
+    calls, found = [], {}
+    while not found:
+        ask = Ask(stop_after=37, failure_rate=0.2)
+        try:
+            found = poll_many(range(40), ask, SOLUTION, journal=path, concurrency=5, **options).run()
+        except KeyboardInterrupt:
+            assert len(ask.calls) == 37
+        calls += ask.calls
+    assert found == expected
+    assert len(set(calls)) == len(calls)
+    assert sorted(calls) == sorted(whole.calls)
+
+
+def test_the_journal_of_a_finished_run_gives_all_verdicts_again_and_asks_nobody(path):
+    first = poll_many(range(20), Ask(), SOLUTION, journal=path).run()
+    assert poll_many(range(20), None, SOLUTION, journal=path).run() == first
+    assert len(path.read_text().splitlines()) == 1 + sum(verdict.asked for verdict in first.values())
+
+
+def test_questions_without_verdict_are_taken_up_again_with_other_voters(path):
+    async def down(question, voter):
+        raise ConnectionError
+
+    with pytest.raises(PollManyError):
+        poll_many([1, 2], down, SOLUTION, journal=path, retries=0, max_failures=2).run()
+    ask = Ask()
+    assert len(poll_many([1, 2], ask, SOLUTION, journal=path).run()) == 2
+    assert all(voter >= 3 for _, voter in ask.calls)
+
+
+def test_another_strategy_other_questions_or_another_number_of_voters_are_refused(path):
+    def again(questions=(1, 2), strategy=SOLUTION, **options):
+        poll_many(questions, Ask(), strategy, journal=path, **options).run()
+
+    again()
+    again()
+    for change in (
+        {"strategy": rules.curtailment(21)},
+        {"strategy": rules.curtailment(5)},
+        {"questions": (1, 3)},
+        {"questions": (1,)},
+        {"questions": {"0": 1, "1": 2}},
+        {"voters": 30},
+    ):
+        with pytest.raises(InvalidInputError, match=r"is of a poll with .*other"):
+            again(**change)
+
+
+def test_votes_are_in_the_journal_before_anything_is_made_of_them(path):
+    seen = []
+
+    async def main():
+        async for key, verdict in poll_many(range(30), Ask(), SOLUTION, journal=path, concurrency=4):
+            records = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+            assert sum(record["question"] == key for record in records) == verdict.asked
+            seen.append(key)
+
+    asyncio.run(main())
+    assert len(seen) == 30
+
+
+def test_a_disk_that_is_full_ends_the_run_and_it_can_go_on_later(path, monkeypatch):
+    write, room = os.write, [2000]
+
+    def full(file, line):
+        room[0] -= len(line)
+        if room[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, line)
+
+    monkeypatch.setattr(os, "write", full)
+    first = Ask()
+    with pytest.raises(JournalError, match="No space left"):
+        poll_many(range(30), first, SOLUTION, journal=path, seed=1).run()
+    kept = len(path.read_text().splitlines()) - 1
+    monkeypatch.undo()
+    second = Ask()
+    verdicts = poll_many(range(30), second, SOLUTION, journal=path, seed=1).run()
+    assert verdicts == poll_many(range(30), Ask(), SOLUTION, seed=1).run()
+    assert kept > 10
+    assert kept + len(second.calls) == sum(verdict.asked for verdict in verdicts.values())
+
+
+def test_questions_that_cannot_be_named_in_a_journal_are_refused(path):
+    with pytest.raises(InvalidInputError, match="must be a text or an int"):
+        poll_many({(1, 2): "x"}, Ask(), SOLUTION, journal=path).run()
+    with pytest.raises(InvalidInputError, match="give ids as questions"):
+        poll_many([object()], Ask(), SOLUTION, journal=path).run()
+    assert not path.exists()
+
+
+def test_ids_and_questions_of_all_alphabets_come_back(path):
+    questions = {"größe": {"text": "名前は?"}, 3: ["x", 1.5, None]}
+    first = poll_many(questions, lambda *_: True, SOLUTION, journal=path).run()
+    assert set(first) == set(questions)
+    assert all(isinstance(verdict, Verdict) for verdict in first.values())
+    assert poll_many(questions, None, SOLUTION, journal=path).run() == first
