@@ -24,6 +24,7 @@ from tests.cli.conftest import Run
 VOCABULARY = {
     "--answer": "what to say at a stop",
     "--arithmetic": "what to prove in",
+    "--calibrate-share": "how many items to calibrate with",
     "--confidence": "how surely a mean limit is kept for inputs to come",
     "--criterion": "what is minimised and for whom the limit holds",
     "--csv": "a table, written to a file",
@@ -41,10 +42,18 @@ VOCABULARY = {
     "--png": "a picture, written to a file",
     "--record": "where to write the page of a reproduction",
     "--repeats": "how often to repeat",
+    "--rules": "which methods to put side by side",
     "--seed": "what decides everything random",
+    "--skip-short": "leave out what has too few votes",
+    "--splits": "how often to split anew",
+    "--target": "the column of true labels",
+    "--trust": "types in a file to load",
+    "--trust-pickle": "load what can run code",
     "--voters": "how many voters there are",
     "--votes": "a file of observed votes",
+    "--window": "the window of the rule of that name",
     "--worth": "what avoiding a disagreement is worth",
+    "--yes": "the answer that counts as yes",
 }
 WITHOUT_JSON: dict[str, str] = {}  # command: why it has nothing to say that a program could use
 

@@ -283,12 +283,11 @@ class PackedForest:
         return cls(nodes, tree_start, n_features, classes, takes_missing)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        del state["_schedule"]
-        return state
+        return {name: value for name, value in self.__dict__.items() if name not in ("_schedule", "_rows")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         for array in (self.nodes, self.tree_start):
             array.setflags(write=False)
+        self._rows = RowFormat("PackedForest", self.n_features, self.takes_missing)
         self._schedule = Schedule.make(self.tree_start, self.takes_missing)

@@ -64,8 +64,8 @@ class ScoredForest:
     >>> forest = ScoredForest.from_model(model)
     >>> strategy = ScoreStrategy.from_thresholds([-np.inf] + [-0.7] * 10 + [0], [np.inf] + [0.7] * 10 + [0])
     >>> answers, asked, score = forest.run(X, strategy)
-    >>> float(asked.mean().round(2)), float((model.predict(X) == answers).mean().round(3))
-    (2.17, 0.995)
+    >>> bool(asked.mean() < 3), bool((model.predict(X) == answers).mean() > 0.98)
+    (True, True)
     """
 
     def __init__(
