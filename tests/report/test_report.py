@@ -188,14 +188,15 @@ def test_what_a_model_says_about_rows_it_cannot_take_is_passed_on(rare: Any) -> 
         make_report(EarlyStoppingClassifier(RandomForestClassifier(3)), X)
 
 
-def test_what_adds_up_scores_is_refused(rare):
-    forest, X = rare[0], rare[2]
-    labels = forest.predict(X)
+def test_what_adds_up_scores_is_refused(forest: Any, rare: Any) -> None:
+    X = rare[2]
     for model in (
-        GradientBoostingClassifier(n_estimators=3).fit(X, labels),
+        GradientBoostingClassifier(n_estimators=3).fit(*rare[:2]),
         early_stop(forest, X, 0.05, voting="soft", random_state=0),
     ):
-        with pytest.raises(InvalidInputError, match="is about votes that are counted, and .* adds up scores"):
+        with pytest.raises(
+            InvalidInputError, match=r"is about votes that are counted, and .* adds up scores"
+        ):
             make_report(model, X)
 
 
