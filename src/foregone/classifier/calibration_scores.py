@@ -25,7 +25,8 @@ BLOCK_SCORES = 2**22  # scores that are dealt with at once: 32 MB
 
 def first_order(model: Any, n_voters: int, seed: int) -> npt.NDArray[np.int64]:
     """Return the order in which voters are asked: a boosted model's own, else one drawn at random."""
-    return np.arange(n_voters) if is_boosted(model) else random_order(n_voters, seed)
+    adds_margins = isinstance(model, ScoredForest) and model.link is not None and model.link[0] == "logistic"
+    return np.arange(n_voters) if is_boosted(model) or adds_margins else random_order(n_voters, seed)
 
 
 def scores_of(ensemble: ScoredForest | ScoreVoters, rows: Any) -> Scores:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from foregone.classifier.voters import Voters
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest
+from foregone.forest import PackedForest, ScoredForest
 from foregone.forest.score_importers import importer_of
 
 __all__ = [
@@ -43,7 +43,7 @@ BOOSTED_TREES = ("gradient_boosting", "hist_boosting", "lightgbm", "xgboost")  #
 
 def is_fitted_already(estimator: Any) -> bool:
     """Whether a classifier's ``estimator`` says that nothing is to be fitted any more."""
-    return isinstance(estimator, FrozenEstimator | list | tuple)
+    return isinstance(estimator, FrozenEstimator | list | tuple | PackedForest | ScoredForest)
 
 
 def unwrap(estimator: Any) -> Any:
@@ -94,6 +94,8 @@ def planned_n_voters(model: Any) -> int:
 
 def check_kind(model: Any) -> None:
     """Raise unless a model, fitted or not, is an ensemble whose members can be asked one by one."""
+    if isinstance(model, PackedForest | ScoredForest):
+        return
     if isinstance(model, list | tuple):
         if len(model) == 0:
             raise InvalidInputError("the list of voters is empty: give at least one fitted classifier")
@@ -128,6 +130,8 @@ def ensemble_of(model: Any) -> PackedForest | Voters:
     sklearn.exceptions.NotFittedError
         If it, or one of its voters, has not been fitted.
     """
+    if isinstance(model, PackedForest):
+        return model
     if isinstance(model, list | tuple):
         return voters_of_list(model)
     classes = check_two_classes(model)

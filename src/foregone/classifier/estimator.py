@@ -47,12 +47,13 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     Parameters
     ----------
-    estimator : classifier, FrozenEstimator or list of fitted classifiers
+    estimator : classifier, FrozenEstimator, list of fitted classifiers or packed forest
         RandomForest, ExtraTrees, DecisionTree, GradientBoosting and HistGradientBoosting classifiers, those
         of LightGBM and XGBoost, and Bagging and AdaBoost of trees are packed and run by compiled loops;
         VotingClassifier, Bagging and AdaBoost of anything else and a list of fitted two-class classifiers
         are asked through their methods, each only for the rows still undecided. Inside
-        `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again.
+        `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again; nor is a
+        `foregone.forest.PackedForest` or `ScoredForest`, as forests grown elsewhere are read into.
     max_disagreement : float or dict, default=1e-3
         Allowed probability to answer otherwise than everyone would, from 0 to 1: on average over rows for
         ``criterion="minimean"``, for every single row otherwise. A dict with one for each label, such as
@@ -218,7 +219,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         check_kind(model)
         rng = check_random_state(self.random_state)
         if is_fitted_already(self.estimator):
-            if not isinstance(model, list | tuple):
+            if hasattr(model, "fit"):
                 check_is_fitted(model)
             self._take_features(model, X)
         else:
@@ -235,7 +236,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         ensemble = kind.voters(model)
         settings.check(ensemble.classes, ensemble.n_voters)
         rows = validated(self, X, ensemble)
-        own = None if isinstance(model, list | tuple) else model.predict(X)
+        own = model.predict(X) if hasattr(model, "predict") else None
         n_threads = effective_n_jobs(self.n_jobs)
         self._take(kind.calibrate(settings, model, ensemble, rows, own, rng, n_threads))
         return self

@@ -41,12 +41,14 @@ def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
 def _for_forest(classifier: Any, X: Any, forest: PackedForest | ScoredForest) -> Any:
     finite: bool | str = "allow-nan" if forest.takes_missing else True
     dtypes = [np.float32, np.float64]  # the first is what anything else becomes
-    if isinstance(forest, ScoredForest):
-        if hasattr(X, "columns") and forest.rows.category_values is not None:
-            # Categories by name become numbers in the forest itself.
-            return validate_data(classifier, X, reset=False, skip_check_array=True)
-        finite = False if forest.rows.takes_infinite else finite
-        dtypes = dtypes if forest.rows.key_bits == 32 else dtypes[::-1]
+    is_frame = hasattr(X, "columns")
+    if not is_frame and forest.rows.encodes_arrays and np.asarray(X).dtype.kind in "OUS":
+        X, is_frame = np.asarray(X, dtype=object), True  # of columns of several types, all the same
+    if is_frame and forest.rows.category_values is not None:
+        # Categories by name become numbers in the forest itself.
+        return validate_data(classifier, X, reset=False, skip_check_array=True)
+    finite = False if forest.rows.takes_infinite else finite
+    dtypes = dtypes if forest.rows.key_bits == 32 else dtypes[::-1]
     return validate_data(classifier, X, reset=False, dtype=dtypes, ensure_all_finite=finite)
 
 

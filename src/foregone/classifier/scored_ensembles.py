@@ -29,6 +29,8 @@ def scored_ensemble_of(model: Any) -> ScoredForest | ScoreVoters:
     sklearn.exceptions.NotFittedError
         If it, or one of its voters, has not been fitted.
     """
+    if isinstance(model, ScoredForest):
+        return model
     if isinstance(model, list | tuple):
         voters = voters_of_list(model)
         return ScoreVoters(voters, np.ones(voters.n_voters), averages=True)
@@ -53,6 +55,8 @@ def scored_ensemble_of(model: Any) -> ScoredForest | ScoreVoters:
 
 def link_of(model: Any, ensemble: ScoredForest | ScoreVoters) -> Link | None:
     """Return what makes a full sum a probability, by what the model itself does; None if it tells none."""
+    if isinstance(model, ScoredForest):
+        return None if model.link is None else Link(*model.link)
     if isinstance(model, AdaBoostClassifier):
         return Link("logistic", 2 / float(np.sum(model.estimator_weights_)))
     if isinstance(ensemble, ScoreVoters):

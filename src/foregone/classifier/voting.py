@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from foregone.classifier.ensembles import is_boosted
 from foregone.errors import InvalidInputError
+from foregone.forest import PackedForest, ScoredForest
 
 __all__ = ["leaves_are_pure", "votes_or_scores"]
 
@@ -24,9 +25,19 @@ def votes_or_scores(model: Any, voting: Any) -> Literal["hard", "soft"] | None:
     voting : {"auto", "hard", "soft"}
         As in `EarlyStoppingClassifier`. With "auto" the answer of everyone is the model's own ``predict``.
     """
+    if isinstance(model, PackedForest | ScoredForest):
+        return _way_of_forest(model, voting)
     if voting == "hard":
         _check_every_voter_has_one_vote(model)
     return _own_way(model) if voting == "auto" else voting
+
+
+def _way_of_forest(forest: PackedForest | ScoredForest, voting: Any) -> Literal["hard", "soft"]:
+    way: Literal["hard", "soft"] = "hard" if isinstance(forest, PackedForest) else "soft"
+    if voting not in ("auto", way):
+        needed = "ScoredForest" if way == "hard" else "PackedForest"
+        raise InvalidInputError(f"voting={voting!r} needs a {needed}, not a {type(forest).__name__}")
+    return way
 
 
 def _own_way(model: Any) -> Literal["hard", "soft"] | None:

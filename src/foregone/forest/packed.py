@@ -196,7 +196,7 @@ class PackedForest(GrownElsewhere):
         """
         rows = self.rows.as_rows(X)
         if len(rows) == 1:
-            answer, n_asked, n_yes = self.run_one(rows[0], strategy, seed=seed, order=order)
+            answer, n_asked, n_yes = self._run_ready(np.array(rows[0]), strategy, seed, order)
             return np.array([answer]), np.array([n_asked], np.int32), np.array([n_yes], np.int32)
         schedule = self._schedule_for(strategy, seed, order)
         answers = np.empty(len(rows), np.bool_)
@@ -242,9 +242,6 @@ class PackedForest(GrownElsewhere):
         asked, yes : int
             How many trees were asked, and how many of them said yes.
         """
-        schedule = self._schedule
-        if schedule.strategy is not strategy or schedule.seed != seed or schedule.order != order:
-            schedule = self._schedule_for(strategy, seed, order)
         # Half of the time would go into checks, so they are few here, and what fails them is looked at again.
         if not (
             type(x) is np.ndarray
@@ -253,6 +250,15 @@ class PackedForest(GrownElsewhere):
             and x.flags.carray
         ):
             x = self.rows.as_row(x)
+        return self._run_ready(x, strategy, seed, order)
+
+    def _run_ready(
+        self, x: npt.NDArray[Any], strategy: StoppingStrategy | None, seed: int, order: Order
+    ) -> tuple[bool, int, int]:
+        """Run a row that is a writable, contiguous array of float32 or float64, categories replaced."""
+        schedule = self._schedule
+        if schedule.strategy is not strategy or schedule.seed != seed or schedule.order != order:
+            schedule = self._schedule_for(strategy, seed, order)
         asked, yes, answer = self._run_row(x, self._trees, schedule.packed)
         if asked < 0:
             self.rows.refuse(x)

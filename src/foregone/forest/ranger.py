@@ -108,6 +108,7 @@ def _import(content: dict[str, Any]) -> ImportedScores:
         takes_infinite=True,
         category_values=CategoryValues(tuple(places), lists) if places else None,
         trees_vote=True,
+        link=("mean", 1 / len(trees)),
     )
 
 

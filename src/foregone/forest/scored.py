@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,8 @@ class ScoredForest(GrownElsewhere):
         What rows it takes.
     categories : ndarray of uint32
         The sets of categories that splits send to the left.
+    link : tuple of ("mean" or "logistic", float), or None
+        How a full sum becomes the source's own probability, see `foregone.forest.scored_tree`. Not in files.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class ScoredForest(GrownElsewhere):
         classes: npt.NDArray[Any],
         rows: RowFormat,
         categories: npt.NDArray[np.uint32],
+        link: tuple[Literal["mean", "logistic"], float] | None = None,
     ) -> None:
         self.nodes = nodes
         self.tree_start = tree_start
@@ -86,6 +89,7 @@ class ScoredForest(GrownElsewhere):
         self.start = start
         self.rows = rows
         self.categories = categories
+        self.link = link
         self._bounds = score_bounds(nodes, tree_start, start, rows, categories)
         self._prepare()
 
@@ -119,7 +123,8 @@ class ScoredForest(GrownElsewhere):
         """Pack what an importer found."""
         nodes, tree_start = pack(found.trees, found.n_features, found.key_bits)
         rows, categories = row_format(found, cls.__name__), np.array(found.categories, np.uint32)
-        return cls(nodes, tree_start, float(found.start), np.asarray(found.classes), rows, categories)
+        start, classes = float(found.start), np.asarray(found.classes)
+        return cls(nodes, tree_start, start, classes, rows, categories, found.link)
 
     @property
     def n_voters(self) -> int:

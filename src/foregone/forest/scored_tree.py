@@ -78,6 +78,9 @@ class ImportedScores(NamedTuple):
     trees_vote : bool
         Whether a tree alone would say yes exactly where its score is above 0: then its votes can be counted
         instead, as a `PackedForest` does.
+    link : tuple of ("mean" or "logistic", float), or None
+        How the sum becomes the source's own probability of yes: times the number, it is the mean of
+        probabilities less one half, or a log odds. None if that is not known here.
     """
 
     trees: Callable[[], Iterator[ScoredTree]]
@@ -91,3 +94,4 @@ class ImportedScores(NamedTuple):
     zero_is_missing: npt.NDArray[np.bool_] | None = None
     category_values: CategoryValues | None = None
     trees_vote: bool = False
+    link: tuple[Literal["mean", "logistic"], float] | None = None

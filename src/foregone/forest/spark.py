@@ -75,6 +75,7 @@ def import_scores(folder: PathLike, classes: Sequence[Any] = (0.0, 1.0)) -> Impo
         categories=reader.sets.words(),
         category_values=reader.category_values(),
         trees_vote=True,
+        link=("mean", 1 / len(trees)),
     )
 
 

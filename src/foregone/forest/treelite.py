@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -74,16 +74,18 @@ def import_scores(model: Any, classes: Sequence[Any] = (0, 1)) -> ImportedScores
             raise
         raise InvalidInputError(f"this model of treelite is damaged: {error}") from None
     start = (base[1] - base[0]) / 2 if by_class else base[0]
+    share = 1 / len(trees) if averages else 1.0
     return ImportedScores(
         lambda: iter(trees),
         n_features=n_features,
         classes=labels,
-        start=float(start) * (len(trees) if averages else 1),
+        start=float(start) / share,
         key_bits=32 if header.get_field("threshold_type")[0] == FLOAT32 else 64,
         takes_missing=True,
         takes_infinite=True,
         categories=sets.words(),
         trees_vote=by_class and start == 0,
+        link=_link(header, by_class, share),
     )
 
 
@@ -129,6 +131,14 @@ def _has_leaf_vectors(header: Any) -> bool:
             "probabilities of two classes, or a margin whose sign is the answer"
         )
     return False
+
+
+def _link(header: Any, by_class: bool, share: float) -> tuple[Literal["mean", "logistic"], float] | None:
+    """Return how a sum becomes treelite's probability; None if it gives another number."""
+    if by_class:
+        return "mean", share
+    alpha = float(header.get_field("sigmoid_alpha")[0])
+    return ("logistic", alpha * share) if header.get_field("postprocessor") == "sigmoid" else None
 
 
 def _tree(tree: Any, n_features: int, by_class: bool, sets: CategorySets) -> ScoredTree:

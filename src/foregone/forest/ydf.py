@@ -57,6 +57,7 @@ def import_scores(model: Any) -> ImportedScores:
         categories=reader.sets.words(),
         category_values=CategoryValues(tuple(listed), tuple(listed.values()), True) if listed else None,
         trees_vote=True,
+        link=("mean", 1 / len(trees)),
     )
 
 
