@@ -1,7 +1,7 @@
 """How often counting votes and averaging differ, for forests grown elsewhere.
 
-Run  python -m benchmarks.hard_against_soft  (some minutes; Spark needs Java, ranger needs R), or with the names
-of some of treelite, ydf, ranger, spark. The same 1,000 rows are given to each library and 4,000 others are
+Run  python -m benchmarks.hard_against_soft  (some minutes; Spark needs Java, ranger needs R), or name some of
+treelite, ydf, ranger, spark after it. The same 1,000 rows are given to each library and 4,000 others are
 answered by all trees, once by counting their votes (`PackedForest`) and once by averaging (`ScoredForest`);
 the table in docs/forests_from_elsewhere.md is its output. Beside it stands how often the library's own answer
 differs from the one here that follows the same rule.

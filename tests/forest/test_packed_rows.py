@@ -41,6 +41,7 @@ def test_a_tree_votes_yes_where_the_score_of_a_plain_walk_is_above_0(options, se
     assert forest.vote_matrix(rows).tolist() == expected.tolist()
     assert forest.votes(rows).tolist() == expected.sum(axis=1).tolist()
     assert forest.run_one(rows[0], None, seed=0)[2] == expected[0].sum()
+    assert forest.votes(rows[1:2]).tolist() == [expected[1].sum()]
 
 
 @every_format

@@ -124,3 +124,10 @@ def test_other_files_are_refused(text, tmp_path):
         PackedForest.from_ranger(tmp_path / "file")
     with pytest.raises(FileFormatError, match="cannot read"):
         PackedForest.from_ranger(tmp_path / "none")
+
+
+def test_the_docs_have_the_lines_that_wrote_these_exports():
+    script = (FOLDER.parent / "make_ranger_forest.R").read_text()
+    lines = script[script.index("export_forest <- ") : script.index("# ---\n")]
+    docs = FOLDER.parent.parent.parent / "docs" / "forests_from_elsewhere.md"
+    assert lines.strip() in docs.read_text()

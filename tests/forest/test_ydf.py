@@ -111,6 +111,7 @@ def test_one_row_and_saved_forests_answer_as_all_rows_do(tmp_path):
     lists = [[None if value != value else value for value in row] for row in rows.to_numpy(object).tolist()]
     assert loaded.votes(lists).tolist() == votes
     assert [loaded.run_one(row, None, seed=0)[2] for row in lists[:40]] == votes[:40]
+    assert [loaded.votes([row]).item() for row in lists[:40]] == votes[:40]
 
 
 def test_a_saved_model_is_read_and_other_folders_are_refused(tmp_path):

@@ -25,6 +25,8 @@ Counts = npt.NDArray[np.int32]
 def _has_probabilities(classifier: Any) -> bool:
     """Whether the estimator itself has probabilities; what was loaded from a file comes from one that has."""
     estimator = classifier.estimator
+    if isinstance(estimator, PackedForest | ScoredForest):
+        return isinstance(estimator, PackedForest) or estimator.link is not None
     return estimator is None or hasattr(estimator, "predict_proba")
 
 

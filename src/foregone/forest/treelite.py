@@ -1,8 +1,8 @@
-"""Importing two-class models of treelite, which reads those of XGBoost, LightGBM, scikit-learn and cuML.
+"""Importing two-class models of treelite, which reads those of XGBoost, LightGBM, scikit-learn and others.
 
 Treelite itself only adds up or averages what leaves hold; whether that is a vote is up to where it came from:
 
-- leaves with a probability for each class (scikit-learn's and cuML's forests): treelite averages them, as a
+- leaves with a probability for each class (scikit-learn's forests): treelite averages them, as a
   `ScoredForest` does; each tree has a vote, for the larger one, and a `PackedForest` counts those votes;
 - leaves with a margin (all boosted trees, but also XGBoost's random forests, which add up margins, and
   LightGBM's ``boosting="rf"``, which averages them): trees do not vote. They make a `ScoredForest`, which

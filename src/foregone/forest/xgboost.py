@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
+from foregone.forest.category_sets import CategorySets
 from foregone.forest.category_values import CategoryValues, category_list
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
 
@@ -120,22 +121,16 @@ def _parts(gradient_booster: dict[str, Any], n_rounds: int | None) -> tuple[list
 
 def _sets(parts: list[Any]) -> tuple[npt.NDArray[np.uint32], list[npt.NDArray[np.int64]]]:
     """Return all sets of categories, each after its length, and for each tree's nodes where theirs begins."""
-    words: list[npt.NDArray[np.uint32]] = [np.empty(0, np.uint32)]
-    starts, place = [], 0
+    sets, starts = CategorySets(), []
     for part in parts:
         own = np.full(len(part["left_children"]), -1)
-        listed = np.array(part["categories"], np.int64)
+        listed = part["categories"]
         for node, first, count in zip(
             part["categories_nodes"], part["categories_segments"], part["categories_sizes"], strict=True
         ):
-            members = listed[first : first + count]
-            bits = np.zeros(int(members.max(initial=0)) // 32 + 1, np.uint32)
-            np.bitwise_or.at(bits, members // 32, np.uint32(1) << (members % 32).astype(np.uint32))
-            words += [np.array([len(bits)], np.uint32), bits]
-            own[node] = place
-            place += 1 + len(bits)
+            own[node] = sets.add(listed[first : first + count])
         starts.append(own)
-    return np.concatenate(words), starts
+    return sets.words(), starts
 
 
 def _check_columns(parts: list[Any], n_features: int) -> None:
