@@ -20,6 +20,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ def main(arguments: list[str]) -> int:
     targets = targets_of(results, splits, draws)
     facts = [
         f"- date: {datetime.date.today().isoformat()}",
-        f"- command: `make bench-scores` (at most {options.training_rows:,} rows to train on, "
+        f"- command: `make bench-scores` (at most {options.training_rows:,} rows to train forests on and "
+        f"{options.boosting_rows:,} for boosted trees, "
         f"{options.rows:,} fresh ones; {options.splits} splits and draws; {options.rounds} rounds of timing)",
         "- versions: Python "
         + ", ".join([platform.python_version(), *(f"{p} {importlib.metadata.version(p)}" for p in PACKAGES)]),
@@ -111,15 +113,18 @@ class Run:
     def _wanted(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for name in names if not self.options.only or name in self.options.only)
 
-    def _data(self, name: str) -> Dataset:
+    def _data(self, name: str, model: str) -> Dataset:
+        options = self.options
         if self.loaded is None or self.loaded[0] != name:
-            folder = self.options.data or data_folder()
-            self.loaded = name, load(name, folder, self.options.training_rows, self.options.rows)
-        return self.loaded[1]
+            most = max(options.training_rows, options.boosting_rows)
+            self.loaded = name, load(name, options.data or data_folder(), most, options.rows)
+        data = self.loaded[1]
+        most = options.training_rows if model.startswith("forest") else options.boosting_rows
+        return replace(data, X_train=data.X_train[:most], y_train=data.y_train[:most])
 
     def _measure(self, dataset: str, name: str) -> Callable[[], Any]:
         def work() -> Any:
-            data = self._data(dataset)
+            data = self._data(dataset, name)
             return measure(
                 name, fitted(name, data, self.cache), data, self.options.rounds, self.options.rivals
             )
@@ -128,7 +133,7 @@ class Run:
 
     def _split(self, dataset: str, name: str, limit: float) -> Callable[[], Any]:
         def work() -> Any:
-            data = self._data(dataset)
+            data = self._data(dataset, name)
             return real_splits(fitted(name, data, self.cache), data, limit, self.options.splits)
 
         return work
@@ -139,7 +144,8 @@ class Run:
     def _piece(self, part: str, name: str, work: Callable[[], Any]) -> Any:
         """Return what is kept of a piece, or measure it; None if it is neither kept nor wanted."""
         options = self.options
-        sizes = f"{options.training_rows} {options.rows} {options.splits} {options.rounds}"
+        rows = f"{options.training_rows} {options.boosting_rows} {options.rows}"
+        sizes = f"{rows} {options.splits} {options.rounds}"
         path = self.cache.folder / "scores" / f"{name} {sizes}.json".replace(" ", "_").replace(",", "")
         if part not in options.parts or (path.exists() and not options.again):
             return json.loads(path.read_text()) if path.exists() else None
@@ -163,7 +169,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", choices=DATASETS, metavar="NAME", help="these datasets alone")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
     parser.add_argument("--rows", type=int, default=40_000, help="most fresh rows")
-    parser.add_argument("--training-rows", type=int, default=20_000, help="most rows to train on")
+    parser.add_argument("--training-rows", type=int, default=20_000, help="most rows to train forests on")
+    parser.add_argument("--boosting-rows", type=int, default=200_000, help="most to train boosted trees on")
     parser.add_argument("--splits", type=int, default=100, help="random calibrations")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of timing")
     parser.add_argument("--no-rivals", dest="rivals", action="store_false", help="leave the other rules out")
