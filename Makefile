@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-solve bench-predict bench-guarantees bench-replay images examples clean
+.PHONY: help demo test lint format bench-solve bench-predict bench-guarantees bench-replay bench-scale images examples clean
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -17,7 +17,7 @@ demo: $(VENV)/.has-plot  ## Train a forest, stop it early and say what that save
 	@$(BIN)/foregone demo -o demo
 
 test: $(VENV)/.has-test  ## Run the whole test suite, doctests included
-	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules src tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --doctest-modules src tests
 
 lint: $(VENV)/.has-lint  ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -40,6 +40,9 @@ bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simu
 
 bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
 	$(BIN)/python -m benchmarks.replay $(BENCH)
+
+bench-scale: $(VENV)/.has-test  ## Score 10 million rows here, on Dask and on Spark (10 minutes)
+	$(BIN)/python -m benchmarks.scale $(BENCH)
 
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	mkdir -p docs/images

@@ -12,6 +12,7 @@ COMMANDS = [
     "evaluate",
     "compare",
     "replay",
+    "score",
     "certify",
     "precompute",
     "demo",

@@ -15,6 +15,7 @@ from foregone.cli.paper import paper_app
 from foregone.cli.plan import plan_command
 from foregone.cli.precompute import precompute_command
 from foregone.cli.replay import replay_command
+from foregone.cli.score import score_command
 from foregone.cli.show import show_command
 from foregone.cli.solve import solve_command
 
@@ -62,6 +63,7 @@ app.command("show")(show_command)
 app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
 app.command("replay")(replay_command)
+app.command("score")(score_command)
 app.command("certify")(certify_command)
 app.command("precompute")(precompute_command)
 app.command("demo")(demo_command)

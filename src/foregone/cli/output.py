@@ -156,13 +156,26 @@ def print_table(
 
 
 @contextlib.contextmanager
-def progress_bar(label: str, total: int, console: Console | None = None) -> Iterator[Callable[[], None]]:
-    """Show a bar on stderr while it lasts, if a person is looking; call what it gives after each step."""
+def progress_bar(
+    label: str, total: int | None, console: Console | None = None
+) -> Iterator[Callable[..., None]]:
+    """Show a bar on stderr while it lasts, if a person is looking.
+
+    Call what it gives after each step; or, where the total is not known before, with the number of steps done
+    and the total.
+    """
     console = Console(stderr=True) if console is None else console
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(label, total=total)
-        yield lambda: progress.advance(task)
+
+        def step(done: int | None = None, of: int | None = None) -> None:
+            if done is None:
+                progress.advance(task)
+            else:
+                progress.update(task, completed=done, total=of)
+
+        yield step
 
 
 def print_picture(

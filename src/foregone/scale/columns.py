@@ -48,8 +48,8 @@ def choose_features(
         chosen = columns
     else:
         raise InvalidInputError(
-            f"{where} has {len(columns)} columns, but the model has {model.n_features} features and does not know "
-            "their names: name the columns that hold them, in its order"
+            f"{where} has {len(columns)} columns, but the model has {model.n_features} features and does not "
+            "know their names: name the columns that hold them, in its order"
         )
     missing = [name for name in chosen if name not in columns]
     if missing:
@@ -68,7 +68,7 @@ def output_names(there: Iterable[Any], prefix: str, where: str) -> tuple[str, st
     taken = [name for name in names if name in set(there)]
     if taken:
         raise InvalidInputError(
-            f"{where} has a column {listed(taken)} already: choose another prefix for the names of the new columns"
+            f"{where} has a column {listed(taken)} already: give a prefix for the names of the new columns"
         )
     return names
 
@@ -76,7 +76,8 @@ def output_names(there: Iterable[Any], prefix: str, where: str) -> tuple[str, st
 def wrong_type(column: Any, kind: object, where: str) -> InvalidInputError:
     """Return (not raise) the error for a column that holds no numbers."""
     return InvalidInputError(
-        f"column {column!r} of {where} has type {kind}, but features must be numbers or booleans: convert it first"
+        f"column {column!r} of {where} has type {kind}, but features must be numbers or booleans: "
+        "convert it first"
     )
 
 
@@ -86,7 +87,7 @@ def as_rows(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.float32] | np
     Where they have no common floating type, each is rounded to float32 by itself; otherwise the model rounds.
     """
     common = np.result_type(*(column.dtype for column in columns))
-    wide = common == np.float64 or common.kind == "f" and common.itemsize > 8
+    wide = common == np.float64 or (common.kind == "f" and common.itemsize > 8)
     rows = np.empty((len(columns[0]), len(columns)), np.float64 if wide else np.float32)
     with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as that
         for place, column in enumerate(columns):

@@ -1,7 +1,7 @@
-"""Dask: predict lazily on a frame or an array, partition by partition, with one copy of the model in a process.
+"""Dask: predict lazily on a frame or an array, partition by partition, with one model in a process.
 
-The model is shipped once: scattered to all workers of the current `distributed.Client`, or else one task of the graph
-that all partitions refer to. Workers need foregone installed.
+The model is shipped once: scattered to all workers of the current `distributed.Client`, or else one task of
+the graph that all partitions refer to. Workers need foregone installed.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def predict(data: Any, model: Model | ModelFile, *, features: Sequence[str] | No
     Raises
     ------
     InvalidInputError
-        If a column is missing, holds no numbers, or there are not as many as the model has features. A partition
-        that turns out to hold something else than the frame says is named when it is computed.
+        If a column is missing, holds no numbers, or there are not as many as the model has features. A
+        partition that turns out to hold something else than the frame says is named when it is computed.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def predict_with_votes(data: Any, model: Model | ModelFile, *, features: Sequenc
         For a frame, one with the columns ``label`` and ``votes_asked``; for an array, one of each.
     """
     scored, (label, asked) = _score(data, model, features)
-    return scored if hasattr(scored, "npartitions") and hasattr(scored, "columns") else (scored[label], scored[asked])
+    return scored if hasattr(scored, "columns") else (scored[label], scored[asked])
 
 
 def _score(
@@ -97,7 +97,7 @@ def _score(
         return scored, names
     if isinstance(data, da.Array):
         if features is not None:
-            raise InvalidInputError("features are for frames: choose the columns of an array by their numbers")
+            raise InvalidInputError("features are for frames: choose the columns of an array by number")
         if data.ndim != 2 or data.shape[1] != shipped.n_features:
             raise InvalidInputError(
                 f"an array of {shipped.n_features} columns is expected, got one of shape {data.shape}"
@@ -117,12 +117,14 @@ def _shipped_once(shipped: ModelFile) -> Any:
     """Return one thing for all partitions to refer to, so that no partition carries a model of its own."""
     import dask
 
-    try:
-        from distributed import Client
+    client = None
+    if dask.config.get("scheduler", None) in (None, "distributed", "dask.distributed"):
+        try:
+            from distributed import Client
 
-        client = Client.current()
-    except (ImportError, ValueError):  # none installed, none there
-        client = None
+            client = Client.current()
+        except (ImportError, ValueError):  # none installed, none there
+            pass
     if client is not None and not client.asynchronous:
         return dask.delayed(client.scatter(_Carried(shipped), broadcast=True))
     return dask.delayed(_Carried(shipped), name=f"foregone-model-{shipped.digest}", traverse=False)

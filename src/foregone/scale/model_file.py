@@ -1,4 +1,4 @@
-"""ModelFile: a classifier on its way to other processes, as the bytes of its own file and never as a pickle."""
+"""ModelFile: a classifier on its way to other processes, as the bytes of its own file, never a pickle."""
 
 from __future__ import annotations
 
@@ -122,6 +122,7 @@ def _load_quietly(content: bytes) -> EarlyStoppingClassifier:
         model = EarlyStoppingClassifier.load(file)
     model.set_params(n_jobs=1)
     # It would warn of every array without names. Filters of warnings cannot be set in one of many threads.
-    vars(model).pop("feature_names_in_", None)
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
     model._has_names = False
     return model

@@ -1,8 +1,8 @@
 """Spark: a user-defined function that predicts in batches, and `score`, which adds its columns to a frame.
 
-The model travels inside the function as the bytes of its own file, which Spark sends to an executor once (it broadcasts
-functions above 1 MB by itself), and is loaded once in each Python worker. No Spark context is asked for, so all of it
-works under Spark Connect. Executors need foregone installed.
+The model travels inside the function as the bytes of its own file, which Spark sends to an executor once
+(it broadcasts functions above 1 MB by itself), and is loaded once in each Python worker. No Spark context is
+asked for, so all of it works under Spark Connect. Executors need foregone installed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def predict_udf(model: Model | ModelFile) -> Any:
     Parameters
     ----------
     model : EarlyStoppingClassifier or path
-        A fitted classifier of trees, or the file that its ``save`` wrote; the file is read here, not by executors.
+        A fitted classifier of trees, or the file that its ``save`` wrote; it is read here, not by executors.
 
     Returns
     -------
     callable
-        Call it with one column: a struct of the features, or an array of them, in the model's order. Floats are
-        shipped fastest: the model rounds to them anyway. Null means missing.
+        Call it with one column: a struct of the features, or an array of them, in the model's order. Floats
+        are shipped fastest: the model rounds to them anyway. Null means missing.
 
     Examples
     --------
@@ -47,20 +47,24 @@ def predict_udf(model: Model | ModelFile) -> Any:
     """
     try:
         from pyspark.ml.functions import predict_batch_udf
-        from pyspark.sql.types import IntegerType, StructField, StructType
+        from pyspark.sql.types import BooleanType, ByteType, IntegerType, StructField, StructType
     except ImportError:
         raise _missing() from None
     shipped = ModelFile.of(model)
-    fields = [
-        StructField(LABEL, _spark_type(shipped.classes), True),
-        StructField(VOTES_ASKED, IntegerType(), True),
-    ]
-    return predict_batch_udf(
-        partial(_make_predict, shipped),
-        return_type=StructType(fields),
+    label = _spark_type(shipped.classes)
+
+    def fields(label: Any) -> Any:
+        return StructType([StructField(LABEL, label), StructField(VOTES_ASKED, IntegerType())])
+
+    are_booleans = isinstance(label, BooleanType)
+    ask = predict_batch_udf(
+        partial(_make_predict, shipped, are_booleans),
+        return_type=fields(ByteType() if are_booleans else label),
         batch_size=BATCH_ROWS,
         input_tensor_shapes=[[shipped.n_features]],
     )
+    # Such functions cannot return booleans, so those travel as numbers.
+    return (lambda column: ask(column).cast(fields(label))) if are_booleans else ask
 
 
 def score(
@@ -102,18 +106,21 @@ def score(
     row = F.struct(*(F.col(_quoted(name)).cast("float").alias(f"f{k}") for k, name in enumerate(chosen)))
     answer = "foregone answer"
     scored = frame.withColumn(answer, predict_udf(shipped)(row))
-    new = [F.col(f"`{answer}`.{field}").alias(name) for field, name in zip((LABEL, VOTES_ASKED), names, strict=True)]
+    fields = zip((LABEL, VOTES_ASKED), names, strict=True)
+    new = [F.col(f"`{answer}`.{field}").alias(name) for field, name in fields]
     return scored.select(*(F.col(_quoted(name)) for name in frame.columns), *new)
 
 
-def _make_predict(shipped: ModelFile) -> Callable[[npt.NDArray[Any]], Mapping[str, npt.NDArray[Any]]]:
+def _make_predict(
+    shipped: ModelFile, as_numbers: bool
+) -> Callable[[npt.NDArray[Any]], Mapping[str, npt.NDArray[Any]]]:
     def predict(rows: npt.NDArray[Any]) -> Mapping[str, npt.NDArray[Any]]:
         if rows.dtype.kind not in "biuf":
             raise wrong_type("any", rows.dtype, "the rows given to the Spark function")
         if rows.dtype not in (np.float32, np.float64):
             rows = rows.astype(np.float32)
         labels, asked = shipped.predict_with_votes(rows)
-        return {LABEL: labels, VOTES_ASKED: asked}
+        return {LABEL: labels.astype(np.int8) if as_numbers else labels, VOTES_ASKED: asked}
 
     return predict
 
