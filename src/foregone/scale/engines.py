@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -97,7 +98,9 @@ def _dask_client(jobs: int, address: str | None) -> Iterator[Any]:
         yield current
         return
     with (
-        LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as here,
+        LocalCluster(
+            n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+        ) as here,
         Client(here, set_as_default=False) as client,
     ):
         yield client
