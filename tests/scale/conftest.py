@@ -8,8 +8,6 @@ from sklearn.ensemble import RandomForestClassifier
 from foregone import EarlyStoppingClassifier, early_stop
 from tests.classifier import models
 
-pytest.importorskip("pyarrow")
-
 
 @pytest.fixture(scope="session")
 def frame() -> pd.DataFrame:
