@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format docs images examples clean
-.PHONY: bench-solve bench-predict bench-guarantees bench-scores bench-replay bench-polls
+.PHONY: bench-solve bench-predict bench-guarantees bench-scores bench-replay bench-polls bench-scale
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -18,7 +18,7 @@ demo: $(VENV)/.has-plot  ## Train a forest, stop it early and say what that save
 	@$(BIN)/foregone demo -o demo
 
 test: $(VENV)/.has-test $(VENV)/.looked-for-browser  ## Run the whole test suite, doctests included
-	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules src tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --doctest-modules src tests
 
 lint: $(VENV)/.has-lint  ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -47,6 +47,9 @@ bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under e
 
 bench-polls: $(VENV)/.has-test  ## Poll a troubled server about 10,000 questions and count the calls (4 minutes)
 	$(BIN)/python -m benchmarks.polls $(BENCH)
+
+bench-scale: $(VENV)/.has-test  ## Score 10 million rows here, on Dask and on Spark (10 minutes)
+	$(BIN)/python -m benchmarks.scale $(BENCH)
 
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	mkdir -p docs/images

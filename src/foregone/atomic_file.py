@@ -6,12 +6,12 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from foregone.errors import InvalidInputError
 
-__all__ = ["PathLike", "write_atomically"]
+__all__ = ["PathLike", "replaced_when_done", "write_atomically"]
 
 PathLike = str | os.PathLike[str]
 
@@ -44,14 +44,21 @@ def write_atomically(path: PathLike, pieces: Iterable[bytes | memoryview]) -> No
 
 def _replace(target: Path, pieces: Iterable[bytes | memoryview], mode: int | None) -> None:
     """Write a whole new file beside ``target``, then put it in its place."""
-    part = target.with_name(f".{target.name[:60]}.{secrets.token_hex(8)}.part")
-    try:
+    with replaced_when_done(target) as part:
         with part.open("xb") as stream:
             stream.writelines(pieces)
-            stream.flush()
-            os.fsync(stream.fileno())
         if mode is not None:
             part.chmod(mode)
+
+
+@contextlib.contextmanager
+def replaced_when_done(target: Path) -> Iterator[Path]:
+    """Give the path of a new file beside ``target`` that takes its place if the block ends well."""
+    part = target.with_name(f".{target.name[:60]}.{secrets.token_hex(8)}.part")
+    try:
+        yield part
+        with part.open("rb+") as stream:
+            os.fsync(stream.fileno())
         part.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -25,15 +25,24 @@ PATIENCE = 2.0  # seconds; what is done sooner needs no sign of life
 
 
 @contextlib.contextmanager
-def counting(label: str, total: int, console: Console | None = None) -> Iterator[Callable[[], None]]:
+def counting(
+    label: str, total: int | None = None, console: Console | None = None
+) -> Iterator[Callable[..., None]]:
     """Show a bar while it lasts; what it gives is called after each of ``total`` steps.
 
-    What is printed on ``console`` meanwhile stands above the bar.
+    Where the total is not known before, it is called with the number of steps done and the total. What is printed on ``console`` meanwhile stands above the bar.
     """
     with _shown(console, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as progress:
         task = progress.add_task(label, total=total)
         progress.start()
-        yield lambda: progress.advance(task)
+
+        def step(done: int | None = None, of: int | None = None) -> None:
+            if done is None:
+                progress.advance(task)
+            else:
+                progress.update(task, completed=done, total=of)
+
+        yield step
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ COMMANDS = {
     "evaluate": "Compute exactly what a strategy costs and risks.",
     "compare": "Put optimal strategies and the usual rules side by side.",
     "replay": "Replay recorded votes under our criteria and other rules.",
+    "score": "Score files larger than memory with a saved classifier.",
     "certify": "Prove that a strategy keeps its limit and is optimal.",
     "precompute": "Solve a grid of problems, each into a file of its own.",
     "demo": "Train a forest, stop it early, and say what that saves.",

@@ -1,0 +1,99 @@
+"""``foregone score``: stream a file through a saved classifier, in bounded memory."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foregone.cli.options import JsonFlag
+from foregone.cli.output import make_console, print_json, votes
+from foregone.errors import InvalidInputError
+from foregone.progress import counting
+
+__all__ = ["score_command"]
+
+
+def score_command(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A saved classifier, as its save method writes it.")
+    ],
+    input: Annotated[
+        Path, typer.Argument(metavar="INPUT", help="Parquet or CSV, or a folder of either; of any size.")
+    ],
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="File to write, *.parquet or *.csv.")],
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Columns that hold the features, in the model's order; by default found by its names.",
+        ),
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Columns to repeat in the output, such as a key.")
+    ] = None,
+    prefix: Annotated[
+        str, typer.Option(metavar="TEXT", help="Put before the names of the new columns.")
+    ] = "",
+    engine: Annotated[str, typer.Option(metavar="NAME", help="local, dask or spark.")] = "local",
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Parts at a time on this machine; all cores by default.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="A Dask scheduler, Spark master or sc:// server instead of this machine."
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Score files larger than memory with a saved classifier.
+
+    Writes the columns label and votes_asked, for each row of the input in its
+    order. Run it again after an interruption: what is finished is kept in
+    OUTPUT.parts, the rest is done. OUTPUT appears when it is whole.
+
+    \b
+    Examples:
+      foregone score forest.foregone rows.parquet labels.parquet --keep id
+      foregone score forest.foregone rows.csv labels.csv --columns a,b,c
+      foregone score forest.foregone folder labels.parquet --engine dask --json
+      foregone score forest.foregone rows.parquet labels.parquet \\
+          --engine spark --cluster sc://server:15002
+    """
+    from foregone.scale import score_file  # with scikit-learn, which takes a second, only when asked for
+
+    began = time.perf_counter()
+    with counting("scoring") as show:
+        made = score_file(
+            model,
+            input,
+            output,
+            features=None if columns is None else _names(columns, "--columns"),
+            keep=[] if keep is None else _names(keep, "--keep"),
+            prefix=prefix,
+            engine=engine,  # type: ignore[arg-type]  # it checks
+            jobs=jobs,
+            cluster=cluster,
+            progress=show,
+        )
+    seconds = time.perf_counter() - began
+    if as_json:
+        content = {**made._asdict(), "by_label": [[label, n] for label, n in made.by_label.items()]}
+        print_json({"output": str(output), "engine": engine, **content, "seconds": seconds})
+        return
+    console = make_console()
+    counts = ", ".join(f"{label}: {n:,}" for label, n in made.by_label.items())
+    found = f", {made.parts_found} of {made.parts} parts from an earlier run" if made.parts_found else ""
+    console.print(f"{made.rows:,} rows scored in {seconds:.1f} s{found}", markup=False)
+    console.print(f"Labels {counts}; {votes(made.mean_votes_asked)} votes asked a row", markup=False)
+    console.print(f"Written to {output}", markup=False)
+
+
+def _names(text: str, option: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if "" in names:
+        raise InvalidInputError(f"{option} must be names with commas between them, not {text!r}")
+    return names

@@ -1,0 +1,180 @@
+"""Dask: predict lazily on a frame or an array, partition by partition, with one model in a process.
+
+The model is shipped once: scattered to all workers of the current `distributed.Client`, or else one task of
+the graph that all partitions refer to. Workers need foregone installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError, MissingExtraError
+from foregone.scale.columns import as_rows, choose_features, output_names, wrong_type
+from foregone.scale.model_file import Model, ModelFile
+
+__all__ = ["predict", "predict_with_votes"]
+
+
+def predict(data: Any, model: Model | ModelFile, *, features: Sequence[str] | None = None) -> Any:
+    """Return the label for each row of a Dask frame or array, lazily.
+
+    Parameters
+    ----------
+    data : dask.dataframe.DataFrame or dask.array.Array
+        Of any partitioning; partitions may be empty. Other columns than the features are not even read.
+    model : EarlyStoppingClassifier or path
+        A fitted classifier of trees, or the file that its ``save`` wrote.
+    features : sequence of str, optional
+        Columns that hold the features, in the model's order; by default those it was fitted on.
+
+    Returns
+    -------
+    dask.dataframe.Series or dask.array.Array
+        With the partitions and the index of ``data``; row for row what ``model.predict`` gives.
+
+    Raises
+    ------
+    InvalidInputError
+        If a column is missing, holds no numbers, or there are not as many as the model has features. A
+        partition that turns out to hold something else than the frame says is named when it is computed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import dask.dataframe as dd
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from foregone import early_stop
+    >>> from foregone.scale.dask import predict
+    >>> X, y = make_classification(2000, 4, random_state=0)
+    >>> forest = RandomForestClassifier(25, random_state=0).fit(X[:500], y[:500])
+    >>> classifier = early_stop(forest, X[500:1500], max_disagreement=0.02, random_state=0)
+    >>> frame = dd.from_pandas(pd.DataFrame(X[1500:], columns=list("abcd")), npartitions=7)
+    >>> labels = predict(frame, classifier).compute()
+    >>> bool((labels == classifier.predict(X[1500:])).all())
+    True
+    """
+    scored, (label, _) = _score(data, model, features)
+    return scored[label]
+
+
+def predict_with_votes(data: Any, model: Model | ModelFile, *, features: Sequence[str] | None = None) -> Any:
+    """Return the label and how many votes were asked, for each row; all else as in `predict`.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame or pair of dask.array.Array
+        For a frame, one with the columns ``label`` and ``votes_asked``; for an array, one of each.
+    """
+    scored, (label, asked) = _score(data, model, features)
+    return scored if hasattr(scored, "columns") else (scored[label], scored[asked])
+
+
+def _score(
+    data: Any, model: Model | ModelFile, features: Sequence[str] | None
+) -> tuple[Any, tuple[str, str]]:
+    """Return a frame of the two columns, or an array of such records."""
+    try:
+        import dask.array as da
+        import dask.dataframe as dd
+    except ImportError:
+        raise MissingExtraError("dask", "dask", "Predicting on a Dask cluster") from None
+    shipped = ModelFile.of(model)
+    names = output_names((), "", "the result")
+    if isinstance(data, dd.DataFrame):
+        chosen = choose_features(shipped, data.columns, features, "the Dask frame")
+        for name in chosen:
+            if not _holds_numbers(data.dtypes[name]):
+                raise wrong_type(name, data.dtypes[name], "the Dask frame")
+        meta = _frame(shipped.classes[:0], np.empty(0, np.int32), names, None)
+        scored = data[chosen].map_partitions(
+            _score_partition, _shipped_once(shipped), names, meta=meta, enforce_metadata=False
+        )
+        return scored, names
+    if isinstance(data, da.Array):
+        if features is not None:
+            raise InvalidInputError("features are for frames: choose the columns of an array by number")
+        if data.ndim != 2 or data.shape[1] != shipped.n_features:
+            raise InvalidInputError(
+                f"an array of {shipped.n_features} columns is expected, got one of shape {data.shape}"
+            )
+        if data.dtype.kind not in "biuf":
+            raise wrong_type("any", data.dtype, "the Dask array")
+        dtype = np.dtype([(names[0], shipped.classes.dtype), (names[1], np.int32)])
+        whole = data.rechunk({1: -1}) if data.numblocks[1] > 1 else data
+        return whole.map_blocks(_score_block, _shipped_once(shipped), dtype=dtype, drop_axis=1,
+                                meta=np.empty(0, dtype)), names  # fmt: skip
+    raise InvalidInputError(
+        f"a Dask frame or array is expected, not {type(data).__name__}: use model.predict for rows in memory"
+    )
+
+
+def _shipped_once(shipped: ModelFile) -> Any:
+    """Return one thing for all partitions to refer to, so that no partition carries a model of its own."""
+    import dask
+
+    client = None
+    if dask.config.get("scheduler", None) in (None, "distributed", "dask.distributed"):
+        try:
+            from distributed import Client
+
+            client = Client.current()
+        except (ImportError, ValueError):  # none installed, none there
+            pass
+    if client is not None and not client.asynchronous:
+        return dask.delayed(client.scatter(_Carried(shipped), broadcast=True))
+    return dask.delayed(_Carried(shipped), name=f"foregone-model-{shipped.digest}", traverse=False)
+
+
+class _Carried:
+    """A model file in a box: Dask looks into tuples, named ones too, for something to compute."""
+
+    def __init__(self, model: ModelFile) -> None:
+        self.model = model
+
+    def __dask_tokenize__(self) -> str:
+        return self.model.digest
+
+    def __sizeof__(self) -> int:
+        return len(self.model.content)
+
+
+def _score_partition(
+    part: Any, carried: _Carried, names: tuple[str, str], partition_info: dict[str, Any] | None = None
+) -> Any:
+    columns = []
+    for name in part.columns:
+        column = part[name]
+        if not _holds_numbers(column.dtype):
+            number = "" if partition_info is None else f" {partition_info['number']}"
+            raise wrong_type(name, column.dtype, f"partition{number} of the Dask frame")
+        plain = isinstance(column.dtype, np.dtype)
+        columns.append(column.to_numpy() if plain else column.to_numpy(np.float64, na_value=np.nan))
+    labels, asked = carried.model.predict_with_votes(as_rows(columns))
+    return _frame(labels, asked, names, part.index)
+
+
+def _score_block(block: npt.NDArray[Any], carried: _Carried, block_id: tuple[int, ...] | None = None) -> Any:
+    if block.dtype.kind not in "biuf":
+        number = "" if block_id is None else f" {block_id[0]}"
+        raise wrong_type("any", block.dtype, f"block{number} of the Dask array")
+    labels, asked = carried.model.predict_with_votes(block)
+    scored = np.empty(len(block), [("label", labels.dtype), ("votes_asked", np.int32)])
+    scored["label"], scored["votes_asked"] = labels, asked
+    return scored
+
+
+def _frame(labels: npt.NDArray[Any], asked: npt.NDArray[np.int32], names: tuple[str, str], index: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame({names[0]: labels, names[1]: asked}, index=index)
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
+
+    return bool(is_numeric_dtype(dtype) or is_bool_dtype(dtype)) and not is_complex_dtype(dtype)

@@ -1,0 +1,260 @@
+"""What is streamed: Parquet or CSV files, cut into parts that can be read one by one and again."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
+from foregone.scale.columns import listed, wrong_type
+
+__all__ = ["InputFiles", "Part", "pyarrow"]
+
+PARQUET_MAGIC = b"PAR1"
+PART_ROWS = 262_144  # of Parquet, at least, if the file has so many: whole row groups
+PART_BYTES = 32 << 20  # of CSV, up to the end of a line
+SCAN_BYTES = 1 << 20
+CSV_BLOCK_BYTES = 4 << 20
+BATCH_VALUES = 1 << 21  # of a batch in memory, kept and scored columns together
+MOST_BATCH_ROWS = 65_536
+
+
+class Part(NamedTuple):
+    """Some of the rows of one file: row groups of Parquet, or bytes of CSV, from start to before end."""
+
+    file: str
+    start: int
+    end: int
+
+
+class InputFiles(NamedTuple):
+    """The files of an input, all Parquet or all CSV with the same columns.
+
+    Attributes
+    ----------
+    files : tuple of str
+        In the order of their rows.
+    is_parquet : bool
+        Parquet or CSV.
+    columns : tuple of str
+        The names of the columns of the first file; all others have those that are used, too.
+    """
+
+    files: tuple[str, ...]
+    is_parquet: bool
+    columns: tuple[str, ...]
+
+    @classmethod
+    def at(cls, path: Path) -> InputFiles:
+        """Find the files: ``path`` itself, or all ``*.parquet`` or else ``*.csv`` in that folder, by name."""
+        files = [path]
+        if path.is_dir():
+            found = [file for file in sorted(path.iterdir()) if not file.name.startswith((".", "_"))]
+            files = [file for file in found if file.suffix == ".parquet"]
+            files = files or [file for file in found if file.suffix == ".csv"]
+            if not files:
+                raise FileFormatError(f"{path}: a folder without *.parquet or *.csv files")
+        kinds = {_is_parquet(file): file for file in files}
+        if len(kinds) > 1:
+            raise FileFormatError(f"{kinds[False]} is not Parquet, but other files of {path} are")
+        is_parquet = kinds.popitem()[0]
+        columns = _parquet_schema(str(files[0])).names if is_parquet else _csv_header(str(files[0]))[0]
+        return cls(tuple(str(file.resolve()) for file in files), is_parquet, tuple(columns))
+
+    def identity(self) -> list[list[Any]]:
+        """Return what tells whether an input is still the same: names, sizes and times of change."""
+        return [[file, (found := Path(file).stat()).st_size, found.st_mtime_ns] for file in self.files]
+
+    def kept_schema(self, features: list[str], kept: list[str]) -> Any:
+        """Return the types of the kept columns, having checked those columns and the features in every file.
+
+        Columns of CSV that are no features are kept as the text they are.
+        """
+        pa = pyarrow()
+        if not self.is_parquet:
+            for file in self.files:
+                _require(file, _csv_header(file)[0], [*features, *kept])
+            return pa.schema([(name, pa.float64() if name in features else pa.string()) for name in kept])
+        first = None
+        for file in self.files:
+            schema = _parquet_schema(file)
+            _require(file, schema.names, [*features, *kept])
+            for name in features:
+                kind = schema.field(name).type
+                if not _holds_numbers(kind):
+                    raise wrong_type(name, kind, file)
+            own = pa.schema([schema.field(name).remove_metadata().with_nullable(True) for name in kept])
+            if first is not None and own != first:
+                name = next(name for name in kept if own.field(name) != first.field(name))
+                raise FileFormatError(
+                    f"column {name!r} has type {own.field(name).type} in {file}, but "
+                    f"{first.field(name).type} in {self.files[0]}: make them the same"
+                )
+            first = own
+        return first
+
+    def parts(self) -> list[Part]:
+        """Cut the files into parts; CSV is read through once for that, to tell line ends from quoted ones."""
+        cut = _parquet_parts if self.is_parquet else _csv_parts
+        return [part for file in self.files for part in cut(file)]
+
+    def batches(self, part: Part, features: list[str], kept: list[str]) -> Iterator[Any]:
+        """Read a part in record batches of bounded size: features first, as numbers, then what is kept."""
+        columns = list(dict.fromkeys([*features, *kept]))
+        rows = max(1, min(MOST_BATCH_ROWS, BATCH_VALUES // len(columns)))
+        read = _parquet_batches if self.is_parquet else _csv_batches
+        try:
+            yield from read(part, columns, set(features), rows)
+        except pyarrow().ArrowException as error:
+            raise FileFormatError(f"{part.file}: {_one_line(error)}") from None
+        except OSError as error:
+            raise FileFormatError(f"cannot read {part.file}: {error.strerror or error}") from None
+
+
+def pyarrow() -> Any:
+    """Return pyarrow, or say how to get it."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingExtraError("pyarrow", "scale", "Scoring files") from None
+    return pa
+
+
+def _is_parquet(file: Path) -> bool:
+    try:
+        with file.open("rb") as stream:
+            start = stream.read(4)
+    except OSError as error:
+        raise FileFormatError(f"cannot read {file}: {error.strerror or error}") from None
+    if start[:2] == b"\x1f\x8b":
+        raise FileFormatError(f"{file}: compressed as a whole, cannot be read in parts: unpack it first")
+    return start == PARQUET_MAGIC
+
+
+def _require(file: str, there: list[str], names: list[str]) -> None:
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise InvalidInputError(f"{file} has no column {listed(missing)}; it has {listed(there)}")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+# Parquet -------------------------------------------------------------------------------------
+
+
+def _parquet_file(file: str) -> Any:
+    pa = pyarrow()
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        # Pages are read as they are needed: a row group may be larger than memory.
+        return ParquetFile(file, pre_buffer=False, buffer_size=SCAN_BYTES)
+    except pa.ArrowException as error:
+        raise FileFormatError(f"{file}: not a Parquet file that can be read: {_one_line(error)}") from None
+
+
+def _parquet_schema(file: str) -> Any:
+    with _parquet_file(file) as parquet:
+        return parquet.schema_arrow
+
+
+def _holds_numbers(kind: Any) -> bool:
+    types = pyarrow().types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
+
+def _parquet_parts(file: str) -> Iterator[Part]:
+    with _parquet_file(file) as parquet:
+        n_rows = [parquet.metadata.row_group(group).num_rows for group in range(parquet.num_row_groups)]
+    start = rows = 0
+    for group, more in enumerate(n_rows):
+        rows += more
+        if rows >= PART_ROWS or group == len(n_rows) - 1:
+            yield Part(file, start, group + 1)
+            start, rows = group + 1, 0
+
+
+def _parquet_batches(part: Part, columns: list[str], features: set[str], rows: int) -> Iterator[Any]:
+    with _parquet_file(part.file) as parquet:
+        groups = list(range(part.start, part.end))
+        for batch in parquet.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False):
+            yield batch.select(columns)
+
+
+# CSV -----------------------------------------------------------------------------------------
+
+
+def _csv_header(file: str) -> tuple[list[str], int]:
+    """Return the names of the columns and where the first row starts."""
+    with Path(file).open("rb") as stream:
+        line = stream.readline()
+        end = stream.tell()
+    try:
+        names = next(csv.reader(io.StringIO(line.decode("utf-8-sig")), strict=True), [])
+    except (UnicodeDecodeError, csv.Error):
+        raise FileFormatError(f"{file}: neither Parquet nor CSV with a line of names") from None
+    if not names:
+        raise FileFormatError(f"{file}: empty, without even a line of column names")
+    if len(set(names)) < len(names):
+        raise FileFormatError(f"{file}: a column name is there twice; rename one")
+    return names, end
+
+
+def _csv_parts(file: str) -> Iterator[Part]:
+    """Cut at ends of lines that are outside of quotes: an even number of quotes is before them."""
+    _, start = _csv_header(file)
+    with Path(file).open("rb") as stream:
+        place, n_quotes = start, 0
+        stream.seek(start)
+        while block := stream.read(SCAN_BYTES):
+            if place + len(block) - start >= PART_BYTES:
+                cut = _line_end(block, n_quotes)
+                if cut is not None:
+                    yield Part(file, start, place + cut)
+                    start = place + cut
+            n_quotes += block.count(b'"')
+            place += len(block)
+    if place > start:
+        yield Part(file, start, place)
+
+
+def _line_end(block: bytes, n_quotes: int) -> int | None:
+    """Return where the first line that ends in the block, outside of quotes, ends; None if none does."""
+    end = block.find(b"\n")
+    before = 0
+    while end >= 0:
+        n_quotes += block.count(b'"', before, end)
+        if n_quotes % 2 == 0:
+            return end + 1
+        before, end = end, block.find(b"\n", end + 1)
+    return None
+
+
+def _csv_batches(part: Part, columns: list[str], features: set[str], rows: int) -> Iterator[Any]:
+    pa = pyarrow()
+    from pyarrow import csv as arrow_csv
+
+    names, _ = _csv_header(part.file)
+    with Path(part.file).open("rb") as stream:
+        stream.seek(part.start)
+        content = stream.read(part.end - part.start)
+    if not content.strip():
+        return
+    reader = arrow_csv.open_csv(
+        pa.BufferReader(content),
+        arrow_csv.ReadOptions(column_names=names, block_size=CSV_BLOCK_BYTES, use_threads=False),
+        arrow_csv.ParseOptions(newlines_in_values=True),
+        arrow_csv.ConvertOptions(
+            include_columns=columns,
+            column_types={name: pa.float64() if name in features else pa.string() for name in columns},
+            true_values=[], false_values=[],
+        ),
+    )  # fmt: skip
+    for block in reader:
+        for start in range(0, block.num_rows, rows):
+            yield block.slice(start, rows)

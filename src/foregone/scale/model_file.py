@@ -1,0 +1,128 @@
+"""ModelFile: a classifier on its way to other processes, as the bytes of its own file, never a pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.atomic_file import PathLike
+from foregone.classifier import EarlyStoppingClassifier
+from foregone.errors import InvalidInputError
+
+__all__ = ["Model", "ModelFile", "n_loads"]
+
+Model = EarlyStoppingClassifier | PathLike
+Votes = tuple[npt.NDArray[Any], npt.NDArray[np.int32]]
+
+MOST_LOADED = 3  # models that a process keeps ready: a job rarely alternates between more
+
+_loaded: OrderedDict[str, EarlyStoppingClassifier] = OrderedDict()
+_lock = threading.Lock()
+_n_loads = 0
+
+
+class ModelFile(NamedTuple):
+    """What is shipped: a file's bytes, and what has to be known about it where nothing is predicted.
+
+    Attributes
+    ----------
+    content : bytes
+        The file, as `EarlyStoppingClassifier.save` writes it.
+    digest : str
+        SHA-256 of the content: the same for the same model, whoever ships it.
+    n_features : int
+        Number of columns of the rows.
+    feature_names : tuple of str or None
+        Their names, if the model knows them.
+    classes : ndarray of shape (2,)
+        Labels for no and yes.
+    """
+
+    content: bytes
+    digest: str
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    classes: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, model: Model | ModelFile) -> ModelFile:
+        """Take a fitted classifier, or the path of a saved one, whose file is checked here and now.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is missing, damaged, or not that of a classifier.
+        InvalidInputError
+            If the classifier's voters cannot be saved, or ``model`` is something else.
+        """
+        if isinstance(model, ModelFile):
+            return model
+        if isinstance(model, EarlyStoppingClassifier):
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "model.foregone"
+                model.save(file)
+                content = file.read_bytes()
+        elif isinstance(model, str | Path) or hasattr(model, "__fspath__"):
+            classifier = EarlyStoppingClassifier.load(model)
+            content, model = Path(model).read_bytes(), classifier
+        else:
+            raise InvalidInputError(
+                "model must be an EarlyStoppingClassifier or the path of a saved one, "
+                f"not {type(model).__name__}: wrap a fitted ensemble with early_stop first"
+            )
+        names = getattr(model, "feature_names_in_", None)
+        return cls(
+            content=content,
+            digest=hashlib.sha256(content).hexdigest(),
+            n_features=int(model.n_features_in_),
+            feature_names=None if names is None else tuple(map(str, names)),
+            classes=np.asarray(model.classes_),
+        )
+
+    def __dask_tokenize__(self) -> str:
+        return self.digest
+
+    def predict_with_votes(self, rows: npt.NDArray[Any]) -> Votes:
+        """Return labels and votes asked for rows that may be none; the model is loaded once in a process."""
+        if len(rows) == 0:
+            return self.classes[:0], np.empty(0, np.int32)
+        labels, asked, _ = self._load().predict_with_votes(rows)
+        return labels, asked
+
+    def _load(self) -> EarlyStoppingClassifier:
+        global _n_loads
+        with _lock:
+            model = _loaded.pop(self.digest, None)
+            if model is None:
+                model = _load_quietly(self.content)
+                _n_loads += 1
+            _loaded[self.digest] = model
+            while len(_loaded) > MOST_LOADED:
+                _loaded.popitem(last=False)
+            return model
+
+
+def n_loads() -> int:
+    """Return how often this process has loaded a model: what a cluster run should keep low."""
+    return _n_loads
+
+
+def _load_quietly(content: bytes) -> EarlyStoppingClassifier:
+    """Load a model for rows whose columns are in order already, on one thread: others do other rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.foregone"
+        file.write_bytes(content)
+        model = EarlyStoppingClassifier.load(file)
+    model.set_params(n_jobs=1)
+    # It would warn of every array without names. Filters of warnings cannot be set in one of many threads.
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    model._has_names = False
+    return model

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import csv
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from foregone.errors import FileFormatError, InvalidInputError
+from foregone.scale import input_files
+from foregone.scale.input_files import InputFiles
+
+TEXTS = st.text(st.sampled_from('ab,"\n '), max_size=8)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(st.tuples(st.floats(-9, 9), TEXTS), min_size=1, max_size=30),
+    part_bytes=st.integers(1, 60),
+    scan_bytes=st.integers(1, 40),
+)
+def test_csv_is_cut_only_between_rows_whatever_is_quoted(rows, part_bytes, scan_bytes, tmp_path):
+    file = tmp_path / "rows.csv"
+    with file.open("w", newline="") as stream:
+        writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerow(["x", "text"])
+        writer.writerows(rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(input_files, "PART_BYTES", part_bytes)
+        patch.setattr(input_files, "SCAN_BYTES", scan_bytes)
+        files = InputFiles.at(file)
+        parts = files.parts()
+    assert [part.start for part in parts[1:]] == [part.end for part in parts[:-1]]
+    assert parts[-1].end == file.stat().st_size
+    read = [
+        row for part in parts for batch in files.batches(part, ["x"], ["text"]) for row in batch.to_pylist()
+    ]
+    assert [(row["x"], row["text"]) for row in read] == rows
+
+
+def test_csv_is_cut_into_parts_of_about_the_size_wanted(tmp_path, monkeypatch):
+    file = tmp_path / "rows.csv"
+    file.write_text("x\n" + "1.5\n" * 1000)
+    monkeypatch.setattr(input_files, "PART_BYTES", 400)
+    monkeypatch.setattr(input_files, "SCAN_BYTES", 64)
+    parts = InputFiles.at(file).parts()
+    assert len(parts) in (9, 10, 11)
+    assert all(part.end - part.start <= 400 + 64 for part in parts)
+
+
+def test_parts_of_parquet_are_whole_row_groups_of_enough_rows(tmp_path, monkeypatch):
+    file = tmp_path / "rows.parquet"
+    pd.DataFrame({"x": range(100)}).to_parquet(file, row_group_size=7)
+    monkeypatch.setattr(input_files, "PART_ROWS", 20)
+    files = InputFiles.at(file)
+    parts = files.parts()
+    assert [(part.start, part.end) for part in parts] == [(0, 3), (3, 6), (6, 9), (9, 12), (12, 15)]
+    read = [x for part in parts for batch in files.batches(part, ["x"], []) for x in batch["x"].to_pylist()]
+    assert read == list(range(100))
+
+
+def test_a_batch_of_many_columns_has_few_rows(tmp_path, monkeypatch):
+    file = tmp_path / "rows.parquet"
+    pd.DataFrame({"x": range(100), "y": range(100)}).to_parquet(file)
+    monkeypatch.setattr(input_files, "BATCH_VALUES", 20)
+    files = InputFiles.at(file)
+    (part,) = files.parts()
+    assert {batch.num_rows for batch in files.batches(part, ["x"], ["y"])} == {10}
+
+
+def test_empty_cells_are_missing_numbers_but_texts_stay_as_they_are(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("\ufeffx,id\n1,007\n,NA\nnan,\n")
+    files = InputFiles.at(file)
+    (batch,) = files.batches(files.parts()[0], ["x"], ["id"])
+    assert files.columns == ("x", "id")
+    assert batch["id"].to_pylist() == ["007", "NA", ""]
+    assert str(batch["x"].to_pylist()) == "[1.0, None, None]"
+
+
+def test_a_folder_is_read_by_name_without_hidden_files(tmp_path):
+    for name in ("b.parquet", "a.parquet", "_metadata.parquet"):
+        pd.DataFrame({"x": [name]}).to_parquet(tmp_path / name)
+    (tmp_path / "notes.txt").write_text("x")
+    assert [file.split("/")[-1] for file in InputFiles.at(tmp_path).files] == ["a.parquet", "b.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("rows.csv", b"", "empty, without even a line"),
+        ("rows.csv", b"x,x\n1,2\n", "twice"),
+        ("rows.csv", b"\xff\xfe\x00\n", "neither Parquet nor CSV"),
+        ("rows.csv.gz", b"\x1f\x8b123", "unpack it first"),
+        ("rows.parquet", b"PAR1 and nothing more", "not a Parquet file that can be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(name, content, message, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        InputFiles.at(tmp_path / name)
+    assert name in str(caught.value)
+
+
+def test_files_that_do_not_fit_together_are_named(tmp_path):
+    pd.DataFrame({"x": [1.0], "id": [1]}).to_parquet(tmp_path / "a.parquet")
+    pd.DataFrame({"x": ["1"], "id": ["1"]}).to_parquet(tmp_path / "b.parquet")
+    files = InputFiles.at(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"column 'x' of .*b\.parquet has type (large_)?string"):
+        files.kept_schema(["x"], [])
+    with pytest.raises(FileFormatError, match=r"column 'id' has type .* in .*b\.parquet, but int64 in"):
+        files.kept_schema([], ["id"])
+    with pytest.raises(InvalidInputError, match=r"a\.parquet has no column 'y'; it has 'x', 'id'"):
+        files.kept_schema(["y"], [])
+    assert InputFiles.at(tmp_path / "a.parquet").kept_schema(["x"], ["id"]) == pa.schema([("id", pa.int64())])
+    (tmp_path / "c.parquet").write_text("x,id\n")
+    with pytest.raises(FileFormatError, match=r"c\.parquet is not Parquet"):
+        InputFiles.at(tmp_path)

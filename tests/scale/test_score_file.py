@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from foregone import EarlyStoppingClassifier, early_stop
+from foregone.errors import FileFormatError, InvalidInputError
+from foregone.scale import input_files, score_file
+from foregone.scale.finished_parts import FinishedParts
+from tests.classifier import models
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    """Many parts and batches from few rows."""
+    monkeypatch.setattr(input_files, "PART_ROWS", 150)
+    monkeypatch.setattr(input_files, "PART_BYTES", 9_000)
+    monkeypatch.setattr(input_files, "SCAN_BYTES", 1_000)
+    monkeypatch.setattr(input_files, "MOST_BATCH_ROWS", 64)
+
+
+@pytest.fixture
+def rows(frame, tmp_path):
+    file = tmp_path / "rows.parquet"
+    frame.to_parquet(file, row_group_size=100)
+    return file
+
+
+def with_keys(expected, frame):
+    return expected.assign(key=frame["key"])[["key", "label", "votes_asked"]]
+
+
+def assert_same(got, want):
+    pd.testing.assert_frame_equal(got, want, check_dtype=False)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_parquet_is_scored_row_for_row_as_predict_does(jobs, rows, frame, expected, model_path, tmp_path):
+    output = tmp_path / "out.parquet"
+    calls = []
+    made = score_file(
+        model_path, rows, output, keep=["key"], jobs=jobs, progress=lambda done, of: calls.append((done, of))
+    )
+    assert_same(pd.read_parquet(output), with_keys(expected, frame))
+    assert (made.rows, made.parts, made.parts_found) == (1200, 6, 0)
+    assert made.by_label == expected["label"].value_counts().to_dict()
+    assert made.mean_votes_asked == pytest.approx(expected["votes_asked"].mean())
+    assert calls == [(done, 6) for done in range(7)]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out.parquet", "rows.parquet"]
+
+
+def test_csv_is_scored_as_well_and_into_csv(frame, expected, model_path, tmp_path):
+    file = tmp_path / "rows.csv"
+    frame.assign(f=frame["f"].astype(int)).to_csv(file, index=False)
+    for output in (tmp_path / "out.csv", tmp_path / "out.parquet"):
+        made = score_file(model_path, file, output, keep=["key"], prefix="our_")
+        assert made.parts > 5
+        got = pd.read_csv(output) if output.suffix == ".csv" else pd.read_parquet(output)
+        assert got.columns.tolist() == ["key", "our_label", "our_votes_asked"]
+        assert_same(got.rename(columns=lambda name: name.removeprefix("our_")), with_keys(expected, frame))
+
+
+def test_a_folder_is_scored_file_by_file(frame, expected, classifier, tmp_path):
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for number, start in enumerate((0, 0, 500, 900)):  # the first is without rows
+        end = (0, 500, 900, 1200)[number]
+        frame[start:end].to_parquet(folder / f"{number}.parquet")
+    score_file(classifier, folder, tmp_path / "out.parquet")
+    assert_same(pd.read_parquet(tmp_path / "out.parquet"), expected)
+
+
+def test_no_rows_give_an_empty_output(frame, model_path, tmp_path):
+    for file in (tmp_path / "none.parquet", tmp_path / "none.csv"):
+        frame[:0].to_csv(file, index=False) if file.suffix == ".csv" else frame[:0].to_parquet(file)
+        made = score_file(model_path, file, tmp_path / "out.parquet")
+        assert (made.rows, made.mean_votes_asked) == (0, 0)
+        assert pd.read_parquet(tmp_path / "out.parquet").columns.tolist() == ["label", "votes_asked"]
+
+
+def test_columns_of_other_names_can_be_given_in_order(frame, expected, model_path, tmp_path):
+    renamed = frame[frame.columns[::-1]].rename(columns=str.upper)
+    renamed.to_parquet(tmp_path / "rows.parquet")
+    score_file(
+        model_path,
+        tmp_path / "rows.parquet",
+        tmp_path / "o.parquet",
+        features=["A", "B", "C.D", "E", "F", "G"],
+    )
+    assert_same(pd.read_parquet(tmp_path / "o.parquet"), expected)
+
+
+def test_nulls_are_missing_values(tmp_path):
+    X, y = models.rows()
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    from sklearn.ensemble import RandomForestClassifier
+
+    forest = RandomForestClassifier(15, random_state=0).fit(X[:500], y[:500])
+    classifier = early_stop(forest, X[500:1000], max_disagreement=0.05, random_state=0)
+    frame = pd.DataFrame(X[1000:1500]).rename(columns=str).assign(**{"2": lambda f: f["2"].round(0)})
+    labels = classifier.predict(frame.to_numpy())
+    frame["2"] = frame["2"].astype("Int64")
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for name in ("rows.parquet", "rows.csv"):
+        score_file(classifier, tmp_path / name, tmp_path / "out.parquet")
+        assert pd.read_parquet(tmp_path / "out.parquet")["label"].tolist() == labels.tolist()
+
+
+KILLED = """
+import sys
+from foregone.scale import input_files, score_file
+from foregone.scale.finished_parts import FinishedParts
+import os, signal
+input_files.PART_ROWS, input_files.MOST_BATCH_ROWS = 150, 64
+write = FinishedParts.write
+def write_or_die(self, number, schema, batches):
+    def some():
+        for place, batch in enumerate(batches):
+            if number == 3 and place == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield batch
+    return write(self, number, schema, some())
+FinishedParts.write = write_or_die
+score_file(*sys.argv[1:], keep=["key"], jobs=1)
+"""
+
+
+def test_after_a_kill_the_same_call_does_the_rest(rows, frame, expected, model_path, tmp_path):
+    output = tmp_path / "out.parquet"
+    output.write_text("old")
+    ended = subprocess.run([sys.executable, "-c", KILLED, model_path, rows, output], timeout=300, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert output.read_text() == "old"
+    folder = tmp_path / "out.parquet.parts"
+    done = {file.name: file.stat().st_mtime_ns for file in folder.glob("part-*")}
+    assert sorted(done) == [f"part-{k:06d}.arrow" for k in range(3)]
+    seen = []
+    made = score_file(
+        model_path, rows, output, keep=["key"], jobs=1,
+        progress=lambda *_: seen.append({f.name: f.stat().st_mtime_ns for f in folder.glob("part-*")}),
+    )  # fmt: skip
+    assert (made.parts, made.parts_found, made.rows) == (6, 3, 1200)
+    assert all(seen[-1][name] == when for name, when in done.items())  # not done again
+    assert_same(pd.read_parquet(output), with_keys(expected, frame))
+    assert not folder.exists()
+
+
+@pytest.fixture
+def begun(rows, model_path, tmp_path, monkeypatch):
+    """A run that failed after two parts."""
+    write = FinishedParts.write
+
+    def fail(self, number, schema, batches):
+        if number == 2:
+            raise OSError("no space left")
+        return write(self, number, schema, batches)
+
+    output = tmp_path / "out.parquet"
+    with monkeypatch.context() as patch:
+        patch.setattr(FinishedParts, "write", fail)
+        with pytest.raises(OSError, match="no space left"):
+            score_file(model_path, rows, output, jobs=1)
+    assert not output.exists()
+    return output
+
+
+def test_a_changed_model_is_refused(begun, rows, classifier, tmp_path):
+    changed = EarlyStoppingClassifier.load(save(classifier, tmp_path))
+    changed.seed_ += 1
+    with pytest.raises(InvalidInputError, match=r"the model changed since .*out\.parquet\.parts was begun"):
+        score_file(changed, rows, begun)
+
+
+def save(classifier, tmp_path):
+    classifier.save(tmp_path / "copy.foregone")
+    return tmp_path / "copy.foregone"
+
+
+def test_a_changed_input_is_refused(begun, rows, model_path):
+    os.utime(rows, ns=(0, 0))
+    with pytest.raises(InvalidInputError, match="the input changed since"):
+        score_file(model_path, rows, begun)
+
+
+def test_other_columns_are_refused(begun, rows, model_path):
+    with pytest.raises(InvalidInputError, match="the columns to keep changed since"):
+        score_file(model_path, rows, begun, keep=["key"])
+    with pytest.raises(InvalidInputError, match="the names of the new columns changed since"):
+        score_file(model_path, rows, begun, prefix="x")
+
+
+def test_where_nothing_is_finished_yet_anything_may_change(rows, frame, model_path, tmp_path):
+    frame.assign(a=np.inf).to_parquet(rows)
+    with pytest.raises(InvalidInputError, match=r"rows\.parquet: Input X contains infinity"):
+        score_file(model_path, rows, tmp_path / "out.parquet")
+    frame.to_parquet(rows)
+    assert score_file(model_path, rows, tmp_path / "out.parquet").rows == 1200
+
+
+def test_a_folder_of_something_else_is_left_alone(rows, model_path, tmp_path):
+    folder = tmp_path / "out.parquet.parts"
+    folder.mkdir()
+    (folder / "manifest.json").write_text("mine")
+    with pytest.raises(InvalidInputError, match="move it out of the way"):
+        score_file(model_path, rows, tmp_path / "out.parquet")
+    assert (folder / "manifest.json").read_text() == "mine"
+
+
+def test_a_damaged_part_is_named(begun, rows, model_path):
+    part = begun.with_name("out.parquet.parts") / "part-000001.arrow"
+    part.write_bytes(part.read_bytes()[:100])
+    with pytest.raises(FileFormatError, match=r"part-000001\.arrow: damaged; remove it"):
+        score_file(model_path, rows, begun)
+    assert not begun.exists()
+    part.unlink()
+    assert score_file(model_path, rows, begun).rows == 1200
+
+
+def test_values_that_the_model_cannot_take_are_named_with_their_file(frame, model_path, tmp_path):
+    text = frame.drop(columns=["key"]).assign(f=1).to_csv(index=False).splitlines()
+    text[900] = "no number" + text[900]
+    (tmp_path / "rows.csv").write_text("\n".join(text))
+    with pytest.raises(InvalidInputError, match=r"rows\.csv: In CSV column #0.*no number"):
+        score_file(model_path, tmp_path / "rows.csv", tmp_path / "out.parquet")
+
+
+def test_unusable_arguments_are_refused_before_any_work(rows, model_path, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    for output, options, message in [
+        ("out.txt", {}, "ends in .parquet or .csv"),
+        ("no/out.csv", {}, "does not exist; make it first"),
+        ("out.csv", {"keep": ["nothing"]}, "has no column 'nothing'"),
+        ("out.csv", {"features": ["a"]}, "1 columns are named as features"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            score_file(model_path, rows, tmp_path / output, **options)
+    assert sorted(tmp_path.iterdir()) == before
+    for options, message in [
+        ({"engine": "abacus"}, "engine must be local, dask or spark"),
+        ({"jobs": 0}, "jobs must be at least 1"),
+        ({"cluster": "tcp://somewhere"}, "a cluster is for"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            score_file(model_path, rows, tmp_path / "out.csv", **options)
+
+
+def test_a_column_of_texts_is_named(frame, model_path, tmp_path):
+    frame.assign(e="x").to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(InvalidInputError, match=r"column 'e' of .*rows\.parquet has type"):
+        score_file(model_path, tmp_path / "rows.parquet", tmp_path / "out.parquet")
+    assert Path(tmp_path / "out.parquet.parts").exists() is False
