@@ -30,7 +30,8 @@ def counting(
 ) -> Iterator[Callable[..., None]]:
     """Show a bar while it lasts; what it gives is called after each of ``total`` steps.
 
-    Where the total is not known before, it is called with the number of steps done and the total. What is printed on ``console`` meanwhile stands above the bar.
+    Where the total is not known before, it is called with the number of steps done and the total. What is
+    printed on ``console`` meanwhile stands above the bar.
     """
     with _shown(console, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as progress:
         task = progress.add_task(label, total=total)
