@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-solve bench-predict bench-guarantees images clean
+.PHONY: help demo test lint format bench-solve bench-predict bench-guarantees bench-replay images examples clean
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -38,9 +38,16 @@ bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other w
 bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simulated and on real data (4 minutes)
 	$(BIN)/python -m benchmarks.guarantees $(BENCH)
 
+bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
+	$(BIN)/python -m benchmarks.replay $(BENCH)
+
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	mkdir -p docs/images
 	$(BIN)/foregone compare --voters 101 --max-disagreement 0.001 --png docs/images/envelopes.png
+
+examples: $(VENV)/.has-plot  ## Run the examples and make their pictures anew (2 minutes)
+	@for script in examples/*.py; do echo "$$script"; \
+		$(BIN)/python -W error $$script --output docs/images/examples || exit 1; done
 
 clean:  ## Remove everything that was made here, the .venv included
 	rm -rf $(VENV) demo build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

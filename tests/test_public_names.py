@@ -27,7 +27,7 @@ PUBLIC = [
     "solve_scores",
 ]
 
-RULES = ["curtailment", "e_process", "ibep", "lead", "schwing"]
+RULES = ["adaptive_consistency", "curtailment", "e_process", "esc", "ibep", "lead", "schwing"]
 
 
 def test_the_public_names_are_these():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.beta_binomial import fit as fit_beta_binomial
 from foregone.errors import InvalidInputError
 
 __all__ = ["FloatArray", "VoteDistribution", "as_numbers", "check_n_voters"]
@@ -51,6 +52,15 @@ def as_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{what} must be numbers: found something else (dtype {array.dtype})")
     return array
+
+
+def _whole_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
+    array = as_numbers(values, what)
+    if not (np.isfinite(array).all() and (array == np.floor(array)).all()):
+        raise InvalidInputError(f"{what} must be whole numbers")
+    if array.size and np.abs(array).max() > MOST_VOTERS:
+        raise InvalidInputError(f"{what} must be at most {MOST_VOTERS:,}")
+    return array.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +148,7 @@ class VoteDistribution:
             Number of voters in the ensemble.
         """
         n_voters = check_n_voters(n_voters)
-        values = as_numbers(yes_counts, "yes_counts")
+        values = _whole_numbers(yes_counts, "yes_counts")
         if values.ndim != 1:
             raise InvalidInputError(
                 f"yes_counts must be one row with an entry per input, got shape {values.shape}; "
@@ -146,14 +156,12 @@ class VoteDistribution:
             )
         if values.size == 0:
             raise InvalidInputError("yes_counts is empty: give at least one observed input")
-        if not (np.isfinite(values).all() and (values == np.floor(values)).all()):
-            raise InvalidInputError("yes_counts must be whole numbers")
         if values.min() < 0 or values.max() > n_voters:
             raise InvalidInputError(
                 f"yes_counts must lie between 0 and n_voters={n_voters}, "
                 f"found {values.min():g} to {values.max():g}"
             )
-        return cls.from_counts(np.bincount(values.astype(np.int64), minlength=n_voters + 1))
+        return cls.from_counts(np.bincount(values, minlength=n_voters + 1))
 
     @classmethod
     def from_votes(cls, matrix: npt.ArrayLike) -> VoteDistribution:
@@ -166,6 +174,67 @@ class VoteDistribution:
         if not ((votes == 0) | (votes == 1)).all():
             raise InvalidInputError("votes must be 0/1 or bool: found other values")
         return cls.from_yes_counts(np.count_nonzero(votes, axis=1), votes.shape[1])
+
+    @classmethod
+    def fit_beta(cls, yes: npt.ArrayLike, asked: npt.ArrayLike, n_voters: int) -> VoteDistribution:
+        """From past votes that are fewer than ``n_voters``, or not equally many, for each input.
+
+        It *assumes* that each input has an inclination of its own to be answered yes, that inclinations
+        follow a beta distribution, and that votes are independent given the inclination. The beta
+        distribution is the one of maximum likelihood; what is returned is the beta-binomial distribution of
+        the yes votes among ``n_voters`` that follows from it.
+
+        A few votes for each input cannot tell whether that is so, and how often the full vote is close
+        hangs on it. So the limit of minimean then holds for the fitted votes only, a confidence is refused
+        (``n_observations`` is None), and criteria that bound every input (minimixed, minimax) do not care.
+        With ``n_voters`` votes or more for each input use `from_votes`, which assumes nothing.
+
+        Parameters
+        ----------
+        yes : array-like of whole numbers
+            For each input, how many of its past votes were yes.
+        asked : array-like of whole numbers, or one for all
+            For each input, how many past votes it has. Inputs without any are ignored; at least one needs
+            two votes or more, since single votes say nothing about how alike the votes of one input are.
+        n_voters : int
+            Number of voters in the ensemble.
+
+        Notes
+        -----
+        Where the likelihood has its maximum at a limit of the beta distribution, that limit is taken: the
+        binomial distribution if the shares of yes votes differ no more between inputs than chance alone
+        makes them (so for a single input that was split), and no split votes at all if there were none, in
+        which case one vote decides. The latter may well be due to few past votes: get more.
+
+        Examples
+        --------
+        >>> yes, asked = [3, 0, 5, 1, 0, 4, 2, 0], [5, 4, 5, 5, 3, 4, 5, 5]
+        >>> votes = VoteDistribution.fit_beta(yes, asked, n_voters=7)
+        >>> votes.probabilities.round(2)
+        array([0.32, 0.11, 0.08, 0.07, 0.07, 0.07, 0.09, 0.18])
+        >>> votes
+        <VoteDistribution of 7 voters, assumed>
+        """
+        n_voters = check_n_voters(n_voters)
+        counts = [_whole_numbers(yes, "yes"), _whole_numbers(asked, "asked")]
+        if counts[0].ndim != 1 or counts[1].ndim > 1 or counts[1].shape not in ((), counts[0].shape):
+            raise InvalidInputError(
+                "yes must be one row with an entry per input, and asked another of the same length or one "
+                f"number, got shapes {counts[0].shape} and {counts[1].shape}"
+            )
+        said_yes, heard = np.broadcast_arrays(*counts)
+        wrong = np.flatnonzero((said_yes < 0) | (said_yes > heard))
+        if len(wrong):
+            k = wrong[0]
+            raise InvalidInputError(
+                f"yes must lie between 0 and asked: input {k} has {said_yes[k]} yes of {heard[k]} votes"
+            )
+        if heard.max(initial=0) < 2:
+            raise InvalidInputError(
+                "fit_beta needs inputs with at least two past votes: single votes say nothing about how "
+                "alike the votes of one input are; ask some inputs twice or more"
+            )
+        return cls(fit_beta_binomial(said_yes, heard).probabilities(n_voters))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, VoteDistribution):

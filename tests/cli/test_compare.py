@@ -8,7 +8,17 @@ import pytest
 from foregone import VoteDistribution, evaluate, rules, solve
 from tests.cli.conftest import Run
 
-NAMES = ["minimean", "minimixed", "minimax", "curtailment", "Schwing", "IBEP", "e-process", "lead of 3"]
+NAMES = [
+    "minimean",
+    "minimixed",
+    "minimax",
+    "curtailment",
+    "Schwing",
+    "IBEP",
+    "e-process",
+    "lead of 3",
+    "ESC of 5",
+]
 
 
 def test_criteria_and_rules_stand_side_by_side(run: Run) -> None:
@@ -18,12 +28,12 @@ def test_criteria_and_rules_stand_side_by_side(run: Run) -> None:
     assert max(len(line) for line in lines) <= 80
     found = [(name, line.split()) for line in lines for name in NAMES if line.startswith(name)]
     assert [name for name, _ in found] == NAMES + NAMES  # one table of figures, one of risks by class
-    rows, by_class = dict(found[:8]), dict(found[8:])
+    rows, by_class = dict(found[:9]), dict(found[9:])
     assert rows["curtailment"][1:] == ["70.20", "100.04", "0", "0", "always"]
     assert rows["Schwing"][1] == "44.00"
     assert rows["minimixed"][1] == "43.04"
     assert rows["minimean"][-2:] == ["on", "average"]
-    assert rows["lead of 3"][-1] == "no"
+    assert rows["lead of 3"][-1] == rows["ESC of 5"][-1] == "no"
     assert by_class["curtailment"][1:] == ["0"] * 6
     evaluation = evaluate(rules.schwing(101, 1e-3))
     assert by_class["Schwing"][3:5] == [f"{max(evaluation.disagreement):.3g}"] * 2

@@ -5,7 +5,18 @@ import pytest
 import foregone
 from tests.cli.conftest import Run
 
-COMMANDS = ["plan", "solve", "show", "evaluate", "compare", "certify", "precompute", "demo", "paper"]
+COMMANDS = [
+    "plan",
+    "solve",
+    "show",
+    "evaluate",
+    "compare",
+    "replay",
+    "certify",
+    "precompute",
+    "demo",
+    "paper",
+]
 
 
 def test_the_version_is_printed(run: Run) -> None:

@@ -20,6 +20,13 @@ def test_its_python_examples_run() -> None:
     assert results.failed == 0
 
 
+def test_the_python_examples_of_the_guide_to_replaying_run() -> None:
+    guide = README.parent / "docs" / "replay.md"
+    results = doctest.testfile(str(guide), module_relative=False, encoding="utf-8")
+    assert results.attempted > 3
+    assert results.failed == 0
+
+
 def test_the_table_it_shows_is_the_one_that_is_printed(run: Run) -> None:
     text = README.read_text(encoding="utf-8")
     shown = re.search(r"\$ (foregone compare [^\n]*)\n(.*?)```", text, re.DOTALL)
@@ -46,6 +53,7 @@ def test_the_commands_it_lists_exist(run: Run) -> None:
         "show",
         "evaluate",
         "compare",
+        "replay",
         "certify",
         "precompute",
         "demo",

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
-from foregone import StoppingStrategy, rules, solve
+from foregone import ScoreStrategy, StoppingStrategy, rules, solve
 from foregone.display import EnvelopeDisplay, envelope_shape
-from foregone.errors import InvalidInputError, MissingExtraError
+from foregone.errors import InvalidInputError
 
 pytest.importorskip("matplotlib")
 
@@ -83,22 +81,55 @@ def test_nothing_to_draw_is_an_error() -> None:
         EnvelopeDisplay.from_strategies({})
 
 
-def test_pyplot_and_global_styles_are_left_alone() -> None:
-    script = """
-import sys
-import foregone.display
-assert "matplotlib" not in sys.modules
-from foregone import rules
-import matplotlib
-before = dict(dict.items(matplotlib.rcParams))
-foregone.display.EnvelopeDisplay.from_strategy(rules.curtailment(5)).figure_.canvas.draw()
-assert "matplotlib.pyplot" not in sys.modules
-assert dict(dict.items(matplotlib.rcParams)) == before
-"""
-    subprocess.run([sys.executable, "-c", script], check=True)
+def test_heights_can_be_yes_votes_and_one_line_can_be_drawn_alone() -> None:
+    shape = envelope_shape(rules.e_process(51, 0.01))
+    ax = EnvelopeDisplay(shape).plot(height="yes", answers=("no",), fill=False).ax_
+    (line,) = (line for line in ax.lines if line.get_gid())
+    asked, lead = shape.stop_no.T
+    assert line.get_xydata().tolist() == np.stack([asked, (asked + lead) / 2], axis=1).tolist()
+    assert ax.get_ylabel() == "yes votes"
+    assert not ax.patches
 
 
-def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=r"foregone\[plot\]"):
-        EnvelopeDisplay.from_strategy(rules.curtailment(5))
+def test_chance_is_marked_where_the_strategy_is_randomised() -> None:
+    strategy = solve("minimixed", 21, 0.01).strategy
+    ax = EnvelopeDisplay.from_strategy(strategy).ax_
+    marked = {tuple(place) for place in ax.collections[-1].get_offsets().tolist()}
+    assert marked == {(asked, 2 * yes - asked) for asked, yes, _ in strategy.randomised}
+
+
+def test_thresholds_on_scores_are_drawn_over_the_step() -> None:
+    inf = np.inf
+    strategy = ScoreStrategy.from_thresholds([-inf, -2, -1, -inf, -0.5, 0], [inf, inf, 3, inf, 2, 0])
+    display = EnvelopeDisplay.from_strategy(strategy, name="scores")
+    upper, lower = (line for line in display.ax_.lines if len(line.get_xdata()) > 2)
+    drawn = {tuple(point) for point in upper.get_xydata().tolist() if not np.isnan(point[0])}
+    assert drawn == {(2, 3), (4, 2), (5, 0)}
+    drawn = {tuple(point) for point in lower.get_xydata().tolist() if not np.isnan(point[0])}
+    assert drawn == {(1, -2), (2, -1), (4, -0.5), (5, 0)}
+    assert np.isnan(upper.get_xdata()).sum() == 1  # between 2 and 4 it does not look
+    assert display.ax_.collections[-1].get_offsets().tolist() == [[2, 3]]  # a look by itself
+    assert display.ax_.get_ylabel() == "running score"
+
+
+def test_scores_that_ask_everyone_can_be_drawn() -> None:
+    display = EnvelopeDisplay.from_strategy(ScoreStrategy.ask_all(5))
+    assert display.ax_.collections[-1].get_offsets().tolist() == [[5, 0], [5, 0]]
+
+
+@pytest.mark.parametrize(
+    "options", [{"height": "up"}, {"answers": ()}, {"answers": ("maybe",)}, {"ax": "none"}, {"ax": []}]
+)
+def test_bad_options_are_errors(options: dict[str, object]) -> None:
+    with pytest.raises(InvalidInputError, match=next(iter(options))):
+        EnvelopeDisplay.from_strategy(rules.curtailment(5), **options)
+
+
+def test_scores_have_no_yes_votes() -> None:
+    with pytest.raises(InvalidInputError, match="scores"):
+        EnvelopeDisplay.from_strategy(ScoreStrategy.ask_all(5), height="yes")
+
+
+def test_a_solution_instead_of_its_strategy_is_pointed_out() -> None:
+    with pytest.raises(InvalidInputError, match=r"\.strategy"):
+        EnvelopeDisplay.from_strategy(solve("minimean", 5, 0.1))

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 
+import numpy as np
 import pytest
 
-from foregone import VoteDistribution, plan
+from foregone import VoteDistribution, evaluate, plan, rules, solve
 from foregone.display import TradeoffDisplay
-from foregone.errors import InvalidInputError, MissingExtraError
+from foregone.errors import InvalidInputError
 
 pytest.importorskip("matplotlib")
 
@@ -19,21 +18,22 @@ def test_it_draws_the_figures_of_the_plan() -> None:
     made = plan(RARE, [0.1, 0.01, 0.001, 0.0], labels=("healthy", "ill"))
     display = TradeoffDisplay.from_plan(made)
     drawn = [row for row in made.rows if row.limit > 0]
-    votes, risk = display.ax_
-    assert votes.lines[0].get_xydata().tolist() == [[row.limit, row.expected_votes] for row in drawn]
-    lines = {line.get_label(): line.get_xydata().tolist() for line in risk.lines}
+    votes, risk = display.axes_
+    assert display.ax_ is votes
+    by_limit = sorted([row.limit, row.expected_votes] for row in drawn)
+    assert votes.lines[0].get_xydata().tolist() == by_limit
+    lines = {line.get_label(): line.get_xydata().tolist()[::-1] for line in risk.lines}
     assert lines["ill, mean"] == [[row.limit, row.by_class["yes"]] for row in drawn]
     assert lines["ill, worst"] == [[row.limit, row.worst_by_class["yes"]] for row in drawn]
-    of_no = [[row.limit, row.worst_by_class["no"]] for row in drawn if row.worst_by_class["no"] > 0]
-    assert lines["healthy, worst"] == of_no
-    assert {ax.get_xscale() for ax in display.ax_} == {"log"}
+    assert lines["healthy, worst"] == [[row.limit, row.worst_by_class["no"]] for row in drawn]
+    assert {ax.get_xscale() for ax in display.axes_} == {"log"}
     assert votes.get_xlabel() == risk.get_xlabel() == "allowed disagreement"
 
 
 def test_lines_differ_in_more_than_colour() -> None:
-    _, risk = TradeoffDisplay.from_plan(plan(RARE)).ax_
+    _, risk = TradeoffDisplay.from_plan(plan(RARE)).axes_
     looks = [
-        (line.get_marker(), str(line._dash_pattern), str(line.get_markerfacecolor()))
+        (line.get_marker(), str(line._dash_pattern), line.get_markerfacecolor() == "white")
         for line in risk.lines
         if "," in str(line.get_label())
     ]
@@ -42,28 +42,72 @@ def test_lines_differ_in_more_than_colour() -> None:
 
 def test_the_recommended_limit_is_marked_in_both() -> None:
     made = plan(RARE)
-    for ax in TradeoffDisplay.from_plan(made).ax_:
+    for ax in TradeoffDisplay.from_plan(made).axes_:
         assert [made.chosen.limit, made.chosen.limit] in [list(line.get_xdata()) for line in ax.lines]
 
 
 @pytest.mark.parametrize("counts", [[1, 1], [5, 0], [50, 0, 0, 0], [3, 1, 0, 2]])
 def test_any_plan_gives_a_figure_that_can_be_saved(counts: list[int]) -> None:
-    display = TradeoffDisplay(plan(VoteDistribution.from_counts(counts), [0.5, 0.1]))
-    assert not hasattr(display, "figure_")
-    assert display.plot() is display
+    display = TradeoffDisplay.from_plan(plan(VoteDistribution.from_counts(counts), [0.5, 0.1]))
     buffer = io.BytesIO()
     display.figure_.savefig(buffer)
     assert buffer.getvalue().startswith(b"\x89PNG")
 
 
-def test_it_draws_into_two_given_axes() -> None:
+def test_it_draws_into_one_given_axes_or_two() -> None:
     from matplotlib.figure import Figure
 
-    axes = Figure().subplots(2)
-    display = TradeoffDisplay.from_plan(plan(5, [0.1], confidence=None), ax=axes)
-    assert display.ax_ == tuple(axes)
-    with pytest.raises(InvalidInputError, match="two axes"):
-        TradeoffDisplay.from_plan(plan(5, [0.1], confidence=None), ax=[axes[0]])
+    made = plan(5, [0.1], confidence=None)
+    axes = Figure().subplots(3)
+    assert TradeoffDisplay.from_plan(made, ax=axes[:2]).axes_ == tuple(axes[:2])
+    assert TradeoffDisplay.from_plan(made, ax=axes[2]).axes_ == (axes[2],)
+    assert axes[2].get_ylabel() == "expected votes"
+    with pytest.raises(InvalidInputError, match="at most 2"):
+        TradeoffDisplay.from_plan(made, ax=axes)
+
+
+def test_a_limit_of_zero_stands_apart() -> None:
+    made = plan(5, [0.1, 0.01, 0.0], confidence=None)
+    ax = TradeoffDisplay.from_plan(made).ax_
+    apart = ax.lines[1].get_xydata()
+    assert apart[:, 1].tolist() == [made.rows[-1].expected_votes]
+    assert apart[0, 0] < 0.001
+    labels = {
+        label.get_text(): place for label, place in zip(ax.get_xticklabels(), ax.get_xticks(), strict=True)
+    }
+    assert labels["0"] == apart[0, 0]
+
+
+@pytest.mark.parametrize("votes", [RARE, 11])
+def test_curves_are_what_solve_and_the_rules_come_to(votes: VoteDistribution | int) -> None:
+    limits = [0.1, 0.01]
+    display = TradeoffDisplay.from_votes(votes, limits, criteria=("minimean", "minimax"))
+    spread = votes if isinstance(votes, VoteDistribution) else VoteDistribution.flat(votes)
+    n_voters = spread.n_voters
+    expected = {
+        "minimean": lambda limit: solve("minimean", spread, limit).strategy,
+        "minimax": lambda limit: solve("minimax", spread, limit).strategy,
+        "Schwing": lambda limit: rules.schwing(n_voters, limit),
+        "IBEP": lambda limit: rules.ibep(n_voters, limit),
+        "e-process": lambda limit: rules.e_process(n_voters, limit),
+        "curtailment": lambda limit: rules.curtailment(n_voters),
+    }
+    drawn = [{line.get_label(): line.get_xydata() for line in ax.lines} for ax in display.axes_]
+    for name, strategy in expected.items():
+        figures = [evaluate(strategy(limit)).mean(spread) for limit in sorted(limits)]
+        for lines, values in zip(drawn, zip(*figures, strict=True), strict=True):
+            assert lines[name][:, 0].tolist() == sorted(limits)
+            np.testing.assert_allclose(lines[name][:, 1], values, rtol=1e-9, atol=1e-15)
+
+
+def test_the_usual_rules_stand_beside_a_plan_when_asked_for() -> None:
+    made = plan(RARE, [0.1, 0.01])
+    display = TradeoffDisplay.from_plan(made, baselines=True)
+    names = ["minimean", "Schwing", "IBEP", "e-process", "curtailment"]
+    assert [curve.name for curve in display.curves] == names
+    looks = {(line.get_marker(), line.get_color()) for line in display.axes_[1].lines[: len(names)]}
+    assert len(looks) == len(names)
+    assert [text.get_text() for text in display.axes_[1].get_legend().get_texts()] == [*names, "the limit"]
 
 
 def test_a_plan_with_nothing_but_zero_cannot_be_drawn() -> None:
@@ -71,23 +115,6 @@ def test_a_plan_with_nothing_but_zero_cannot_be_drawn() -> None:
         TradeoffDisplay.from_plan(plan(5, [0.0], confidence=None))
 
 
-def test_pyplot_and_global_styles_are_left_alone() -> None:
-    script = """
-import sys
-import foregone.display
-from foregone import plan
-made = plan(5, [0.1, 0.01], confidence=None)
-assert "matplotlib" not in sys.modules
-import matplotlib
-before = dict(dict.items(matplotlib.rcParams))
-foregone.display.TradeoffDisplay.from_plan(made).figure_.canvas.draw()
-assert "matplotlib.pyplot" not in sys.modules
-assert dict(dict.items(matplotlib.rcParams)) == before
-"""
-    subprocess.run([sys.executable, "-c", script], check=True)
-
-
-def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=r"foregone\[plot\]"):
-        TradeoffDisplay.from_plan(plan(5, [0.1], confidence=None))
+def test_no_criteria_is_an_error() -> None:
+    with pytest.raises(InvalidInputError, match="criteria"):
+        TradeoffDisplay.from_votes(5, [0.1], criteria=())

@@ -1,15 +1,13 @@
 import importlib
 import itertools
-from fractions import Fraction
 
 import matplotlib
 import numpy as np
 import pytest
 
-from foregone.paper.figures import fig1, fig5, performance
+from foregone.paper.figures import fig5, performance
 from foregone.paper.figures.looks import look_of
 from foregone.paper.results import APPROACHES, Results
-from foregone.rules import curtailment
 from tests.paper.samples import sample_results
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "figs1", "figs2")
@@ -69,25 +67,6 @@ def test_every_approach_can_be_told_apart_without_colour():
 def test_criteria_keep_their_colour_and_votes_their_dashes():
     for one, other in itertools.combinations(APPROACHES, 2):
         assert (look_of(one).colour == look_of(other).colour) == (one.criterion == other.criterion)
-
-
-@pytest.mark.parametrize("n_yes", range(4))
-def test_state_probabilities_are_those_of_all_orders(n_yes):
-    """Against a walk through every order in which three voters can be asked."""
-    strategy = curtailment(3)
-    seen: dict[tuple[int, int], Fraction] = {}
-    voters = [1] * n_yes + [0] * (3 - n_yes)
-    for order in itertools.permutations(voters):
-        for asked in range(4):
-            state = asked, sum(order[:asked])
-            seen[state] = seen.get(state, Fraction(0)) + Fraction(1, 6)
-            if strategy.stop_probability(*state) == 1:
-                break
-    states, moves = fig1.moves(strategy, n_yes)
-    assert {state: pytest.approx(float(p)) for state, p in seen.items()} == states
-    for state, probability in states.items():
-        arriving = sum(p for (_, end), p in moves.items() if end == state)
-        assert state == (0, 0) or arriving == pytest.approx(probability)
 
 
 def test_vote_shares_of_each_class_sum_to_one_and_repeats_weigh_the_same(results):

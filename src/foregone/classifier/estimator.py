@@ -327,6 +327,10 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         """Return the label that the majority of all voters is for, for each row: nothing is stopped early."""
         return self._labels(self._run(self._check_rows(X), None))
 
+    def full_votes(self, X: Any) -> Counts:
+        """Return how many of all voters say ``classes_[1]``, for each row: nothing is stopped early."""
+        return self._run(self._check_rows(X), None)[2]
+
     def _run(self, rows: Any, strategy: StoppingStrategy | None) -> Outcome:
         n_threads = effective_n_jobs(self.n_jobs) if rows.shape[0] > 1 else 1
         try:

@@ -14,6 +14,7 @@ from foregone.cli.evaluate import evaluate_command
 from foregone.cli.paper import paper_app
 from foregone.cli.plan import plan_command
 from foregone.cli.precompute import precompute_command
+from foregone.cli.replay import replay_command
 from foregone.cli.show import show_command
 from foregone.cli.solve import solve_command
 
@@ -60,6 +61,7 @@ app.command("solve")(solve_command)
 app.command("show")(show_command)
 app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
+app.command("replay")(replay_command)
 app.command("certify")(certify_command)
 app.command("precompute")(precompute_command)
 app.command("demo")(demo_command)

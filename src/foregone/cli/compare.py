@@ -40,6 +40,7 @@ CRITERIA_SHOWN: tuple[Criterion, ...] = (
     "minimixed",
     "minimax",
 )  # from the fewest votes to the most
+MOST_VOTERS_FOR_ESC = 3_000  # it leaves a tenth of all states to chance, and each is kept by itself
 COLUMNS = (
     "",
     "mean\nvotes",
@@ -58,6 +59,7 @@ def compare_command(
     voters: Voters = None,
     vote_file: VoteFile = None,
     lead: Annotated[int, typer.Option(metavar="K", help="The lead at which the rule 'lead' stops.")] = 3,
+    window: Annotated[int, typer.Option(metavar="W", help="The window of the rule 'ESC'.")] = 5,
     png: Annotated[
         Path | None, typer.Option("--png", metavar="FILE", help="Draw the three optimal envelopes.")
     ] = None,
@@ -82,6 +84,8 @@ def compare_command(
         "e-process": rules.e_process(n_voters, limit),
         f"lead of {lead}": rules.lead(n_voters, k=lead),
     }
+    if n_voters <= MOST_VOTERS_FOR_ESC:
+        others[f"ESC of {window}"] = rules.esc(n_voters, window)
     strategies = {**optimal_strategies(distribution, limit), **others}
     meant = describe_votes(distribution, vote_file)
     if png is not None:

@@ -15,7 +15,7 @@ from foregone import rules
 from foregone.cli.compare import CRITERIA_SHOWN, print_comparison
 from foregone.cli.demo_forest import CONFIDENCE, LIMIT, N_TEST, N_TRAIN, N_TREES, Measured, measure_forest
 from foregone.cli.output import make_console, print_picture, print_table, say, write_figure
-from foregone.display import EnvelopeDisplay, envelope_shape
+from foregone.display import EnvelopeDisplay, SavingsDisplay, envelope_shape
 from foregone.errors import InvalidInputError, MissingExtraError
 from foregone.evaluation import evaluate
 from foregone.solving import Criterion, Solution, solve
@@ -194,16 +194,6 @@ def _draw(measured: Measured, solutions: dict[Criterion, Solution]) -> Figure:
     grid = figure.add_gridspec(1, 2, width_ratios=(3, 2))
     envelopes.set_subplotspec(grid[0])
     envelopes.set_title(f"Where it stops: disagreement at most {LIMIT:g}", loc="left", pad=30)
-    ax = figure.add_subplot(grid[1])
-    ax.hist(measured.asked, bins=range(0, N_TREES + 5, 4), color="#0072b2", edgecolor="white")
-    mean = float(measured.asked.mean())
-    ax.axvline(mean, color="#d55e00", linestyle="--", linewidth=2)
-    ax.annotate(
-        f"mean {mean:.1f} of {N_TREES}", (mean, 0.9), (6, 0), xycoords=("data", "axes fraction"),
-        textcoords="offset points", color="#a33f00",
-    )  # fmt: skip
-    ax.set_xlabel("trees asked")
-    ax.set_ylabel("fresh rows")
-    ax.set_title("What a row costs (minimean)", loc="left", pad=30)
-    ax.spines[["top", "right"]].set_visible(False)
+    savings = SavingsDisplay.from_asked(measured.asked, N_TREES, figure.add_subplot(grid[1]))
+    savings.ax_.set_title("What a row costs (minimean)", loc="left", pad=30)
     return figure

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from foregone.atomic_file import write_atomically
@@ -34,6 +36,7 @@ __all__ = [
     "print_json",
     "print_picture",
     "print_table",
+    "progress_bar",
     "rate",
     "rates",
     "say",
@@ -150,6 +153,16 @@ def print_table(
     console.width = max(width, wanted)
     console.print(table, crop=False, soft_wrap=False)
     console.width = width
+
+
+@contextlib.contextmanager
+def progress_bar(label: str, total: int, console: Console | None = None) -> Iterator[Callable[[], None]]:
+    """Show a bar on stderr while it lasts, if a person is looking; call what it gives after each step."""
+    console = Console(stderr=True) if console is None else console
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda: progress.advance(task)
 
 
 def print_picture(

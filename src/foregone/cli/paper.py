@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from foregone.cli.output import make_console, print_table
+from foregone.cli.output import make_console, print_table, progress_bar
 from foregone.errors import InvalidInputError
 from foregone.paper.datasets import check_folder
 from foregone.paper.items import ITEMS, Item, check_items
@@ -178,11 +177,6 @@ class _Terminal:
         """Say something, above the bar if there is one."""
         self._console.print(text, markup=False)
 
-    @contextlib.contextmanager
-    def progress(self, label: str, total: int) -> Iterator[Callable[[], None]]:
+    def progress(self, label: str, total: int) -> AbstractContextManager[Callable[[], None]]:
         """Show a bar while it lasts."""
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        hidden = not self._console.is_terminal
-        with Progress(*columns, console=self._console, transient=True, disable=hidden) as progress:
-            task = progress.add_task(label, total=total)
-            yield lambda: progress.advance(task)
+        return progress_bar(label, total, self._console)

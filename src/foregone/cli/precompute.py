@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from foregone.cli.number_lists import parse_looks, parse_rates, parse_voters
 from foregone.cli.options import AnswerName, Looks, check_criterion
-from foregone.cli.output import make_console
+from foregone.cli.output import make_console, progress_bar
 from foregone.errors import ForegoneError, InvalidInputError, SolverError
 from foregone.solving import CRITERIA, Answer, Criterion, Problem, Solution, solve
 from foregone.worker_processes import n_cores, worker_pool
@@ -136,7 +133,7 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
     if not tasks:
         return failures
     try:
-        with worker_pool(min(jobs, len(tasks))) as pool, _progress(len(tasks)) as progress:
+        with worker_pool(min(jobs, len(tasks))) as pool, progress_bar("solving", len(tasks)) as advance:
             by_size = sorted(tasks, key=lambda task: -task.n_voters)
             futures = {pool.submit(_solve_one, task, folder): task for task in by_size}
             for future in as_completed(futures):
@@ -144,7 +141,7 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
                     future.result()
                 except ForegoneError as error:
                     failures[futures[future].file_name] = str(error)
-                progress.advance(progress.task_ids[0])
+                advance()
     except KeyboardInterrupt:
         typer.echo("foregone: interrupted; run the same command again to do the rest", err=True)
         raise typer.Exit(130) from None
@@ -164,13 +161,3 @@ def _remove_leftovers(tasks: list[Task], folder: Path) -> None:
         for leftover in folder.glob(f".{task.file_name}.*.part"):
             with contextlib.suppress(OSError):
                 leftover.unlink()
-
-
-@contextlib.contextmanager
-def _progress(total: int) -> Iterator[Progress]:
-    """Show a bar on stderr while it lasts, if a person is looking."""
-    console = Console(stderr=True)
-    columns = (TextColumn("solving"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        progress.add_task("solving", total=total)
-        yield progress

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from foregone.display.figure import new_figure
+from foregone.display.figure import count_drawn, legend_above, take_axes
+from foregone.display.fitted import fitted, vote_strategy
+from foregone.display.looks import LINES
+from foregone.display.score_shape import ScoreShape, score_shape
 from foregone.display.shape import EnvelopeShape, envelope_shape
 from foregone.errors import InvalidInputError
+from foregone.scores import ScoreStrategy
 from foregone.strategy import StoppingStrategy
 from foregone.votes import FloatArray
 
@@ -19,29 +23,24 @@ if TYPE_CHECKING:
 
 __all__ = ["EnvelopeDisplay"]
 
-# Told apart by every kind of colour vision, and by dash and lightness when printed in black and white.
-_LINES: tuple[tuple[str, Any], ...] = (
-    ("#0072B2", "-"),
-    ("#D55E00", (0, (5, 1.5))),
-    ("#009E73", (0, (1, 1))),
-    ("#7B3294", (0, (6, 1.5, 1, 1.5))),
-    ("#555555", (0, (3, 1, 1, 1, 1, 1))),
-)
+AnyShape = EnvelopeShape | ScoreShape
 _GID = "foregone-envelope"
+_HEIGHTS = {"lead": "yes votes minus no votes", "yes": "yes votes", "score": "running score"}
 
 
 class EnvelopeDisplay:
     """Envelope of a stopping strategy: where it goes on, where it stops and with which answer.
 
-    Votes asked from left to right, yes votes minus no votes from bottom to top. Between the two lines it
-    goes on asking; on the upper line it stops and answers yes, on the lower one no. A strategy that looks
-    only now and then has points instead of lines: it stops there and beyond. A diamond marks a state where
-    chance decides. Make one with `from_strategy`; draw several into the same axes to compare them.
+    Votes asked from left to right, yes votes minus no votes (of a `ScoreStrategy` the running score) from
+    bottom to top. Between the two lines it goes on asking; on the upper line it stops and answers yes, on
+    the lower one no. A strategy that looks only now and then has points instead of lines: it stops there and
+    beyond. A diamond marks a state where chance decides. Make one with `from_strategy` or `from_estimator`;
+    draw several into the same axes to compare them.
 
     Parameters
     ----------
-    shape : EnvelopeShape
-        What to draw, as `envelope_shape` computes it.
+    shape : EnvelopeShape or ScoreShape
+        What to draw, as `envelope_shape` computes it, or `score_shape` for scores.
     name : str, optional
         Name in the legend.
 
@@ -65,36 +64,48 @@ class EnvelopeDisplay:
     figure_: Figure
     ax_: Axes
 
-    def __init__(self, shape: EnvelopeShape, *, name: str | None = None) -> None:
+    def __init__(self, shape: AnyShape, *, name: str | None = None) -> None:
         self.shape = shape
         self.name = name
 
     @classmethod
     def from_strategy(
         cls,
-        strategy: StoppingStrategy,
+        strategy: StoppingStrategy | ScoreStrategy,
         ax: Axes | None = None,
         name: str | None = None,
-        **line_options: Any,
+        **options: Any,
     ) -> EnvelopeDisplay:
         """Compute the envelope of a strategy and draw it.
 
         Parameters
         ----------
-        strategy : StoppingStrategy
+        strategy : StoppingStrategy or ScoreStrategy
             What to draw.
         ax : matplotlib.axes.Axes, optional
             Axes to draw into; a new figure by default.
         name : str, optional
             Name in the legend.
-        **line_options
-            Passed on to the lines (``color``, ``linestyle``, ``linewidth``, ...).
+        **options
+            Passed on to `plot`.
         """
-        return cls(envelope_shape(strategy), name=name).plot(ax, **line_options)
+        shape: AnyShape
+        if isinstance(strategy, ScoreStrategy):
+            shape = score_shape(strategy)
+        else:
+            shape = envelope_shape(vote_strategy(strategy, cls.__name__))
+        return cls(shape, name=name).plot(ax, **options)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, ax: Axes | None = None, name: str | None = None, **options: Any
+    ) -> EnvelopeDisplay:
+        """Draw the strategy of a fitted classifier; the rest as in `from_strategy`."""
+        return cls.from_strategy(fitted(estimator, "strategy_"), ax, name, **options)
 
     @classmethod
     def from_strategies(
-        cls, strategies: Mapping[str, StoppingStrategy], ax: Axes | None = None
+        cls, strategies: Mapping[str, StoppingStrategy | ScoreStrategy], ax: Axes | None = None
     ) -> list[EnvelopeDisplay]:
         """Draw several strategies, by name, into the same axes.
 
@@ -114,7 +125,15 @@ class EnvelopeDisplay:
         return displays
 
     def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, **line_options: Any
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        height: Literal["lead", "yes"] = "lead",
+        answers: tuple[str, ...] = ("yes", "no"),
+        fill: bool = True,
+        furnish: bool = True,
+        **line_options: Any,
     ) -> EnvelopeDisplay:
         """Draw it, into ``ax`` or a new figure, and return the display itself.
 
@@ -124,61 +143,92 @@ class EnvelopeDisplay:
             Axes to draw into; a new figure (not one of pyplot's) by default.
         name : str, optional
             Name in the legend, instead of the display's own.
+        height : {"lead", "yes"}, default="lead"
+            What goes up: yes votes minus no votes, or yes votes. Scores are always running scores.
+        answers : tuple of {"yes", "no"}
+            Which of the two lines to draw.
+        fill : bool, default=True
+            Whether to shade where it goes on asking.
+        furnish : bool, default=True
+            Whether to set labels, limits, words and legend; not where a larger figure does so itself.
         **line_options
-            Passed on to the lines.
+            Passed on to the lines (``color``, ``linestyle``, ``linewidth``, ...).
         """
-        ax = new_figure(8, 4.6).add_subplot() if ax is None else ax
-        drawn_before = sum(line.get_gid() == _GID for line in ax.lines)
-        colour, dashes = _LINES[drawn_before % len(_LINES)]
-        style = {"color": colour, "linestyle": dashes, "linewidth": 2.0, **line_options}
+        self._check(height, answers)
+        (ax,) = take_axes(ax, 1, 8, 4.6)
+        drawn_before = count_drawn(ax, _GID)
+        look = LINES[drawn_before % len(LINES)]
         label = name if name is not None else self.name
-        (asked_yes, lead_yes), (asked_no, lead_no) = self.shape.edge("yes"), self.shape.edge("no")
-        outline = np.append(asked_yes, asked_no[::-1]), np.append(lead_yes, lead_no[::-1])
-        ax.fill(*outline, color=style["color"], alpha=0.08, linewidth=0)
-        ax.plot(*_line(self.shape, "yes"), label=label, gid=_GID, **style)
-        ax.plot(*_line(self.shape, "no"), **style)
-        looks = [run[0] for answer in ("yes", "no") for run in self.shape.runs(answer) if len(run) == 1]
+        style = {"color": look.colour, "linestyle": look.dashes, "linewidth": 2.0, **line_options}
+        if fill:
+            (asked_yes, lead_yes), (asked_no, lead_no) = self.shape.edge("yes"), self.shape.edge("no")
+            outline = np.append(asked_yes, asked_no[::-1]), np.append(lead_yes, lead_no[::-1])
+            ax.fill(*_raise(height, *outline), color=style["color"], alpha=0.08, linewidth=0)
+        runs = {answer: self.shape.runs(answer) for answer in answers}
+        for answer in answers:
+            named: dict[str, Any] = {"label": label, "gid": _GID} if answer == answers[0] else {}
+            ax.plot(*_raise(height, *_line(runs[answer])), **named, **style)
+        looks = [run[0] for answer in answers for run in runs[answer] if len(run) == 1]
+        chance = [state[:2] for state in self.shape.randomised if _side(state[1]) in answers]
+        over = style.get("zorder", 2) + 1
         if looks:
-            ax.scatter(
-                [asked for asked, _ in looks],
-                [lead for _, lead in looks],
-                marker="o", s=20, color=style["color"], linewidth=0, zorder=3,
-            )  # fmt: skip
-        chance = self.shape.randomised
+            x, y = _raise(height, *np.array(looks).T)
+            ax.scatter(x, y, marker="o", s=20, color=style["color"], linewidth=0, zorder=over)
         if chance:
-            ax.scatter(
-                [asked for asked, _, _ in chance],
-                [lead for _, lead, _ in chance],
-                marker="D", s=30, facecolor="white", edgecolor=style["color"], linewidth=1.3, zorder=3,
-            )  # fmt: skip
-        if drawn_before == 0:
-            _furnish(ax, self.shape)
-        largest = max(self.shape.largest_lead, 1) * 1.28
-        ax.set_ylim(min(-largest, ax.get_ylim()[0]), max(largest, ax.get_ylim()[1]))
-        if label is not None:
-            ax.legend(
-                loc="lower left", bbox_to_anchor=(0, 1), ncols=len(_LINES), frameon=False, handlelength=3
-            )
+            x, y = _raise(height, *np.array(chance).T)
+            size = (2.8 * style["linewidth"]) ** 2
+            edge: dict[str, Any] = {"edgecolor": style["color"], "linewidth": 0.7 * style["linewidth"]}
+            ax.scatter(x, y, marker="D", s=size, facecolor="white", zorder=over, **edge)
+        if furnish:
+            self._furnish(ax, height, is_first=drawn_before == 0, has_label=label is not None)
         self.ax_ = ax
         self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
         return self
 
+    def _check(self, height: str, answers: tuple[str, ...]) -> None:
+        if height not in ("lead", "yes") or (height == "yes" and isinstance(self.shape, ScoreShape)):
+            raise InvalidInputError(f'height must be "lead" or, unless of scores, "yes", not {height!r}')
+        if not answers or not {*answers} <= {"yes", "no"}:
+            raise InvalidInputError(f'answers must be ("yes",), ("no",) or ("yes", "no"), not {answers!r}')
 
-def _line(shape: EnvelopeShape, answer: str) -> FloatArray:
+    def _furnish(self, ax: Axes, height: str, *, is_first: bool, has_label: bool) -> None:
+        """Draw what belongs to the axes rather than to one strategy; make room for this one."""
+        shape = self.shape
+        upwards = height == "lead" or isinstance(shape, ScoreShape)
+        largest = max(shape.largest_lead * 1.28, 1e-9 if isinstance(shape, ScoreShape) else 1)
+        low, high = (-largest, largest) if upwards else (0, 0.62 * shape.n_voters + 1)
+        if is_first:
+            middle = [0, 0] if upwards else [0, shape.n_voters / 2]
+            ax.plot([0, shape.n_voters], middle, color="0.75", linewidth=0.8, zorder=0)
+            ax.set_xlim(0, shape.n_voters * 1.01)
+            ax.set_ylim(low, high)
+            ax.set_xlabel("votes asked")
+            ax.set_ylabel(_HEIGHTS["score" if isinstance(shape, ScoreShape) else height])
+            ax.spines[["top", "right"]].set_visible(False)
+            if upwards:
+                _write_words(ax, shape)
+        ax.set_ylim(min(low, ax.get_ylim()[0]), max(high, ax.get_ylim()[1]))
+        if has_label:
+            legend_above(ax, len(LINES))
+
+
+def _line(runs: list[Any]) -> FloatArray:
     """Return the stops of one side as (asked, lead), with a gap of NaN wherever a line would claim more."""
     gap = np.full((1, 2), np.nan)
-    pieces = [part for run in shape.runs(answer) for part in (gap, run)][1:]
+    pieces = [part for run in runs for part in (gap, run)][1:]
     return np.concatenate(pieces).T if pieces else np.empty((2, 0))
 
 
-def _furnish(ax: Axes, shape: EnvelopeShape) -> None:
-    """Draw what belongs to the axes rather than to one strategy."""
-    ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
-    ax.set_xlim(0, shape.n_voters * 1.01)
-    ax.set_ylim(-1, 1)
-    ax.set_xlabel("votes asked")
-    ax.set_ylabel("yes votes minus no votes")
-    ax.spines[["top", "right"]].set_visible(False)
+def _side(lead: float) -> str:
+    return "yes" if lead > 0 else "no"
+
+
+def _raise(height: str, asked: Any, lead: Any) -> tuple[Any, Any]:
+    """Return where states lie; a lead is so many yes votes more than half."""
+    return asked, (asked + lead) / 2 if height == "yes" else lead
+
+
+def _write_words(ax: Axes, shape: AnyShape) -> None:
     words: dict[str, Any] = {"color": "0.25", "ha": "right", "transform": ax.transAxes, "fontsize": "large"}
     ax.text(0.985, 0.955, "stop: the answer is yes", va="top", **words)
     ax.text(0.985, 0.045, "stop: the answer is no", va="bottom", **words)

@@ -1,15 +1,17 @@
-"""new_figure(): a figure that pyplot knows nothing about."""
+"""What all displays do with figures and axes; nothing here is known to pyplot or changes a global style."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from foregone.errors import MissingExtraError
+from foregone.errors import InvalidInputError, MissingExtraError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["new_figure"]
+__all__ = ["count_drawn", "legend_above", "new_figure", "take_axes", "tidy"]
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -22,3 +24,37 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def take_axes(
+    ax: Axes | Sequence[Axes] | None, n_panels: int, width: float, height: float
+) -> tuple[Axes, ...]:
+    """Return the axes to draw into: those given, or as many as there are panels in a new figure.
+
+    One axes instead of several means the first panel alone.
+    """
+    if ax is None:
+        return tuple(new_figure(width, height).subplots(1, n_panels, squeeze=False)[0])
+    given: tuple[Any, ...] = (ax,) if hasattr(ax, "plot") else tuple(ax)
+    if not 1 <= len(given) <= n_panels or not all(hasattr(one, "plot") for one in given):
+        raise InvalidInputError(f"ax must be one axes, or a sequence of at most {n_panels}, not {ax!r}")
+    return given
+
+
+def tidy(ax: Axes) -> None:
+    """Leave away what carries no information, and guide the eye along the values."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def count_drawn(ax: Axes, gid: str) -> int:
+    """Return how many displays of this kind were drawn into the axes before."""
+    return sum(artist.get_gid() == gid for artist in ax.get_children())
+
+
+def legend_above(ax: Axes, columns: int) -> None:
+    """Put the legend above the axes, where it covers nothing."""
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, frameon=False, handlelength=3, borderaxespad=0
+    )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from foregone.display.figure import new_figure
+from foregone.display.by_limit import draw_by_limit, furnish_limits
+from foregone.display.figure import take_axes, tidy
+from foregone.display.fitted import fitted
+from foregone.display.looks import SIDES, line_styles
+from foregone.display.tradeoff_curves import TradeoffCurve, baseline_curves, plan_curve
 from foregone.errors import InvalidInputError
-from foregone.planning import Plan
+from foregone.planning import Plan, plan
+from foregone.solving import Criterion
+from foregone.votes import VoteDistribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,127 +21,230 @@ if TYPE_CHECKING:
 
 __all__ = ["TradeoffDisplay"]
 
-# Told apart by every kind of colour vision, and by marker and dash when printed in black and white.
-_SIDES = {"yes": ("#D55E00", "^"), "no": ("#0072B2", "v")}
-_ALL = "#222222"
 _WORST: dict[str, Any] = {"linestyle": (0, (2, 1.5)), "linewidth": 1.3, "markerfacecolor": "white"}
+_SMALL: dict[str, Any] = {"textcoords": "offset points", "color": "0.3", "fontsize": "small"}
 
 
 class TradeoffDisplay:
-    """The trade-off of a plan: on the left what each limit costs, on the right what it risks.
+    """What each limit costs, and what it risks.
 
-    Left: expected votes against the allowed disagreement, the speed-up beside each point. Right:
-    the disagreement of inputs whose full vote is yes and of those whose full vote is no, mean and worst, and
-    the limit itself. The recommended limit is marked in both. Make one with `from_plan`.
+    In one panel the expected votes, by allowed disagreement. In another the disagreement: of one curve that a
+    plan was made for, that of inputs whose full vote is yes and of those whose full vote is no, mean and
+    worst; of several curves the mean of each. A limit of 0 stands apart on the left. The limit that a plan
+    recommends is marked. Make one with `from_plan`, `from_estimator` or `from_votes`.
 
     Parameters
     ----------
-    plan : Plan
-        What to draw. Limits of 0 have no place on a logarithmic axis and are left out.
+    curves : sequence of TradeoffCurve
+        What to draw.
+    n_voters : int
+        What asking everyone takes.
+    plan : Plan, optional
+        The plan that the first curve is of; what it recommends is marked.
 
     Attributes
     ----------
     figure_ : matplotlib.figure.Figure
         Figure drawn into.
-    ax_ : tuple of two matplotlib.axes.Axes
-        Axes drawn into: votes, risk.
+    ax_ : matplotlib.axes.Axes
+        Axes of the votes.
+    axes_ : tuple of matplotlib.axes.Axes
+        All axes drawn into: votes, and disagreement unless only one was given.
 
     Examples
     --------
     >>> from foregone import plan
     >>> from foregone.display import TradeoffDisplay
     >>> display = TradeoffDisplay.from_plan(plan(11, [0.1, 0.01, 0.001], confidence=None))
-    >>> [ax.get_ylabel() for ax in display.ax_]
+    >>> [ax.get_ylabel() for ax in display.axes_]
     ['expected votes', 'disagreement']
+    >>> display = TradeoffDisplay.from_votes(11, [0.1, 0.01], criteria=["minimean"])
+    >>> [curve.name for curve in display.curves]
+    ['minimean', 'Schwing', 'IBEP', 'e-process', 'curtailment']
     """
 
     figure_: Figure
-    ax_: tuple[Axes, Axes]
+    ax_: Axes
+    axes_: tuple[Axes, ...]
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, curves: Sequence[TradeoffCurve], n_voters: int, *, plan: Plan | None = None) -> None:
+        self.curves = tuple(curves)
+        self.n_voters = n_voters
         self.plan = plan
+        if not any(limit > 0 for curve in self.curves for limit in curve.limits):
+            raise InvalidInputError("there is no limit above 0 that could be drawn: give more limits")
 
     @classmethod
-    def from_plan(cls, plan: Plan, ax: Sequence[Axes] | None = None) -> TradeoffDisplay:
-        """Draw a plan, into two given axes or a new figure."""
-        return cls(plan).plot(ax)
+    def from_plan(
+        cls, plan: Plan, ax: Axes | Sequence[Axes] | None = None, *, baselines: bool = False, **options: Any
+    ) -> TradeoffDisplay:
+        """Draw a plan.
 
-    def plot(self, ax: Sequence[Axes] | None = None) -> TradeoffDisplay:
+        Parameters
+        ----------
+        plan : Plan
+            What to draw.
+        ax : matplotlib.axes.Axes, or a sequence of two, optional
+            Axes for the votes, and for the disagreement; a new figure with both by default.
+        baselines : bool, default=False
+            Whether to draw the usual rules beside it.
+        **options
+            Passed on to `plot`.
+        """
+        limits = [row.limit for row in plan.rows]
+        others = baseline_curves(plan.votes, limits) if baselines else []
+        return cls([plan_curve(plan), *others], plan.n_voters, plan=plan).plot(ax, **options)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        limits: Iterable[float] | None = None,
+        ax: Axes | Sequence[Axes] | None = None,
+        *,
+        baselines: bool = False,
+        **options: Any,
+    ) -> TradeoffDisplay:
+        """Plan for the calibration rows of a fitted classifier, and draw the plan; see `from_plan`."""
+        return cls.from_plan(fitted(estimator, "plan")(limits), ax, baselines=baselines, **options)
+
+    @classmethod
+    def from_votes(
+        cls,
+        votes_or_n_voters: VoteDistribution | int,
+        limits: Iterable[float] | None = None,
+        ax: Axes | Sequence[Axes] | None = None,
+        *,
+        criteria: Iterable[Criterion] = ("minimean", "minimixed", "minimax"),
+        confidence: float | None = None,
+        baselines: bool = True,
+        **options: Any,
+    ) -> TradeoffDisplay:
+        """Draw the optimum of several criteria, and the usual rules, for given votes.
+
+        Parameters
+        ----------
+        votes_or_n_voters : VoteDistribution or int
+            How the votes are distributed; a number of voters means a flat distribution.
+        limits : iterable of float, optional
+            Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001.
+        ax, baselines, **options
+            As in `from_plan`.
+        criteria : iterable of str
+            Which criteria to draw.
+        confidence : float, optional
+            As in `foregone.plan`.
+        """
+        tried = None if limits is None else list(limits)
+        plans = [plan(votes_or_n_voters, tried, criterion=one, confidence=confidence) for one in criteria]
+        if not plans:
+            raise InvalidInputError("criteria is empty: give at least one to draw")
+        used = [row.limit for row in plans[0].rows]
+        others = baseline_curves(plans[0].votes, used) if baselines else []
+        return cls([*map(plan_curve, plans), *others], plans[0].n_voters).plot(ax, **options)
+
+    def plot(
+        self,
+        ax: Axes | Sequence[Axes] | None = None,
+        *,
+        styles: Mapping[str, Mapping[str, Any]] | None = None,
+        furnish: bool = True,
+    ) -> TradeoffDisplay:
         """Draw it and return the display itself.
 
         Parameters
         ----------
-        ax : sequence of two matplotlib.axes.Axes, optional
-            Axes for the votes and for the risk; a new figure (not one of pyplot's) by default.
+        ax : matplotlib.axes.Axes, or a sequence of two, optional
+            Axes for the votes, and for the disagreement; a new figure (not one of pyplot's) by default.
+        styles : mapping, optional
+            By name of a curve: options of its line, instead of the usual.
+        furnish : bool, default=True
+            Whether to set titles, labels and legends; not where a larger figure does so itself.
         """
-        if not any(row.limit > 0 for row in self.plan.rows):
-            raise InvalidInputError("the plan has no limit above 0 that could be drawn: plan for more")
-        if ax is None:
-            first, second = new_figure(11, 4.8).subplots(1, 2)
-        elif len(ax) == 2:
-            first, second = ax
-        else:
-            raise InvalidInputError(f"ax must be two axes, for the votes and for the risk, not {len(ax)}")
-        self._draw_votes(first)
-        self._draw_risk(second)
-        for one in (first, second):
-            self._furnish(one)
-        self.ax_ = (first, second)
-        self.figure_ = first.figure
+        axes = take_axes(ax, 2, 11, 4.8)
+        chosen = {**line_styles([curve.name for curve in self.curves]), **(styles or {})}
+        limits = sorted({limit for curve in self.curves for limit in curve.limits})
+        for curve in self.curves:
+            values = (curve.expected_votes, curve.disagreement)
+            for one, heights in zip(axes, values, strict=False):
+                if one is axes[0] or not self._has_classes:
+                    draw_by_limit(one, curve.limits, heights, limits, label=curve.name, **chosen[curve.name])
+        if len(axes) > 1 and self._has_classes:
+            self._draw_classes(axes[1], limits)
+        if furnish:
+            self._furnish(axes, limits)
+        self.axes_, self.ax_ = axes, axes[0]
+        self.figure_ = axes[0].figure  # type: ignore[assignment]  # a subfigure will do as well
         return self
 
-    def _draw_votes(self, ax: Axes) -> None:
-        rows, n_voters = [row for row in self.plan.rows if row.limit > 0], self.plan.n_voters
-        limits, votes = [row.limit for row in rows], [row.expected_votes for row in rows]
-        ax.plot(limits, votes, color=_ALL, marker="o", linewidth=1.8)
-        ax.set_ylim(0, max(votes) * 1.18 or 1)
-        for row in rows:
-            speed = f"{row.speed_up:.2g} x" if row.speed_up < 10 else f"{row.speed_up:,.0f} x"
-            label = speed if row.expected_votes else "nobody"
-            ax.annotate(
-                label, (row.limit, row.expected_votes), (5, 5), textcoords="offset points",
-                ha="left", color="0.3", fontsize="small",
-            )  # fmt: skip
-        ax.set_ylabel("expected votes")
-        ax.set_title(f"What it costs, of {n_voters:,} votes (and speed-up)", loc="left", fontsize="medium")
-        ax.margins(x=0.1)
-        chosen = self.plan.chosen
-        if chosen.limit > 0:
-            ax.annotate(
-                "recommended", (chosen.limit, 0.995), (-4, 0), xycoords=ax.get_xaxis_transform(),
-                textcoords="offset points", rotation=90, ha="right", va="top", color="0.35", fontsize="small",
-            )  # fmt: skip
-        budgets = self.plan.class_budgets
-        if budgets is not None and chosen.limit > 0:
-            ax.plot(
-                [chosen.limit], [budgets.expected_votes], marker="D", color=_ALL, markerfacecolor="white",
+    @property
+    def _has_classes(self) -> bool:
+        """Whether there is one curve, whose disagreement by class is known."""
+        return self.plan is not None and len(self.curves) == 1
+
+    def _draw_classes(self, ax: Axes, limits: Sequence[float]) -> None:
+        assert self.plan is not None
+        names = dict(zip(("no", "yes"), self.plan.labels or ("no", "yes"), strict=True))
+        for side, look in SIDES.items():
+            mean = [(row.limit, risk) for row in self.plan.rows if (risk := row.by_class[side]) is not None]
+            worst = [(row.limit, row.worst_by_class[side]) for row in self.plan.rows]
+            style = {"color": look.colour, "marker": look.marker}
+            for points, kind, how in ((mean, "mean", {"linewidth": 1.8}), (worst, "worst", _WORST)):
+                if points:
+                    given, risks = zip(*points, strict=True)
+                    draw_by_limit(ax, given, risks, limits, label=f"{names[side]}, {kind}", **style, **how)
+
+    def _furnish(self, axes: tuple[Axes, ...], limits: Sequence[float]) -> None:
+        positive = [limit for limit in limits if limit > 0]
+        whole = f"of {self.n_voters:,} votes"
+        axes[0].set_title(f"What it costs, {whole}", loc="left", fontsize="medium")
+        axes[0].set_ylabel("expected votes")
+        axes[0].set_ylim(0, max(axes[0].dataLim.y1 * 1.18, 1e-9))
+        if len(axes) > 1:
+            whose = "by what the full vote says" if self._has_classes else "on average"
+            axes[1].set_title(f"What it risks, {whose}", loc="left", fontsize="medium")
+            axes[1].set_ylabel("disagreement")
+            axes[1].set_yscale("symlog", linthresh=positive[0] / 10, linscale=0.5)
+            axes[1].set_ylim(bottom=0)
+            axes[1].plot(positive, positive, color="0.7", linewidth=4, zorder=1, label="the limit")
+        for ax in axes:
+            tidy(ax)
+            ax.set_xlabel("allowed disagreement")
+            furnish_limits(ax, limits)
+        if self.plan is not None:
+            self._mark_plan(axes, self.plan)
+        if len(axes) > 1 or len(self.curves) > 1:
+            axes[-1].legend(frameon=False, fontsize="small", loc="best")
+
+    def _mark_plan(self, axes: tuple[Axes, ...], plan: Plan) -> None:
+        """Mark what is recommended, and write the speed-up beside each point."""
+        votes, chosen = axes[0], plan.chosen
+        if len(self.curves) == 1:
+            votes.set_title(f"{votes.get_title('left')} (and speed-up)", loc="left", fontsize="medium")
+            for row in plan.rows:
+                speed = f"{row.speed_up:.2g} x" if row.speed_up < 10 else f"{row.speed_up:,.0f} x"
+                label = speed if row.expected_votes else "nobody"
+                if row.limit > 0:
+                    votes.annotate(label, (row.limit, row.expected_votes), (5, 5), ha="left", **_SMALL)
+        if chosen.limit == 0:
+            return
+        for ax in axes:
+            ax.axvline(chosen.limit, color="0.45", linestyle=(0, (1, 2)), linewidth=1.2, zorder=0)
+        votes.annotate(
+            "recommended", (chosen.limit, 0.995), (-4, 0), xycoords=votes.get_xaxis_transform(),
+            rotation=90, ha="right", va="top", bbox={"facecolor": "white", "linewidth": 0, "pad": 1},
+            **_SMALL,
+        )  # fmt: skip
+        if plan.class_budgets is not None:
+            each = plan.class_budgets.expected_votes
+            votes.plot(
+                [chosen.limit], [each], marker="D", color="#222222", markerfacecolor="white",
                 linestyle="none", label="the limit for each class",
             )  # fmt: skip
-            ax.set_ylim(0, max(*votes, budgets.expected_votes) * 1.18)
-            ax.legend(frameon=False, loc="lower left")
+            votes.set_ylim(0, max(votes.get_ylim()[1], each * 1.18))
+            votes.legend(*_last_of(votes), frameon=False, loc="lower left")
 
-    def _draw_risk(self, ax: Axes) -> None:
-        rows = [row for row in self.plan.rows if row.limit > 0]
-        names = dict(zip(("no", "yes"), self.plan.labels or ("no", "yes"), strict=True))
-        limits = [row.limit for row in rows]
-        ax.plot(limits, limits, color="0.6", linewidth=1, label="the limit")
-        for side, (colour, marker) in _SIDES.items():
-            mean = [(row.limit, risk) for row in rows if (risk := row.by_class[side])]
-            worst = [(row.limit, row.worst_by_class[side]) for row in rows if row.worst_by_class[side]]
-            for points, kind, style in ((mean, "mean", {"linewidth": 1.8}), (worst, "worst", _WORST)):
-                if points:
-                    label = f"{names[side]}, {kind}"
-                    ax.plot(*zip(*points, strict=True), color=colour, marker=marker, label=label, **style)
-        ax.set_yscale("log")
-        ax.set_ylabel("disagreement")
-        ax.set_title("What it risks, by what the full vote says", loc="left", fontsize="medium")
-        ax.legend(frameon=False, fontsize="small", loc="best")
 
-    def _furnish(self, ax: Axes) -> None:
-        ax.set_xscale("log")
-        ax.set_xlabel("allowed disagreement")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(axis="y", color="0.9", linewidth=0.8)
-        ax.set_axisbelow(True)
-        if self.plan.chosen.limit > 0:
-            ax.axvline(self.plan.chosen.limit, color="0.45", linestyle=(0, (1, 2)), linewidth=1.2, zorder=0)
+def _last_of(ax: Axes) -> tuple[list[Any], list[str]]:
+    handles, labels = ax.get_legend_handles_labels()
+    return handles[-1:], labels[-1:]

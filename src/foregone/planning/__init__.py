@@ -144,7 +144,8 @@ def _notes(problem: Problem, given: float | None, used: float | None) -> tuple[s
         return ()
     if problem.bounds_the_mean:
         return (
-            f"No confidence of {given:g} can be had: these votes were assumed or weighted, not counted from "
-            "observed inputs, so the figures hold for them and for no others. Give observed votes.",
+            f"No confidence of {given:g} can be had: these votes were assumed, fitted or weighted, not "
+            "counted from observed inputs, so the figures hold for them and for no others. Give observed "
+            "votes.",
         )
     return (f"No confidence is needed: {problem.criterion} keeps the limit for every single input.",)

@@ -4,10 +4,12 @@ One convention holds for all of them: besides its own condition, every rule stop
 yet asked cannot change the answer. That saves votes and never changes an answer.
 """
 
+from foregone.rules.adaptive_consistency import adaptive_consistency
 from foregone.rules.curtailment import curtailment
 from foregone.rules.e_process import e_process
+from foregone.rules.esc import esc
 from foregone.rules.ibep import ibep
 from foregone.rules.lead import lead
 from foregone.rules.schwing import schwing
 
-__all__ = ["curtailment", "e_process", "ibep", "lead", "schwing"]
+__all__ = ["adaptive_consistency", "curtailment", "e_process", "esc", "ibep", "lead", "schwing"]

@@ -12,7 +12,7 @@ from foregone.rules.curtailment import is_decided
 from foregone.strategy import StoppingStrategy
 from foregone.votes import check_n_voters
 
-__all__ = ["lead"]
+__all__ = ["check_at_least_one", "lead"]
 
 
 def lead(n_voters: int, k: int = 3) -> StoppingStrategy:
@@ -42,7 +42,7 @@ def lead(n_voters: int, k: int = 3) -> StoppingStrategy:
     >>> strategy.stop_probability(asked=5, yes=4), strategy.stop_probability(asked=5, yes=3)
     (1.0, 0.0)
     """
-    n_voters, k = check_n_voters(n_voters), _check_lead(k)
+    n_voters, k = check_n_voters(n_voters), check_at_least_one(k, "k")
 
     def row(asked: int) -> Any:
         ahead = np.abs(2 * np.arange(asked + 1) - asked)
@@ -51,13 +51,15 @@ def lead(n_voters: int, k: int = 3) -> StoppingStrategy:
     return StoppingStrategy.from_rows(n_voters, row)
 
 
-def _check_lead(k: Any) -> int:
+def check_at_least_one(value: Any, name: str) -> int:
+    """Return ``value`` as a whole number of at least 1, or say, by its name, why it is none."""
     try:
-        if isinstance(k, bool | np.bool_):
+        if isinstance(value, bool | np.bool_):
             raise TypeError
-        number = operator.index(int(k) if isinstance(k, float | np.floating) and float(k).is_integer() else k)
+        whole = isinstance(value, float | np.floating) and float(value).is_integer()
+        number = operator.index(int(value) if whole else value)
     except TypeError:
         number = 0
     if number < 1:
-        raise InvalidInputError(f"k must be a whole number of at least 1, not {k!r}")
+        raise InvalidInputError(f"{name} must be a whole number of at least 1, not {value!r}")
     return number

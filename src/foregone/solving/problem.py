@@ -96,9 +96,10 @@ class Problem:
             confidence = check_confidence(confidence)
             if criterion == "minimean" and votes.n_observations is None:
                 raise InvalidInputError(
-                    "a confidence needs votes counted from observed inputs, and these were assumed or "
-                    "weighted: make them with VoteDistribution.from_counts (whole numbers), from_yes_counts "
-                    'or from_votes, or use confidence=None, or criterion="minimixed", which needs none'
+                    "a confidence needs votes counted from observed inputs, and these were assumed, fitted "
+                    "or weighted: make them with VoteDistribution.from_counts (whole numbers), "
+                    "from_yes_counts or from_votes, or use confidence=None, or "
+                    'criterion="minimixed", which needs none'
                 )
         return cls(
             cast(Criterion, criterion),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foregone.display import EnvelopeShape, envelope_shape
+from foregone.display import EnvelopeDisplay, envelope_shape
+from foregone.display.looks import rate_label
 from foregone.paper.figures.canvas import PALE, QUIET, furnish, save, sheet
-from foregone.paper.figures.looks import rate_label
 from foregone.paper.results import RATES, Results
 from foregone.solving import Criterion, solve
 
@@ -38,9 +38,8 @@ def draw(results: Results, folder: Path) -> list[Path]:
             _furnish(above, below, n_voters)
             above.set_title(title)
             for place in range(len(RATES)):
-                _draw_line(
-                    above, below, envelope_shape(solve(criterion, n_voters, RATES[place]).strategy), place
-                )
+                shape = envelope_shape(solve(criterion, n_voters, RATES[place]).strategy)
+                _draw_line(above, below, EnvelopeDisplay(shape), place)
         axes[0, 0].set_ylabel("yes votes that stop it")
         axes[1, 0].set_ylabel("lead that stops it\n(yes votes minus no votes)")
         _explain(axes[0, 0], n_voters)
@@ -52,29 +51,17 @@ def draw(results: Results, folder: Path) -> list[Path]:
         return save(figure, folder, "fig2")
 
 
-def _draw_line(above: Axes, below: Axes, shape: EnvelopeShape, place: int) -> None:
+def _draw_line(above: Axes, below: Axes, display: EnvelopeDisplay, place: int) -> None:
     """Draw the stops that answer yes; until the line begins, no number of yes votes is enough."""
-    asked, lead = shape.stop_yes.T
-    colour, order = _SHADES[place], 3 - place / 10
     style: dict[str, Any] = {
-        "color": colour,
-        "zorder": order,
+        "name": rate_label(RATES[place]),
+        "color": _SHADES[place],
         "linestyle": _DASHES[place],
-        "label": rate_label(RATES[place]),
+        "linewidth": 1.4,
+        "zorder": 3 - place / 10,
     }
-    above.plot(asked, (asked + lead) // 2, **style)
-    below.plot(asked, lead, **style)
-    mark: dict[str, Any] = {
-        "color": colour,
-        "zorder": order,
-        "marker": "D",
-        "markersize": 4,
-        "markerfacecolor": "white",
-    }
-    for asked_then, lead_then, _ in shape.randomised:
-        if lead_then > 0:
-            above.plot([asked_then], [(asked_then + lead_then) // 2], **mark)
-            below.plot([asked_then], [lead_then], **mark)
+    display.plot(above, height="yes", answers=("yes",), fill=False, furnish=False, **style)
+    display.plot(below, height="lead", answers=("yes",), fill=False, furnish=False, **style)
 
 
 def _furnish(above: Axes, below: Axes, n_voters: int) -> None:

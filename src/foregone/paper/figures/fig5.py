@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from foregone.display import VoteDistributionDisplay
 from foregone.paper.figures.canvas import furnish, save, sheet
-from foregone.paper.figures.looks import BLUE, ORANGE
 from foregone.paper.results import Piece, Results
 from foregone.votes import FloatArray
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 __all__ = ["draw", "vote_shares"]
-
-_CLASSES = (("true class no", ORANGE, "////"), ("true class yes", BLUE, None))  # the paper's colours
-_TICKS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 def draw(results: Results, folder: Path) -> list[Path]:
@@ -31,7 +24,8 @@ def draw(results: Results, folder: Path) -> list[Path]:
         axes = figure.subplots(lines, 2, sharex=True, squeeze=False)
         for ax, facts in zip(axes.flat, datasets, strict=False):
             furnish(ax, title=facts.paper_name)
-            _draw_shares(ax, vote_shares(results.pieces[facts.name]))
+            no, yes = vote_shares(results.pieces[facts.name])
+            VoteDistributionDisplay({"true class no": no, "true class yes": yes}).plot(ax, furnish=False)
         for ax in axes.flat[len(datasets) :]:
             ax.set_axis_off()
         for ax in axes[-1]:
@@ -57,19 +51,3 @@ def vote_shares(pieces: tuple[Piece, ...]) -> FloatArray:
         shares.append(piece.test_counts / np.maximum(rows, 1))
     mean: FloatArray = np.mean(shares, axis=0)
     return mean
-
-
-def _draw_shares(ax: Axes, shares: FloatArray) -> None:
-    edges = np.arange(shares.shape[1] + 1) - 0.5
-    for row, (label, colour, hatch) in zip(shares, _CLASSES, strict=True):
-        ax.stairs(row, edges, fill=True, facecolor=f"{colour}59", edgecolor=colour, hatch=hatch, label=label)
-    ax.set_yscale("function", functions=(_root, np.square))
-    ax.set_xlim(edges[0], edges[-1])
-    ax.set_ylim(0, 1.1 * shares.max())
-    ticks = [0.0, *(tick for tick in _TICKS if 0.015 * shares.max() < tick < 1.1 * shares.max())]
-    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-
-
-def _root(share: FloatArray) -> FloatArray:
-    root: FloatArray = np.sqrt(np.maximum(share, 0))  # matplotlib tries values below the axis too
-    return root

@@ -1,17 +1,14 @@
-"""What stands for what in every figure: colours, dashes and markers of the approaches, words for rates."""
+"""What stands for what in every figure: colours, dashes and markers of the approaches."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
+from foregone.display.looks import CRITERIA, OTHERS
 from foregone.paper.results import Approach
 
-__all__ = ["BLUE", "ORANGE", "Look", "look_of", "rate_label"]
-
-# From the palette of Okabe and Ito, told apart by every kind of colour vision.
-BLUE, GREEN, VERMILLION, ORANGE, BLACK = "#0072B2", "#009E73", "#D55E00", "#E69F00", "#333333"
+__all__ = ["Look", "look_of"]
 
 
 @dataclass(frozen=True)
@@ -45,13 +42,7 @@ class Look:
         }
 
 
-_CRITERIA = {
-    "minimax": (BLUE, "s"),
-    "minimean": (GREEN, "o"),
-    "minimixed": (VERMILLION, "^"),
-    None: (BLACK, "X"),
-}
-_FLAT, _RULE = (0, (4, 1.5)), (0, (1, 1))
+_FLAT = (0, (4, 1.5))
 
 
 def look_of(approach: Approach) -> Look:
@@ -63,22 +54,9 @@ def look_of(approach: Approach) -> Look:
     >>> len({look_of(approach) for approach in APPROACHES}) == len(APPROACHES)
     True
     """
-    colour, marker = _CRITERIA[approach.criterion]
     if approach.criterion is None:
-        return Look(colour, marker, _RULE, filled=True)
+        rule = OTHERS[0]
+        return Look(rule.colour, rule.marker, rule.dashes, filled=True)
+    look = CRITERIA[approach.criterion]
     solid = approach.calibrated or approach.criterion == "minimax"  # minimax asks for no votes
-    return Look(colour, marker, "-" if solid else _FLAT, filled=solid)
-
-
-def rate_label(rate: float) -> str:
-    """Return a rate as text for a figure: a power of ten, or the number.
-
-    Examples
-    --------
-    >>> rate_label(0.0), rate_label(1e-3), rate_label(0.02)
-    ('0', '$10^{-3}$', '0.02')
-    """
-    if rate == 0:
-        return "0"
-    exponent = round(math.log10(rate), 6)
-    return f"$10^{{{exponent:g}}}$" if (2 * exponent).is_integer() else f"{rate:g}"
+    return Look(look.colour, look.marker, "-" if solid else _FLAT, filled=solid)

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foregone.display import TradeoffCurve, TradeoffDisplay
+from foregone.display.by_limit import draw_by_limit, furnish_limits
+from foregone.display.looks import rate_label
 from foregone.paper.figures.canvas import PALE, furnish, save, sheet
-from foregone.paper.figures.looks import look_of, rate_label
+from foregone.paper.figures.looks import look_of
 from foregone.paper.results import APPROACHES, RATES, Approach, DatasetFacts, Measure, Results
 
 if TYPE_CHECKING:
@@ -16,9 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["draw_pages"]
 
 ROWS = 4  # datasets on a page, as in the paper
-# A logarithmic axis has no zero: it stands apart on the left, unconnected.
-_PLACES = (0.0, *(1.4 + step for step in range(len(RATES) - 1)))
 _GUIDE: dict[str, Any] = {"color": PALE, "linewidth": 4, "zorder": 1, "solid_capstyle": "butt"}
+_THIN: dict[str, Any] = {"linewidth": 1.1, "markersize": 4, "markeredgewidth": 0.9}
 _TITLES = ("expected votes", "disagreement", "wrong answers")
 
 
@@ -52,25 +54,32 @@ def draw_pages(results: Results, datasets: Sequence[DatasetFacts], folder: Path,
 def _draw_row(axes: Sequence[Axes], results: Results, facts: DatasetFacts) -> None:
     votes, disagreement, error = axes
     n_voters = results.settings.n_voters
+    measures = {
+        approach: [results.measure(facts.name, approach.name, rate) for rate in RATES]
+        for approach in APPROACHES
+    }
+    styles = {approach.label: {**look_of(approach).line, **_THIN} for approach in APPROACHES}
+    curves = [_curve(approach, found, n_voters) for approach, found in measures.items()]
+    TradeoffDisplay(curves, n_voters).plot((votes, disagreement), styles=styles, furnish=False)
+    for approach, found in measures.items():
+        errors = [measure.error for measure in found]
+        draw_by_limit(error, RATES, errors, RATES, label=approach.label, **styles[approach.label])
     for ax in axes:
         furnish(ax)
-        ax.set_xticks(_PLACES, [rate_label(rate) for rate in RATES])
-        ax.set_xlim(_PLACES[0] - 0.35, _PLACES[-1] + 0.35)
-    for approach in APPROACHES:
-        measures = [results.measure(facts.name, approach.name, rate) for rate in RATES]
-        _draw_line(votes, approach, [n_voters * measure.expected_runtime for measure in measures])
-        _draw_line(disagreement, approach, [measure.disagreement for measure in measures])
-        _draw_line(error, approach, [measure.error for measure in measures])
+        furnish_limits(ax, RATES)
     votes.set_ylim(0, n_voters)
     votes.set_ylabel(facts.paper_name, fontsize=10, labelpad=8)
     _draw_limit(disagreement)
-    _draw_base(error, measures[0])
+    _draw_base(error, measures[APPROACHES[0]][0])
 
 
-def _draw_line(ax: Axes, approach: Approach, values: Sequence[float]) -> None:
-    style = {**look_of(approach).line, "linewidth": 1.1, "markersize": 4, "markeredgewidth": 0.9}
-    ax.plot(_PLACES[1:], values[1:], label=approach.label, **style)
-    ax.plot(_PLACES[:1], values[:1], **style)
+def _curve(approach: Approach, measures: Sequence[Measure], n_voters: int) -> TradeoffCurve:
+    return TradeoffCurve(
+        approach.label,
+        RATES,
+        tuple(n_voters * measure.expected_runtime for measure in measures),
+        tuple(measure.disagreement for measure in measures),
+    )
 
 
 def _draw_limit(ax: Axes) -> None:
@@ -79,7 +88,7 @@ def _draw_limit(ax: Axes) -> None:
     ax.set_ylim(-RATES[1] / 5, 0.6)
     ax.set_yticks([0, 1e-6, 1e-4, 1e-2], [rate_label(rate) for rate in (0, 1e-6, 1e-4, 1e-2)])
     ax.minorticks_off()
-    ax.plot(_PLACES[1:], RATES[1:], **_GUIDE)
+    ax.plot(RATES[1:], RATES[1:], **_GUIDE)
 
 
 def _draw_base(ax: Axes, measure: Measure) -> None:

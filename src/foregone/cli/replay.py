@@ -1,0 +1,203 @@
+"""``foregone replay``: what each way to stop would have done to recorded votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from foregone.cli.number_lists import parse_rates
+from foregone.cli.options import JsonFlag, check_writable
+from foregone.cli.output import (
+    make_console,
+    print_json,
+    print_table,
+    progress_bar,
+    rate,
+    say,
+    votes,
+    write_figure,
+)
+from foregone.display import ReplayDisplay
+from foregone.replaying import (
+    METHOD_NAMES,
+    USUAL_METHODS,
+    RecordedVotes,
+    Replay,
+    YesNoItems,
+    choose_methods,
+    read_votes,
+    replay,
+)
+
+__all__ = ["replay_command"]
+
+
+def replay_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="VOTES",
+            help="Parquet or CSV, one vote a row: columns item, draw, answer, and tokens if known.",
+        ),
+    ],
+    voters: Annotated[
+        int, typer.Option("--voters", metavar="N", help="Votes in a full vote; each item needs so many.")
+    ],
+    rule_list: Annotated[
+        str,
+        typer.Option(
+            "--rules",
+            metavar="LIST",
+            help=f"Of {', '.join(METHOD_NAMES)}; what follows a colon is its parameter or limit: "
+            "esc:8,e-process:0.05.",
+        ),
+    ] = ",".join(USUAL_METHODS),
+    max_disagreement: Annotated[
+        str,
+        typer.Option("--max-disagreement", metavar="LIST", help="Limits for the methods that take one."),
+    ] = "0.01",
+    confidence: Annotated[
+        float, typer.Option("--confidence", metavar="P", help="Confidence of minimean-confident.")
+    ] = 0.95,
+    calibrate_share: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="Share of the items to calibrate with; the rest is measured on."),
+    ] = 0.5,
+    splits: Annotated[int, typer.Option(metavar="N", help="How often to split the items anew.")] = 20,
+    seed: Annotated[int, typer.Option(metavar="N", help="What the splits are drawn by.")] = 0,
+    yes: Annotated[
+        str | None,
+        typer.Option(metavar="ANSWER", help="The answer that counts as yes; all others count as no."),
+    ] = None,
+    skip_short: Annotated[
+        bool, typer.Option("--skip-short", help="Leave out items with fewer votes than voters.")
+    ] = False,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw calls against disagreement.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Replay recorded votes under our criteria and other rules.
+
+    Calibrates with some of the items and measures on the others, averaged exactly
+    over every order of an item's votes, and over random splits of the items.
+
+    \b
+    Examples:
+      foregone replay votes.parquet --voters 39
+      foregone replay votes.csv --voters 11 --max-disagreement 0.05,0.01,0.001
+      foregone replay votes.csv --voters 39 --yes pass --skip-short \\
+          --rules minimean-confident,esc:5,esc:8,lead:3
+      foregone replay votes.parquet --voters 39 --png calls.png --json
+    """
+    check_writable(png)
+    methods = choose_methods(rule_list.split(","), parse_rates(max_disagreement), confidence)
+    recorded = read_votes(file)
+    items = YesNoItems.of(recorded, voters, yes=yes, skip_short=skip_short)
+    with progress_bar("splits", splits) as advance:
+        made = replay(
+            items, methods, calibrate_share=calibrate_share, splits=splits, seed=seed, advance=advance
+        )
+    if png is not None:
+        write_figure(ReplayDisplay.from_replay(made).figure_, png)
+    if as_json:
+        print_json(_fields(file, recorded, items, made))
+        return
+    console = make_console()
+    _print_facts(console, file, recorded, items, made)
+    _print_figures(console, made)
+    if made.curves:
+        _print_equal(console, made)
+    if png is not None:
+        console.print(f"\nWritten to {png}", markup=False)
+
+
+def _fields(file: Path, recorded: RecordedVotes, items: YesNoItems, made: Replay) -> dict[str, Any]:
+    return {
+        "file": str(file),
+        "n_voters": items.n_voters,
+        "yes": items.yes_label,
+        "no": list(items.no_labels),
+        "votes_without_an_answer": recorded.n_missing,
+        "items_left_out": items.n_left_out,
+        **made.record(),
+    }
+
+
+def _print_facts(
+    console: Console, file: Path, recorded: RecordedVotes, items: YesNoItems, made: Replay
+) -> None:
+    fewest, most = items.drawn.min(), items.drawn.max()
+    each = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    no = items.no_labels
+    counted = f"no: {', '.join(no[:4])}{f' and {len(no) - 4} more' if len(no) > 4 else ''}" if no else "no no"
+    console.print(
+        f"{file}: {items.n_items:,} items of {each} votes (yes: {items.yes_label or 'none'}; {counted})\n"
+        f"A full vote is {items.n_voters} of them; every choice and every order counts equally",
+        markup=False,
+    )
+    if recorded.n_missing:
+        console.print(f"Left out: {recorded.n_missing:,} votes without an answer", markup=False)
+    if items.n_left_out:
+        console.print(f"Left out: {items.n_left_out:,} items with fewer votes than that", markup=False)
+    splits = "1 random split" if made.n_splits == 1 else f"means over {made.n_splits} random splits"
+    console.print(
+        f"Calibrated with {made.n_calibration:,} items, measured on the other "
+        f"{made.n_items - made.n_calibration:,}: {splits}\n",
+        markup=False,
+    )
+
+
+def _print_figures(console: Console, made: Replay) -> None:
+    has_tokens = made.full_tokens is not None
+    columns = ["", "limit", "calls", *(["tokens"] if has_tokens else [])]
+    columns += ["disagr.", "above\nlimit", "worst\ndisagr."]
+    rows = [
+        [
+            row.label,
+            _or_dash(row.limit, lambda limit: f"{limit:g}"),
+            votes(row.calls),
+            *([f"{row.tokens:,.0f}"] if row.tokens is not None else []),
+            rate(row.disagreement),
+            _or_dash(row.above_limit, lambda share: f"{100 * share:.0f} %"),
+            rate(row.worst_disagreement),
+        ]
+        for row in made.rows
+    ]
+    print_table(console, columns, rows)
+    console.print()
+    full = f" A full vote takes {made.full_tokens:,.0f} tokens." if made.full_tokens is not None else ""
+    say(
+        console,
+        "Above limit: share of the splits in which the disagreement was above it. Worst: for any votes that "
+        f"an item could have, in any split.{full}",
+    )
+
+
+def _print_equal(console: Console, made: Replay) -> None:
+    labels = [curve.label for curve in made.curves]
+    others = [row for row in made.rows if row.label not in labels]
+    if not others:
+        return
+    console.print(
+        "\n[bold]At equal disagreement[/]: calls of ours, its limit tuned to the same disagreement\n"
+    )
+    print_table(
+        console,
+        ["", "disagr.", "calls", *(label.replace(", ", "\n") for label in labels)],
+        [
+            [
+                row.label if row.limit is None else f"{row.label} {row.limit:g}",
+                rate(row.disagreement),
+                votes(row.calls),
+                *(_or_dash(row.ours_at_equal[label], votes) for label in labels),
+            ]
+            for row in others
+        ],
+    )
+
+
+def _or_dash(value: float | None, form: Callable[[float], str]) -> str:
+    return "-" if value is None else form(value)

@@ -1,0 +1,194 @@
+"""RiskDisplay: disagreement and votes asked, for every outcome of the full vote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from foregone.display.figure import count_drawn, legend_above, take_axes, tidy
+from foregone.display.fitted import fitted, vote_strategy
+from foregone.display.looks import LINES
+from foregone.errors import InvalidInputError
+from foregone.evaluation import Evaluation, evaluate
+from foregone.strategy import StoppingStrategy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["RiskDisplay"]
+
+_GID = "foregone-risk"
+_BY = {"yes": "voters that say yes", "margin": "margin of the full vote (majority minus minority)"}
+_LOWEST = 1e-12  # nobody minds a smaller disagreement, and a logarithmic scale has to end somewhere
+
+
+class RiskDisplay:
+    """What a strategy risks and costs, by how close the full vote is.
+
+    In one panel the disagreement, in another the expected votes; both exact, for every outcome of the full
+    vote: by how many voters say yes, or by the margin of the majority (then the disagreement of an outcome
+    is the larger of the two that have this margin, and so are the votes). An average over rows hides that
+    close votes bear nearly all of the risk; here it can be seen. Make one with `from_strategy` or
+    `from_estimator`; draw several into the same axes to compare them.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What to draw, as `foregone.evaluate` computes it.
+    name : str, optional
+        Name in the legend.
+    max_disagreement : float, optional
+        A limit to draw beside the disagreement.
+
+    Attributes
+    ----------
+    figure_ : matplotlib.figure.Figure
+        Figure drawn into.
+    ax_ : matplotlib.axes.Axes
+        Axes of the disagreement.
+    axes_ : tuple of matplotlib.axes.Axes
+        All axes drawn into: disagreement, and expected votes unless only one was given.
+
+    Examples
+    --------
+    >>> from foregone import solve
+    >>> from foregone.display import RiskDisplay
+    >>> display = RiskDisplay.from_strategy(solve("minimean", 101, 1e-3).strategy, name="minimean")
+    >>> round(display.evaluation.worst().disagreement, 4)
+    0.0185
+    >>> [ax.get_ylabel() for ax in display.axes_]
+    ['disagreement', 'expected votes']
+    """
+
+    figure_: Figure
+    ax_: Axes
+    axes_: tuple[Axes, ...]
+
+    def __init__(
+        self, evaluation: Evaluation, *, name: str | None = None, max_disagreement: float | None = None
+    ) -> None:
+        self.evaluation = evaluation
+        self.name = name
+        self.max_disagreement = max_disagreement
+
+    @classmethod
+    def from_strategy(
+        cls,
+        strategy: StoppingStrategy,
+        ax: Axes | Sequence[Axes] | None = None,
+        name: str | None = None,
+        *,
+        max_disagreement: float | None = None,
+        **options: Any,
+    ) -> RiskDisplay:
+        """Evaluate a strategy and draw it.
+
+        Parameters
+        ----------
+        strategy : StoppingStrategy
+            What to draw.
+        ax : matplotlib.axes.Axes, or a sequence of two, optional
+            Axes for the disagreement, and for the votes; a new figure with both by default.
+        name : str, optional
+            Name in the legend.
+        max_disagreement : float, optional
+            A limit to draw beside the disagreement.
+        **options
+            Passed on to `plot`.
+        """
+        evaluation = evaluate(vote_strategy(strategy, cls.__name__))
+        return cls(evaluation, name=name, max_disagreement=max_disagreement).plot(ax, **options)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        ax: Axes | Sequence[Axes] | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> RiskDisplay:
+        """Draw the strategy of a fitted classifier, and its limit if it holds for every single row."""
+        strategy, solution = fitted(estimator, "strategy_"), fitted(estimator, "solution_")
+        if solution.criterion != "minimean" and not isinstance(solution.max_disagreement, dict):
+            options.setdefault("max_disagreement", solution.max_disagreement)
+        return cls.from_strategy(strategy, ax, name, **options)
+
+    def plot(
+        self,
+        ax: Axes | Sequence[Axes] | None = None,
+        *,
+        name: str | None = None,
+        by: Literal["yes", "margin"] = "yes",
+        log: bool = False,
+        **line_options: Any,
+    ) -> RiskDisplay:
+        """Draw it, into ``ax`` or a new figure, and return the display itself.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, or a sequence of two, optional
+            Axes for the disagreement, and for the votes; a new figure (not one of pyplot's) by default.
+        name : str, optional
+            Name in the legend, instead of the display's own.
+        by : {"yes", "margin"}, default="yes"
+            What goes to the right: how many voters say yes, or by how many the majority is larger.
+        log : bool, default=False
+            Whether the disagreement is on a logarithmic scale; below 1e-12 it is left out.
+        **line_options
+            Passed on to the lines.
+        """
+        if by not in _BY:
+            raise InvalidInputError(f'by must be "yes" or "margin", not {by!r}')
+        axes = take_axes(ax, 2, 10.5, 4)
+        place = count_drawn(axes[0], _GID)
+        look = LINES[place % len(LINES)]
+        style = {"color": look.colour, "linestyle": look.dashes, "linewidth": 2.0, **line_options}
+        label = name if name is not None else self.name
+        panels = (
+            (self.evaluation.disagreement, "disagreement"),
+            (self.evaluation.expected_votes, "expected votes"),
+        )
+        n_voters = self.evaluation.strategy.n_voters
+        for one, (values, title) in zip(axes, panels, strict=False):
+            x, height = _by_margin(values) if by == "margin" else (np.arange(n_voters + 1), values)
+            if title == "disagreement" and log:
+                x, height = x[height >= _LOWEST], height[height >= _LOWEST]
+            one.plot(x, height, label=label, gid=_GID, **style)
+            if place == 0:
+                tidy(one)
+                one.set_xlabel(_BY[by])
+                one.set_ylabel(title)
+                one.set_xlim(0, n_voters)
+        self._mark(axes, place, log)
+        if label is not None:
+            legend_above(axes[0], len(LINES))
+        self.ax_, self.axes_ = axes[0], axes
+        self.figure_ = axes[0].figure  # type: ignore[assignment]  # a subfigure will do as well
+        return self
+
+    def _mark(self, axes: tuple[Axes, ...], place: int, log: bool) -> None:
+        """Set the scales, draw the limit, and say what all votes are."""
+        if self.max_disagreement:
+            axes[0].axhline(self.max_disagreement, color="0.45", linestyle=(0, (1, 2)), linewidth=1.2)
+            axes[0].annotate(
+                f"limit {self.max_disagreement:g}", (1, self.max_disagreement), (-3, 3),
+                xycoords=axes[0].get_yaxis_transform(), textcoords="offset points", ha="right", va="bottom",
+                color="0.35", fontsize="small", bbox={"facecolor": (1, 1, 1, 0.7), "linewidth": 0, "pad": 0},
+            )  # fmt: skip
+        if log:
+            axes[0].set_yscale("log")
+        else:
+            highest = max(axes[0].dataLim.y1, 2 * (self.max_disagreement or 0), 1e-9)
+            axes[0].set_ylim(0, max(1.05 * highest, axes[0].get_ylim()[1] if place else 0))
+        if len(axes) > 1:
+            axes[1].set_ylim(0, max(self.evaluation.strategy.n_voters * 1.03, axes[1].get_ylim()[1]))
+
+
+def _by_margin(values: Any) -> tuple[Any, Any]:
+    """Return every margin of a full vote once, and the larger of the two values that have it."""
+    n_voters = len(values) - 1
+    margins = np.arange(n_voters % 2, n_voters + 1, 2)
+    return margins, np.maximum(values[(n_voters + margins) // 2], values[(n_voters - margins) // 2])

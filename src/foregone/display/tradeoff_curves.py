@@ -1,0 +1,71 @@
+"""What a TradeoffDisplay draws: curves of expected votes and disagreement by limit. Computing, no drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from foregone import rules
+from foregone.evaluation import evaluate
+from foregone.planning import Plan
+from foregone.strategy import StoppingStrategy
+from foregone.votes import VoteDistribution
+
+__all__ = ["BASELINES", "TradeoffCurve", "baseline_curves", "plan_curve"]
+
+Rule = Callable[[int, float], StoppingStrategy]
+BASELINES: dict[str, Rule] = {
+    "Schwing": rules.schwing,
+    "IBEP": rules.ibep,
+    "e-process": rules.e_process,
+    "curtailment": lambda n_voters, limit: rules.curtailment(n_voters),
+}
+
+
+@dataclass(frozen=True)
+class TradeoffCurve:
+    """What one way of stopping costs and risks, by the limit that it is given.
+
+    Attributes
+    ----------
+    name : str
+        Name in the legend.
+    limits : tuple of float
+        Allowed disagreements.
+    expected_votes, disagreement : tuple of float
+        For each of the limits, on average over the votes.
+    """
+
+    name: str
+    limits: tuple[float, ...]
+    expected_votes: tuple[float, ...]
+    disagreement: tuple[float, ...]
+
+
+def plan_curve(plan: Plan) -> TradeoffCurve:
+    """Return the curve of a plan, under the name of its criterion."""
+    return TradeoffCurve(
+        plan.criterion,
+        tuple(row.limit for row in plan.rows),
+        tuple(row.expected_votes for row in plan.rows),
+        tuple(row.disagreement for row in plan.rows),
+    )
+
+
+def baseline_curves(votes: VoteDistribution, limits: Iterable[float]) -> list[TradeoffCurve]:
+    """Return the curves of the usual rules.
+
+    Examples
+    --------
+    >>> from foregone import VoteDistribution
+    >>> curves = baseline_curves(VoteDistribution.flat(11), [0.1, 0.01])
+    >>> curves[-1].name, curves[-1].disagreement
+    ('curtailment', (0.0, 0.0))
+    """
+    tried = tuple(limits)
+    curves = []
+    for name, rule in BASELINES.items():
+        figures = [evaluate(rule(votes.n_voters, limit)).mean(votes) for limit in tried]
+        expected_votes, disagreement = zip(*figures, strict=True)
+        curves.append(TradeoffCurve(name, tried, expected_votes, disagreement))
+    return curves

@@ -1,0 +1,207 @@
+"""VoteDistributionDisplay: how many voters say yes, by class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.display.figure import legend_above, take_axes
+from foregone.display.fitted import fitted
+from foregone.display.looks import BLUE, ORANGE
+from foregone.errors import InvalidInputError
+from foregone.votes import FloatArray, VoteDistribution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["VoteDistributionDisplay"]
+
+_FILLS = ((ORANGE, "////"), (BLUE, None))  # of no and yes
+_TICKS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+class VoteDistributionDisplay:
+    """How many voters say yes, one histogram for each of two classes.
+
+    The scale is that of square roots, so that what is rare can be seen beside what is common.
+
+    Parameters
+    ----------
+    shares : mapping of str to ndarray of shape (n_voters + 1,)
+        By name of the class, no first: ``shares[name][n]``, for which share of rows exactly n voters say yes.
+    share_of : {"class", "all"}
+        Whether they are shares of the rows of each class, so that each sums to one, or of all rows.
+
+    Attributes
+    ----------
+    figure_ : matplotlib.figure.Figure
+        Figure drawn into.
+    ax_ : matplotlib.axes.Axes
+        Axes drawn into.
+
+    Examples
+    --------
+    >>> from foregone import VoteDistribution
+    >>> from foregone.display import VoteDistributionDisplay
+    >>> display = VoteDistributionDisplay.from_votes(VoteDistribution.from_counts([6, 1, 1, 2]))
+    >>> {name: shares.tolist() for name, shares in display.shares.items()}
+    {'full vote no': [0.6, 0.1, 0.0, 0.0], 'full vote yes': [0.0, 0.0, 0.1, 0.2]}
+    """
+
+    figure_: Figure
+    ax_: Axes
+
+    def __init__(
+        self, shares: Mapping[str, FloatArray], *, share_of: Literal["class", "all"] = "class"
+    ) -> None:
+        if share_of not in ("class", "all"):
+            raise InvalidInputError(f'share_of must be "class" or "all", not {share_of!r}')
+        self.shares = dict(shares)
+        if len(self.shares) > len(_FILLS) or len({len(row) for row in self.shares.values()}) != 1:
+            raise InvalidInputError("shares must be of one or two classes, with n_voters + 1 numbers each")
+        self.share_of = share_of
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return len(next(iter(self.shares.values()))) - 1
+
+    @classmethod
+    def from_votes(
+        cls, votes: VoteDistribution, ax: Axes | None = None, **options: Any
+    ) -> VoteDistributionDisplay:
+        """Draw a distribution, by what the full vote says.
+
+        Parameters
+        ----------
+        votes : VoteDistribution
+            How the votes are distributed.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw into; a new figure by default.
+        **options
+            Passed on to `plot`.
+        """
+        says_yes = 2 * np.arange(votes.n_voters + 1) > votes.n_voters
+        parts = {"full vote no": ~says_yes, "full vote yes": says_yes}
+        shares = {name: np.where(side, votes.probabilities, 0.0) for name, side in parts.items()}
+        return cls(shares, share_of="all").plot(ax, **options)
+
+    @classmethod
+    def from_yes_counts(
+        cls,
+        yes_counts: npt.ArrayLike,
+        y: npt.ArrayLike,
+        n_voters: int,
+        ax: Axes | None = None,
+        *,
+        classes: npt.ArrayLike | None = None,
+        share_of: Literal["class", "all"] = "class",
+        **options: Any,
+    ) -> VoteDistributionDisplay:
+        """Draw how many voters say yes to rows, by the true class of the rows.
+
+        Parameters
+        ----------
+        yes_counts : array-like of int, shape (n_rows,)
+            How many of all voters say yes.
+        y : array-like of shape (n_rows,)
+            True class of each row.
+        n_voters : int
+            Number of voters.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw into; a new figure by default.
+        classes : array-like of two labels, optional
+            Labels for no and yes; by default those found in ``y``, sorted.
+        share_of : {"class", "all"}, default="class"
+            Whether each class sums to one, or both together do.
+        **options
+            Passed on to `plot`.
+        """
+        counts, labels = np.asarray(yes_counts), np.asarray(y)
+        VoteDistribution.from_yes_counts(counts, n_voters)  # checks them
+        if labels.shape != counts.shape:
+            raise InvalidInputError(
+                f"y must have one label for each of {len(counts)} rows, got shape {labels.shape}"
+            )
+        known = np.unique(labels) if classes is None else np.asarray(classes)
+        if known.shape != (2,) or not np.isin(labels, known).all():
+            raise InvalidInputError(f"y must have the labels of two classes, found {np.unique(labels)[:5]}")
+        shares = {}
+        for label in known:
+            of_it = np.bincount(counts[labels == label].astype(np.int64), minlength=n_voters + 1)
+            shares[f"true class {label}"] = of_it / max(
+                of_it.sum() if share_of == "class" else len(counts), 1
+            )
+        return cls(shares, share_of=share_of).plot(ax, **options)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> VoteDistributionDisplay:
+        """Draw how the voters of a fitted classifier vote.
+
+        Parameters
+        ----------
+        estimator : EarlyStoppingClassifier
+            A fitted one.
+        X, y : array-like, optional
+            Rows and their true classes, about which all voters are asked. Without them, its calibration
+            rows are drawn, by what the full vote says.
+        ax, **options
+            As in `from_votes` and `from_yes_counts`.
+        """
+        if (X is None) != (y is None):
+            raise InvalidInputError("give both X and y, or neither for the calibration rows")
+        if X is None:
+            return cls.from_votes(fitted(estimator, "votes_"), ax, **options)
+        yes = fitted(estimator, "full_votes")(X)
+        n_voters = fitted(estimator, "votes_").n_voters
+        return cls.from_yes_counts(yes, y, n_voters, ax, classes=estimator.classes_, **options)
+
+    def plot(self, ax: Axes | None = None, *, furnish: bool = True) -> VoteDistributionDisplay:
+        """Draw it, into ``ax`` or a new figure, and return the display itself.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw into; a new figure (not one of pyplot's) by default.
+        furnish : bool, default=True
+            Whether to set labels and legend; not where a larger figure does so itself.
+        """
+        (ax,) = take_axes(ax, 1, 7, 4)
+        edges = np.arange(self.n_voters + 2) - 0.5
+        for (name, row), (colour, hatch) in zip(self.shares.items(), _FILLS, strict=False):
+            ax.stairs(
+                row, edges, fill=True, facecolor=f"{colour}59", edgecolor=colour, hatch=hatch, label=name
+            )
+        highest = max(row.max() for row in self.shares.values()) or 1.0
+        ax.set_yscale("function", functions=(_root, np.square))
+        ax.set_xlim(edges[0], edges[-1])
+        ax.set_ylim(0, 1.1 * highest)
+        ticks = [0.0, *(tick for tick in _TICKS if 0.015 * highest < tick < 1.1 * highest)]
+        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        if furnish:
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.grid(axis="y", color="0.9", linewidth=0.8)
+            ax.set_axisbelow(True)
+            ax.set_xlabel("voters that say yes")
+            whose = "of its class" if self.share_of == "class" else "of all rows"
+            ax.set_ylabel(f"share {whose} (square-root scale)")
+            legend_above(ax, 2)
+        self.ax_ = ax
+        self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
+        return self
+
+
+def _root(share: FloatArray) -> FloatArray:
+    root: FloatArray = np.sqrt(np.maximum(share, 0))  # matplotlib tries values below the axis too
+    return root

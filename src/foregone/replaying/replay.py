@@ -1,0 +1,296 @@
+"""replay(): what each method would have asked and answered on recorded votes."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError
+from foregone.solving.problem import check_share
+
+if TYPE_CHECKING:
+    from foregone.replaying.methods import Method
+
+__all__ = ["Curve", "Items", "Measured", "Played", "Replay", "ReplayRow", "replay"]
+
+# Limits that the trade-off of a method is computed at: four a decade, and none.
+CURVE_LIMITS = (0.0, *(10.0 ** (k / 4) for k in range(-24, -1)))
+
+
+class Measured(NamedTuple):
+    """Votes asked of an item, probability to disagree with its full vote, tokens taken; means over items."""
+
+    calls: float
+    disagreement: float
+    tokens: float | None
+
+
+class Played(Protocol):
+    """What a strategy does to items."""
+
+    def on(self, indices: npt.NDArray[np.int64]) -> Measured:
+        """Return the means over some of the items."""
+
+    def worst(self) -> Measured:
+        """Return the largest figures for any votes that an item could have."""
+
+
+class Items(Protocol):
+    """Recorded items that strategies can be played on, and methods calibrated with."""
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+
+    def calibrate(self, indices: npt.NDArray[np.int64]) -> Any:
+        """Return what a method is calibrated with: what these items say about the votes."""
+
+    def play(self, strategy: Any) -> Played:
+        """Return what the strategy does to the items."""
+
+    def full_tokens(self) -> float | None:
+        """Return the mean tokens of a full vote, if known."""
+
+
+@dataclass(frozen=True)
+class ReplayRow:
+    """What one method did to the items it was not calibrated with; means over the splits.
+
+    Attributes
+    ----------
+    method, label, limit, is_ours
+        As in `Method`.
+    calls, disagreement, tokens : float
+        Votes asked, probability to disagree with the full vote, tokens (None if not recorded).
+    above_limit : float or None
+        In which share of the splits the disagreement was above the limit.
+    worst_calls, worst_disagreement : float
+        The largest for any votes an item could have, in any split.
+    ours_at_equal : dict
+        For each tunable method of ours, by label: the calls it takes at the same disagreement; None where it
+        cannot have so little.
+    """
+
+    method: str
+    label: str
+    limit: float | None
+    is_ours: bool
+    calls: float
+    disagreement: float
+    tokens: float | None
+    above_limit: float | None
+    worst_calls: float
+    worst_disagreement: float
+    ours_at_equal: dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What a method of ours takes and risks as its limit varies; means over the splits.
+
+    Attributes
+    ----------
+    label : str
+        The method.
+    limits, calls, disagreement : tuple of float
+        Equally long, limits rising.
+    """
+
+    label: str
+    limits: tuple[float, ...]
+    calls: tuple[float, ...]
+    disagreement: tuple[float, ...]
+
+    def calls_at(self, disagreement: float) -> float | None:
+        """Return the calls at which it disagrees so often; None if it never does as rarely.
+
+        Between two limits it mixes them, which gives every mean in between. At a disagreement above that
+        of every limit, the boldest limit's calls are returned.
+        """
+        best = min(
+            (
+                calls
+                for calls, risk in zip(self.calls, self.disagreement, strict=True)
+                if risk <= disagreement
+            ),
+            default=None,
+        )
+        points = sorted(zip(self.disagreement, self.calls, strict=True))
+        for (low, more), (high, fewer) in pairwise(points):
+            if low <= disagreement < high:
+                mixed = more + (fewer - more) * (disagreement - low) / (high - low)
+                return mixed if best is None else min(mixed, best)
+        return best
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Recorded votes replayed under several methods. Made by `replay`.
+
+    Attributes
+    ----------
+    rows : tuple of ReplayRow
+        One for each method and limit.
+    curves : tuple of Curve
+        One for each tunable method of ours.
+    n_items, n_calibration, n_splits, seed : int
+        All items, those calibrated with in each split, how many splits, and what they were drawn by.
+    full_tokens : float or None
+        Mean tokens of a full vote.
+    """
+
+    rows: tuple[ReplayRow, ...]
+    curves: tuple[Curve, ...]
+    n_items: int
+    n_calibration: int
+    n_splits: int
+    seed: int
+    full_tokens: float | None
+
+    def record(self) -> dict[str, Any]:
+        """Return everything as plain values, ready for JSON."""
+        return asdict(self)
+
+
+def replay(
+    items: Items,
+    methods: Iterable[Method],
+    *,
+    calibrate_share: float = 0.5,
+    splits: int = 20,
+    seed: int = 0,
+    advance: Callable[[], None] = lambda: None,
+) -> Replay:
+    """Replay recorded votes: calibrate each method with some of the items, and measure it on the others.
+
+    Parameters
+    ----------
+    items : Items
+        The recorded votes, such as `YesNoItems`.
+    methods : iterable of Method
+        From `choose_methods`.
+    calibrate_share : float, default 0.5
+        Share of the items to calibrate with; all others are measured on.
+    splits : int, default 20
+        How many times the items are split, at random, anew.
+    seed : int, default 0
+        What the splits are drawn by; the same one gives the same figures.
+    advance : callable
+        Called after each split.
+
+    Examples
+    --------
+    >>> from foregone.replaying import RecordedVotes, YesNoItems, choose_methods, replay
+    >>> rng = np.random.default_rng(0)
+    >>> answers = rng.random((60, 7)) < rng.beta(0.3, 0.3, (60, 1))
+    >>> votes = RecordedVotes.from_columns(
+    ...     {"item": np.repeat(range(60), 7), "draw": list(range(7)) * 60, "answer": answers.ravel()}
+    ... )
+    >>> found = replay(YesNoItems.of(votes, 7), choose_methods(["minimax", "lead:2"], [0.05]))
+    >>> [(row.label, round(row.calls, 1), round(row.disagreement, 3)) for row in found.rows]
+    [('minimax', 3.8, 0.016), ('lead of 2', 2.7, 0.041)]
+    """
+    methods = tuple(methods)
+    n_splits, seed = _whole(splits, "splits", 1), _whole(seed, "seed", 0)
+    n_calibration = _calibration_size(items.n_items, calibrate_share)
+    everything = items.calibrate(np.arange(items.n_items))
+    fixed = {
+        place: items.play(method.strategy(everything))
+        for place, method in enumerate(methods)
+        if not method.is_calibrated
+    }
+    tunable = {method.label: method for method in methods if method.is_tunable}
+    measured: list[list[Measured]] = [[] for _ in methods]
+    worst: list[list[Measured]] = [[] for _ in methods]
+    along: dict[str, list[list[Measured]]] = {label: [] for label in tunable}
+    generator = np.random.default_rng(seed)
+    for _ in range(n_splits):
+        order = generator.permutation(items.n_items)
+        calibration, others = items.calibrate(order[:n_calibration]), order[n_calibration:]
+        for place, method in enumerate(methods):
+            played = fixed.get(place) or items.play(method.strategy(calibration))
+            measured[place].append(played.on(others))
+            worst[place].append(played.worst())
+        for label, method in tunable.items():
+            strategies = (method.at_limit(calibration, limit) for limit in CURVE_LIMITS)
+            along[label].append([items.play(strategy).on(others) for strategy in strategies])
+        advance()
+    curves = tuple(_curve(label, points) for label, points in along.items())
+    return Replay(
+        rows=tuple(
+            _row(method, measured[place], worst[place], curves) for place, method in enumerate(methods)
+        ),
+        curves=curves,
+        n_items=items.n_items,
+        n_calibration=n_calibration,
+        n_splits=n_splits,
+        seed=seed,
+        full_tokens=items.full_tokens(),
+    )
+
+
+def _whole(value: Any, name: str, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InvalidInputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return number
+
+
+def _calibration_size(n_items: int, share: Any) -> int:
+    share = check_share(share, "calibrate_share")
+    n_calibration: int = round(share * n_items)
+    if not 0 < n_calibration < n_items:
+        raise InvalidInputError(
+            f"a share of {share:g} of {n_items:,} items leaves none to calibrate with, or none to measure "
+            "on: take another share, or more items"
+        )
+    return n_calibration
+
+
+def _curve(label: str, splits: Sequence[Sequence[Measured]]) -> Curve:
+    by_limit = list(zip(*splits, strict=True))
+    return Curve(
+        label,
+        CURVE_LIMITS,
+        tuple(_mean(point.calls for point in points) for points in by_limit),
+        tuple(_mean(point.disagreement for point in points) for points in by_limit),
+    )
+
+
+def _row(
+    method: Method, measured: Sequence[Measured], worst: Sequence[Measured], curves: Iterable[Curve]
+) -> ReplayRow:
+    disagreement = _mean(one.disagreement for one in measured)
+    tokens = [one.tokens for one in measured if one.tokens is not None]
+    above = None
+    if method.limit is not None:
+        allowed = method.limit * (1 + 1e-9)  # what rounding may add
+        above = _mean(one.disagreement > allowed for one in measured)
+    return ReplayRow(
+        method=method.name,
+        label=method.label,
+        limit=method.limit,
+        is_ours=method.is_ours,
+        calls=_mean(one.calls for one in measured),
+        disagreement=disagreement,
+        tokens=_mean(tokens) if tokens else None,
+        above_limit=above,
+        worst_calls=max(one.calls for one in worst),
+        worst_disagreement=max(one.disagreement for one in worst),
+        ours_at_equal={curve.label: curve.calls_at(disagreement) for curve in curves},
+    )
+
+
+def _mean(values: Iterable[float]) -> float:
+    given = list(values)
+    return math.fsum(given) / len(given)

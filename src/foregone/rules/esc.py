@@ -1,0 +1,97 @@
+"""ESC: stop when a whole window of votes was unanimous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from foregone.rules.curtailment import is_decided
+from foregone.rules.lead import check_at_least_one
+from foregone.strategy import StoppingStrategy
+from foregone.votes import FloatArray, check_n_voters
+
+__all__ = ["esc"]
+
+
+def esc(n_voters: int, window: int = 5) -> StoppingStrategy:
+    """Stop at the end of a window of votes that are all alike, or when the rest cannot change the answer.
+
+    Early-stopping self-consistency, from Li, Yuan, Feng, Pan, Wang, Sun, Wang and Li, "Escape sky-high cost:
+    early-stopping self-consistency for multi-step reasoning" (ICLR 2024). Votes are taken in windows, one
+    after the other; the first unanimous one ends the poll, and the majority of all votes so far is the
+    answer. It knows nothing of a limit, and guarantees nothing.
+
+    Parameters
+    ----------
+    n_voters : int
+        Number of voters, at least 1.
+    window : int, default 5
+        Votes in a window, at least 1. The last window may be cut short by the number of voters.
+
+    Returns
+    -------
+    StoppingStrategy
+        Randomised at the ends of windows; see the notes.
+
+    Notes
+    -----
+    Whether a window was unanimous depends on the order of the votes, not on ``(asked, yes)`` alone. But
+    voters are asked in random order: given ``(asked, yes)``, every order of these votes is equally likely,
+    whatever the full vote. So the rule stops in ``(asked, yes)`` with a probability that only
+    depends on the state, among the orders that get there. The strategy returned has these probabilities.
+    Averaged over orders it asks exactly as many votes as the rule itself, and disagrees exactly as often,
+    for every full vote. (The same is true of every rule that looks at the order; so none
+    beats the best strategy on ``(asked, yes)``.)
+
+    Examples
+    --------
+    >>> strategy = esc(39)
+    >>> strategy.stop_probability(asked=5, yes=5), strategy.stop_probability(asked=9, yes=8)
+    (1.0, 0.0)
+    >>> round(strategy.stop_probability(asked=10, yes=8), 3)  # as often as both no were among the first five
+    0.286
+    """
+    n_voters, window = check_n_voters(n_voters), check_at_least_one(window, "window")
+    rows = _stop_rows(n_voters, window)
+    return StoppingStrategy.from_rows(n_voters, lambda asked: next(rows))
+
+
+def _stop_rows(n_voters: int, window: int) -> Iterator[FloatArray]:
+    """Yield the stop probabilities step by step.
+
+    ``reach[k][j]``: among the orders of the votes so far that hold j yes, the share that has not stopped and
+    whose window holds only yes (k = 0), only no (1), or both (2). At the start of a window it holds
+    neither, which 0 and 1 both stand for: half of the share is kept in each.
+    """
+    reach = np.array([[0.5], [0.5], [0.0]])
+    for asked in range(n_voters):
+        at_end = asked > 0 and asked % window == 0
+        stop = np.zeros((3, asked + 1))
+        stop[:2] = at_end
+        stop[:, is_decided(n_voters, asked)] = 1.0
+        total = reach.sum(axis=0)
+        stopped = (reach * stop).sum(axis=0)
+        # Where no order gets, 1; a ratio of equal sums may round above it.
+        yield np.minimum(np.divide(stopped, total, out=np.ones(asked + 1), where=total > 0), 1.0)
+        going_on = reach * (1 - stop)
+        if at_end:
+            going_on[:2] = going_on[2] / 2
+            going_on[2] = 0.0
+        reach = _after_one_more(going_on, new_window=asked % window == 0)
+
+
+def _after_one_more(going_on: FloatArray, new_window: bool) -> FloatArray:
+    """Return the shares with one vote more, over which of the votes came last."""
+    votes = going_on.shape[1]
+    yes = np.arange(votes + 1) / votes  # the chance that the last of the votes was a yes
+    with_yes, with_no = np.zeros((2, 3, votes + 1))
+    with_yes[:, 1:] = going_on
+    with_no[:, :-1] = going_on
+    with_yes *= yes
+    with_no *= 1 - yes
+    if new_window:
+        return np.array([with_yes[:2].sum(axis=0), with_no[:2].sum(axis=0), np.zeros(votes + 1)])
+    only_yes, only_no = with_yes[0], with_no[1]
+    both = with_yes[1] + with_yes[2] + with_no[0] + with_no[2]
+    return np.array([only_yes, only_no, both])

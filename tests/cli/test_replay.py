@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from foregone.replaying import YesNoItems, choose_methods, read_votes, replay
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def votes_file(tmp_path: Path) -> Path:
+    generator = np.random.default_rng(7)
+    lines = ["item,draw,answer,tokens"]
+    for item in range(30):
+        inclination = generator.beta(0.4, 0.8)
+        for draw in range(6):
+            answer = "Yes" if generator.random() < inclination else "No"
+            lines.append(f"q{item},{draw},{answer},{generator.integers(50, 400)}")
+    file = tmp_path / "votes.csv"
+    file.write_text("\n".join(lines))
+    return file
+
+
+def test_methods_stand_side_by_side_on_80_columns(run: Run, votes_file: Path) -> None:
+    outcome = run("replay", votes_file, "--voters", "5", "--splits", "2", "--max-disagreement", "0.05,0.1")
+    assert outcome.code == 0, outcome.err
+    assert outcome.err == ""
+    lines = outcome.out.splitlines()
+    table = [line for line in lines if "/" not in line]  # the name of the file may be long
+    assert max(len(line) for line in table) <= 80
+    assert "30 items of 6 votes (yes: Yes; no: No)" in outcome.out
+    assert "Calibrated with 15 items, measured on the other 15: means over 2 random splits" in outcome.out
+    assert sum(line.startswith("minimean, 95 %") for line in lines) == 2
+    items = YesNoItems.of(read_votes(votes_file), 5)
+    (row,) = replay(items, choose_methods(["esc:5"]), splits=2).rows
+    cells = next(line for line in lines if line.startswith("ESC, window 5")).split()[3:]
+    assert cells == [
+        "-", f"{row.calls:.2f}", f"{row.tokens:,.0f}", f"{row.disagreement:.3g}", "-",
+        f"{row.worst_disagreement:.3g}",
+    ]  # fmt: skip
+    equal = outcome.out.split("At equal disagreement")[1]
+    assert [name in equal for name in ("lead of 3", "minimax 0.05", "e-process 0.1")] == [True] * 3
+
+
+def test_json_has_every_digit_and_says_what_was_counted(run: Run, votes_file: Path) -> None:
+    outcome = run(
+        "replay", votes_file, "--voters", "5", "--rules", "minimean-confident,lead:2", "--splits", "3",
+        "--seed", "4", "--confidence", "0.9", "--calibrate-share", "0.4", "--json",
+    )  # fmt: skip
+    content = json.loads(outcome.out)
+    items = YesNoItems.of(read_votes(votes_file), 5)
+    methods = choose_methods(["minimean-confident", "lead:2"], [0.01], 0.9)
+    made = replay(items, methods, splits=3, seed=4, calibrate_share=0.4)
+    assert content["rows"] == json.loads(json.dumps(made.record()["rows"]))
+    assert (content["n_voters"], content["yes"], content["no"], content["n_calibration"]) == (
+        5,
+        "Yes",
+        ["No"],
+        12,
+    )
+
+
+def test_what_was_left_out_is_said(run: Run, votes_file: Path) -> None:
+    votes_file.write_text(votes_file.read_text() + "\nshort,0,Yes,5\nshort,1,,5")
+    refused = run("replay", votes_file, "--voters", "5")
+    assert refused.code == 2
+    assert "1 of 31 items have fewer than 5 votes, the first is 'short' with 1" in refused.err
+    outcome = run("replay", votes_file, "--voters", "5", "--rules", "lead", "--skip-short")
+    assert outcome.code == 0
+    assert "Left out: 1 votes without an answer" in outcome.out
+    assert "Left out: 1 items with fewer votes than that" in outcome.out
+
+
+def test_other_answers_need_to_be_told_which_is_yes(run: Run, votes_file: Path) -> None:
+    votes_file.write_text(votes_file.read_text().replace("Yes", "pass").replace("No", "fail"))
+    refused = run("replay", votes_file, "--voters", "5")
+    assert refused.code == 2
+    assert "not yes or no, found 'fail'" in refused.err
+    assert "--yes" in refused.err
+    outcome = run("replay", votes_file, "--voters", "5", "--rules", "lead", "--yes", "pass")
+    assert "(yes: pass; no: fail)" in outcome.out
+
+
+def test_a_picture_is_drawn_when_asked_for(run: Run, votes_file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    outcome = run("replay", votes_file, "--voters", "5", "--splits", "1", "--png", tmp_path / "calls.png")
+    assert outcome.code == 0
+    assert (tmp_path / "calls.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--voters", "7"], "30 of 30 items have fewer than 7 votes"),
+        (["--voters", "0"], "n_voters must be a whole number of at least 1"),
+        (["--voters", "5", "--rules", "nonsense"], "no method 'nonsense'"),
+        (["--voters", "5", "--max-disagreement", "2"], "no number from 0 to 1"),
+        (["--voters", "5", "--splits", "0"], "splits must be a whole number of at least 1"),
+        (["--voters", "5", "--confidence", "1"], "confidence must lie strictly between 0 and 1"),
+        (["--voters", "5", "--png", "no/such/folder.png"], "does not exist; make it first"),
+        ([], "--voters"),
+    ],
+)
+def test_bad_arguments_are_refused_in_one_line(
+    arguments: list[str], message: str, run: Run, votes_file: Path
+) -> None:
+    outcome = run("replay", votes_file, *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1
