@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 
 import foregone
-from foregone import rules, scores
+from foregone import plurality, rules, scores
 
 PUBLIC = [
     "Certificate",
@@ -14,6 +14,7 @@ PUBLIC = [
     "Evaluation",
     "ForegoneError",
     "Plan",
+    "PluralityStrategy",
     "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
@@ -24,6 +25,7 @@ PUBLIC = [
     "plan",
     "rules",
     "solve",
+    "solve_plurality",
     "solve_scores",
 ]
 
@@ -39,13 +41,14 @@ def test_the_rules_are_these():
 
 
 def test_every_public_name_exists_and_is_documented():
-    for home in (foregone, rules, scores, scores.rules):
+    for home in (foregone, rules, scores, scores.rules, plurality, plurality.rules):
         for name in home.__all__:
             assert getattr(home, name).__doc__, name
 
 
 def test_every_name_a_module_exports_exists():
     found = [
+        *pkgutil.walk_packages(plurality.__path__, "foregone.plurality."),
         *pkgutil.walk_packages(rules.__path__, "foregone.rules."),
         *pkgutil.walk_packages(scores.__path__, "foregone.scores."),
     ]

@@ -6,6 +6,7 @@ from foregone import rules
 from foregone.errors import ForegoneError
 from foregone.evaluation import Evaluation, evaluate
 from foregone.planning import Plan, plan
+from foregone.plurality import PluralityStrategy, solve_plurality
 from foregone.scores import ScoreStrategy, solve_scores
 from foregone.solving import Certificate, Solution, certify, solve
 from foregone.strategy import StoppingStrategy
@@ -20,6 +21,7 @@ __all__ = [
     "Evaluation",
     "ForegoneError",
     "Plan",
+    "PluralityStrategy",
     "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
@@ -30,6 +32,7 @@ __all__ = [
     "plan",
     "rules",
     "solve",
+    "solve_plurality",
     "solve_scores",
 ]
 

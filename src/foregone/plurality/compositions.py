@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
 from foregone.plurality.lattice import Lattice
-from foregone.votes import FloatArray, as_numbers
+from foregone.votes import MOST_VOTERS, FloatArray, as_numbers
 
 __all__ = ["CompositionDistribution"]
 
@@ -61,10 +61,10 @@ class CompositionDistribution:
                 "compositions must be a matrix, one row per item and one column per answer, "
                 f"got shape {matrix.shape}"
             )
-        if matrix.dtype.kind == "f" and not (np.isfinite(matrix).all() and (matrix == np.floor(matrix)).all()):
+        if not (np.isfinite(matrix).all() and (matrix == np.floor(matrix)).all()):
             raise InvalidInputError("compositions must hold whole numbers of votes")
-        if (matrix < 0).any():
-            raise InvalidInputError("compositions must not hold negative numbers of votes")
+        if matrix.min() < 0 or matrix.max() > MOST_VOTERS:
+            raise InvalidInputError(f"compositions must hold numbers of votes from 0 to {MOST_VOTERS:,}")
         rows = np.sort(matrix.astype(np.int64), axis=1)[:, ::-1]
         totals = rows.sum(axis=1)
         if totals.min() != totals.max() or totals[0] == 0:

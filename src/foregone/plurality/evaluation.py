@@ -9,10 +9,11 @@ import numpy as np
 from foregone._kernels import plurality as kernels
 from foregone.evaluation import Figures
 from foregone.plurality.compositions import CompositionDistribution
+from foregone.plurality.lattice import Lattice
 from foregone.plurality.strategy import PluralityStrategy
 from foregone.votes import FloatArray
 
-__all__ = ["PluralityEvaluation", "evaluate_plurality"]
+__all__ = ["PluralityEvaluation", "evaluate_plurality", "votes_and_disagreement"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +53,17 @@ def evaluate_plurality(strategy: PluralityStrategy) -> PluralityEvaluation:
     >>> evaluation = evaluate_plurality(rules.lead(5, 2))
     >>> figures = evaluation.mean(CompositionDistribution.from_counts([[4, 1], [3, 2]]))
     >>> round(figures.expected_votes, 3), round(figures.disagreement, 3)
-    (3.1, 0.05)
+    (3.2, 0.05)
     """
-    lattice = strategy.lattice
-    cost, wrong = np.zeros((2, lattice.n_compositions))
-    kernels.push_forward(*lattice.edges, strategy.stop_probabilities(), cost, wrong)
-    return PluralityEvaluation(strategy, cost, wrong)
+    return PluralityEvaluation(
+        strategy, *votes_and_disagreement(strategy.lattice, strategy.stop_probabilities())
+    )
+
+
+def votes_and_disagreement(lattice: Lattice, stop: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the expected votes and the disagreement for every full vote, given all stop probabilities."""
+    votes, wrong = np.zeros((2, lattice.n_compositions))
+    answered = np.zeros(lattice.edge_start[-1] - lattice.edge_start[lattice.level[-2]])
+    kernels.push_forward(*lattice.edges, stop, False, votes, answered)
+    kernels.sum_losers(*lattice.edges, answered, wrong)
+    return votes, wrong

@@ -10,7 +10,7 @@ from foregone._kernels import plurality as kernels
 from foregone.plurality.lattice import Lattice
 from foregone.votes import FloatArray
 
-__all__ = ["Evidence", "best_stops"]
+__all__ = ["BoolArray", "Evidence", "best_stops"]
 
 BoolArray = np.ndarray[tuple[int], np.dtype[np.bool_]]
 

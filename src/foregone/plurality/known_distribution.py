@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foregone._kernels import plurality as kernels
+from foregone.plurality.decided import is_decided
 from foregone.plurality.evaluation import evaluate_plurality
 from foregone.plurality.evidence import Evidence, best_stops
 from foregone.plurality.lattice import Lattice
@@ -14,7 +15,9 @@ from foregone.plurality.strategy import PluralityStrategy
 from foregone.solving.column_generation import Limit, find_prices, known_at
 from foregone.votes import FloatArray
 
-__all__ = ["solve_known"]
+__all__ = ["solve_known", "solve_known_without_risk"]
+
+_MOST_VOTERS_WITHOUT_UNDERFLOW = 1_000
 
 
 class _Oracle:
@@ -28,7 +31,8 @@ class _Oracle:
 
     def stop(self, prices: FloatArray) -> FloatArray:
         """Return where the best strategy at these prices stops, as probabilities."""
-        return best_stops(self.lattice, prices[0] * self._reach, prices[1] * self._wrong)[0].astype(np.float64)
+        stops, _ = best_stops(self.lattice, prices[0] * self._reach, prices[1] * self._wrong)
+        return stops.astype(np.float64)
 
     def least(self, prices: FloatArray) -> FloatArray:
         """Return the channels of the best strategy at these prices."""
@@ -59,4 +63,26 @@ def solve_known(problem: PluralityProblem, weights: FloatArray) -> tuple[Plurali
             break
     price = float(found.prices[1])
     bound = found.lower_bound - price * problem.limit * margin
-    return strategy, bound, Evidence(problem.mean, price * weights, price)
+    return _stopping_when_decided(strategy), bound, Evidence(problem.mean, price * weights, price)
+
+
+def solve_known_without_risk(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
+    """Return the same for a limit of zero: it stops where no full vote to be expected has another winner."""
+    lattice = problem.lattice
+    scale = 1e250  # so that what is possible does not come out as zero, however unlikely
+    some = np.where(problem.mean > 0, scale / lattice.n_compositions, 0.0)
+    stops = (lattice.pull_back_wrong(some) == 0) & (lattice.pull_back(some) > 0) | is_decided(lattice)
+    stops[0] = False
+    bold = PluralityStrategy.from_probabilities(lattice, stops)
+    bound = problem.cost(evaluate_plurality(bold))
+    if lattice.n_voters > _MOST_VOTERS_WITHOUT_UNDERFLOW:
+        bold = PluralityStrategy.from_probabilities(lattice, is_decided(lattice))
+    return bold, bound, Evidence(problem.mean, np.zeros(len(problem.mean)), 0.0)
+
+
+def _stopping_when_decided(strategy: PluralityStrategy) -> PluralityStrategy:
+    """Return the strategy that also stops when the outcome is decided in states that were never expected."""
+    lattice = strategy.lattice
+    return PluralityStrategy.from_probabilities(
+        lattice, np.maximum(strategy.stop_probabilities(), is_decided(lattice))
+    )

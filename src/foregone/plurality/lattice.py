@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels import partitions
 from foregone._kernels import plurality as kernels
 from foregone.errors import InvalidInputError
 from foregone.votes import FloatArray, check_n_voters
@@ -52,7 +53,7 @@ class Lattice:
     """The states of a vote among at most ``n_classes`` answers, numbered, and how they follow each other.
 
     A state is the counts of the answers so far, in falling order. After i votes there are ``level[i + 1] -
-    level[i]`` of them. What the arrays mean is told in `foregone._kernels.plurality`.
+    level[i]`` of them. What the arrays mean is told in `foregone._kernels.partitions`.
 
     Examples
     --------
@@ -74,15 +75,15 @@ class Lattice:
 
     @classmethod
     def make(cls, n_voters: int, n_classes: int) -> Lattice:
-        """Number all states and find their neighbours."""
+        """Make it: number all states and find their neighbours."""
         counts, sizes = _partition_counts(n_voters, n_classes)
         level = np.concatenate([[0], np.cumsum(sizes)])
         n_edges = np.zeros(level[-1], np.int64)
-        kernels.count_edges(n_classes, level, n_edges)
+        partitions.count_edges(n_classes, level, n_edges)
         edge_start = np.concatenate([[0], np.cumsum(n_edges)])
         value, times = np.zeros((2, edge_start[-1]), np.uint16)
         child = np.zeros(edge_start[-1], np.int32)
-        kernels.fill_edges(counts, level, edge_start, value, times, child)
+        partitions.fill_edges(counts, level, edge_start, value, times, child)
         return cls(n_voters, n_classes, counts, level, edge_start, value, times, child)
 
     def __repr__(self) -> str:
@@ -106,7 +107,7 @@ class Lattice:
     def compositions(self) -> npt.NDArray[np.uint16]:
         """Return the sorted counts of every full vote, one a row, in the order of their numbers."""
         rows = np.zeros((self.n_compositions, self.n_classes), np.uint16)
-        kernels.fill_partitions(self.n_classes, self.n_voters, rows)
+        partitions.fill_partitions(self.n_classes, self.n_voters, rows)
         return rows
 
     def number_of(self, counts: npt.ArrayLike) -> int:
@@ -119,7 +120,7 @@ class Lattice:
                 f"counts {parts.tolist()} cannot occur with {self.n_voters} votes for at most "
                 f"{self.n_classes} different answers"
             )
-        return int(self.level[total] + kernels.rank_of(parts, total, self.counts))
+        return int(self.level[total] + partitions.rank_of(parts, total, self.counts))
 
     def pull_back(self, weights: FloatArray) -> FloatArray:
         """Return the probability of each state, when full votes have these probabilities."""
@@ -133,26 +134,67 @@ class Lattice:
         kernels.pull_back_wrong(*self.edges, weights, wrong)
         return wrong
 
+    def redraw(self, weights: FloatArray, n_votes: int, newness: float) -> FloatArray:
+        """Return the distribution of full votes of which some votes were taken away and drawn anew.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_compositions,)
+            The distribution of the full votes.
+        n_votes : int
+            How many votes, chosen at random, are drawn anew: each repeats one of those at hand, or is for an
+            answer of its own.
+        newness : float
+            The weight of an answer of its own, where that of each vote at hand is one.
+        """
+        chance = self.pull_back(weights)
+        left = self.n_voters - n_votes
+        kernels.redraw(*self.edges, self.n_classes, left, newness, chance)
+        drawn = chance[self.level[-2] :]
+        return np.asarray(drawn / drawn.sum())
+
+    def top_two(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Return the largest and the next largest count of every state."""
+        top, second = np.zeros((2, self.n_states), np.int32)
+        kernels.top_two(self.edge_start, self.value, self.times, top, second)
+        return top, second
+
+    def votes_so_far(self) -> npt.NDArray[np.int32]:
+        """Return the number of votes of every state."""
+        return np.repeat(np.arange(self.n_voters + 1, dtype=np.int32), np.diff(self.level))
+
 
 def _partition_counts(n_voters: int, n_classes: int) -> tuple[npt.NDArray[np.int64], list[int]]:
     """Return the table that ranks are read from, and the number of states after each number of votes."""
-    if (n_voters + 1) ** 2 * (n_classes + 1) * 8 > MOST_BYTES // 4:
-        raise _too_large(n_voters, n_classes, None)
-    counts = np.zeros((n_voters + 1, n_classes + 1, n_voters + 1), np.int64)
-    kernels.fill_partition_counts(counts)
-    sizes = counts[:, n_classes, n_voters]
-    n_states = float(sizes.astype(np.float64).sum()) if (sizes > 0).all() else np.inf
-    if n_states * (_BYTES_A_STATE + _EDGES_A_STATE * _BYTES_AN_EDGE) > MOST_BYTES:
+    n_states = _count_states(n_voters, n_classes)
+    table = (n_voters + 1) ** 2 * (n_classes + 1) * 8
+    if n_states * (_BYTES_A_STATE + _EDGES_A_STATE * _BYTES_AN_EDGE) + table > MOST_BYTES:
         raise _too_large(n_voters, n_classes, n_states)
-    return counts, sizes.tolist()
+    counts = np.zeros((n_voters + 1, n_classes + 1, n_voters + 1), np.int64)
+    partitions.fill_partition_counts(counts)
+    return counts, counts[:, n_classes, n_voters].tolist()
 
 
-def _too_large(n_voters: int, n_classes: int, n_states: float | None) -> InvalidInputError:
+def _count_states(n_voters: int, n_classes: int) -> float:
+    """Return the number of states; of more than memory can hold, a number that is no less than that."""
+    if n_voters > MOST_BYTES // 64:
+        return float(n_voters)
+    # Partitions into at most k parts are as many as those into parts of at most k (turn the diagram over).
+    ways = np.ones(n_voters + 1)
+    for part in range(2, n_classes + 1):
+        for start in range(part, n_voters + 1, part):
+            ways[start : start + part] += ways[start - part : start][: n_voters + 1 - start]
+        if ways.sum() > 1e12:
+            break
+    return float(ways.sum())
+
+
+def _too_large(n_voters: int, n_classes: int, n_states: float) -> InvalidInputError:
     any_number = n_classes >= n_voters
     answers = "any number of different answers" if any_number else f"{n_classes} different answers"
-    size = "" if n_states is None or not np.isfinite(n_states) else f": {n_states:,.0f} states"
+    size = f"more than {1e12:,.0f}" if n_states > 1e12 else f"{n_states:,.0f}"
     advice = "say how many answers there can be (n_classes)" if any_number else "allow fewer answers"
     return InvalidInputError(
-        f"a vote of {n_voters} among {answers} is too large to be solved exactly{size}, more than "
-        f"{MOST_BYTES >> 30} GB of memory can hold: {advice}, or ask fewer voters"
+        f"a vote of {n_voters:,} among {answers} has {size} states, more than {MOST_BYTES >> 30} GB of "
+        f"memory can hold: {advice}, or ask fewer voters"
     )

@@ -12,14 +12,11 @@ from foregone.plurality.lattice import IntArray, Lattice
 from foregone.solving.confidence import upper_bounds
 from foregone.votes import FloatArray
 
-__all__ = ["Anything", "NestedSets", "OneDistribution", "Possible", "closeness"]
+__all__ = ["Anything", "NestedSets", "OneDistribution", "Possible"]
 
 
 class Possible(Protocol):
     """A set of distributions over the compositions of a lattice."""
-
-    def first_cuts(self) -> list[FloatArray]:
-        """Return distributions of the set that a solver should begin with."""
 
     def worst_for(self, disagreement: FloatArray) -> FloatArray:
         """Return the distribution of the set under which ``disagreement`` has the largest mean."""
@@ -33,10 +30,6 @@ class OneDistribution:
     """The distribution is known."""
 
     weights: FloatArray
-
-    def first_cuts(self) -> list[FloatArray]:
-        """Return the distribution."""
-        return [self.weights]
 
     def worst_for(self, disagreement: FloatArray) -> FloatArray:
         """Return the distribution."""
@@ -59,9 +52,11 @@ class Anything:
 
     group: IntArray
 
-    def first_cuts(self) -> list[FloatArray]:
-        """Return nothing in particular: the middle of all."""
-        return [np.full(len(self.group), 1.0 / len(self.group))]
+    @classmethod
+    def on(cls, lattice: Lattice) -> Anything:
+        """Return all distributions; alike are compositions with the same first two counts."""
+        top, second = (counts[lattice.level[-2] :].astype(np.int64) for counts in lattice.top_two())
+        return cls(top * (lattice.n_voters + 1) + second)
 
     def worst_for(self, disagreement: FloatArray) -> FloatArray:
         """Return certainty of the worst composition."""
@@ -77,7 +72,7 @@ class Anything:
 
 @dataclass(frozen=True, eq=False)
 class NestedSets:
-    """Only bounds on the probability of a close result are known.
+    """Only bounds on the probability of dangerous full votes are known.
 
     Every distribution is reckoned with that gives the compositions of rank at most r a probability of at most
     ``bounds[r]``, for every r.
@@ -85,7 +80,7 @@ class NestedSets:
     Attributes
     ----------
     rank : ndarray of int, shape (n_compositions,)
-        0 for the closest results, and up.
+        0 for the most dangerous, and up.
     bounds : ndarray
         One for each rank, never falling, the last one 1.
     """
@@ -106,23 +101,25 @@ class NestedSets:
         failure : float
             Allowed probability, over which items were observed, of a bound being wrong.
         """
-        within = np.cumsum(np.bincount(rank, weights=counts))
+        within: FloatArray = np.cumsum(np.bincount(rank, weights=counts).astype(np.float64))
         bounds = np.append(upper_bounds(within[:-1], round(within[-1]), failure), 1.0)
         return cls(rank, bounds)
 
-    def first_cuts(self) -> list[FloatArray]:
-        """Return the distribution that is worst where close results are the most often wrong."""
-        return [self.worst_for(1.0 / (1.0 + self.rank))]
+    def spread(self, like: FloatArray) -> FloatArray:
+        """Return the distribution that uses up all bounds, within each rank in proportion to another."""
+        within = np.bincount(self.rank, weights=like)
+        return np.asarray(np.diff(self.bounds, prepend=0.0)[self.rank] * like / within[self.rank])
 
     def worst_for(self, disagreement: FloatArray) -> FloatArray:
-        """Return the worst distribution: what a bound leaves over the one before goes to the worst from there.
+        """Return the worst distribution.
 
-        It may lie at that rank or any further one.
+        What a bound leaves over the one before may lie at its rank or any further one: it goes to the worst.
         """
-        order = np.lexsort((-disagreement, self.rank))
-        _, first = np.unique(self.rank[order], return_index=True)
-        worst_of_rank = order[first]  # one composition for each rank
-        values = disagreement[worst_of_rank]
+        values = np.zeros(len(self.bounds))
+        np.maximum.at(values, self.rank, disagreement)
+        is_worst = np.flatnonzero(disagreement == values[self.rank])
+        worst_of_rank = np.zeros(len(self.bounds), np.int64)
+        worst_of_rank[self.rank[is_worst][::-1]] = is_worst[::-1]  # the first of equals
         largest = np.maximum.accumulate(values[::-1])[::-1]
         steps = np.where(values == largest, np.arange(len(values)), len(values))
         places = worst_of_rank[np.minimum.accumulate(steps[::-1])[::-1]]
@@ -133,24 +130,6 @@ class NestedSets:
     def bad_for(self, disagreement: FloatArray, limit: float) -> list[FloatArray]:
         """Return the worst distribution."""
         return [self.worst_for(disagreement)]
-
-
-def closeness(lattice: Lattice, n_ranks: int) -> IntArray:
-    """Return a rank for every composition: 0 for the closest results.
-
-    What counts is the lead of the winner over the next answer in units of the square root of their votes: it
-    tells, whatever the other votes, how many must be seen until the two can be told apart. A tie between
-    leaders is no close result if either is right; the next answer behind them is then the one to be told
-    from them.
-    """
-    compositions = lattice.compositions().astype(np.int64)
-    top = compositions[:, 0]
-    behind = np.where(compositions < top[:, None], compositions, 0).max(axis=1)
-    score = (top - behind) / np.sqrt(top + behind)
-    edges = np.sqrt(lattice.n_voters) * (np.arange(1, n_ranks) / n_ranks)
-    ranks: IntArray = np.searchsorted(edges, score, side="right").astype(np.int64)
-    _, dense = np.unique(ranks, return_inverse=True)  # no rank without a composition
-    return np.asarray(dense, np.int64)
 
 
 def _only(place: int, length: int) -> FloatArray:

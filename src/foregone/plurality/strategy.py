@@ -7,11 +7,13 @@ import binascii
 import hashlib
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels import plurality as kernels
 from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.plurality.lattice import IntArray, Lattice, lattice_of
@@ -37,8 +39,8 @@ class PluralityStrategy:
     lattice : Lattice
         The states: counts in falling order.
     stops : ndarray of bool, shape (n_states,)
-        Whether it stops, by the number of the state; False in the first, True in those where everyone has been
-        asked.
+        Whether it stops, by the number of the state; False in the first, True in those where everyone has
+        been asked.
     states, probabilities : ndarray of int and of float
         The states, rising, in which it stops with a probability between 0 and 1; ``stops`` is False there.
 
@@ -48,6 +50,8 @@ class PluralityStrategy:
     >>> strategy = rules.lead(5, 2)
     >>> strategy.stop_probability([1, 1]), strategy.stop_probability([2])
     (0.0, 1.0)
+    >>> strategy.votes_needed_at_least([2, 1]), strategy.votes_needed_at_least([1, 1])
+    (1, 2)
     >>> strategy.run(["b", "a", "a", "a", "c"])
     ('a', 4)
     """
@@ -106,6 +110,19 @@ class PluralityStrategy:
         if place < len(self.states) and self.states[place] == state:
             return float(self.probabilities[place])
         return float(self.stops[state])
+
+    def votes_needed_at_least(self, counts: npt.ArrayLike) -> int:
+        """Return after how many more votes, at the least, it may stop, the answers having these counts.
+
+        0 where it may stop at once. That many can be asked for at the same time without asking one too many.
+        """
+        return int(self._least_votes[self.lattice.number_of(counts)])
+
+    @cached_property
+    def _least_votes(self) -> npt.NDArray[np.uint16]:
+        least = np.zeros(self.lattice.n_states, np.uint16)
+        kernels.fill_least_votes(*self.lattice.edges, self.stop_probabilities(), least)
+        return least
 
     def run(
         self, answers: Sequence[Hashable], random_state: int | np.random.Generator | None = None
@@ -221,4 +238,5 @@ def leader(counts: dict[Hashable, int] | Iterable[tuple[Hashable, int]]) -> Hash
     Counts stand in the order in which the answers were first cast.
     """
     pairs = counts.items() if isinstance(counts, dict) else counts
-    return max(pairs, key=lambda pair: pair[1])[0]  # max keeps the first of equals
+    first: Hashable = max(pairs, key=lambda pair: pair[1])[0]  # max keeps the first of equals
+    return first

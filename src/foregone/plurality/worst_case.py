@@ -1,168 +1,157 @@
-"""Solving for the worst full vote: a linear program whose strategies and limits are found as needed.
+"""Solving for the worst of many distributions: all of them, or those that a sample leaves possible.
 
-The strategies known so far are mixed at the least cost within the limits known so far; the duals of that
-program are prices, at which backward induction on the lattice finds the best strategy of all. It either
-improves the mixture, or proves it. There are too many full votes to list a limit for each: those that the
-mixture at hand breaks are added.
+First a few rounds of play: against the best strategy so far stands the worst distribution, mixed into those
+before it; at the right price, the best reply is a good strategy already. Then a linear program mixes the
+strategies found so far at the least cost within the limits known so far; its duals are prices, at which
+backward induction on the lattice finds the best strategy of all. That either improves the mixture, or proves
+it. There are too many full votes to list a limit for each: those that the mixture at hand breaks are added.
+
+Whatever the strategy, its disagreement is computed exactly; and whatever the prices, the bound they prove
+holds. So the search may end at any round, and says how far from the best its strategy can be.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
-import numpy.typing as npt
-from scipy.optimize import linprog
 
-from foregone._kernels import plurality as kernels
 from foregone.errors import SolverError
+from foregone.plurality.decided import is_decided
 from foregone.plurality.evaluation import evaluate_plurality
 from foregone.plurality.evidence import Evidence, best_stops
 from foregone.plurality.mixing import mix_stops
-from foregone.plurality.never_wrong import never_wrong
 from foregone.plurality.problem import PluralityProblem
+from foregone.plurality.program import Column, Program
 from foregone.plurality.strategy import PluralityStrategy
 from foregone.votes import FloatArray
 
-__all__ = ["solve_worst_case"]
+__all__ = ["solve_sampled", "solve_worst_case"]
 
-_MOST_ROUNDS = 2_000
+_PLAYS = 4
+_MOST_ROUNDS = 400  # of the program
+_TOLERANCE = 1e-9  # the gap that is good enough
+_TRIES = 4  # of a price, in each round of play
+_NEAR_ENOUGH = 0.93  # share of the limit that is used up
 _BROKEN = 1 + 1e-10  # a limit exceeded by this factor is broken
 _PULL = 0.7  # towards the best prices so far: where many limits bind, the program's own jump about
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """A strategy without randomised states, and what it does for every full vote."""
+class _Search:
+    """The program, the best bound so far and the prices that prove it."""
 
-    stops: npt.NDArray[np.uint8]  # as bits
-    votes: FloatArray
-    disagreement: FloatArray
-
-
-class _Program:
-    """Mixes the strategies known so far within the limits known so far."""
-
-    def __init__(self, problem: PluralityProblem) -> None:
+    def __init__(self, problem: PluralityProblem, first: FloatArray) -> None:
         self.problem = problem
-        self.columns: list[_Column] = []
-        self.cuts: list[FloatArray] = []
-        self.costly: list[FloatArray] = []  # distributions whose votes are at most what is minimised
-        self._risks: list[list[float]] = []  # of each cut, for each column
-        self._costs: list[list[float]] = []
+        self.first = first
+        self.program = Program(problem)
+        self.program.add_cut(first)
+        if problem.minimises_the_worst:
+            self.program.add_costly(problem.mean)
+        self.program.add_column(Column.of(problem, is_decided(problem.lattice)))
+        self.cheapest = self.program.columns[0]  # of those within the limit
+        self.bound = -math.inf
+        self.best = Evidence(problem.mean, np.zeros(len(problem.mean)), 0.0)
 
-    def add_column(self, column: _Column) -> None:
-        for cut, risks in zip(self.cuts, self._risks, strict=True):
-            risks.append(float(cut @ column.disagreement))
-        for weights, costs in zip(self.costly, self._costs, strict=True):
-            costs.append(float(weights @ column.votes))
-        self.columns.append(column)
+    def reply(self, prices: Evidence, reach: FloatArray, wrong: FloatArray) -> Column:
+        """Return the best strategy at these prices, and keep the bound that they prove."""
+        stops, priced = best_stops(self.problem.lattice, reach, wrong)
+        proven = priced - self.problem.limit * prices.price
+        if proven > self.bound:
+            self.bound, self.best = proven, prices
+        return Column.of(self.problem, stops)
 
-    def add_cut(self, weights: FloatArray) -> None:
-        self.cuts.append(weights)
-        self._risks.append([float(weights @ column.disagreement) for column in self.columns])
+    def play(self) -> None:
+        """Let the best strategy and the worst distribution answer each other."""
+        problem, lattice, limit = self.problem, self.problem.lattice, self.problem.limit
+        mean, weights = problem.mean, self.first
+        reach, wrong = lattice.pull_back(mean), lattice.pull_back_wrong(weights)
+        price = 20.0 / limit
+        for number in range(_PLAYS):
+            too_cheap, dear_enough = 0.0, math.inf
+            for _ in range(_TRIES):
+                column = self.reply(Evidence(mean, price * weights, price), reach, price * wrong)
+                worst = problem.possible.worst_for(column.disagreement)
+                used = float(worst @ column.disagreement) / limit
+                self.program.add_column(column)
+                if used <= 1.0:
+                    dear_enough = price
+                    if problem.cost_of(column.votes) < problem.cost_of(self.cheapest.votes):
+                        self.cheapest = column
+                    if used >= _NEAR_ENOUGH:
+                        break
+                else:
+                    too_cheap = price
+                if too_cheap and math.isfinite(dear_enough):
+                    price = math.sqrt(too_cheap * dear_enough)
+                else:  # the disagreement is roughly in inverse proportion to its price
+                    price *= min(max(used, 0.2), 20.0)
+            self.program.add_cut(worst)
+            share = 1.0 / (number + 2)
+            weights = (1 - share) * weights + share * worst
+            wrong = (1 - share) * wrong + share * lattice.pull_back_wrong(worst)
+            if problem.minimises_the_worst:
+                dearest = np.eye(1, len(mean), int(np.argmax(column.votes)))[0]
+                self.program.add_costly(dearest)
+                mean = (1 - share) * mean + share * dearest
+                reach = (1 - share) * reach + share * lattice.pull_back(dearest)
 
-    def add_costly(self, weights: FloatArray) -> None:
-        self.costly.append(weights)
-        self._costs.append([float(weights @ column.votes) for column in self.columns])
-
-    def solve(self) -> tuple[FloatArray, Evidence]:
-        """Return the weights of the columns and the prices of the limits."""
-        problem, n_columns, n_cuts = self.problem, len(self.columns), len(self.cuts)
-        worst = problem.minimises_the_worst
-        # The last variable is the cost of the worst full vote.
-        votes = [float(problem.mean @ column.votes) for column in self.columns]
-        objective = np.append(np.zeros(n_columns) if worst else votes, 1.0 if worst else 0.0)
-        rows = np.hstack([np.array(self._risks) / problem.limit, np.zeros((n_cuts, 1))])
-        if worst:
-            rows = np.vstack([rows, np.hstack([np.array(self._costs), np.full((len(self.costly), 1), -1.0)])])
-        right = np.append(np.ones(n_cuts), np.zeros(len(rows) - n_cuts))
-        result = linprog(
-            objective, A_ub=rows, b_ub=right, A_eq=[[1.0] * n_columns + [0.0]], b_eq=[1.0],
-            bounds=[(0, None)] * (n_columns + 1), method="highs-ds",
-        )  # fmt: skip
-        if result.status != 0:
-            raise SolverError(f"the program over strategies could not be solved: {result.message}")
-        duals = np.maximum(-np.asarray(result.ineqlin.marginals), 0.0)
-        risk = duals[:n_cuts] / problem.limit
-        risk_weights = _combined(risk, self.cuts, len(problem.mean))
-        cost_weights = problem.mean
-        if worst:
-            cost = duals[n_cuts:]
-            cost_weights = _combined(cost / cost.sum(), self.costly, len(problem.mean))
-        return result.x[:n_columns], Evidence(cost_weights, risk_weights, float(risk.sum()))
-
-    def mixed(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return votes and disagreement of a mixture, for every full vote."""
-        votes, disagreement = np.zeros((2, len(self.problem.mean)))
-        for share, column in zip(shares, self.columns, strict=True):
-            if share > 0:
-                votes += share * column.votes
-                disagreement += share * column.disagreement
-        return votes, disagreement
-
-
-def _combined(amounts: FloatArray, rows: list[FloatArray], length: int) -> FloatArray:
-    total = np.zeros(length)
-    for amount, row in zip(amounts, rows, strict=True):
-        if amount > 0:
-            total += amount * row
-    return total
+    def improve(self) -> PluralityStrategy:
+        """Mix the strategies at the least cost, and add what is missing, until nothing is."""
+        problem, program, lattice = self.problem, self.program, self.problem.lattice
+        least, chosen, pull = math.inf, np.ones(1), 0.0
+        for number in range(_MOST_ROUNDS + 1):
+            shares, prices = program.solve()
+            cost, kept = _within_the_limit(program, shares)
+            if cost < least:
+                least, chosen = cost, kept
+            if number == _MOST_ROUNDS or least - self.bound <= _TOLERANCE * least:
+                break
+            tried = prices.pulled_to(self.best, pull) if pull else prices
+            reach, wrong = lattice.pull_back(tried.cost_weights), lattice.pull_back_wrong(tried.risk_weights)
+            is_new = program.add_column(self.reply(tried, reach, wrong))
+            if not (_add_broken(program, np.append(shares, [0.0] * is_new)) or is_new or pull):
+                break
+            pull = _PULL if is_new else 0.0
+        parts = [
+            (share, column.stop_probabilities(problem))
+            for share, column in zip(chosen, program.columns, strict=False)  # some have come since
+            if share > 0
+        ]
+        return _to_the_last_digit(problem, mix_stops(lattice, parts))
 
 
 def solve_worst_case(
-    problem: PluralityProblem, tolerance: float
+    problem: PluralityProblem, first: FloatArray
 ) -> tuple[PluralityStrategy, float, Evidence]:
-    """Return a strategy, a lower bound on the cost of any, and the prices that prove it.
+    """Return a strategy within the limit, a lower bound on the cost of any, and the prices that prove it.
 
-    The search ends when the strategy costs at most ``tolerance`` more than the bound, relatively, or when
-    rounding leaves nothing to gain.
+    Parameters
+    ----------
+    problem : PluralityProblem
+        With a limit above zero.
+    first : ndarray of shape (n_compositions,)
+        A distribution to begin with, of the possible ones; best one that leaves no full vote out.
     """
-    lattice = problem.lattice
-    program = _Program(problem)
-    for weights in problem.possible.first_cuts():
-        program.add_cut(weights)
-    if problem.minimises_the_worst:
-        program.add_costly(problem.mean)
-    program.add_column(_column_of(problem, never_wrong(lattice).stops))
-    bound, best = -np.inf, Evidence(problem.mean, np.zeros(len(problem.mean)), 0.0)
-    least, chosen, pull = np.inf, np.ones(1), 0.0
-    for _ in range(_MOST_ROUNDS):
-        shares, prices = program.solve()
-        cost, kept = _within_the_limit(program, shares)
-        if cost < least:
-            least, chosen = cost, kept
-        tried = prices.pulled_to(best, pull) if pull else prices
-        reach, wrong = lattice.pull_back(tried.cost_weights), lattice.pull_back_wrong(tried.risk_weights)
-        stops, priced = best_stops(lattice, reach, wrong)
-        proven = priced - problem.limit * tried.price
-        if proven > bound:
-            bound, best = proven, tried
-        if least - bound <= tolerance * max(least, 1.0):
-            break
-        column = _column_of(problem, stops)
-        is_new = not any(np.array_equal(column.stops, other.stops) for other in program.columns)
-        added = _add_broken(program, shares)
-        if is_new:
-            program.add_column(column)
-        elif not added and not pull:
-            break
-        pull = _PULL if is_new else 0.0
-    parts = [
-        (share, np.unpackbits(column.stops, count=lattice.n_states).astype(np.float64))
-        for share, column in zip(chosen, program.columns, strict=False)  # some have come since
-        if share > 0
-    ]
-    return _to_the_last_digit(problem, mix_stops(lattice, parts)), bound, best
+    search = _Search(problem, first)
+    search.play()
+    strategy = search.improve()
+    return strategy, search.bound, search.best
 
 
-def _column_of(problem: PluralityProblem, stops: npt.NDArray[np.bool_]) -> _Column:
-    votes, disagreement = np.zeros((2, len(problem.mean)))
-    kernels.push_forward(*problem.lattice.edges, stops.astype(np.float64), votes, disagreement)
-    return _Column(np.packbits(stops), votes, disagreement)
+def solve_sampled(problem: PluralityProblem, first: FloatArray) -> tuple[PluralityStrategy, float, Evidence]:
+    """Return the same after play alone, of the strategies without randomised states the cheapest.
+
+    For distributions that a sample leaves possible. Mixing could use up the limit to the last
+    digit, at a lower cost. But what is mixed in is bold just where the sample says nothing, and on new items
+    disagrees more often than calls are saved.
+    """
+    search = _Search(problem, first)
+    search.play()
+    stop = search.cheapest.stop_probabilities(problem)
+    return PluralityStrategy.from_probabilities(problem.lattice, stop), search.bound, search.best
 
 
-def _add_broken(program: _Program, shares: FloatArray) -> bool:
+def _add_broken(program: Program, shares: FloatArray) -> bool:
     """Add limits that the mixture breaks, and votes that cost more than they should."""
     problem = program.problem
     votes, disagreement = program.mixed(shares)
@@ -177,8 +166,8 @@ def _add_broken(program: _Program, shares: FloatArray) -> bool:
     return bool(broken)
 
 
-def _within_the_limit(program: _Program, shares: FloatArray) -> tuple[float, FloatArray]:
-    """Return the mixture with as much of the strategy that is never wrong as the limit needs, and its cost."""
+def _within_the_limit(program: Program, shares: FloatArray) -> tuple[float, FloatArray]:
+    """Return cost and shares of the mixture with as much of what is never wrong as the limit needs."""
     problem = program.problem
     votes, disagreement = program.mixed(shares)
     risk = float(problem.possible.worst_for(disagreement) @ disagreement)
@@ -188,7 +177,7 @@ def _within_the_limit(program: _Program, shares: FloatArray) -> tuple[float, Flo
     votes = keep * votes + (1 - keep) * program.columns[0].votes
     kept = keep * shares
     kept[0] += 1 - keep
-    return float(votes.max() if problem.minimises_the_worst else problem.mean @ votes), kept
+    return problem.cost_of(votes), kept
 
 
 def _to_the_last_digit(problem: PluralityProblem, strategy: PluralityStrategy) -> PluralityStrategy:
