@@ -5,6 +5,7 @@ answered; of several, the one that was cast first.
 """
 
 from foregone.plurality import rules
+from foregone.plurality.certificate import certify_plurality
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.evaluation import PluralityEvaluation, evaluate_plurality
 from foregone.plurality.evidence import Evidence
@@ -20,6 +21,7 @@ __all__ = [
     "PluralityEvaluation",
     "PluralitySolution",
     "PluralityStrategy",
+    "certify_plurality",
     "evaluate_plurality",
     "lattice_of",
     "rules",

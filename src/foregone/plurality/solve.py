@@ -10,6 +10,7 @@ import numpy.typing as npt
 from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.decided import is_decided
+from foregone.plurality.evaluation import evaluate_plurality
 from foregone.plurality.evidence import Evidence
 from foregone.plurality.known_distribution import solve_known, solve_known_without_risk
 from foregone.plurality.lattice import Lattice, lattice_of
@@ -72,9 +73,11 @@ def solve_plurality(
     >>> past = [[9, 0, 0]] * 150 + [[8, 1, 0]] * 40 + [[5, 3, 1]] * 10
     >>> solution = solve_plurality(past, 0.05, n_voters=9)
     >>> round(solution.expected_votes, 1), solution.disagreement <= 0.05
-    (3.3, True)
-    >>> solution.strategy.run(["a", "a", "a", "b", "a", "c", "a", "a", "a"])
-    ('a', 2)
+    (2.8, True)
+    >>> solution.strategy.stop_probability([4]), solution.strategy.stop_probability([2, 1])
+    (1.0, 0.0)
+    >>> solution.strategy.run(["b", "a", "a", "a", "a", "b", "a", "a", "c"])
+    ('a', 5)
 
     If the past items are taken for the truth, it asks fewer, and nothing is promised for new ones:
 
@@ -122,4 +125,8 @@ def _solve(problem: PluralityProblem, observed: FloatArray) -> tuple[PluralitySt
 def _never_wrong(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
     """Return the only strategies that are never wrong and ask no vote too many; nothing else is optimal."""
     strategy = PluralityStrategy.from_probabilities(problem.lattice, is_decided(problem.lattice))
-    return strategy, np.inf, Evidence(problem.mean, np.zeros(len(problem.mean)), 0.0)
+    cost_weights = problem.mean
+    if problem.minimises_the_worst:
+        votes = evaluate_plurality(strategy).expected_votes
+        cost_weights = np.eye(1, len(votes), int(np.argmax(votes)))[0]
+    return strategy, np.inf, Evidence(cost_weights, np.zeros(len(problem.mean)), 0.0)

@@ -28,11 +28,12 @@ from foregone.votes import FloatArray
 
 __all__ = ["solve_sampled", "solve_worst_case"]
 
-_PLAYS = 4
+_PLAYS = 2
 _MOST_ROUNDS = 400  # of the program
 _TOLERANCE = 1e-9  # the gap that is good enough
 _TRIES = 4  # of a price, in each round of play
 _NEAR_ENOUGH = 0.93  # share of the limit that is used up
+_HALVINGS = 12  # to find how much of a bold strategy may be mixed in
 _BROKEN = 1 + 1e-10  # a limit exceeded by this factor is broken
 _PULL = 0.7  # towards the best prices so far: where many limits bind, the program's own jump about
 
@@ -48,7 +49,9 @@ class _Search:
         if problem.minimises_the_worst:
             self.program.add_costly(problem.mean)
         self.program.add_column(Column.of(problem, is_decided(problem.lattice)))
-        self.cheapest = self.program.columns[0]  # of those within the limit
+        # Of what is within the limit: shares of strategies, and the cost.
+        self.mixture: list[tuple[float, Column]] = [(1.0, self.program.columns[0])]
+        self.least = problem.cost_of(self.program.columns[0].votes)
         self.bound = -math.inf
         self.best = Evidence(problem.mean, np.zeros(len(problem.mean)), 0.0)
 
@@ -68,23 +71,24 @@ class _Search:
         price = 20.0 / limit
         for number in range(_PLAYS):
             too_cheap, dear_enough = 0.0, math.inf
+            bold = careful = None
             for _ in range(_TRIES):
                 column = self.reply(Evidence(mean, price * weights, price), reach, price * wrong)
                 worst = problem.possible.worst_for(column.disagreement)
                 used = float(worst @ column.disagreement) / limit
                 self.program.add_column(column)
                 if used <= 1.0:
-                    dear_enough = price
-                    if problem.cost_of(column.votes) < problem.cost_of(self.cheapest.votes):
-                        self.cheapest = column
+                    dear_enough, careful = price, column
                     if used >= _NEAR_ENOUGH:
                         break
                 else:
-                    too_cheap = price
+                    too_cheap, bold = price, column
                 if too_cheap and math.isfinite(dear_enough):
                     price = math.sqrt(too_cheap * dear_enough)
                 else:  # the disagreement is roughly in inverse proportion to its price
                     price *= min(max(used, 0.2), 20.0)
+            if careful is not None:
+                self._keep(careful, bold)
             self.program.add_cut(worst)
             share = 1.0 / (number + 2)
             weights = (1 - share) * weights + share * worst
@@ -94,6 +98,22 @@ class _Search:
                 self.program.add_costly(dearest)
                 mean = (1 - share) * mean + share * dearest
                 reach = (1 - share) * reach + share * lattice.pull_back(dearest)
+
+    def _keep(self, careful: Column, bold: Column | None) -> None:
+        """Keep a careful strategy with as much of a bold one as the limit allows, if none is cheaper."""
+        problem, share = self.problem, 0.0
+        if bold is not None:
+            for halving in range(1, _HALVINGS + 1):
+                more = share + 0.5**halving
+                mixed = (1 - more) * careful.disagreement + more * bold.disagreement
+                if float(problem.possible.worst_for(mixed) @ mixed) <= problem.limit * (1 - 1e-12):
+                    share = more
+        parts = [(1 - share, careful)]
+        if bold is not None and share > 0:
+            parts.append((share, bold))
+        cost = problem.cost_of(np.sum([part * column.votes for part, column in parts], axis=0))
+        if cost < self.least:
+            self.mixture, self.least = parts, cost
 
     def improve(self) -> PluralityStrategy:
         """Mix the strategies at the least cost, and add what is missing, until nothing is."""
@@ -139,16 +159,15 @@ def solve_worst_case(
 
 
 def solve_sampled(problem: PluralityProblem, first: FloatArray) -> tuple[PluralityStrategy, float, Evidence]:
-    """Return the same after play alone, of the strategies without randomised states the cheapest.
+    """Return the same after play alone, for distributions that a sample leaves possible.
 
-    For distributions that a sample leaves possible. Mixing could use up the limit to the last
-    digit, at a lower cost. But what is mixed in is bold just where the sample says nothing, and on new items
-    disagrees more often than calls are saved.
+    The program could use up the limit at a lower cost. But its mixtures are bold just where the sample says
+    nothing, and on new items disagree more often than other strategies that ask as many voters.
     """
     search = _Search(problem, first)
     search.play()
-    stop = search.cheapest.stop_probabilities(problem)
-    return PluralityStrategy.from_probabilities(problem.lattice, stop), search.bound, search.best
+    parts = [(share, column.stop_probabilities(problem)) for share, column in search.mixture]
+    return _to_the_last_digit(problem, mix_stops(problem.lattice, parts)), search.bound, search.best
 
 
 def _add_broken(program: Program, shares: FloatArray) -> bool:
