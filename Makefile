@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format docs images examples clean
-.PHONY: bench-solve bench-predict bench-guarantees bench-replay bench-polls
+.PHONY: bench-solve bench-predict bench-guarantees bench-scores bench-replay bench-polls
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,9 @@ bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other w
 
 bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simulated and on real data (4 minutes)
 	$(BIN)/python -m benchmarks.guarantees $(BENCH)
+
+bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: trees asked, limits kept, speed (15 minutes)
+	$(BIN)/python -m benchmarks.scores $(BENCH)
 
 bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
 	$(BIN)/python -m benchmarks.replay $(BENCH)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     GradientBoostingClassifier,
     RandomForestClassifier,
@@ -107,21 +108,32 @@ def test_bad_calibration_rows_are_refused():
         (None, "there is no estimator to fit"),
         ([], "the list of voters is empty"),
         ([LogisticRegression(), "forest"], "The estimator str should be a classifier"),
-        (LogisticRegression(), "whose votes can be asked one by one, not LogisticRegression"),
-        (GradientBoostingClassifier(), "asked one by one, not GradientBoostingClassifier"),
+        (LogisticRegression(), "whose members can be asked one by one, not LogisticRegression"),
         (
             make_pipeline(StandardScaler(), RandomForestClassifier()),
             "not Pipeline. In a pipeline, make Early",
-        ),
-        (
-            VotingClassifier([("a", GaussianNB()), ("b", LogisticRegression())], weights=[1, 2]),
-            "every voter must have one vote",
         ),
     ],
 )
 def test_estimators_that_cannot_vote_are_refused(estimator, message):
     with pytest.raises(InvalidInputError, match=message):
         EarlyStoppingClassifier(estimator).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (GradientBoostingClassifier(), "members of GradientBoostingClassifier have no vote each"),
+        (AdaBoostClassifier(), "members of AdaBoostClassifier have no vote each"),
+        (
+            VotingClassifier([("a", GaussianNB()), ("b", LogisticRegression())], weights=[1, 2]),
+            "every voter must have one vote",
+        ),
+    ],
+)
+def test_votes_that_are_not_all_worth_the_same_cannot_be_counted(estimator, message):
+    with pytest.raises(InvalidInputError, match=message):
+        EarlyStoppingClassifier(estimator, voting="hard").fit(X, Y)
 
 
 def test_more_than_two_classes_are_refused():

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import skops.io
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
@@ -22,7 +24,9 @@ from tests.classifier import models
 
 TRUSTED = [
     "foregone.classifier.estimator.EarlyStoppingClassifier",
+    "foregone.classifier.hard_voting.HardVoting",
     "foregone.forest.packed.PackedForest",
+    "foregone.forest.rows.RowFormat",
     "foregone.solving.solution.Multipliers",
     "foregone.solving.solution.Solution",
     "foregone.strategy.StoppingStrategy",
@@ -49,7 +53,7 @@ def test_its_settings_and_those_of_its_forest_can_be_searched():
         "confidence": [0.95, None],
         "estimator__max_depth": [None, 8],
     }
-    search = GridSearchCV(make(), grid, cv=3, error_score="raise")
+    search = GridSearchCV(make(voting="hard"), grid, cv=3, error_score="raise")
     with pytest.warns(UserWarning, match="differs from the estimator's own predict"):
         search.fit(X, y)
     assert len(search.cv_results_["params"]) == 8
@@ -116,6 +120,9 @@ def test_its_tags_are_those_of_a_two_class_classifier():
     assert tags.target_tags.required
     assert not get_tags(EarlyStoppingClassifier(FrozenEstimator(models.forest()))).target_tags.required
     assert get_tags(EarlyStoppingClassifier(models.bag_of_lines())).input_tags.sparse
+    for members, sparse in ((GaussianNB(), False), (RidgeClassifier(), True)):
+        boosted = EarlyStoppingClassifier(AdaBoostClassifier(members))
+        assert get_tags(boosted).input_tags.sparse == sparse
 
 
 def test_importing_foregone_does_not_import_scikit_learn():

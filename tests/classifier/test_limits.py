@@ -40,9 +40,10 @@ def risk_given(classifier, X, label):
 
 def test_the_defaults_are_these():
     defaults = {
-        "max_disagreement": 1e-3, "criterion": "minimean",
+        "max_disagreement": 1e-3, "voting": "auto", "criterion": "minimean",
         "confidence": 0.95, "looks": None, "answer": "majority",
-        "calibration_size": 0.1, "order": "shared", "n_jobs": None, "random_state": None,
+        "calibration_size": 0.1, "order": "shared", "on_failure": "ask_all", "n_jobs": None,
+        "random_state": None,
     }  # fmt: skip
     parameters = EarlyStoppingClassifier(None).get_params(deep=False)
     assert parameters == {"estimator": None, **defaults}
@@ -236,7 +237,7 @@ def test_soft_votes_are_held_against_the_limit_of_their_class(rare):
     shallow = RandomForestClassifier(25, max_depth=3, class_weight="balanced", random_state=0).fit(X, y)
     for strict, free in (KINDS, KINDS[::-1]):
         with pytest.warns(HardVoteWarning) as caught:
-            classifier = early_stop(shallow, X, {strict: 1e-3, free: 1})
+            classifier = early_stop(shallow, X, {strict: 1e-3, free: 1}, voting="hard")
         full, own = classifier.full_predict(X), shallow.predict(X)
         assert classifier.hard_soft_disagreement_ == np.mean(full != own)
         assert len(caught) == 1

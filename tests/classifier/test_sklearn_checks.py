@@ -3,7 +3,12 @@
 import warnings
 
 import pytest
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
@@ -17,10 +22,21 @@ pytestmark = pytest.mark.filterwarnings("ignore", category=HardVoteWarning)
 
 CLASSIFIERS = [
     EarlyStoppingClassifier(RandomForestClassifier(11)),
-    EarlyStoppingClassifier(BaggingClassifier(LogisticRegression(), n_estimators=5), order="per_row"),
+    EarlyStoppingClassifier(
+        BaggingClassifier(LogisticRegression(), n_estimators=5), voting="hard", order="per_row"
+    ),
     EarlyStoppingClassifier(
         VotingClassifier(
             [("a", GaussianNB()), ("b", LogisticRegression()), ("c", DecisionTreeClassifier(max_depth=2))]
+        )
+    ),
+    EarlyStoppingClassifier(RandomForestClassifier(11, min_samples_leaf=3)),
+    EarlyStoppingClassifier(GradientBoostingClassifier(n_estimators=10), order="optimized"),
+    EarlyStoppingClassifier(
+        VotingClassifier(
+            [("a", GaussianNB()), ("b", LogisticRegression()), ("c", DecisionTreeClassifier(max_depth=2))],
+            voting="soft",
+            weights=[1, 2, 3],
         )
     ),
 ]

@@ -114,6 +114,9 @@ def edited(**changes: object) -> dict[str, object]:
         ({"certificate": {"n_wrong": {"yes": -1, "no": 2}}}, '"yes" must be a whole number'),
         ({"certificate": {"n_wrong": 3}}, '"n_wrong" must be an object'),
         ({"certificate": {"mean_asked": 99}}, '"mean_asked" must be'),
+        ({"certificate": {"wrong_by_class": {"yes": [1, 2]}}}, '"no" is missing'),
+        ({"certificate": {"wrong_by_class": {"yes": [3, 2], "no": [0, 1]}}}, '"yes" must hold how many'),
+        ({"certificate": {"wrong_by_class": [1, 2]}}, '"wrong_by_class" must be an object'),
     ],
 )
 def test_hostile_fields_are_refused_by_name_even_with_a_right_checksum(path, changes, message):

@@ -290,3 +290,36 @@ def test_bad_arguments_are_refused_by_name(kwargs, message):
     arguments = {"paths": draw(100), "max_disagreement": 0.1, **kwargs}
     with pytest.raises(InvalidInputError, match=message):
         solve_scores(arguments.pop("paths"), arguments.pop("max_disagreement"), **arguments)
+
+
+def test_given_answers_are_what_is_agreed_with():
+    scores = draw(6000)
+    says_yes = scores.sum(axis=1) > 0
+    plain = solve_scores(scores, 0.05, order="given", random_state=0)
+    same = solve_scores(scores, 0.05, order="given", answers=says_yes, random_state=0)
+    assert same == plain
+    assert same.certificate == plain.certificate
+    # Rows whose full sum says otherwise than they are to be answered count as wrong, however many are asked.
+    turned = says_yes ^ (np.arange(6000) % 50 == 0)
+    careful = solve_scores(scores, 0.05, order="given", answers=turned, random_state=0)
+    answers, _ = careful.run(scores)
+    assert np.mean(answers != turned) < 0.05
+    assert careful.certificate.mean_asked > plain.certificate.mean_asked
+    with pytest.raises(SolverError, match="even the most careful thresholds were wrong on"):
+        solve_scores(scores, 0.01, order="given", answers=turned, random_state=0, on_failure="raise")
+    for bad in (says_yes[:-1], says_yes.astype(int), scores > 0):
+        with pytest.raises(InvalidInputError, match="answers must hold True or False for each of the 6000"):
+            solve_scores(scores, 0.05, order="given", answers=bad)
+
+
+def test_what_became_of_each_class_is_told_for_one_limit_too():
+    scores = draw(8000)
+    for limits in (0.02, {"yes": 0.02, "no": 0.05}):
+        certificate = solve_scores(scores, limits, order="given", random_state=0).certificate
+        wrong, rows = (sum(column) for column in zip(*certificate.wrong_by_class.values(), strict=True))
+        assert rows == 4000
+        if isinstance(limits, dict):
+            assert certificate.bound_by_class == certificate.bound
+        else:
+            assert wrong == certificate.n_wrong
+            assert max(certificate.bound_by_class.values()) >= certificate.bound * 0.9

@@ -4,5 +4,12 @@ from foregone.classifier.calibration import CalibrationWarning
 from foregone.classifier.early_stop import early_stop
 from foregone.classifier.estimator import EarlyStoppingClassifier
 from foregone.classifier.hard_vote import HardVoteWarning
+from foregone.scores import CannotCertifyWarning
 
-__all__ = ["CalibrationWarning", "EarlyStoppingClassifier", "HardVoteWarning", "early_stop"]
+__all__ = [
+    "CalibrationWarning",
+    "CannotCertifyWarning",
+    "EarlyStoppingClassifier",
+    "HardVoteWarning",
+    "early_stop",
+]

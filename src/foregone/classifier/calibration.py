@@ -131,5 +131,5 @@ def warn_if_too_few(problem: Problem, full: npt.NDArray[Any], classes: npt.NDArr
                 "confidence such as 0.95, which makes up for few rows by asking more voters, or choose "
                 'criterion="minimixed", which keeps the limit for every input.',
                 CalibrationWarning,
-                stacklevel=3,
+                stacklevel=4,
             )

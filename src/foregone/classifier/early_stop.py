@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 
 from foregone.classifier.ensembles import is_fitted_already
 from foregone.classifier.estimator import EarlyStoppingClassifier
-from foregone.forest.schedule import Order
+from foregone.classifier.settings import OnFailure, Order, Voting
 from foregone.solving import Answer, Criterion
 
 __all__ = ["early_stop"]
@@ -21,11 +21,13 @@ def early_stop(
     X_calibration: Any,
     max_disagreement: float | Mapping[Any, float] = 1e-3,
     *,
+    voting: Voting = "auto",
     criterion: Criterion = "minimean",
     confidence: float | None = 0.95,
     looks: int | Sequence[int] | None = None,
     answer: Answer = "majority",
     order: Order = "shared",
+    on_failure: OnFailure = "ask_all",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> EarlyStoppingClassifier:
@@ -37,8 +39,9 @@ def early_stop(
         Of a kind that `EarlyStoppingClassifier` takes.
     X_calibration : {array-like, frame} of shape (n_rows, n_features)
         Rows like those to come, none that the forest was fitted on. The more, the fewer voters are asked;
-        ``1 / max_disagreement`` of them is a good number. No labels are needed.
-    max_disagreement, criterion, confidence, looks, answer, order, n_jobs, random_state
+        ``1 / max_disagreement`` of them is a good number where votes are counted, ten times as many where
+        scores are added up, and there six times as many are needed. No labels are needed.
+    max_disagreement, voting, criterion, confidence, looks, answer, order, on_failure, n_jobs, random_state
         As in `EarlyStoppingClassifier`.
 
     Examples
@@ -56,11 +59,13 @@ def early_stop(
     return EarlyStoppingClassifier(
         fitted_forest if as_it_is else FrozenEstimator(fitted_forest),
         max_disagreement=max_disagreement,
+        voting=voting,
         criterion=criterion,
         confidence=confidence,
         looks=looks,
         answer=answer,
         order=order,
+        on_failure=on_failure,
         n_jobs=n_jobs,
         random_state=random_state,
     ).fit(X_calibration)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     ExtraTreesClassifier,
     RandomForestClassifier,
@@ -21,10 +22,23 @@ from sklearn.utils.validation import check_is_fitted
 from foregone.classifier.voters import Voters
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest
+from foregone.forest.score_importers import importer_of
 
-__all__ = ["check_kind", "ensemble_of", "is_fitted_already", "planned_n_voters", "unwrap", "will_be_packed"]
+__all__ = [
+    "check_kind",
+    "check_two_classes",
+    "ensemble_of",
+    "is_boosted",
+    "is_fitted_already",
+    "names_of_features",
+    "planned_n_voters",
+    "unwrap",
+    "voters_of_list",
+    "will_be_packed",
+]
 
 FORESTS = (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)
+BOOSTED_TREES = ("gradient_boosting", "hist_boosting", "lightgbm", "xgboost")  # their importers
 
 
 def is_fitted_already(estimator: Any) -> bool:
@@ -39,11 +53,31 @@ def unwrap(estimator: Any) -> Any:
     return estimator
 
 
+def is_boosted(model: Any) -> bool:
+    """Whether each member of a model, fitted or not, adds to what those before it left to do."""
+    return isinstance(model, AdaBoostClassifier) or _is_boosted_trees(model)
+
+
+def _is_boosted_trees(model: Any) -> bool:
+    return importer_of(model) in BOOSTED_TREES
+
+
 def will_be_packed(model: Any) -> bool:
     """Whether a model, fitted or not, holds nothing but decision trees."""
-    if isinstance(model, BaggingClassifier):
+    if isinstance(model, BaggingClassifier | AdaBoostClassifier):
         return model.estimator is None or isinstance(model.estimator, DecisionTreeClassifier)
-    return isinstance(model, FORESTS)
+    return isinstance(model, FORESTS) or _is_boosted_trees(model)
+
+
+def names_of_features(model: Any) -> npt.NDArray[Any] | None:
+    """Return the names that a fitted model knows its features by, or None.
+
+    LightGBM makes names up where it was given none.
+    """
+    names: Any = getattr(model, "feature_names_in_", None)
+    if names is None or list(names) == [f"Column_{place}" for place in range(len(names))]:
+        return None
+    return np.asarray(names)
 
 
 def planned_n_voters(model: Any) -> int:
@@ -51,7 +85,9 @@ def planned_n_voters(model: Any) -> int:
     if isinstance(model, VotingClassifier):
         named = model.estimators if isinstance(model.estimators, list | tuple) else []
         return max(1, len([voter for *_, voter in named if voter != "drop"]))
-    planned = getattr(model, "n_estimators", 1)
+    planned = getattr(model, "max_iter", getattr(model, "n_estimators", 1))
+    if planned is None:
+        planned = 100  # XGBoost's own default
     # What makes no sense as voters, here and above, is left to the model's own fit to refuse.
     return int(planned) if isinstance(planned, int | np.integer) and planned >= 1 else 1
 
@@ -72,24 +108,18 @@ def check_kind(model: Any) -> None:
     if not _is_classifier(model):
         name = model.__name__ if isinstance(model, type) else type(model).__name__
         raise InvalidInputError(f"The estimator {name} should be a classifier.")
-    if isinstance(model, VotingClassifier):
-        weights = model.weights
-        if weights is not None and len(set(weights)) > 1:
-            raise InvalidInputError(
-                "every voter must have one vote: VotingClassifier with weights that differ is not supported"
-            )
-        return
-    if not isinstance(model, (*FORESTS, BaggingClassifier)):
+    if not (isinstance(model, (*FORESTS, BaggingClassifier, VotingClassifier)) or is_boosted(model)):
         raise InvalidInputError(
             "estimator must be a RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, "
-            "VotingClassifier, DecisionTreeClassifier or a list of fitted classifiers, whose votes can be "
-            f"asked one by one, not {type(model).__name__}. In a pipeline, make EarlyStoppingClassifier "
-            "the last step."
+            "VotingClassifier, DecisionTreeClassifier, AdaBoostClassifier, GradientBoostingClassifier, "
+            "HistGradientBoostingClassifier, a classifier of LightGBM or XGBoost, or a list of fitted "
+            f"classifiers, whose members can be asked one by one, not {type(model).__name__}. In a pipeline, "
+            "make EarlyStoppingClassifier the last step."
         )
 
 
 def ensemble_of(model: Any) -> PackedForest | Voters:
-    """Return the voters of a fitted model of a supported kind.
+    """Return those who vote in a fitted model of a supported kind.
 
     Raises
     ------
@@ -99,13 +129,8 @@ def ensemble_of(model: Any) -> PackedForest | Voters:
         If it, or one of its voters, has not been fitted.
     """
     if isinstance(model, list | tuple):
-        return _of_list(model)
-    check_is_fitted(model)
-    if getattr(model, "n_outputs_", 1) != 1:
-        raise InvalidInputError(
-            f"Only binary classification is supported. The model has {model.n_outputs_} outputs."
-        )
-    classes = _two_classes(model.classes_)
+        return voters_of_list(model)
+    classes = check_two_classes(model)
     if isinstance(model, VotingClassifier):
         return Voters(model.estimators_, classes, 1)
     if isinstance(model, BaggingClassifier):
@@ -115,12 +140,23 @@ def ensemble_of(model: Any) -> PackedForest | Voters:
     return PackedForest.from_sklearn(model)
 
 
+def check_two_classes(model: Any) -> npt.NDArray[Any]:
+    """Return the labels of no and yes, or raise because a model is not fitted or has others."""
+    check_is_fitted(model)
+    if getattr(model, "n_outputs_", 1) != 1:
+        raise InvalidInputError(
+            f"Only binary classification is supported. The model has {model.n_outputs_} outputs."
+        )
+    return _two_classes(model.classes_)
+
+
 def _is_classifier(model: Any) -> bool:
     known = hasattr(model, "__sklearn_tags__") and not isinstance(model, type)
     return known and bool(is_classifier(model))
 
 
-def _of_list(members: Sequence[Any]) -> Voters:
+def voters_of_list(members: Sequence[Any]) -> Voters:
+    """Return the voters of a list of fitted classifiers that know the same two classes."""
     for member in members:
         if hasattr(member, "classes_"):
             continue

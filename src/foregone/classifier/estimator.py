@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from joblib import effective_n_jobs
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
@@ -16,137 +14,132 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from foregone.atomic_file import PathLike
 from foregone.classifier import file
-from foregone.classifier.calibration import (
-    check_labels,
-    check_size,
-    clone_with_seeds,
-    hold_out,
-    warn_if_too_few,
-)
+from foregone.classifier.calibration import check_labels, check_size, clone_with_seeds, hold_out
 from foregone.classifier.ensembles import (
     check_kind,
-    ensemble_of,
     is_fitted_already,
+    names_of_features,
     planned_n_voters,
     unwrap,
     will_be_packed,
 )
-from foregone.classifier.hard_vote import measure_hard_soft_disagreement
-from foregone.classifier.limits import limits_by_side, risk_by_label, to_labels
-from foregone.classifier.voters import Voters
-from foregone.errors import InvalidInputError
-from foregone.evaluation import evaluate
-from foregone.forest import PackedForest
-from foregone.forest.packed import Outcome
-from foregone.forest.rows import FLOAT32, FLOAT64
-from foregone.forest.schedule import Order
-from foregone.planning import Plan, plan
-from foregone.solving import Answer, Criterion, Problem, Solution, solve
-from foregone.strategy import StoppingStrategy
-from foregone.votes import VoteDistribution
+from foregone.classifier.hard_voting import HardVoting
+from foregone.classifier.predicting import EarlyPredictions
+from foregone.classifier.rows import validated
+from foregone.classifier.settings import OnFailure, Order, Settings, Voting
+from foregone.classifier.soft_voting import SoftVoting
+from foregone.classifier.voting import votes_or_scores
+from foregone.planning import Plan
+from foregone.planning.scores import ScorePlan
+from foregone.solving import Answer, Criterion
 
 __all__ = ["EarlyStoppingClassifier"]
 
-Labels = npt.NDArray[Any]
-Counts = npt.NDArray[np.int32]
 
+class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+    """Ask the voters of a two-class ensemble one by one and stop once the outcome is foregone.
 
-class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """Ask the voters of a two-class ensemble in random order and stop once the outcome is foregone.
-
-    The answer is the majority of the votes asked; a tie is for ``classes_[0]``. It differs from the
-    majority of all votes (`full_predict`) with at most the allowed probability, and no way of stopping
-    that keeps to it asks fewer voters.
+    `predict` stops early; it differs from the estimator's own ``predict`` with at most the allowed
+    probability. `predict_proba` and `full_predict` ask everyone. Where votes are counted, in random order,
+    no way of stopping that keeps to the limit asks fewer voters. Where scores are added up, in one order,
+    when to stop is learned on one half of the calibration rows and certified on the other. A tie is for
+    ``classes_[0]``.
 
     Parameters
     ----------
     estimator : classifier, FrozenEstimator or list of fitted classifiers
-        RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier and BaggingClassifier of trees
-        are packed and run by compiled loops; VotingClassifier, BaggingClassifier of anything else and a
-        list of fitted two-class classifiers are asked through their ``predict``, each only for the rows
-        still undecided. Inside `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again.
+        RandomForest, ExtraTrees, DecisionTree, GradientBoosting and HistGradientBoosting classifiers, those
+        of LightGBM and XGBoost, and Bagging and AdaBoost of trees are packed and run by compiled loops;
+        VotingClassifier, Bagging and AdaBoost of anything else and a list of fitted two-class classifiers
+        are asked through their methods, each only for the rows still undecided. Inside
+        `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again.
     max_disagreement : float or dict, default=1e-3
-        Allowed probability to answer otherwise than the full vote would, from 0 to 1: on average over rows
-        for ``criterion="minimean"``, for every single row otherwise. A dict with one for each label, such as
-        ``{"healthy": 1e-3, "sick": 1e-4}``, bounds it separately among the rows that the full vote gives to
-        each class. One limit for all may be spent on a rare class alone.
+        Allowed probability to answer otherwise than everyone would, from 0 to 1: on average over rows for
+        ``criterion="minimean"``, for every single row otherwise. A dict with one for each label, such as
+        ``{"healthy": 1e-3, "sick": 1e-4}``, bounds it separately among the rows that everyone together gives
+        to each class. One limit for all may be spent on a rare class alone.
+    voting : {"auto", "hard", "soft"}, default="auto"
+        "hard" counts votes, "soft" adds up what the estimator itself adds up: probabilities, weights, leaf
+        values of boosted trees. "auto" does what agrees with the estimator's own ``predict``: it counts
+        votes where that is the same, as in forests whose leaves are all pure, and adds up scores elsewhere.
     criterion : {"minimean", "minimixed", "minimax"}, default="minimean"
-        What is minimised and what is bounded, see `foregone.solve`.
+        What is minimised and what is bounded, see `foregone.solve`. Scores: minimean only.
     confidence : float or None, default=0.95
-        With at least this probability over which calibration rows were drawn, minimean keeps its limits
-        under the true distribution of votes, whatever that is and however few the rows are: fewer rows cost
+        With at least this probability over which calibration rows were drawn, minimean keeps its limits on
+        new rows of the same distribution, whatever that is and however few the rows are: fewer rows cost
         votes. None takes the calibration rows for the truth, as the paper does; the limit is then exceeded
-        in about half of all calibrations. The other criteria need no confidence.
+        in about half of all calibrations. Scores always need one, the other criteria none.
     looks : int, list of int or None, default=None
         Stop only after every so many votes, or only after these numbers of votes (and when all were asked),
         for voters that come in batches. None: after any vote.
     answer : {"majority", "likeliest"}, default="majority"
         At a stop, answer the majority so far, or the class that the full vote is most likely for, given the
-        votes seen and how votes are spread over the calibration rows. Not for minimax.
+        votes seen and how votes are spread over the calibration rows. Not for minimax, nor for scores.
     calibration_size : float or int, default=0.1
-        Share, or number, of the rows given to `fit` that are held out, at random, to see how
-        the votes are spread. Not used when nothing is fitted.
-    order : {"shared", "per_row"}, default="shared"
-        One random order of the voters for all rows, which is several times faster, or one for each row.
-        The limit holds on average over orders; with a shared one, all rows share its luck, which
-        ``calibration_disagreement_`` shows.
+        Share, or number, of the rows given to `fit` that are held out, at random, to calibrate on. Not used
+        when nothing is fitted.
+    order : {"shared", "per_row", "optimized"}, default="shared"
+        One order of the voters for all rows: drawn at random, but boosted ones as they were boosted.
+        "per_row" draws one for each row, several times slower, where votes are counted: the limit holds on
+        average over orders, and with a shared one all rows share its luck, which
+        ``calibration_disagreement_`` shows. "optimized" learns one from the learning half of the
+        calibration rows, where scores are added up.
+    on_failure : {"ask_all", "raise"}, default="ask_all"
+        What to do when scores cannot be certified, because calibration rows are too few, or of one class
+        only: ask everyone, with a `CannotCertifyWarning` and the ``strategy_.reason``, or raise
+        SolverError.
     n_jobs : int, default=None
-        Number of threads for packed forests; None is 1 unless in a `joblib.parallel_backend` context, -1 is
+        Number of threads for packed trees; None is 1 unless in a `joblib.parallel_backend` context, -1 is
         all processors. Small batches stay on one. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Decides the hold-out, the order of the voters and the draws where a strategy leaves a stop to
-        chance; unless it is None, also every ``random_state`` of ``estimator`` that is None. Whatever it
-        is, a fitted classifier gives the same row the same answer, in any batch.
+        Decides the hold-out, the order of the voters, the halves, and the draws where a strategy leaves a
+        stop to chance; unless it is None, also every ``random_state`` of ``estimator`` that is None.
+        Whatever it is, a fitted classifier gives the same row the same answer, in any batch.
 
     Attributes
     ----------
-    strategy_ : StoppingStrategy
-        When to stop.
-    solution_ : Solution
-        The strategy with the evidence that it is optimal.
-    votes_ : VoteDistribution
-        How the votes were spread over the calibration rows.
+    voting_ : {"hard", "soft"}
+        Whether votes are counted or scores added up.
+    strategy_ : StoppingStrategy or ScoreStrategy
+        When to stop. The latter has a ``certificate``, or a ``reason`` why it asks everyone.
+    solution_, votes_ : Solution, VoteDistribution
+        Votes only: the strategy with the evidence that it is optimal; how the votes were spread.
     expected_votes_ : float
         Expected number of voters asked, on average over rows like the calibration rows.
     disagreement_by_class_ : dict of label to float
-        Given that the full vote is for this class, how large the disagreement may be: on average over its
+        Given that everyone together is for this class, how large the disagreement may be: on average over its
         rows with the given ``confidence`` (without one, over its calibration rows); for the worst row under
         minimixed and minimax. It is given for one limit as well as for limits by class. What the calibration
         rows themselves lead to expect is less: ``evaluate(strategy_).by_class(votes_)``.
     hard_soft_disagreement_ : float
-        Share of the calibration rows on which the majority of all votes differs from the estimator's own
-        ``predict``, which may average probabilities instead. A `HardVoteWarning` tells when it is, with 95 %
-        confidence, above a tenth of ``max_disagreement``; with limits by class, when it is so among the
-        rows of a class, beside its own limit. 0 for a list, which has no ``predict``.
+        Votes only: share of the calibration rows on which the majority of all votes differs from the
+        estimator's own ``predict``. With ``voting="hard"`` it may average probabilities instead; then a
+        `HardVoteWarning` tells when this is, with 95 % confidence, above a tenth of ``max_disagreement``
+        (with limits by class, among the rows of a class). 0 for a list, which has no ``predict``.
+    rounding_disagreement_ : float
+        Scores only: share of the calibration rows on which the sum of all scores, in the order asked,
+        differs from the estimator's own ``predict``, which adds in another order or precision: ties, but
+        for the last bits. The certificate counts them as wrong.
     calibration_disagreement_ : float
-        Share of the calibration rows on which stopping early, in the order drawn, differs from asking all.
-    ensemble_ : PackedForest or Voters
-        What is asked. The fitted scikit-learn model itself is not kept.
+        Share of the calibration rows on which stopping early, in the order used, differs from asking all.
+    ensemble_ : PackedForest, Voters, ScoredForest or ScoreVoters
+        What is asked. The fitted model itself is not kept.
     seed_ : int
         Decides the order and the draws.
     classes_ : ndarray of shape (2,)
         Labels for no and yes.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when the voters were fitted on a frame whose column names are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+        Number of features; their names, when the voters were fitted on a frame with names that are all
+        strings.
 
     Notes
     -----
-    What the limit is about is the probability over rows like the calibration rows and over random orders of
-    the voters. So it does not cover:
-
-    - drift: rows in use that come from elsewhere than the calibration rows;
-    - dependence: calibration rows that come in groups, such as several of one patient, are fewer than they
-      look, and the confidence is lower than stated;
-    - the luck of a shared order: the disagreement in the one order drawn may be above its mean over orders,
-      which is what is bounded. ``calibration_disagreement_`` shows how the order drawn did on the calibration
-      rows; with ``order="per_row"`` rows do not share their luck;
-    - rows that the voters were fitted on: those are voted on more unanimously than new ones, so calibrate on
-      others, as is done unless the voters are fitted already.
-
-    Nor is it about the truth: it is the full vote that is agreed with, right or wrong. The proof is section 7
-    of docs/theory.md.
+    The limit is about the probability over rows like the calibration rows (and, for votes, over random
+    orders of the voters). It does not cover drift; calibration rows that depend on each other, such as
+    several of one patient; rows that the voters were fitted on, which are surer than new ones; for votes,
+    the luck of a shared order. Nor is it about the truth: it is everyone together that is agreed with,
+    right or wrong. Proofs are in docs/theory.md, sections 7 (votes) and 9 (scores); docs/scores.md says
+    which guarantee is given when.
 
     See Also
     --------
@@ -155,9 +148,9 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     Examples
     --------
     >>> from sklearn.datasets import make_classification
-    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     >>> from foregone import EarlyStoppingClassifier
-    >>> X, y = make_classification(4000, class_sep=2.0, random_state=0)
+    >>> X, y = make_classification(8000, class_sep=2.0, random_state=0)
     >>> forest = RandomForestClassifier(101, random_state=0)
     >>> classifier = EarlyStoppingClassifier(forest, max_disagreement=0.01, random_state=0)
     >>> classifier.fit(X[:2000], y[:2000]).score(X[2000:], y[2000:]) > 0.95
@@ -166,14 +159,15 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     >>> float(asked.mean()) < 10, float((labels != classifier.full_predict(X[2000:])).mean()) < 0.02
     (True, True)
 
-    A limit for each class, to miss hardly any of the sick:
+    Boosted trees, and a limit for each class, to miss hardly any of the sick:
 
     >>> state = np.array(["healthy", "sick"])[y]
-    >>> limits = {"healthy": 0.05, "sick": 0.005}
-    >>> classifier = EarlyStoppingClassifier(forest, max_disagreement=limits, random_state=0)
-    >>> classifier = classifier.fit(X[:2000], state[:2000])
-    >>> all(classifier.disagreement_by_class_[label] <= limits[label] for label in classifier.classes_)
-    True
+    >>> boosted = HistGradientBoostingClassifier(random_state=0)
+    >>> classifier = EarlyStoppingClassifier(
+    ...     boosted, max_disagreement={"healthy": 0.05, "sick": 0.01}, calibration_size=0.4, random_state=0
+    ... ).fit(X[:6000], state[:6000])
+    >>> classifier.voting_, classifier.expected_votes_ < 50, classifier.disagreement_by_class_["sick"] <= 0.01
+    ('soft', True, True)
     """
 
     def __init__(
@@ -181,30 +175,34 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         estimator: Any,
         *,
         max_disagreement: float | Mapping[Any, float] = 1e-3,
+        voting: Voting = "auto",
         criterion: Criterion = "minimean",
         confidence: float | None = 0.95,
         looks: int | Sequence[int] | None = None,
         answer: Answer = "majority",
         calibration_size: float = 0.1,
         order: Order = "shared",
+        on_failure: OnFailure = "ask_all",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
         self.max_disagreement = max_disagreement
+        self.voting = voting
         self.criterion = criterion
         self.confidence = confidence
         self.looks = looks
         self.answer = answer
         self.calibration_size = calibration_size
         self.order = order
+        self.on_failure = on_failure
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     # Fitting ---------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> EarlyStoppingClassifier:
-        """Fit the voters, unless they are, see how their votes are spread, and solve for the strategy.
+        """Fit the voters, unless they are, ask them about the calibration rows, and find when to stop.
 
         Parameters
         ----------
@@ -214,57 +212,41 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         y : array-like of shape (n_samples,), optional
             Labels of two classes. Not needed, and not looked at, if the voters are fitted already.
         """
-        if self.order not in ("shared", "per_row"):
-            raise InvalidInputError(f'order must be "shared" or "per_row", not {self.order!r}')
+        settings = Settings.of(self)
+        settings.check_choices()
         model = unwrap(self.estimator)
         check_kind(model)
         rng = check_random_state(self.random_state)
         if is_fitted_already(self.estimator):
-            ensemble = ensemble_of(model)
-            problem = self._check_problem(ensemble.classes, ensemble.n_voters)
+            if not isinstance(model, list | tuple):
+                check_is_fitted(model)
             self._take_features(model, X)
         else:
             y = check_labels(y)
-            problem = self._check_problem(np.unique(y), planned_n_voters(model))
-            model, X = self._fit_voters(model, X, y, rng)
-            ensemble = ensemble_of(model)
-        rows = self._validated(X, ensemble)
-        yes_counts = ensemble.votes(rows, n_threads=effective_n_jobs(self.n_jobs))
-        full = ensemble.classes.take(2 * yes_counts > ensemble.n_voters)
-        warn_if_too_few(problem, full, ensemble.classes)
-        self.hard_soft_disagreement_ = 0.0
-        if not isinstance(model, list | tuple):
-            self.hard_soft_disagreement_ = measure_hard_soft_disagreement(
-                full, model.predict(X), problem.max_disagreement, ensemble.classes
-            )
-        solution = solve(
-            problem.criterion,
-            VoteDistribution.from_yes_counts(yes_counts, ensemble.n_voters),
-            problem.max_disagreement,
-            confidence=problem.confidence,
-            looks=problem.looks,
-            answer=problem.answer,
-        )
-        seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
-        self._take_solution(ensemble, solution, seed, self.order)
-        self.calibration_disagreement_ = float(np.mean(self._labels(self._run(rows, self.strategy_)) != full))
+            settings.check(np.unique(y), planned_n_voters(model))
+            self._decide(settings, model)
+            check_size(self.calibration_size)
+            if issparse(X) and will_be_packed(model):
+                check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
+            validate_data(self, X, y, skip_check_array=True)
+            X_fit, y_fit, X = hold_out(X, y, self.calibration_size, rng)
+            model = clone_with_seeds(model, None if self.random_state is None else rng).fit(X_fit, y_fit)
+        kind = self._decide(settings, model)
+        ensemble = kind.voters(model)
+        settings.check(ensemble.classes, ensemble.n_voters)
+        rows = validated(self, X, ensemble)
+        own = None if isinstance(model, list | tuple) else model.predict(X)
+        n_threads = effective_n_jobs(self.n_jobs)
+        self._take(kind.calibrate(settings, model, ensemble, rows, own, rng, n_threads))
         return self
 
-    def _check_problem(self, classes: Labels, n_voters: int) -> Problem:
-        """Return what is to be solved, checked before any voter is fitted, with votes yet to be observed."""
-        unseen = VoteDistribution.from_counts(np.ones(n_voters + 1))
-        limits = limits_by_side(self.max_disagreement, classes)
-        return Problem.check(self.criterion, unseen, limits, self.confidence, self.looks, self.answer)
-
-    def _fit_voters(self, model: Any, X: Any, y: Any, rng: np.random.RandomState) -> tuple[Any, Any]:
-        """Return a fitted clone of the model and the rows held out."""
-        check_size(self.calibration_size)
-        if issparse(X) and will_be_packed(model):
-            check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
-        validate_data(self, X, y, skip_check_array=True)
-        X_fit, y_fit, X_calibration = hold_out(X, y, self.calibration_size, rng)
-        model = clone_with_seeds(model, None if self.random_state is None else rng)
-        return model.fit(X_fit, y_fit), X_calibration
+    def _decide(self, settings: Settings, model: Any) -> Any:
+        """Return the kind of voting, if it can be told already; settings that it cannot have are refused."""
+        way = votes_or_scores(model, settings.voting)
+        kind = {"hard": HardVoting, "soft": SoftVoting, None: None}[way]
+        if kind is not None:
+            kind.refuse(settings)
+        return kind
 
     def _take_features(self, model: Any, X: Any) -> None:
         """Take number and names of the features from fitted voters, from X where they do not know."""
@@ -274,112 +256,11 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             validate_data(self, X, skip_check_array=True)
             return
         self.n_features_in_ = int(source.n_features_in_)
-        if hasattr(source, "feature_names_in_"):
-            self.feature_names_in_ = source.feature_names_in_
+        names = names_of_features(source)
+        if names is not None:
+            self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-
-    def _take_solution(
-        self, ensemble: PackedForest | Voters, solution: Solution, seed: int, order: Order
-    ) -> None:
-        """Set the rest of the fitted attributes, given those of the features."""
-        self.ensemble_ = ensemble
-        self.solution_ = solution
-        self.strategy_ = solution.strategy
-        self.votes_ = solution.votes
-        self.classes_ = ensemble.classes
-        evaluation = evaluate(solution.strategy)
-        self.expected_votes_ = evaluation.mean(solution.votes).expected_votes
-        self.disagreement_by_class_ = risk_by_label(solution, evaluation, self.classes_)
-        self.seed_ = seed
-        self._order = order
-        self._has_names = hasattr(self, "feature_names_in_")
-        # Rows of this shape take the short way through predict, to one of these labels.
-        self._one_row = (1, self.n_features_in_) if isinstance(ensemble, PackedForest) else None
-        self._one_label = self.classes_[:1], self.classes_[1:]
-
-    # Predicting ------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> Labels:
-        """Return the label that is answered at the stop, for each row.
-
-        A single row, as an array of float32 or float64 of shape (1, n_features), takes a few microseconds
-        more than its walks through the trees.
-        """
-        # Most of the time of one row would go into checks, so what fails these is looked at again.
-        if type(X) is np.ndarray and X.shape == getattr(self, "_one_row", None):
-            if self._has_names:
-                self._warn_of_no_names()
-            forest: Any = self.ensemble_  # packed, as other voters have no _one_row
-            try:
-                answer = forest.run_one(X[0], self.strategy_, seed=self.seed_, order=self._order)[0]
-            except InvalidInputError as error:
-                self._refuse(X, error)
-            return self._one_label[answer].copy()
-        return self._labels(self._run(self._check_rows(X), self.strategy_))
-
-    def predict_with_votes(self, X: Any) -> tuple[Labels, Counts, Counts]:
-        """Return the labels, how many voters were asked, and how many of them said ``classes_[1]``."""
-        outcome = self._run(self._check_rows(X), self.strategy_)
-        return self._labels(outcome), outcome[1], outcome[2]
-
-    def full_predict(self, X: Any) -> Labels:
-        """Return the label that the majority of all voters is for, for each row: nothing is stopped early."""
-        return self._labels(self._run(self._check_rows(X), None))
-
-    def full_votes(self, X: Any) -> Counts:
-        """Return how many of all voters say ``classes_[1]``, for each row: nothing is stopped early."""
-        return self._run(self._check_rows(X), None)[2]
-
-    def _run(self, rows: Any, strategy: StoppingStrategy | None) -> Outcome:
-        n_threads = effective_n_jobs(self.n_jobs) if rows.shape[0] > 1 else 1
-        try:
-            return self.ensemble_.run(rows, strategy, seed=self.seed_, order=self._order, n_threads=n_threads)
-        except InvalidInputError as error:
-            self._refuse(rows, error)
-
-    def _labels(self, outcome: Outcome) -> Labels:
-        return self.classes_.take(outcome[0])
-
-    # Checking rows ---------------------------------------------------------------------------
-
-    def _check_rows(self, X: Any) -> Any:
-        """Return X in a form that the ensemble can be run on; a plain array is taken as it is."""
-        if not hasattr(self, "ensemble_"):
-            check_is_fitted(self)  # raises; asking it every time would take longer than many a batch
-        plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (FLOAT32, FLOAT64)
-        if plain and self._one_row and len(X) > 0 and X.shape[1] == self.n_features_in_:
-            if self._has_names:
-                self._warn_of_no_names()
-            return X  # the kernels look at the values on the way
-        return self._validated(X, self.ensemble_)
-
-    def _validated(self, X: Any, ensemble: PackedForest | Voters) -> Any:
-        """Return X in a form that the ensemble can be run on, or raise scikit-learn's error for it."""
-        if isinstance(ensemble, PackedForest):
-            finite: bool | str = "allow-nan" if ensemble.takes_missing else True
-            return validate_data(
-                self, X, reset=False, dtype=[np.float32, np.float64], ensure_all_finite=finite
-            )
-        if ensemble.columns is None and hasattr(X, "columns"):
-            # Voters may pick columns by name, and know themselves what they can take.
-            return validate_data(self, X, reset=False, skip_check_array=True)
-        X = validate_data(self, X, reset=False, dtype=None, accept_sparse="csr", ensure_all_finite=False)
-        ensemble.refuse_values(X)
-        return X
-
-    def _refuse(self, X: Any, error: InvalidInputError) -> NoReturn:
-        """Raise scikit-learn's own error for rows that the ensemble could not take, or else the given one."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self._validated(X, self.ensemble_)
-        raise error
-
-    def _warn_of_no_names(self) -> None:
-        name = type(self).__name__
-        warnings.warn(
-            f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=3
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -390,6 +271,8 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             its = get_tags(model).input_tags
             tags.input_tags.allow_nan = its.allow_nan
             tags.input_tags.sparse = its.sparse and not will_be_packed(model)
+            if getattr(model, "estimator", None) is not None:  # AdaBoost does not ask its members
+                tags.input_tags.sparse &= get_tags(model.estimator).input_tags.sparse
         return tags
 
     # Files -----------------------------------------------------------------------------------
@@ -397,30 +280,11 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     def save(self, path: PathLike) -> None:
         """Write everything that predicting needs to one file, without pickle; `load` reads it.
 
-        Only packed forests can be saved: other voters are Python objects, for which there is no format but
+        Only packed trees can be saved: other voters are Python objects, for which there is no format but
         pickle or ``skops.io``.
         """
         check_is_fitted(self, "ensemble_")
-        if not isinstance(self.ensemble_, PackedForest):
-            raise InvalidInputError(
-                "only forests of decision trees can be saved: these voters are Python objects that a file "
-                f"without pickle cannot hold ({self.ensemble_!r}). Use skops.io.dump(classifier, path) for "
-                "the whole classifier, or classifier.solution_.save(path) for the strategy alone."
-            )
-        state = self.random_state
-        saved = file.Saved(
-            forest=self.ensemble_,
-            solution=self.solution_,
-            seed=self.seed_,
-            order=self._order,
-            feature_names=list(self.feature_names_in_) if self._has_names else None,
-            hard_soft_disagreement=self.hard_soft_disagreement_,
-            calibration_disagreement=self.calibration_disagreement_,
-            calibration_size=self.calibration_size,
-            n_jobs=None if self.n_jobs is None else int(self.n_jobs),
-            random_state=int(state) if isinstance(state, int | np.integer) else None,
-        )
-        file.write(path, saved)
+        file.write(path, self)
 
     @classmethod
     def load(cls, path: PathLike) -> EarlyStoppingClassifier:
@@ -432,48 +296,36 @@ class EarlyStoppingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             If the file is missing, damaged, of an unknown version, or not a classifier.
         """
         saved = file.read(path)
-        solution, classes = saved.solution, saved.forest.classes
-        limits = solution.max_disagreement
-        classifier = cls(
-            None,
-            max_disagreement=to_labels(limits, classes) if isinstance(limits, dict) else limits,
-            criterion=solution.criterion,
-            confidence=solution.confidence,
-            looks=None if solution.looks is None else list(solution.looks),
-            answer=solution.answer,
-            calibration_size=saved.calibration_size,
-            order=saved.order,
-            n_jobs=saved.n_jobs,
-            random_state=saved.random_state,
-        )
-        classifier.n_features_in_ = saved.forest.n_features
+        classifier = cls(None, **saved.parameters)
+        classifier.n_features_in_ = saved.n_features
         if saved.feature_names is not None:
             classifier.feature_names_in_ = np.array(saved.feature_names, dtype=object)
-        classifier.hard_soft_disagreement_ = saved.hard_soft_disagreement
-        classifier.calibration_disagreement_ = saved.calibration_disagreement
-        classifier._take_solution(saved.forest, solution, saved.seed, saved.order)
+        classifier._take(saved.way)
         return classifier
 
     # Planning --------------------------------------------------------------------------------
 
-    def plan(self, limits: Iterable[float] | None = None, **options: Any) -> Plan:
+    def plan(
+        self, limits: Iterable[float] | None = None, *, X: Any = None, **options: Any
+    ) -> Plan | ScorePlan:
         """Lay out what each limit on the disagreement would cost and risk, and recommend one.
 
         Parameters
         ----------
         limits : iterable of float, optional
             Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001.
+        X : {array-like, frame} of shape (n_rows, n_features), optional
+            Rows to plan with, none that the voters were fitted on. By default the calibration rows, whose
+            votes are kept; their scores are not, so that they must be given where scores are added up.
         **options
             ``criterion``, ``confidence``, ``looks`` or ``answer`` other than those it was fitted with, and
-            ``worth``; see `foregone.plan`.
+            ``worth``; see `foregone.plan`. For scores: ``confidence``, ``looks``, ``order``, ``worth``.
 
         Returns
         -------
-        Plan
-            For the calibration rows. ``plan.recommendation`` says in words what to do, and
-            ``plan.max_disagreement`` is what to give this classifier.
+        Plan or ScorePlan
+            ``plan.recommendation`` says in words what to do, and ``plan.max_disagreement`` is what to give
+            this classifier.
         """
-        check_is_fitted(self, "solution_")
-        own = {name: getattr(self.solution_, name) for name in ("criterion", "confidence", "looks", "answer")}
-        no, yes = self.classes_.tolist()
-        return plan(self.votes_, limits, **{**own, "labels": (no, yes), **options})
+        check_is_fitted(self, "ensemble_")
+        return self._way.plan(limits, None if X is None else self._check_rows(X), options)

@@ -1,13 +1,16 @@
-"""The file of a classifier: packed forest, strategy, labels, names and calibration in one container."""
+"""The file of a classifier: packed trees, strategy, labels, names and calibration in one container."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from foregone.atomic_file import PathLike
-from foregone.forest import PackedForest, container
-from foregone.forest.schedule import Order
-from foregone.solving import Solution
+from foregone.classifier.hard_voting import HardVoting
+from foregone.classifier.soft_voting import SoftVoting
+from foregone.errors import InvalidInputError
+from foregone.forest import PackedForest, ScoredForest, container
 from foregone.strategy_file import Fields
 
 __all__ = ["Saved", "read", "write"]
@@ -16,34 +19,34 @@ KIND = "classifier"
 
 
 class Saved(NamedTuple):
-    """What a file holds: the fitted attributes of a classifier and those parameters that are plain."""
+    """What a file holds: how to ask whom, the features, and those parameters that are plain."""
 
-    forest: PackedForest
-    solution: Solution
-    seed: int
-    order: Order
+    way: HardVoting | SoftVoting
+    n_features: int
     feature_names: list[str] | None
-    hard_soft_disagreement: float
-    calibration_disagreement: float
-    calibration_size: float
-    n_jobs: int | None
-    random_state: int | None
+    parameters: dict[str, Any]
 
 
-def write(path: PathLike, saved: Saved) -> None:
-    """Write a classifier's file, atomically."""
-    forest_fields, arrays = saved.forest.to_parts()
+def write(path: PathLike, classifier: Any) -> None:
+    """Write a fitted classifier's file, atomically."""
+    way, state = classifier._way, classifier.random_state
+    if not isinstance(way.ensemble, PackedForest | ScoredForest):
+        raise InvalidInputError(
+            "only forests of decision trees can be saved: these voters are Python objects that a file "
+            f"without pickle cannot hold ({way.ensemble!r}). Use skops.io.dump(classifier, path) for "
+            "the whole classifier, or classifier.strategy_.save(path) for the strategy alone."
+        )
+    names = getattr(classifier, "feature_names_in_", None)
+    own_fields, arrays = way.to_parts()
     fields = {
-        "forest": forest_fields,
-        "solution": saved.solution.to_fields(),
-        "seed": saved.seed,
-        "order": saved.order,
-        "feature_names": None if saved.feature_names is None else [[name] for name in saved.feature_names],
-        "hard_soft_disagreement": saved.hard_soft_disagreement,
-        "calibration_disagreement": saved.calibration_disagreement,
-        "calibration_size": saved.calibration_size,
-        "n_jobs": saved.n_jobs,
-        "random_state": saved.random_state,
+        **own_fields,
+        "way": way.name,
+        "feature_names": None if names is None else [[name] for name in names],
+        "voting": classifier.voting,
+        "on_failure": classifier.on_failure,
+        "calibration_size": classifier.calibration_size,
+        "n_jobs": None if classifier.n_jobs is None else int(classifier.n_jobs),
+        "random_state": int(state) if isinstance(state, int | np.integer) else None,
     }
     container.write(path, KIND, fields, arrays)
 
@@ -57,27 +60,29 @@ def read(path: PathLike) -> Saved:
         If the file is missing, damaged, of an unknown version, or not a classifier.
     """
     fields, arrays = container.read(path, KIND)
-    forest = PackedForest.from_parts(fields.section("forest"), arrays)
-    solution = Solution.from_fields(fields.section("solution"))
-    if solution.n_voters != forest.n_trees:
-        raise fields.error(
-            "solution", f"is for {solution.n_voters} voters, but the forest has {forest.n_trees} trees"
-        )
-    if fields.text("order") not in ("shared", "per_row"):
-        raise fields.error("order", 'must be "shared" or "per_row"')
+    # Files from before there were scores say nothing of the way, the voting and the failure.
+    kind: Any = SoftVoting if _one_of(fields, "way", ("hard", "soft")) == "soft" else HardVoting
+    way = kind.from_parts(fields, arrays)
     size = fields.number("calibration_size", 0)
-    return Saved(
-        forest=forest,
-        solution=solution,
-        seed=fields.whole("seed", 0, 2**64 - 1),
-        order=cast(Order, fields.text("order")),
-        feature_names=_names(fields, forest.n_features),
-        hard_soft_disagreement=fields.number("hard_soft_disagreement", 0, 1),
-        calibration_disagreement=fields.number("calibration_disagreement", 0, 1),
-        calibration_size=size if size < 1 else int(size),
-        n_jobs=fields.whole("n_jobs", -(2**31), 2**31) if "n_jobs" in fields else None,
-        random_state=fields.whole("random_state", 0, 2**32 - 1) if "random_state" in fields else None,
-    )
+    parameters = {
+        **way.parameters(),
+        "voting": _one_of(fields, "voting", ("hard", "soft", "auto")),
+        "on_failure": _one_of(fields, "on_failure", ("ask_all", "raise")),
+        "calibration_size": size if size < 1 else int(size),
+        "n_jobs": fields.whole("n_jobs", -(2**31), 2**31) if "n_jobs" in fields else None,
+        "random_state": fields.whole("random_state", 0, 2**32 - 1) if "random_state" in fields else None,
+    }
+    n_features = way.ensemble.n_features
+    return Saved(way, n_features, _names(fields, n_features), parameters)
+
+
+def _one_of(fields: Fields, key: str, choices: tuple[str, ...]) -> str:
+    """Return a text that is one of the choices, the first of them if there is none."""
+    if key not in fields:
+        return choices[0]
+    if fields.text(key) not in choices:
+        raise fields.error(key, f"must be one of {', '.join(choices)}")
+    return fields.text(key)
 
 
 def _names(fields: Fields, n_features: int) -> list[str] | None:

@@ -69,6 +69,6 @@ def measure_hard_soft_disagreement(
             "(full_predict). Voters that are sure of themselves, such as fully grown trees "
             "(max_depth=None, min_samples_leaf=1), make the two agree.",
             HardVoteWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return float(np.mean(differs))

@@ -36,8 +36,8 @@ class Voters:
         Labels for no and yes.
     yes_label : object
         What a member predicts when it votes yes. Members inside an ensemble number the classes.
-    columns : sequence of ndarray, optional
-        For each member the columns it is given; all of them by default.
+    columns : sequence of ndarray or slice, optional
+        For each member the columns it is given, of an array; by default X as it is, which may be a frame.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Voters:
         members: Sequence[Any],
         classes: npt.NDArray[Any],
         yes_label: Any,
-        columns: Sequence[npt.NDArray[np.intp]] | None = None,
+        columns: Sequence[npt.NDArray[np.intp] | slice] | None = None,
     ) -> None:
         self.members = list(members)
         self.classes = classes

@@ -13,7 +13,7 @@ from foregone.solving import Answer, Criterion, MaxDisagreement, Problem, solve
 from foregone.solving.problem import check_share
 from foregone.votes import VoteDistribution
 
-__all__ = ["LIMITS", "WORTH", "Plan", "PlanRow", "plan"]
+__all__ = ["LIMITS", "WORTH", "Plan", "PlanRow", "check_tried_limits", "check_worth", "plan"]
 
 LIMITS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 WORTH = 25.0
@@ -71,7 +71,7 @@ def plan(
     [0.99, 2.78, 3.98]
     """
     problem = Problem.check(criterion, votes_or_n_voters, 0.0, None, looks, answer)
-    tried = _check_limits(LIMITS if limits is None else limits)
+    tried = check_tried_limits(LIMITS if limits is None else limits)
     votes, looks = problem.votes, problem.looks
     used = None
     if confidence is not None and problem.bounds_the_mean and votes.n_observations is not None:
@@ -87,7 +87,7 @@ def plan(
     for limit in tried:
         rows.append(row(limit, rows[-1] if rows else None))
     floor = 1 / votes.n_observations if problem.bounds_the_mean and votes.n_observations else 0.0
-    chosen, reason = _choose(rows, _check_worth(worth), floor)
+    chosen, reason = _choose(rows, check_worth(worth), floor)
     budgets = None
     if chosen.losing_classes():
         limit = chosen.limit
@@ -118,7 +118,7 @@ def _choose(rows: list[PlanRow], worth: float, floor: float) -> tuple[PlanRow, R
     return rows[-1], "end"
 
 
-def _check_limits(limits: Any) -> list[float]:
+def check_tried_limits(limits: Any) -> list[float]:
     """Return the limits, the loosest first, each once; or say what is wrong with them."""
     if isinstance(limits, str | bytes | dict) or not isinstance(limits, Iterable):
         raise InvalidInputError(
@@ -130,7 +130,8 @@ def _check_limits(limits: Any) -> list[float]:
     return found
 
 
-def _check_worth(worth: Any) -> float:
+def check_worth(worth: Any) -> float:
+    """Return what one disagreement avoided is worth, in full votes, or say what is wrong with it."""
     try:
         if isinstance(worth, bool | str) or not (math.isfinite(worth) and worth > 0):
             raise TypeError

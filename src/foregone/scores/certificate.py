@@ -60,6 +60,9 @@ class ScoreCertificate:
         How many of them it answered differently from the full sum.
     mean_asked : float
         Voters asked, on average over the rows it was tried on.
+    wrong_by_class : dict or None
+        For "yes" and "no", what the full sum says, a pair: how many were answered differently, of how many.
+        Known for one limit, too.
 
     Examples
     --------
@@ -74,6 +77,7 @@ class ScoreCertificate:
     n_certified: Counts
     n_wrong: Counts
     mean_asked: float
+    wrong_by_class: dict[str, tuple[int, int]] | None = None
 
     @property
     def bound(self) -> MaxDisagreement:
@@ -86,6 +90,16 @@ class ScoreCertificate:
         assert isinstance(self.n_wrong, int)
         assert isinstance(self.n_certified, int)
         return upper_bound(self.n_wrong, self.n_certified, self.confidence)
+
+    @property
+    def bound_by_class(self) -> dict[str, float] | None:
+        """Upper bound for each answer, as far as known; with one limit for all, only that is promised."""
+        if self.wrong_by_class is None:
+            return self.bound if isinstance(self.bound, dict) else None
+        return {
+            side: upper_bound(n_wrong, n_rows, self.confidence)
+            for side, (n_wrong, n_rows) in self.wrong_by_class.items()
+        }
 
     @property
     def is_kept(self) -> bool:
@@ -101,7 +115,7 @@ class ScoreCertificate:
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of the certificate's object in a strategy file."""
-        return {
+        fields: dict[str, Any] = {
             "max_disagreement": self.max_disagreement,
             "confidence": self.confidence,
             "n_learned": self.n_learned,
@@ -109,6 +123,9 @@ class ScoreCertificate:
             "n_wrong": self.n_wrong,
             "mean_asked": self.mean_asked,
         }
+        if self.wrong_by_class is not None:
+            fields["wrong_by_class"] = {side: list(pair) for side, pair in self.wrong_by_class.items()}
+        return fields
 
     @classmethod
     def from_fields(cls, fields: Fields, n_voters: int) -> ScoreCertificate:
@@ -131,6 +148,7 @@ class ScoreCertificate:
             _counts(fields, "n_certified", by_class),
             _counts(fields, "n_wrong", by_class),
             fields.number("mean_asked", 0, n_voters),
+            _pairs(fields, "wrong_by_class"),
         )
         if not certificate.is_kept:
             raise fields.error("n_wrong", "is too large: the certificate does not keep its own limit")
@@ -142,3 +160,15 @@ def _counts(fields: Fields, key: str, by_class: bool) -> Counts:
         section = fields.section(key)
         return {side: section.whole(side, 0) for side in ("yes", "no")}
     return fields.whole(key, 0)
+
+
+def _pairs(fields: Fields, key: str) -> dict[str, tuple[int, int]] | None:
+    if key not in fields:
+        return None
+    section, pairs = fields.section(key), {}
+    for side in ("yes", "no"):
+        n_wrong, n_rows = section.whole_numbers(side, 2).tolist()
+        if not 0 <= n_wrong <= n_rows:
+            raise section.error(side, "must hold how many were wrong, of how many")
+        pairs[side] = (n_wrong, n_rows)
+    return pairs

@@ -36,7 +36,7 @@ def check_scores(scores: npt.ArrayLike, what: str, n_voters: int | None = None) 
         raise InvalidInputError(
             f"{what} must have a column for each of the {n_voters} voters, got {matrix.shape[1]}"
         )
-    checked: FloatArray = matrix.astype(np.float64)
+    checked: FloatArray = matrix.astype(np.float64, copy=False)  # nobody writes into it
     _check_finite(checked, what)
     return checked
 

@@ -42,6 +42,7 @@ def solve_scores(
     order: Literal["given", "random", "optimized"] | npt.ArrayLike | None = None,
     looks: int | Iterable[int] | None = None,
     start: float = 0.0,
+    answers: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator | None = None,
     on_failure: Literal["ask_all", "raise"] = "ask_all",
 ) -> ScoreStrategy:
@@ -73,6 +74,9 @@ def solve_scores(
         A number k to stop only after every k voters, or the numbers of voters after which it may stop.
     start : float, default 0.0
         The score before the first voter.
+    answers : array-like of bool, shape (n_rows,), optional
+        What each row is to be answered with, True for yes. By default what its full sum says; the two may
+        differ where the sum is 0 but for rounding, and then all that is promised is about these.
     random_state : int, Generator or None
         Draws the halves, and a random order. None draws anew each time.
     on_failure : {"ask_all", "raise"}
@@ -98,6 +102,7 @@ def solve_scores(
     matrix, start = check_scores(paths, "paths"), check_start(start)
     n_rows, n_voters = matrix.shape
     steps = _steps(looks, n_voters)
+    given_answers = _check_answers(answers, n_rows)
     rng = _generator(random_state)
     halves = rng.permutation(n_rows)
     learning, certifying = np.sort(halves[: n_rows // 2]), np.sort(halves[n_rows // 2 :])
@@ -105,7 +110,8 @@ def solve_scores(
     def added_up(voters: IntArray, rows: IntArray) -> Trial:
         part = matrix[rows]
         running = np.asfortranarray(part) if order is None else running_scores(part, voters, start)
-        return Trial(running, limits, confidence)
+        final_yes = running[:, -1] > 0 if given_answers is None else given_answers[rows]
+        return Trial(running, limits, confidence, np.asarray(final_yes))
 
     orders = _orders(order, matrix, learning, start, rng)
     learn, certify = added_up(orders[0], learning), added_up(orders[0], certifying)
@@ -144,6 +150,18 @@ def _steps(looks: Any, n_voters: int) -> IntArray:
     given = check_looks(looks, n_voters)
     steps = np.arange(n_voters) if given is None else np.array(given, dtype=np.int64)
     return np.asarray(steps[(steps > 0) & (steps < n_voters)], dtype=np.int64)
+
+
+def _check_answers(answers: Any, n_rows: int) -> npt.NDArray[np.bool_] | None:
+    if answers is None:
+        return None
+    given = np.asarray(answers)
+    if given.dtype != np.bool_ or given.shape != (n_rows,):
+        raise InvalidInputError(
+            f"answers must hold True or False for each of the {n_rows} rows, got {given.dtype} of shape "
+            f"{given.shape}"
+        )
+    return given
 
 
 def _generator(random_state: Any) -> np.random.Generator:

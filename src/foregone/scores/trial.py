@@ -20,7 +20,7 @@ __all__ = ["Outcome", "Trial"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened: voters asked in all, and wrong answers by what the full sum says."""
+    """What happened: voters asked in all, and wrong answers by what would be right."""
 
     asked: int
     wrong_yes: int
@@ -44,21 +44,19 @@ class Trial:
         The limit, or one for each answer of the full sum.
     confidence : float
         With which it shall hold.
+    final_yes : ndarray of bool, shape (n_rows,)
+        Which rows are to be answered with yes.
     """
 
     running: FloatArray
     max_disagreement: MaxDisagreement
     confidence: float
+    final_yes: npt.NDArray[np.bool_]
 
     @property
     def n_voters(self) -> int:
         """Number of voters."""
         return int(self.running.shape[1])
-
-    @cached_property
-    def final_yes(self) -> npt.NDArray[np.bool_]:
-        """Which rows' full sum says yes."""
-        return np.asarray(self.running[:, -1] > 0)
 
     @property
     def by_class(self) -> bool:
@@ -89,7 +87,8 @@ class Trial:
 
     def part(self, rows: IntArray) -> Trial:
         """Return the trial of some of the rows."""
-        return Trial(np.asfortranarray(self.running[rows]), self.max_disagreement, self.confidence)
+        running = np.asfortranarray(self.running[rows])
+        return Trial(running, self.max_disagreement, self.confidence, self.final_yes[rows])
 
     def outcome(self, thresholds: Thresholds) -> Outcome:
         """Return how thresholds fare."""
@@ -100,12 +99,17 @@ class Trial:
     def judge(self, outcomes: Iterable[Outcome], n_learned: int) -> ScoreCertificate:
         """Return what the outcomes on parts, which together are all the rows, say."""
         total = sum(outcomes, Outcome(0, 0, 0))
-        n_certified: Counts = self.n_rows["all"]
-        n_wrong: Counts = total.wrong_yes + total.wrong_no
-        if self.by_class:
-            n_certified = {side: self.n_rows[side] for side in ("yes", "no")}
-            n_wrong = {"yes": total.wrong_yes, "no": total.wrong_no}
+        rows_by_class = {side: self.n_rows[side] for side in ("yes", "no")}
+        wrong_by_class = {"yes": total.wrong_yes, "no": total.wrong_no}
+        n_certified: Counts = rows_by_class if self.by_class else self.n_rows["all"]
+        n_wrong: Counts = wrong_by_class if self.by_class else total.wrong_yes + total.wrong_no
         mean_asked = total.asked / max(len(self.running), 1)
         return ScoreCertificate(
-            self.max_disagreement, self.confidence, n_learned, n_certified, n_wrong, mean_asked
+            self.max_disagreement,
+            self.confidence,
+            n_learned,
+            n_certified,
+            n_wrong,
+            mean_asked,
+            {side: (wrong_by_class[side], rows_by_class[side]) for side in ("yes", "no")},
         )

@@ -1,0 +1,133 @@
+"""EarlyPredictions: what a fitted classifier is asked for, stopped early or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from foregone.classifier.hard_voting import HardVoting
+from foregone.classifier.rows import is_plain, refuse, validated, warn_of_no_names
+from foregone.classifier.soft_voting import SoftVoting
+from foregone.errors import InvalidInputError
+from foregone.forest import PackedForest, ScoredForest
+
+__all__ = ["EarlyPredictions"]
+
+Labels = npt.NDArray[Any]
+Counts = npt.NDArray[np.int32]
+
+
+def _has_probabilities(classifier: Any) -> bool:
+    """Whether the estimator itself has probabilities; what was loaded from a file comes from one that has."""
+    estimator = classifier.estimator
+    return estimator is None or hasattr(estimator, "predict_proba")
+
+
+class EarlyPredictions:
+    """The methods of a fitted classifier that take rows; all that they need to know is set by `_take`."""
+
+    estimator: Any
+    n_jobs: int | None
+    n_features_in_: int
+    _attributes_of_way: tuple[str, ...] = ()  # of the fit before, which may have been of the other kind
+
+    def _take(self, way: HardVoting | SoftVoting) -> None:
+        """Set the rest of the fitted attributes, given those of the features."""
+        for name in self._attributes_of_way:
+            delattr(self, name)
+        attributes = way.attributes()
+        self._attributes_of_way = tuple(attributes)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        self._way = way
+        self.voting_ = way.name
+        self.ensemble_ = way.ensemble
+        self.classes_ = way.ensemble.classes
+        self._has_names = hasattr(self, "feature_names_in_")
+        # Rows of this shape take the short way through predict, to one of these labels.
+        packed = isinstance(way.ensemble, PackedForest | ScoredForest)
+        self._one_row = (1, self.n_features_in_) if packed else None
+        self._one_label = self.classes_[:1], self.classes_[1:]
+
+    def predict(self, X: Any) -> Labels:
+        """Return the label that is answered at the stop, for each row.
+
+        A single row, as an array of float32 or float64 of shape (1, n_features), takes a few microseconds
+        more than its walks through the trees.
+        """
+        # Most of the time of one row would go into checks, so what fails these is looked at again.
+        if type(X) is np.ndarray and X.shape == getattr(self, "_one_row", None):
+            if self._has_names:
+                warn_of_no_names(self)
+            try:
+                answer = self._way.answer_one(X[0])
+            except InvalidInputError as error:
+                refuse(self, X, self.ensemble_, error)
+            return self._one_label[answer].copy()
+        return self._labels(self._run(self._check_rows(X), early=True))
+
+    def predict_with_votes(self, X: Any) -> tuple[Labels, Counts, npt.NDArray[Any]]:
+        """Return the labels, how many voters were asked, and what they came to.
+
+        That is how many of them said ``classes_[1]`` where votes are counted, and the sum of their scores
+        otherwise.
+        """
+        outcome = self._run(self._check_rows(X), early=True)
+        return self._labels(outcome), outcome[1], outcome[2]
+
+    def full_predict(self, X: Any) -> Labels:
+        """Return the label that all voters together are for, for each row: nothing is stopped early."""
+        return self._labels(self._run(self._check_rows(X), early=False))
+
+    def full_votes(self, X: Any) -> Counts:
+        """Return how many of all voters say ``classes_[1]``, for each row: nothing is stopped early."""
+        outcome = self._run(self._check_rows(X), early=False)
+        if self.voting_ == "soft":
+            raise InvalidInputError(
+                "there are no votes to count: scores are added up here. ensemble_.full_scores(X) has their sums"
+            )
+        votes: Counts = outcome[2]
+        return votes
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn's
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of each class that all voters together tell: nothing is stopped early.
+
+        Where scores are added up these are the estimator's own, within the last bits; where votes are
+        counted, the shares of the votes, which are the same for fully grown trees. A stopped sum would tell
+        no probability, so this takes as long as asking everyone. Not available if the estimator has none.
+        """
+        rows = self._check_rows(X)
+        try:
+            yes = self._way.probability(rows, self._n_threads(rows))
+        except InvalidInputError as error:
+            refuse(self, rows, self.ensemble_, error)
+        return np.stack([1 - yes, yes], axis=1)
+
+    def _run(self, rows: Any, early: bool) -> tuple[Any, Any, Any]:
+        try:
+            return self._way.run(rows, early, self._n_threads(rows))
+        except InvalidInputError as error:
+            refuse(self, rows, self.ensemble_, error)
+
+    def _n_threads(self, rows: Any) -> int:
+        return int(effective_n_jobs(self.n_jobs)) if rows.shape[0] > 1 else 1
+
+    def _labels(self, outcome: tuple[Any, Any, Any]) -> Labels:
+        labels: Labels = self.classes_.take(outcome[0])
+        return labels
+
+    def _check_rows(self, X: Any) -> Any:
+        """Return X in a form that the ensemble can be run on; a plain array is taken as it is."""
+        if not hasattr(self, "ensemble_"):
+            check_is_fitted(self)  # raises; asking it every time would take longer than many a batch
+        if self._one_row and is_plain(X, self.n_features_in_):
+            if self._has_names:
+                warn_of_no_names(self)
+            return X
+        return validated(self, X, self.ensemble_)

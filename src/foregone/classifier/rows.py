@@ -1,0 +1,66 @@
+"""Rows that a classifier is given: checked in scikit-learn's words, and as little as speed allows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NoReturn
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from foregone.errors import InvalidInputError
+from foregone.forest import PackedForest, ScoredForest
+from foregone.forest.rows import FLOAT32, FLOAT64
+
+__all__ = ["is_plain", "refuse", "validated", "warn_of_no_names"]
+
+
+def is_plain(X: Any, n_features: int) -> bool:
+    """Whether a forest's kernels can take X as it is; they look at the values on the way."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (FLOAT32, FLOAT64)
+        and len(X) > 0
+        and X.shape[1] == n_features
+    )
+
+
+def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
+    """Return X in a form that the ensemble can be run on, or raise scikit-learn's error for it."""
+    if isinstance(ensemble, PackedForest | ScoredForest):
+        return _for_forest(classifier, X, ensemble)
+    if ensemble.columns is None and hasattr(X, "columns"):
+        # Voters may pick columns by name, and know themselves what they can take.
+        return validate_data(classifier, X, reset=False, skip_check_array=True)
+    X = validate_data(classifier, X, reset=False, dtype=None, accept_sparse="csr", ensure_all_finite=False)
+    ensemble.refuse_values(X)
+    return X
+
+
+def _for_forest(classifier: Any, X: Any, forest: PackedForest | ScoredForest) -> Any:
+    finite: bool | str = "allow-nan" if forest.takes_missing else True
+    dtypes = [np.float32, np.float64]  # the first is what anything else becomes
+    if isinstance(forest, ScoredForest):
+        if hasattr(X, "columns") and forest.rows.category_values is not None:
+            # Categories by name become numbers in the forest itself.
+            return validate_data(classifier, X, reset=False, skip_check_array=True)
+        finite = False if forest.rows.takes_infinite else finite
+        dtypes = dtypes if forest.rows.key_bits == 32 else dtypes[::-1]
+    return validate_data(classifier, X, reset=False, dtype=dtypes, ensure_all_finite=finite)
+
+
+def refuse(classifier: Any, X: Any, ensemble: Any, error: InvalidInputError) -> NoReturn:
+    """Raise scikit-learn's own error for rows that the ensemble could not take, or else the given one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        validated(classifier, X, ensemble)
+    raise error
+
+
+def warn_of_no_names(classifier: Any) -> None:
+    """Warn, as scikit-learn does, that X has no names where the voters were fitted with names."""
+    name = type(classifier).__name__
+    warnings.warn(
+        f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=3
+    )
