@@ -11,8 +11,18 @@ import numpy.typing as npt
 from foregone._kernels import forest_nodes
 from foregone.errors import InvalidInputError
 from foregone.forest.scored_tree import ScoredTree
+from foregone.strategy_file import Fields
 
-__all__ = ["NodeArray", "TreeArrays", "find_payloads", "is_sound", "pack", "threshold_keys"]
+__all__ = [
+    "ClassTree",
+    "NodeArray",
+    "TreeArrays",
+    "check_trees",
+    "find_payloads",
+    "is_sound",
+    "pack",
+    "threshold_keys",
+]
 
 NodeArray = npt.NDArray[np.uint64]
 
@@ -47,6 +57,29 @@ class TreeArrays(NamedTuple):
     says_yes: npt.NDArray[np.bool_]
 
 
+class ClassTree(NamedTuple):
+    """One tree that votes for any of several classes.
+
+    Attributes
+    ----------
+    left, right, feature, threshold, missing_left, weight : ndarray
+        As in `TreeArrays`.
+    says : ndarray of uint64
+        The numbers of the classes that the leaves vote for.
+    """
+
+    left: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    feature: npt.NDArray[np.int64]
+    threshold: npt.NDArray[np.float64]
+    missing_left: npt.NDArray[np.bool_]
+    weight: npt.NDArray[np.float64]
+    says: NodeArray
+
+
+AnyTree = TreeArrays | ClassTree | ScoredTree
+
+
 class _Leaves(NamedTuple):
     """What the nodes of one tree are as leaves: ``sides``, as the node format has it, and payloads if any."""
 
@@ -54,13 +87,15 @@ class _Leaves(NamedTuple):
     payloads: NodeArray | None
 
     @classmethod
-    def of(cls, tree: TreeArrays | ScoredTree) -> _Leaves:
+    def of(cls, tree: AnyTree) -> _Leaves:
         if isinstance(tree, ScoredTree):
             return cls(np.ones(len(tree.left), np.uint64), tree.score.view(np.uint64))
+        if isinstance(tree, ClassTree):
+            return cls(np.ones(len(tree.left), np.uint64), tree.says)
         return cls(tree.says_yes + np.uint64(2), None)
 
 
-def _grown(tree: TreeArrays | ScoredTree) -> TreeArrays | ScoredTree:
+def _grown(tree: AnyTree) -> AnyTree:
     """Return a tree with a split: a lone leaf becomes both sides of one, as it has no node to live in."""
     if tree.left[0] >= 0:
         return tree
@@ -92,7 +127,7 @@ def threshold_keys(threshold: npt.NDArray[np.float64], key_bits: int = 32) -> np
 
 
 def pack(
-    trees: Callable[[], Iterator[TreeArrays]] | Callable[[], Iterator[ScoredTree]],
+    trees: Callable[[], Iterator[AnyTree]],
     n_features: int,
     key_bits: int = 32,
 ) -> tuple[NodeArray, npt.NDArray[np.int64]]:
@@ -120,9 +155,7 @@ def pack(
     return np.concatenate(packed), tree_start
 
 
-def _pack(
-    trees: Iterator[TreeArrays] | Iterator[ScoredTree], key_bits: int, compact: bool
-) -> list[NodeArray] | None:
+def _pack(trees: Iterator[AnyTree], key_bits: int, compact: bool) -> list[NodeArray] | None:
     """Pack each tree; None when one does not fit into such nodes."""
     packed = []
     for given in trees:
@@ -151,6 +184,21 @@ def _pack(
             (nodes if compact else nodes[:, 0])[place[reached]] = leaves.payloads[reached]
         packed.append(nodes)
     return packed
+
+
+def check_trees(
+    fields: Fields, arrays: dict[str, npt.NDArray[Any]], n_trees: int
+) -> tuple[NodeArray, npt.NDArray[np.int64]]:
+    """Return the two arrays of a file that hold trees; whether they form trees is yet to be seen."""
+    for name in ("nodes", "tree_start"):
+        if name not in arrays:
+            raise fields.error(name, "is missing")
+    nodes, tree_start = arrays["nodes"], arrays["tree_start"]
+    if nodes.dtype != np.uint64 or nodes.ndim not in (1, 2) or (nodes.ndim == 2 and nodes.shape[1] != 2):
+        raise fields.error("nodes", "must hold one or two 64-bit words a node")
+    if tree_start.dtype != np.int64 or tree_start.shape != (n_trees + 1,):
+        raise fields.error("tree_start", f"must hold {n_trees + 1} whole numbers")
+    return nodes, tree_start
 
 
 def _are_starts(tree_start: npt.NDArray[np.int64], n_places: int) -> bool:

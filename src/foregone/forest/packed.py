@@ -12,7 +12,7 @@ from foregone.atomic_file import PathLike
 from foregone.forest import container
 from foregone.forest.execution import Scratch, for_each_block
 from foregone.forest.labels import labels_from_field, labels_to_field
-from foregone.forest.layout import NodeArray, is_sound, pack
+from foregone.forest.layout import NodeArray, check_trees, is_sound, pack
 from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat, Rows
 from foregone.forest.schedule import Order, Schedule, check_seed, random_order, row_bits
 from foregone.strategy import StoppingStrategy
@@ -270,14 +270,7 @@ class PackedForest:
         n_features = fields.whole("n_features", 1, 2**31 - 1)
         takes_missing = bool(fields.whole("takes_missing", 0, 1))
         classes = labels_from_field(fields, "classes")
-        for name in ("nodes", "tree_start"):
-            if name not in arrays:
-                raise fields.error(name, "is missing")
-        nodes, tree_start = arrays["nodes"], arrays["tree_start"]
-        if nodes.dtype != np.uint64 or nodes.ndim not in (1, 2) or (nodes.ndim == 2 and nodes.shape[1] != 2):
-            raise fields.error("nodes", "must hold one or two 64-bit words a node")
-        if tree_start.dtype != np.int64 or tree_start.shape != (n_trees + 1,):
-            raise fields.error("tree_start", f"must hold {n_trees + 1} whole numbers")
+        nodes, tree_start = check_trees(fields, arrays, n_trees)
         if not is_sound(nodes, tree_start, n_features):
             raise fields.error("nodes", "do not form trees")
         return cls(nodes, tree_start, n_features, classes, takes_missing)

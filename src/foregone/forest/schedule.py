@@ -14,7 +14,7 @@ from foregone._kernels.forest_run import LOWER, START, STEP_SIZE, UPPER, YES_FRO
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 
-__all__ = ["Order", "Schedule", "check_seed", "random_order", "row_bits"]
+__all__ = ["Order", "Schedule", "as_signed", "check_order", "check_seed", "random_order", "row_bits"]
 
 Order = Literal["shared", "per_row"]
 IntArray = npt.NDArray[np.int64]
@@ -61,8 +61,7 @@ class Schedule:
         """Check the parts against each other and lay them out."""
         n_trees = len(tree_start) - 1
         seed = check_seed(seed)
-        if order not in ("shared", "per_row"):
-            raise InvalidInputError(f'order must be "shared" or "per_row", not {order!r}')
+        check_order(order)
         if strategy is None:
             steps, exceptions = _ask_everyone(n_trees)
         elif strategy.n_voters == n_trees:
@@ -75,14 +74,14 @@ class Schedule:
         roots = tree_start[:-1].copy()
         if strategy is not None and order == "shared":
             roots = roots[random_order(n_trees, seed)]
-        header = np.array([n_trees, _as_signed(seed), order == "per_row", takes_missing * MISSING], np.int64)
+        header = np.array([n_trees, as_signed(seed), order == "per_row", takes_missing * MISSING], np.int64)
         packed = np.concatenate([header, roots, steps.ravel(), exceptions.ravel()])
         return cls(strategy, seed, order, packed, roots, steps, exceptions)
 
     @property
     def signed_seed(self) -> int:
         """The seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
-        return _as_signed(self.seed)
+        return as_signed(self.seed)
 
 
 def _ask_everyone(n_trees: int) -> tuple[IntArray, IntArray]:
@@ -107,8 +106,15 @@ def _steps_of(strategy: StoppingStrategy) -> tuple[IntArray, IntArray]:
     return steps, exceptions
 
 
-def _as_signed(seed: int) -> int:
+def as_signed(seed: int) -> int:
+    """Return a seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
     return seed - (1 << 64) if seed >> 63 else seed
+
+
+def check_order(order: Any) -> None:
+    """Raise unless it is one of the two orders."""
+    if order not in ("shared", "per_row"):
+        raise InvalidInputError(f'order must be "shared" or "per_row", not {order!r}')
 
 
 def check_seed(seed: int) -> int:
@@ -128,5 +134,5 @@ def row_bits(x: npt.NDArray[Any]) -> int:
 def random_order(n_trees: int, seed: int, row: int | None = None) -> IntArray:
     """Return the order in which a seed asks the trees: the one all rows share, or that of a row's bits."""
     order = np.empty(n_trees, np.int64)
-    fill_order(order, _as_signed(seed), ORDER_OF_ALL if row is None else row)
+    fill_order(order, as_signed(seed), ORDER_OF_ALL if row is None else row)
     return order
