@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.plurality_run import NO_STOP
 from foregone.errors import InvalidInputError
 from foregone.forest.schedule import Order, as_signed, check_order, check_seed, random_order
 from foregone.plurality import PluralityStrategy
@@ -69,17 +68,11 @@ class PluralitySchedule(NamedTuple):
 
 def _rule_of(strategy: PluralityStrategy) -> tuple[npt.NDArray[Any], ...]:
     lattice = strategy.lattice
-    first = lattice.level[:-1]
-    start = np.searchsorted(strategy.states, first)
-    has_exceptions = np.diff(np.append(start, len(strategy.states))) > 0
-    may_stop = np.logical_or.reduceat(strategy.stops, first) | has_exceptions
+    start = np.searchsorted(strategy.states, lattice.level)
+    looks = np.logical_or.reduceat(strategy.stops, lattice.level[:-1]) | (np.diff(start) > 0)
+    numbered = looks.astype(np.int64)
+    numbered[0] = np.argmax(looks)
     exceptions = np.empty((len(strategy.states), 2), np.int64)
     exceptions[:, 0], exceptions[:, 1] = strategy.states, np.ceil(strategy.probabilities * 2.0**53)
-    return (
-        lattice.level,
-        lattice.counts,
-        np.array([np.argmax(may_stop)]),
-        np.where(may_stop, start, NO_STOP),
-        np.packbits(strategy.stops, bitorder="little"),
-        exceptions,
-    )
+    bits = np.packbits(strategy.stops, bitorder="little")
+    return lattice.level, lattice.counts, numbered, bits, start, exceptions
