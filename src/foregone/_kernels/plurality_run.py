@@ -8,8 +8,8 @@
 ``start[i]``       where the exceptions of level i begin, up to those of the level behind the last
 ``exceptions[k]``  a state and ``ceil(probability * 2**53)``, by state
 
-What is known of a row are three lines of ``n_slots`` numbers in ``standing``, from ``at`` on: the classes that
-were voted for, in the order in which they first were; how many votes each has; and these numbers in falling
+What is known of a row are three lines of ``n_slots`` numbers in ``standing``, from ``at`` on: the classes
+that were voted for, in the order in which they first were; how many votes each has; and these numbers in falling
 order. What follows them is zero. Indices are unsigned and nothing is sliced: both would cost as much as a
 tree's walk.
 """
@@ -126,7 +126,8 @@ def finish_row(
         count_vote(standing, at, n_slots, said)
         asked += 1
         if looks[asked] and stops_here(
-            level, P, bits, start, exceptions, seed, keys, shift, base, n_features, asked, standing, at, n_slots
+            level, P, bits, start, exceptions, seed,
+            keys, shift, base, n_features, asked, standing, at, n_slots,
         ):  # fmt: skip
             return asked
 
