@@ -26,7 +26,6 @@ TRUSTED = [
     "foregone.classifier.estimator.EarlyStoppingClassifier",
     "foregone.classifier.hard_voting.HardVoting",
     "foregone.forest.packed.PackedForest",
-    "foregone.forest.rows.RowFormat",
     "foregone.solving.solution.Multipliers",
     "foregone.solving.solution.Solution",
     "foregone.strategy.StoppingStrategy",

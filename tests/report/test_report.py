@@ -12,7 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -32,7 +37,7 @@ from tests.report.conftest import HOSTILE
 def test_the_recommendation_is_that_of_a_plan_for_the_same_rows(
     report: Report, forest: Any, rare: Any
 ) -> None:
-    made = early_stop(forest, rare[2], 0.5, random_state=0).plan()
+    made = early_stop(forest, rare[2], 0.5, voting="hard", random_state=0).plan()
     assert report.plan.recommendation == made.recommendation
     assert report.recommended.row.expected_votes == made.recommended.expected_votes
     assert set(PLANNED) <= set(LIMITS)
@@ -75,7 +80,7 @@ def test_the_page_holds_no_address_and_no_markup_of_others(report: Report) -> No
 def test_a_classifier_brings_its_own_settings(forest: Any, rare: Any) -> None:
     limits = {"ham": 0.01, HOSTILE: 0.02}
     classifier = early_stop(
-        forest, rare[2], limits, confidence=0.8, looks=5, answer="likeliest", random_state=3
+        forest, rare[2], limits, confidence=0.8, looks=5, answer="likeliest", voting="hard", random_state=3
     )
     report = make_report(classifier, rare[2])
     assert (report.plan.confidence, report.plan.answer) == (0.8, "likeliest")
@@ -90,7 +95,7 @@ def test_a_classifier_brings_its_own_settings(forest: Any, rare: Any) -> None:
 def test_a_classifier_from_a_file_is_reported_without_its_model(
     forest: Any, rare: Any, tmp_path: Any
 ) -> None:
-    early_stop(forest, rare[2], 0.01, random_state=0).save(tmp_path / "model")
+    early_stop(forest, rare[2], 0.01, voting="hard", random_state=0).save(tmp_path / "model")
     report = make_report(EarlyStoppingClassifier.load(tmp_path / "model"), rare[2][:300])
     assert report.hard_soft is None
     assert report.speed.slow_way == "full"
@@ -181,6 +186,18 @@ def test_what_a_model_says_about_rows_it_cannot_take_is_passed_on(rare: Any) -> 
         make_report(RandomForestClassifier(3), X)
     with pytest.raises(InvalidInputError, match="not fitted"):
         make_report(EarlyStoppingClassifier(RandomForestClassifier(3)), X)
+
+
+def test_what_adds_up_scores_is_refused(forest: Any, rare: Any) -> None:
+    X = rare[2]
+    for model in (
+        GradientBoostingClassifier(n_estimators=3).fit(*rare[:2]),
+        early_stop(forest, X, 0.05, voting="soft", random_state=0),
+    ):
+        with pytest.raises(
+            InvalidInputError, match=r"is about votes that are counted, and .* adds up scores"
+        ):
+            make_report(model, X)
 
 
 def test_warnings_are_shown_on_the_page(forest: Any, rare: Any) -> None:

@@ -89,7 +89,7 @@ class EarlyPredictions:
         outcome = self._run(self._check_rows(X), early=False)
         if self.voting_ == "soft":
             raise InvalidInputError(
-                "there are no votes to count: scores are added up here. ensemble_.full_scores(X) has their sums"
+                "there are no votes to count, scores are added up here: ensemble_.full_scores(X) has the sums"
             )
         votes: Counts = outcome[2]
         return votes

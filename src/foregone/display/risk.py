@@ -111,7 +111,8 @@ class RiskDisplay:
         **options: Any,
     ) -> RiskDisplay:
         """Draw the strategy of a fitted classifier, and its limit if it holds for every single row."""
-        strategy, solution = fitted(estimator, "strategy_"), fitted(estimator, "solution_")
+        strategy = vote_strategy(fitted(estimator, "strategy_"), cls.__name__)
+        solution = fitted(estimator, "solution_")
         if solution.criterion != "minimean" and not isinstance(solution.max_disagreement, dict):
             options.setdefault("max_disagreement", solution.max_disagreement)
         return cls.from_strategy(strategy, ax, name, **options)

@@ -17,7 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from foregone.classifier import EarlyStoppingClassifier
-from foregone.classifier.ensembles import check_kind, ensemble_of, unwrap
+from foregone.classifier.ensembles import check_kind, ensemble_of, is_boosted, unwrap
 from foregone.classifier.voters import Voters
 from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest import PackedForest
@@ -29,6 +29,11 @@ from foregone.votes import VoteDistribution
 __all__ = ["Subject", "subject_of"]
 
 Labels = npt.NDArray[Any]
+
+ONLY_VOTES = (
+    "the report is about votes that are counted, and {} adds up scores. What stopping it early costs is told "
+    "by early_stop(model, X).plan(X=X); where there are votes, early_stop(..., voting='hard') counts them"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +153,8 @@ def subject_of(model: Any, table: Any, target: str | None = None) -> Subject:
         subject = _of_classifier(model, X, truth)
     else:
         check_kind(model)
+        if is_boosted(model):
+            raise InvalidInputError(ONLY_VOTES.format(type(model).__name__))
         try:
             ensemble = ensemble_of(model)
         except NotFittedError as error:
@@ -175,6 +182,8 @@ def _taking_rows() -> Iterator[None]:
 def _of_classifier(classifier: EarlyStoppingClassifier, X: Any, truth: Labels | None) -> Subject:
     if not hasattr(classifier, "ensemble_"):
         raise InvalidInputError("the classifier is not fitted: fit it, then save it")
+    if not isinstance(classifier.ensemble_, PackedForest | Voters):
+        raise InvalidInputError(ONLY_VOTES.format("this EarlyStoppingClassifier"))
     model = unwrap(classifier.estimator) if isinstance(classifier.estimator, FrozenEstimator) else None
     at_hand = model is not None and not isinstance(model, list | tuple)
     solution = classifier.solution_
@@ -187,7 +196,7 @@ def _of_classifier(classifier: EarlyStoppingClassifier, X: Any, truth: Labels | 
         settings={name: getattr(solution, name) for name in ("criterion", "confidence", "looks", "answer")},
         saved_limit=classifier.max_disagreement,
         saved_hard_soft=classifier.hard_soft_disagreement_,
-        order=classifier.order,
+        order="per_row" if classifier.order == "per_row" else "shared",
         seed=classifier.seed_,
     )
 
