@@ -9,9 +9,9 @@
 ``exceptions[k]``  a state and ``ceil(probability * 2**53)``, by state
 
 What is known of a row are three lines of ``n_slots`` numbers in ``standing``, from ``at`` on: the classes
-that were voted for, in the order in which they first were; how many votes each has; and these numbers in falling
-order. What follows them is zero. Indices are unsigned and nothing is sliced: both would cost as much as a
-tree's walk.
+that were voted for, in the order in which they first were; how many votes each has; and these numbers in
+falling order. What follows them is zero. Indices are unsigned and nothing is sliced: both would cost as much
+as a walk through a tree.
 """
 
 import numpy as np
