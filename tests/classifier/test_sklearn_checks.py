@@ -31,6 +31,7 @@ CLASSIFIERS = [
         )
     ),
     EarlyStoppingClassifier(RandomForestClassifier(11, min_samples_leaf=3)),
+    EarlyStoppingClassifier(RandomForestClassifier(11, min_samples_leaf=3), voting="soft"),
     EarlyStoppingClassifier(GradientBoostingClassifier(n_estimators=10), order="optimized"),
     EarlyStoppingClassifier(
         VotingClassifier(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -68,23 +68,12 @@ class Lattice:
     n_classes: int
     counts: npt.NDArray[np.int64]
     level: IntArray
-    edge_start: IntArray
-    value: npt.NDArray[np.uint16]
-    times: npt.NDArray[np.uint16]
-    child: npt.NDArray[np.int32]
 
     @classmethod
     def make(cls, n_voters: int, n_classes: int) -> Lattice:
-        """Make it: number all states and find their neighbours."""
+        """Make it: number all states. Their neighbours are found when they are first asked for."""
         counts, sizes = _partition_counts(n_voters, n_classes)
-        level = np.concatenate([[0], np.cumsum(sizes)])
-        n_edges = np.zeros(level[-1], np.int64)
-        partitions.count_edges(n_classes, level, n_edges)
-        edge_start = np.concatenate([[0], np.cumsum(n_edges)])
-        value, times = np.zeros((2, edge_start[-1]), np.uint16)
-        child = np.zeros(edge_start[-1], np.int32)
-        partitions.fill_edges(counts, level, edge_start, value, times, child)
-        return cls(n_voters, n_classes, counts, level, edge_start, value, times, child)
+        return cls(n_voters, n_classes, counts, np.concatenate([[0], np.cumsum(sizes)]))
 
     def __repr__(self) -> str:
         return f"<Lattice of {self.n_voters} votes, {self.n_classes} answers: {self.n_states:,} states>"
@@ -99,10 +88,36 @@ class Lattice:
         """Number of states in which everyone was asked."""
         return int(self.level[-1] - self.level[-2])
 
-    @property
+    @cached_property
     def edges(self) -> tuple[IntArray, IntArray, Any, Any, Any]:
-        """The arrays that every kernel takes."""
-        return self.level, self.edge_start, self.value, self.times, self.child
+        """The arrays that every kernel takes: most of its memory, and not needed to follow a vote."""
+        n_edges = np.zeros(self.n_states, np.int64)
+        partitions.count_edges(self.n_classes, self.level, n_edges)
+        edge_start = np.concatenate([[0], np.cumsum(n_edges)])
+        value, times = np.zeros((2, edge_start[-1]), np.uint16)
+        child = np.zeros(edge_start[-1], np.int32)
+        partitions.fill_edges(self.counts, self.level, edge_start, value, times, child)
+        return self.level, edge_start, value, times, child
+
+    @property
+    def edge_start(self) -> IntArray:
+        """Where the edges of each state begin."""
+        return self.edges[1]
+
+    @property
+    def value(self) -> npt.NDArray[np.uint16]:
+        """The part that each edge takes a vote from."""
+        return self.edges[2]  # type: ignore[no-any-return]  # an array of that type
+
+    @property
+    def times(self) -> npt.NDArray[np.uint16]:
+        """How many parts of that size there are."""
+        return self.edges[3]  # type: ignore[no-any-return]  # an array of that type
+
+    @property
+    def child(self) -> npt.NDArray[np.int32]:
+        """The state that each edge leads to."""
+        return self.edges[4]  # type: ignore[no-any-return]  # an array of that type
 
     def compositions(self) -> npt.NDArray[np.uint16]:
         """Return the sorted counts of every full vote, one a row, in the order of their numbers."""
@@ -121,6 +136,18 @@ class Lattice:
                 f"{self.n_classes} different answers"
             )
         return int(self.level[total] + partitions.rank_of(parts, total, self.counts))
+
+    def numbers_of(self, counts: IntArray) -> IntArray:
+        """Return the numbers of many states at once: counts one state a row, in any order, not checked."""
+        parts = -np.sort(-counts, axis=1)
+        rest = parts.sum(axis=1)
+        numbers: IntArray = self.level[rest]
+        for place in range(min(parts.shape[1], self.n_classes)):
+            part = parts[:, place]
+            there = part > 0
+            numbers[there] += self.counts[rest[there], self.n_classes - place, part[there] - 1]
+            rest = rest - part
+        return numbers
 
     def pull_back(self, weights: FloatArray) -> FloatArray:
         """Return the probability of each state, when full votes have these probabilities."""
