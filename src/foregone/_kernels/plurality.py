@@ -242,6 +242,22 @@ def fill_least_votes(level, edge_start, value, times, child, stop, least):
 
 
 @njit(cache=True)
+def fill_most_votes(level, edge_start, value, times, child, stop, most):
+    """Fill after how many more votes, at the most, each state leads to a stop; 0 if it stops for certain."""
+    N = len(level) - 2
+    most[:] = 0
+    for i in range(N, 0, -1):
+        for state in range(level[i], level[i + 1]):
+            more = 1 if stop[state] >= 1.0 else most[state] + 1
+            for e in range(edge_start[state], edge_start[state + 1]):
+                if more > most[child[e]]:
+                    most[child[e]] = more
+    for state in range(len(most)):
+        if stop[state] >= 1.0:
+            most[state] = 0
+
+
+@njit(cache=True)
 def top_two(edge_start, value, times, top, second):
     """Fill the largest and the next largest count of each state; 0 where there is none."""
     for state in range(len(top)):

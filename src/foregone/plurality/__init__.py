@@ -13,6 +13,7 @@ from foregone.plurality.lattice import Lattice, lattice_of
 from foregone.plurality.solution import PluralitySolution
 from foregone.plurality.solve import solve_plurality
 from foregone.plurality.strategy import PluralityStrategy
+from foregone.plurality.tally import PluralityTally
 
 __all__ = [
     "CompositionDistribution",
@@ -21,6 +22,7 @@ __all__ = [
     "PluralityEvaluation",
     "PluralitySolution",
     "PluralityStrategy",
+    "PluralityTally",
     "certify_plurality",
     "evaluate_plurality",
     "lattice_of",

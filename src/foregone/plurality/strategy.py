@@ -124,6 +124,24 @@ class PluralityStrategy:
         kernels.fill_least_votes(*self.lattice.edges, self.stop_probabilities(), least)
         return least
 
+    def votes_needed_at_most(self, counts: npt.ArrayLike) -> int:
+        """Return after how many more votes, at the most, it has stopped, the answers having these counts.
+
+        0 where it stops for certain. To ask for more than that at the same time is to ask one too many.
+        """
+        return int(self._most_votes[self.lattice.number_of(counts)])
+
+    @cached_property
+    def _most_votes(self) -> npt.NDArray[np.uint16]:
+        most = np.zeros(self.lattice.n_states, np.uint16)
+        kernels.fill_most_votes(*self.lattice.edges, self.stop_probabilities(), most)
+        return most
+
+    @property
+    def fingerprint(self) -> str:
+        """A name in hexadecimal that equal strategies share, today and in every other process."""
+        return self._digest().hex()[:32]
+
     def run(
         self, answers: Sequence[Hashable], random_state: int | np.random.Generator | None = None
     ) -> tuple[Hashable, int]:
