@@ -81,7 +81,7 @@ def hold_out(
         X_fit, X_calibration, y_fit, _ = train_test_split(X, y, test_size=n_held_out, random_state=rng)
         missing = np.setdiff1d(y, y_fit)
         if len(missing):
-            raise ValueError(f"none of the other {len(y_fit)} is of class {missing[0]!r}")
+            raise ValueError(f"none of the other {len(y_fit)} is of class {missing.tolist()[0]!r}")
     except ValueError as error:
         raise InvalidInputError(
             f"cannot hold out calibration_size={calibration_size!r} of n_samples={n_samples} and leave "

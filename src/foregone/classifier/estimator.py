@@ -18,7 +18,6 @@ from foregone.classifier.calibration import check_labels, check_size, clone_with
 from foregone.classifier.ensembles import (
     check_kind,
     classes_of,
-    is_boosted,
     is_fitted_already,
     names_of_features,
     planned_n_voters,
@@ -31,7 +30,7 @@ from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.rows import validated
 from foregone.classifier.settings import OnFailure, Order, Settings, Voting
 from foregone.classifier.soft_voting import SoftVoting
-from foregone.classifier.voting import check_votes_can_be_counted, votes_or_scores
+from foregone.classifier.voting import check_votes_can_be_counted, scores_only, votes_or_scores
 from foregone.planning import Plan
 from foregone.planning.scores import ScorePlan
 from foregone.solving import Answer, Criterion
@@ -286,7 +285,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         tags = super().__sklearn_tags__()
         tags.target_tags.required = not is_fitted_already(self.estimator)
         model = unwrap(self.estimator)
-        tags.classifier_tags.multi_class = self.voting != "soft" and not is_boosted(model)
+        tags.classifier_tags.multi_class = scores_only(model, self.voting) is None
         if hasattr(model, "__sklearn_tags__"):
             its = get_tags(model).input_tags
             tags.input_tags.allow_nan = its.allow_nan

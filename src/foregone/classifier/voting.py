@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from foregone.classifier.ensembles import is_boosted
 from foregone.errors import InvalidInputError
 
-__all__ = ["check_votes_can_be_counted", "leaves_are_pure", "votes_or_scores"]
+__all__ = ["check_votes_can_be_counted", "leaves_are_pure", "scores_only", "votes_or_scores"]
 
 
 def votes_or_scores(model: Any, voting: Any) -> Literal["hard", "soft"] | None:
@@ -29,19 +29,26 @@ def votes_or_scores(model: Any, voting: Any) -> Literal["hard", "soft"] | None:
     return _own_way(model) if voting == "auto" else voting
 
 
-def check_votes_can_be_counted(model: Any, voting: Any, n_classes: int) -> None:
-    """Raise unless a model, fitted or not, that knows more than two classes has votes to count.
+def scores_only(model: Any, voting: Any) -> str | None:
+    """Return in words why votes of a model, fitted or not, are not counted; None if they can be."""
+    if voting == "soft":
+        return 'voting="soft" adds up scores'
+    if is_boosted(model):
+        return f"{type(model).__name__} adds up scores"
+    if isinstance(model, VotingClassifier) and _has_weights(model):
+        return "this VotingClassifier has weights that differ, which add up to a score"
+    return None
 
-    Scores are for two classes only.
-    """
-    if voting == "soft" or is_boosted(model):
-        reason = 'voting="soft"' if voting == "soft" else f"{type(model).__name__}, which adds up scores,"
+
+def check_votes_can_be_counted(model: Any, voting: Any, n_classes: int) -> None:
+    """Raise unless a model, fitted or not, that knows more than two classes has votes to count."""
+    reason = scores_only(model, voting)
+    if reason is not None:
         raise InvalidInputError(
             "Only binary classification is supported. The type of the target is multiclass. "
-            f"There are {n_classes} classes, and {reason} is for two: votes can be counted for any number of "
-            'classes, by forests, bags, committees and lists with voting="hard" or "auto"'
+            f"That is so for scores: {reason}, and there are {n_classes} classes. Votes can be counted for "
+            'any number of classes: those of forests, bags, committees and lists, with voting="hard" or "auto"'
         )
-    _check_every_voter_has_one_vote(model)
 
 
 def _own_way(model: Any) -> Literal["hard", "soft"] | None:
