@@ -206,9 +206,10 @@ def _common_classes(members: Sequence[Any]) -> npt.NDArray[Any]:
 
 def _two_classes(classes: Any) -> npt.NDArray[Any]:
     labels = np.asarray(classes)
+    if len(labels) == 1:
+        raise InvalidInputError(f"A vote is between two classes or more. The model has 1 class: {classes!r}.")
     if labels.shape != (2,):
         raise InvalidInputError(
-            f"A vote is between two classes or more. The model has {len(classes)} "
-            f"class{'es' if len(classes) > 1 else ''}: {classes!r}."
+            f"Only binary classification is supported here. The model has {len(classes)} classes: {classes!r}."
         )
     return labels

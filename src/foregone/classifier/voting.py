@@ -47,7 +47,7 @@ def check_votes_can_be_counted(model: Any, voting: Any, n_classes: int) -> None:
         raise InvalidInputError(
             "Only binary classification is supported. The type of the target is multiclass. "
             f"That is so for scores: {reason}, and there are {n_classes} classes. Votes can be counted for "
-            'any number of classes: those of forests, bags, committees and lists, with voting="hard" or "auto"'
+            'any number of classes: those of forests, bags, committees, lists, with voting="hard" or "auto"'
         )
 
 
