@@ -210,6 +210,6 @@ def _two_classes(classes: Any) -> npt.NDArray[Any]:
         raise InvalidInputError(f"A vote is between two classes or more. The model has 1 class: {classes!r}.")
     if labels.shape != (2,):
         raise InvalidInputError(
-            f"Only binary classification is supported here. The model has {len(classes)} classes: {classes!r}."
+            f"Only binary classification is supported here. The model has {len(classes)} classes: {labels}."
         )
     return labels
