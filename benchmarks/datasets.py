@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["EASY", "HARD", "NAMES", "Dataset", "data_folder", "load"]
+__all__ = ["EASY", "HARD", "MANY", "NAMES", "Dataset", "data_folder", "load"]
 
 USUAL_FOLDER = Path(__file__).parents[2] / "shared" / "data"
 
 EASY = ("ground_cover", "income", "diabetes", "skin", "shuttle", "sepsis")
 HARD = ("dota2", "hospitalization")  # nearly every vote is needed
 NAMES = EASY + HARD
+MANY = {"ground_cover": 7}  # those with more than two classes, which are told apart as well
 
 # Features, how many of them tell something, and the share of labels that are noise: what stands in for
 # the real sets resembles them in this alone.
@@ -61,15 +62,21 @@ def data_folder() -> Path | None:
 
 
 def load(
-    name: str, folder: Path | None, most_training_rows: int, most_test_rows: int, split: int = 0
+    name: str,
+    folder: Path | None,
+    most_training_rows: int,
+    most_test_rows: int,
+    split: int = 0,
+    n_classes: int = 2,
 ) -> Dataset:
     """Read a dataset from ``folder / NAME.parquet``, or generate its stand-in when that is not there.
 
-    Each number for ``split`` shuffles the rows in a way of its own.
+    Each number for ``split`` shuffles the rows in a way of its own. With more than two classes none are
+    merged, and the labels are their numbers.
     """
     path = folder / f"{name}.parquet" if folder else None
     is_real = path is not None and path.exists()
-    X, y = _read(path) if is_real else _generate(name)
+    X, y = _read(path, n_classes) if is_real else _generate(name, n_classes)
     shuffled = np.random.default_rng(split).permutation(len(X))
     X, y = np.ascontiguousarray(X[shuffled], np.float32), y[shuffled]
     end_of_training, end_of_calibration = int(0.7 * len(X)), int(0.8 * len(X))
@@ -87,7 +94,7 @@ def load(
     )
 
 
-def _read(path: Path) -> tuple[npt.NDArray[np.float64], Labels]:
+def _read(path: Path, n_classes: int) -> tuple[npt.NDArray[np.float64], Labels]:
     import pandas as pd
 
     frame = pd.read_parquet(path)
@@ -95,10 +102,12 @@ def _read(path: Path) -> tuple[npt.NDArray[np.float64], Labels]:
     for column in frame.columns:
         if not pd.api.types.is_numeric_dtype(frame[column]):
             frame[column] = pd.factorize(frame[column])[0]
+    if n_classes > 2:
+        return frame.to_numpy(np.float64), pd.factorize(target, sort=True)[0]
     return frame.to_numpy(np.float64), (target == target.value_counts().index[0]).to_numpy(np.int64)
 
 
-def _generate(name: str) -> tuple[npt.NDArray[np.float64], Labels]:
+def _generate(name: str, n_classes: int) -> tuple[npt.NDArray[np.float64], Labels]:
     from sklearn.datasets import make_classification
 
     n_features, n_informative, noise = STAND_INS[name]
@@ -107,6 +116,7 @@ def _generate(name: str) -> tuple[npt.NDArray[np.float64], Labels]:
         n_features,
         n_informative=n_informative,
         n_redundant=0,
+        n_classes=n_classes,
         n_clusters_per_class=min(4, 2 ** (n_informative - 1)),
         flip_y=noise,
         random_state=0,

@@ -16,7 +16,7 @@ from benchmarks.rivals import WrongLabelsError
 from foregone import StoppingStrategy, VoteDistribution, solve
 from foregone.forest import PackedForest
 
-__all__ = ["MAX_DISAGREEMENT", "Ours"]
+__all__ = ["CHECKED_ROWS", "CONFIDENCE", "MAX_DISAGREEMENT", "Ours", "check_share_differing"]
 
 MAX_DISAGREEMENT = 1e-3
 CONFIDENCE = 0.95  # the classifier's own default
@@ -70,9 +70,9 @@ class Ours:
             raise WrongLabelsError("votes differ from those of scikit-learn's trees")
         answers, asked, _ = self.run(X, 1)
         full = 2 * self.forest.votes(X) > self.forest.n_trees
-        _check_disagreement(answers, full)
+        check_share_differing(answers != full)
         if self.front is not None:
-            _check_disagreement(self.front.predict(X) == 1, full)
+            check_share_differing((self.front.predict(X) == 1) != full)
         return {
             "trees_asked": float(asked.mean()),
             "disagreement": float(np.mean(answers != full)),
@@ -80,9 +80,10 @@ class Ours:
         }
 
 
-def _check_disagreement(answers: Any, full: Any) -> None:
-    limit = MAX_DISAGREEMENT + STANDARD_ERRORS * np.sqrt(MAX_DISAGREEMENT / len(full))
-    if (share := np.mean(answers != full)) > limit:
+def check_share_differing(differs: Any) -> None:
+    """Raise if more answers differ from the full vote than the limit and chance explain."""
+    limit = MAX_DISAGREEMENT + STANDARD_ERRORS * np.sqrt(MAX_DISAGREEMENT / len(differs))
+    if (share := np.mean(differs)) > limit:
         raise WrongLabelsError(f"{share:.2g} of the answers differ from the full vote")
 
 

@@ -23,8 +23,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets import NAMES, data_folder, load
+from benchmarks.datasets import MANY, NAMES, data_folder, load
 from benchmarks.forests import Cache, Task
+from benchmarks.many_classes import measure_many_classes, table_of
 from benchmarks.markdown import put_into
 from benchmarks.measure import measure
 from benchmarks.rivals import ADAPTERS
@@ -44,7 +45,7 @@ def main(arguments: list[str]) -> int:
         "No folder of datasets: generated ones stand in" if folder is None else f"data: {folder}", flush=True
     )
     began, load_before = time.time(), _load()
-    results = []
+    results, many = [], []
     for name in options.datasets:
         dataset = load(name, folder, options.training_rows, options.rows)
         print(f"{name}{'' if dataset.is_real else ' (generated)'} ...", flush=True)
@@ -52,12 +53,19 @@ def main(arguments: list[str]) -> int:
             warnings.simplefilter("ignore")  # the rivals' own
             task = Task(dataset, Cache(options.cache))
             results.append(measure(task, options.rivals, options.rounds, _say))
+            if name in MANY:
+                classes = load(name, folder, options.training_rows, options.rows, n_classes=MANY[name])
+                many.append(measure_many_classes(classes, Cache(options.cache), options.rounds))
         print(f"  {time.time() - began:.0f} s so far, load {_load()}", flush=True)
     facts = _facts(options, f"{load_before} before, {_load()} after", time.time() - began)
     text = "\n".join(f"- {key}: {value}" for key, value in facts.items()) + "\n\n" + all_tables(results)
+    if many:
+        text += f"\n### More than two classes, one thread: µs a row, and µs a call\n\n{table_of(many)}\n"
     print("\n" + text)
     if options.json:
-        options.json.write_text(json.dumps({"facts": facts, "results": results}, indent=1) + "\n")
+        options.json.write_text(
+            json.dumps({"facts": facts, "results": results, "many": many}, indent=1) + "\n"
+        )
     if options.write_docs:
         put_into(DOCS, text)
     return 0

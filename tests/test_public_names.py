@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import foregone
-from foregone import polling, rules, scores
+from foregone import plurality, polling, rules, scores
 
 PUBLIC = [
     "Ballot",
@@ -19,6 +19,7 @@ PUBLIC = [
     "Evaluation",
     "ForegoneError",
     "Plan",
+    "PluralityStrategy",
     "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
@@ -33,6 +34,7 @@ PUBLIC = [
     "poll_many",
     "rules",
     "solve",
+    "solve_plurality",
     "solve_scores",
 ]
 
@@ -63,7 +65,7 @@ def test_the_rules_are_these():
 
 
 def test_every_public_name_exists_and_is_documented():
-    for home in (foregone, rules, scores, scores.rules):
+    for home in (foregone, rules, scores, scores.rules, plurality, plurality.rules):
         for name in home.__all__:
             assert getattr(home, name).__doc__, name
 
@@ -71,6 +73,7 @@ def test_every_public_name_exists_and_is_documented():
 def test_every_name_a_module_exports_exists():
     found = [
         *pkgutil.walk_packages(polling.__path__, "foregone.polling."),
+        *pkgutil.walk_packages(plurality.__path__, "foregone.plurality."),
         *pkgutil.walk_packages(rules.__path__, "foregone.rules."),
         *pkgutil.walk_packages(scores.__path__, "foregone.scores."),
     ]

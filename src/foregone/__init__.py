@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from foregone import display as display
     from foregone import errors as errors
     from foregone import forest as forest
+    from foregone import plurality as plurality
     from foregone import rules
     from foregone import scores as scores
     from foregone.ballot import Ballot, Verdict
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from foregone.errors import ForegoneError
     from foregone.evaluation import Evaluation, evaluate
     from foregone.planning import Plan, plan
+    from foregone.plurality import PluralityStrategy, solve_plurality
     from foregone.polling import poll, poll_async, poll_many
     from foregone.scores import ScoreStrategy, solve_scores
     from foregone.solving import Certificate, Solution, certify, solve
@@ -27,6 +29,7 @@ __all__ = [
     "Evaluation",
     "ForegoneError",
     "Plan",
+    "PluralityStrategy",
     "ScoreStrategy",
     "Solution",
     "StoppingStrategy",
@@ -41,6 +44,7 @@ __all__ = [
     "poll_many",
     "rules",
     "solve",
+    "solve_plurality",
     "solve_scores",
 ]
 
@@ -48,13 +52,14 @@ __version__ = "0.1.0"
 
 # Where each public name lives, as imported above for type checkers; a test holds this to __all__. The modules
 # can be reached without being imported by name: foregone.display.EnvelopeDisplay.
-_MODULES = ("display", "errors", "forest", "rules", "scores")
+_MODULES = ("display", "errors", "forest", "plurality", "rules", "scores")
 _HOMES = {
     "ballot": ("Ballot", "Verdict"),
     "classifier": ("EarlyStoppingClassifier", "early_stop"),
     "errors": ("ForegoneError",),
     "evaluation": ("Evaluation", "evaluate"),
     "planning": ("Plan", "plan"),
+    "plurality": ("PluralityStrategy", "solve_plurality"),
     "polling": ("poll", "poll_async", "poll_many"),
     "scores": ("ScoreStrategy", "solve_scores"),
     "solving": ("Certificate", "Solution", "certify", "solve"),

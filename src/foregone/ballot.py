@@ -8,14 +8,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from foregone.errors import InvalidInputError
+from foregone.plurality import CompositionDistribution, PluralitySolution, PluralityStrategy, PluralityTally
 from foregone.solving import Solution
 from foregone.strategy import StoppingStrategy
-from foregone.tally import Tally, Verdict, YesNoTally
+from foregone.tally import Tally, Verdict, YesNoTally, shorten
 from foregone.votes import VoteDistribution
 
-__all__ = ["Ballot", "Verdict", "check_seed", "check_strategy"]
+__all__ = ["AnySolution", "AnyStrategy", "Ballot", "Verdict", "check_seed", "check_strategy"]
 
 MOST_SEEDS = 1 << 64
+AnyStrategy = StoppingStrategy | PluralityStrategy
+AnySolution = Solution | PluralitySolution
 
 
 class Ballot:
@@ -26,13 +29,14 @@ class Ballot:
 
     Parameters
     ----------
-    strategy : Solution or StoppingStrategy
-        When to stop and what to answer. A solution also brings the votes it was solved for.
+    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
+        When to stop and what to answer. A solution also brings the votes it was solved for. The first two
+        take votes of yes or no, the others any hashable answers.
     seed : int, optional
         Decides in the few states where the strategy leaves the stop to chance: an equal seed and equal votes
         give an equal verdict. By default it is drawn anew.
-    votes : VoteDistribution, optional
-        How the yes votes are distributed, for the verdict's ``risk``; by default those of the solution.
+    votes : VoteDistribution or CompositionDistribution, optional
+        How the votes are distributed, for the verdict's ``risk``; by default those of the solution.
 
     Attributes
     ----------
@@ -51,14 +55,22 @@ class Ballot:
     >>> verdict = ballot.cast_many([True, True, True, True])
     >>> verdict.answer, verdict.asked, verdict.yes, round(verdict.risk, 4)
     (True, 8, 7, 0.0038)
+
+    Any answers, of which the one with the most votes wins:
+
+    >>> from foregone.plurality import rules
+    >>> ballot = Ballot(rules.lead(9, 3))            # or what solve_plurality gives
+    >>> verdict = ballot.cast_many(["42", "41", "42", "42", "42", "42"])
+    >>> verdict.answer, verdict.yes
+    ('42', 4)
     """
 
     def __init__(
         self,
-        strategy: Solution | StoppingStrategy,
+        strategy: AnySolution | AnyStrategy,
         seed: int | None = None,
         *,
-        votes: VoteDistribution | None = None,
+        votes: VoteDistribution | CompositionDistribution | None = None,
     ) -> None:
         self._tally = _tally_of(strategy, votes)
         self._seed = None if seed is None else check_seed(seed)
@@ -86,7 +98,8 @@ class Ballot:
         Raises
         ------
         InvalidInputError
-            If it is not a vote (True, False, 1 or 0), or the verdict has fallen. Nothing is counted then.
+            If it is not a vote (True, False, 1 or 0; with many answers anything hashable but None), or the
+            verdict has fallen. Nothing is counted then.
         """
         checked = self._tally.check(vote)
         self._refuse_if_decided()
@@ -106,7 +119,7 @@ class Ballot:
             If one of them is not a vote, there are more than voters left, or the verdict has fallen before.
             Nothing is counted then.
         """
-        checked = [self._tally.check(vote) for vote in votes]
+        checked = self._tally.check_all(votes)
         left = self.n_voters - self.asked
         if checked:
             self._refuse_if_decided()
@@ -143,9 +156,10 @@ class Ballot:
                 f"all {self.n_voters} voters have voted: the strategy is for no more. "
                 "Solve for as many as you have"
             )
-        answer = {True: "yes", False: "no"}.get(self.verdict.answer, repr(self.verdict.answer))
+        answer = self.verdict.answer
+        shown = shorten({True: "yes", False: "no"}[answer] if isinstance(answer, bool) else answer)
         raise InvalidInputError(
-            f"the poll has ended with {answer!r} after {self.verdict.asked} votes: "
+            f"the poll has ended with {shown} after {self.verdict.asked} votes: "
             "make a new Ballot for the next question"
         )
 
@@ -166,23 +180,28 @@ class Ballot:
         return f"<Ballot of {self.n_voters} voters, {self.asked} asked, {state}>"
 
 
-def check_strategy(strategy: object) -> StoppingStrategy:
+def check_strategy(strategy: object) -> AnyStrategy:
     """Return the strategy itself, or say that it is none."""
-    if isinstance(strategy, Solution):
+    if isinstance(strategy, AnySolution):
         return strategy.strategy
-    if isinstance(strategy, StoppingStrategy):
+    if isinstance(strategy, AnyStrategy):
         return strategy
     raise InvalidInputError(
-        f"strategy must be a Solution (as `solve` gives it) or a StoppingStrategy, "
-        f"not a {type(strategy).__name__}"
+        "strategy must be a Solution or PluralitySolution (as `solve` and `solve_plurality` give them), a "
+        f"StoppingStrategy or a PluralityStrategy, not a {type(strategy).__name__}"
     )
 
 
-def _tally_of(strategy: object, votes: VoteDistribution | None) -> Tally:
+def _tally_of(strategy: object, votes: Any) -> Tally:
     """Return the tally for this kind of strategy: the one place to teach ballots another kind."""
     if votes is None and isinstance(strategy, Solution):
         votes = strategy.votes
-    return YesNoTally(check_strategy(strategy), votes)
+    if votes is None and isinstance(strategy, PluralitySolution):
+        votes = strategy.distribution
+    followed = check_strategy(strategy)
+    if isinstance(followed, PluralityStrategy):
+        return PluralityTally(followed, votes)
+    return YesNoTally(followed, votes)
 
 
 def check_seed(seed: int) -> int:

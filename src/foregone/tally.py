@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,7 +12,7 @@ from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
 
-__all__ = ["Tally", "Verdict", "YesNoTally"]
+__all__ = ["Tally", "Verdict", "YesNoTally", "shorten"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,22 +21,24 @@ class Verdict:
 
     Attributes
     ----------
-    answer : bool
-        What the strategy answers: True for yes.
+    answer : bool or any answer
+        What the strategy answers: True for yes; with many answers the one that leads.
     asked : int
         How many votes were counted.
     yes : int
-        How many of them were yes.
+        How many of them were yes; with many answers, how many were for the answer.
     risk : float or None
-        The probability that the full vote says otherwise, given the votes counted, if beforehand the number
-        of yes votes was distributed as the `VoteDistribution` that the ballot was given. Averaged over polls
-        it is the mean disagreement of the strategy; a single stop may have more or less of it than the limit.
-        It is 0 where the voters not asked cannot change the answer. Elsewhere it is None if no distribution
-        was given, or if the one given rules out the votes that were seen: what the full vote says is then
-        anyone's guess, and only the strategy's limit stands.
+        The probability that the full vote says otherwise, given the votes counted, if beforehand the
+        number of yes votes was distributed as the `VoteDistribution` that the ballot was given; with
+        many answers, the probability that the answer is not among those that lead in the end.
+        Averaged over polls it is the mean disagreement of the strategy; a single stop may have more
+        or less of it than the limit. It is 0 where the voters not asked cannot change the answer.
+        Elsewhere it is None if no distribution was given, or if the one given rules out the votes
+        that were seen: what the full vote says is then anyone's guess, and only the strategy's limit
+        stands.
     """
 
-    answer: bool
+    answer: Any
     asked: int
     yes: int
     risk: float | None
@@ -49,6 +52,9 @@ class Tally(Protocol):
 
     def check(self, vote: object) -> Any:
         """Return a vote in the form in which it is kept, or say why it is none."""
+
+    def check_all(self, votes: Iterable[object]) -> list[Any]:
+        """Return votes that are to be counted together, checked, or say why one is none."""
 
     def add(self, vote: Any) -> None:
         """Count a checked vote."""
@@ -85,9 +91,13 @@ class YesNoTally:
         if isinstance(vote, bool | np.bool_) or (isinstance(vote, int | np.integer) and vote in (0, 1)):
             return bool(vote)
         raise InvalidInputError(
-            f"a vote must be yes or no, that is True or False (or 1 or 0), not {_shorten(vote)}: "
+            f"a vote must be yes or no, that is True or False (or 1 or 0), not {shorten(vote)}: "
             "turn answers into votes before they are counted"
         )
+
+    def check_all(self, votes: Iterable[object]) -> list[bool]:
+        """Return votes as bools."""
+        return [self.check(vote) for vote in votes]
 
     def add(self, vote: bool) -> None:
         """Count a checked vote."""
@@ -152,6 +162,7 @@ class YesNoTally:
         return float(weights[otherwise].sum() / weights.sum())
 
 
-def _shorten(vote: object) -> str:
+def shorten(vote: object) -> str:
+    """Return a vote as an error shows it."""
     text = repr(vote)
     return text if len(text) <= 60 else f"{text[:57]}..."

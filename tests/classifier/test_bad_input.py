@@ -136,27 +136,22 @@ def test_votes_that_are_not_all_worth_the_same_cannot_be_counted(estimator, mess
         EarlyStoppingClassifier(estimator, voting="hard").fit(X, Y)
 
 
-def test_more_than_two_classes_are_refused():
+def test_targets_and_models_that_are_no_vote_between_classes_are_refused():
     three = np.arange(len(Y)) % 3
-    with pytest.raises(ValueError, match=r"Only binary .* is supported. The type of the target is multi"):
-        EarlyStoppingClassifier(RandomForestClassifier(3)).fit(X, three)
     several = RandomForestClassifier(3).fit(X, np.stack([Y, Y], axis=1))
     lists = [GaussianNB().fit(X, Y), GaussianNB().fit(X, three)]
     for model, message in (
-        (
-            RandomForestClassifier(3).fit(X, three),
-            "Only binary classification is supported. The model has 3 classes",
-        ),
-        (
-            DecisionTreeClassifier().fit(X, 0 * Y),
-            "Only binary classification is supported. The model has 1 class:",
-        ),
-        (several, "Only binary classification is supported. The model has 2 outputs"),
-        (lists[::-1], "Only binary classification is supported"),
-        (lists, "all voters must know the same two classes"),
+        (DecisionTreeClassifier().fit(X, 0 * Y), "between two classes or more. The model has 1 class:"),
+        (several, "Only one output is supported. The model has 2 outputs"),
+        (lists[::-1], "all voters must know the same classes"),
+        (lists, "all voters must know the same classes"),
     ):
         with pytest.raises(InvalidInputError, match=message):
             early_stop(model, X, 0.5)
+    with pytest.raises(
+        ValueError, match=r"Unknown label type: continuous. A target of one class for each row"
+    ):
+        EarlyStoppingClassifier(RandomForestClassifier(3)).fit(X, X[:, 0])
 
 
 @pytest.mark.parametrize(

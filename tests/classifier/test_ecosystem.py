@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import skops.io
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -110,10 +110,17 @@ def test_it_is_shown_in_a_notebook():
     assert "EarlyStoppingClassifier" in early_stop(models.several_models(), models.fresh(), 0.1)._repr_html_()
 
 
-def test_its_tags_are_those_of_a_two_class_classifier():
+def test_its_tags_are_those_of_a_classifier():
     assert is_classifier(make())
     tags = get_tags(make())
-    assert not tags.classifier_tags.multi_class
+    assert tags.classifier_tags.multi_class
+    weighted = VotingClassifier([("a", GaussianNB()), ("b", GaussianNB())], weights=[1, 2])
+    for two_classes_only in (
+        EarlyStoppingClassifier(AdaBoostClassifier()),
+        EarlyStoppingClassifier(RandomForestClassifier(), voting="soft"),
+        EarlyStoppingClassifier(weighted),
+    ):
+        assert not get_tags(two_classes_only).classifier_tags.multi_class
     assert tags.input_tags.allow_nan
     assert not tags.input_tags.sparse
     assert tags.target_tags.required

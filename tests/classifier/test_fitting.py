@@ -146,7 +146,7 @@ def test_few_calibration_rows_are_warned_of_where_the_limit_leans_on_them():
 @pytest.mark.parametrize(
     ("n_rows", "settings", "message"),
     [
-        (3, {}, "cannot hold out calibration_size=0.1 of n_samples=3 and leave both"),
+        (3, {}, "cannot hold out calibration_size=0.1 of n_samples=3 and leave every"),
         (8, {"calibration_size": 8}, "cannot hold out calibration_size=8 of n_samples=8"),
         (8, {"calibration_size": 0.99}, "cannot hold out calibration_size=0.99 of n_samples=8"),
     ],
@@ -159,8 +159,8 @@ def test_too_few_rows_to_hold_some_out_are_refused(n_rows, settings, message):
 def test_a_class_that_is_all_held_out_is_refused():
     X, y = models.to_fit()
     rows = np.arange(len(y))
-    _, _, held_out = hold_out(rows, rows, 0.1, np.random.RandomState(0))
-    with pytest.raises(InvalidInputError, match=r"leave both classes .* \(all \d+ .* of class .*False"):
+    _, _, held_out = hold_out(rows, rows % 2, 0.1, np.random.RandomState(0))
+    with pytest.raises(InvalidInputError, match=r"leave every class .* \(none of .* is of class True"):
         hold_out(X, rows == held_out[0], 0.1, np.random.RandomState(0))
 
 

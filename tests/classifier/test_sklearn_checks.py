@@ -30,7 +30,7 @@ CLASSIFIERS = [
             [("a", GaussianNB()), ("b", LogisticRegression()), ("c", DecisionTreeClassifier(max_depth=2))]
         )
     ),
-    EarlyStoppingClassifier(RandomForestClassifier(11, min_samples_leaf=3)),
+    EarlyStoppingClassifier(RandomForestClassifier(11, min_samples_leaf=3), voting="soft"),
     EarlyStoppingClassifier(GradientBoostingClassifier(n_estimators=10), order="optimized"),
     EarlyStoppingClassifier(
         VotingClassifier(

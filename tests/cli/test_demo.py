@@ -14,7 +14,13 @@ from tests.cli.conftest import Run
 @pytest.fixture
 def small_forest(monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo on fewer rows: what it says is tested here, not how fast it is."""
-    for name, value in {"N_TRAIN": 600, "N_CALIBRATION": 2_000, "N_TEST": 1_000, "ROUNDS": 1}.items():
+    for name, value in {
+        "N_TRAIN": 600,
+        "N_CALIBRATION": 2_000,
+        "N_TEST": 1_000,
+        "N_CLASSES": 3,
+        "ROUNDS": 1,
+    }.items():
         monkeypatch.setattr(demo_forest, name, value)
     monkeypatch.setattr(demo, "N_TEST", 1_000)
 
@@ -29,6 +35,8 @@ def test_the_demo_measures_draws_compares_and_explains(run: Run, tmp_path: Path)
         assert words in outcome.out
     for words in ("go on asking", "curtailment", "Schwing", "How to read this", "What to try next"):
         assert words in outcome.out
+    assert outcome.out.count("trees asked per row") == 2  # with two classes and with more
+    assert "3 classes" in outcome.out
     assert outcome.out.count("stop: the answer is YES") == 3
     folder = tmp_path / "demo"
     written = sorted(file.name for file in folder.iterdir())
@@ -44,5 +52,8 @@ def test_as_json_the_demo_says_only_what_it_measured(run: Run, tmp_path: Path) -
     assert (outcome.code, outcome.err) == (0, "")
     content = json.loads(outcome.out)
     assert 0 < content["expected_votes"] < content["n_voters"]
+    many = content["many_classes"]
+    assert 0 < many["expected_votes"] < content["n_voters"]
+    assert 0 <= many["disagreement"] < 0.01
     assert content["criteria"]["minimax"]["gap"] < 1e-9
     assert all(Path(file).exists() for file in content["files"].values())

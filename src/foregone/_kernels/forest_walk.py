@@ -2,7 +2,8 @@
 
 ``nodes`` are the packed trees, or a pair of them and the words of their sets of categories. ``keys`` holds
 the rows of a block one after another, ``stride`` keys each, see `foregone._kernels.forest_keys`. What a leaf
-adds to a total follows from the total's type: a vote to a whole number, a score to a float.
+adds to a total follows from the total's type: a vote to a signed whole number, a score to a float. The number
+of a class, unsigned, takes the place of the one before.
 """
 
 import numpy as np
@@ -65,7 +66,7 @@ def found(place, side, total):
 
 @overload(found)
 def _found(place, side, total):
-    if isinstance(total, types.Integer):
+    if isinstance(total, types.Integer) and total.signed:
         return lambda place, side, total: side & U1
     return lambda place, side, total: place  # which need not be in the cache yet
 
@@ -78,7 +79,9 @@ def plus(total, nodes, word):
 @overload(plus)
 def _plus(total, nodes, word):
     if isinstance(total, types.Integer):
-        return lambda total, nodes, word: total + np.int64(word)
+        if total.signed:
+            return lambda total, nodes, word: total + np.int64(word)
+        return lambda total, nodes, word: np.uint16(payload(words_of(nodes), word))
     return lambda total, nodes, word: total + np.uint64(payload(words_of(nodes), word)).view(np.float64)
 
 

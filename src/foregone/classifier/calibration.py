@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from foregone.classifier.limits import limited_rows
+from foregone.classifier.settings import PluralitySettings
 from foregone.errors import InvalidInputError
 from foregone.solving import Problem
 
@@ -43,7 +44,7 @@ def check_size(size: Any) -> None:
 
 
 def check_labels(y: Any) -> npt.NDArray[Any]:
-    """Return labels of two classes, one for each row, or raise scikit-learn's error for what they are."""
+    """Return labels of two classes or more, one for each row, or raise scikit-learn's error."""
     if y is None:
         raise InvalidInputError(
             "This EarlyStoppingClassifier estimator requires y to be passed, but the target y is None."
@@ -51,15 +52,15 @@ def check_labels(y: Any) -> npt.NDArray[Any]:
     labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
     check_array(labels, ensure_2d=False, dtype=None, input_name="y")
     kind = type_of_target(labels, input_name="y", raise_unknown=True)
-    if kind != "binary":
+    if kind not in ("binary", "multiclass"):
         unknown = "Unknown label type: continuous. " if kind.startswith("continuous") else ""
         raise InvalidInputError(
-            f"{unknown}Only binary classification is supported. The type of the target is {kind}."
+            f"{unknown}A target of one class for each row is needed. The type of the target is {kind}."
         )
     if len(np.unique(labels)) < 2:
         raise InvalidInputError(
-            "This classifier needs samples of 2 classes in the data, but the data contains only one class: "
-            f"{labels[0]!r}"
+            "This classifier needs samples of at least 2 classes in the data, but the data contains only one "
+            f"class: {labels[0]!r}"
         )
     return labels
 
@@ -78,12 +79,13 @@ def hold_out(
         n_held_out = max(2, math.ceil(calibration_size * n_samples))
     try:
         X_fit, X_calibration, y_fit, _ = train_test_split(X, y, test_size=n_held_out, random_state=rng)
-        if len(np.unique(y_fit)) < 2:
-            raise ValueError(f"all {len(y_fit)} of the others are of class {y_fit[0]!r}")
+        missing = np.setdiff1d(y, y_fit)
+        if len(missing):
+            raise ValueError(f"none of the other {len(y_fit)} is of class {missing.tolist()[0]!r}")
     except ValueError as error:
         raise InvalidInputError(
-            f"cannot hold out calibration_size={calibration_size!r} of n_samples={n_samples} and leave both "
-            f"classes to fit on ({error}). Give more rows, or calibrate on rows of your own: "
+            f"cannot hold out calibration_size={calibration_size!r} of n_samples={n_samples} and leave "
+            f"every class to fit on ({error}). Give more rows, or calibrate on rows of your own: "
             "EarlyStoppingClassifier(FrozenEstimator(fitted)).fit(X_calibration)."
         ) from error
     return X_fit, y_fit, X_calibration
@@ -103,7 +105,9 @@ def clone_with_seeds(estimator: Any, rng: np.random.RandomState | None) -> Any:
     return copy
 
 
-def warn_if_too_few(problem: Problem, full: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None:
+def warn_if_too_few(
+    problem: Problem | PluralitySettings, full: npt.NDArray[Any], classes: npt.NDArray[Any]
+) -> None:
     """Warn when a mean over so few rows says nothing about events as rare as the allowed disagreement.
 
     Only minimean without a confidence takes the distribution of votes at its word: what was not seen may
@@ -113,12 +117,12 @@ def warn_if_too_few(problem: Problem, full: npt.NDArray[Any], classes: npt.NDArr
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or PluralitySettings
         Criterion, limits and confidence.
     full : ndarray of shape (n_rows,)
         The label that the full vote gives each calibration row.
-    classes : ndarray of shape (2,)
-        The labels for no and yes.
+    classes : ndarray
+        The labels.
     """
     if problem.criterion != "minimean" or problem.confidence is not None:
         return

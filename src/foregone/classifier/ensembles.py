@@ -19,19 +19,22 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from foregone.classifier.plurality_voters import PluralityVoters
 from foregone.classifier.voters import Voters
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, ScoredForest
+from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.forest.score_importers import importer_of
 
 __all__ = [
     "check_kind",
     "check_two_classes",
+    "classes_of",
     "ensemble_of",
     "is_boosted",
     "is_fitted_already",
     "names_of_features",
     "planned_n_voters",
+    "plurality_ensemble_of",
     "unwrap",
     "voters_of_list",
     "will_be_packed",
@@ -126,7 +129,7 @@ def ensemble_of(model: Any) -> PackedForest | Voters:
     Raises
     ------
     InvalidInputError
-        If it does not decide between two classes.
+        If it does not decide between two classes; for more see `plurality_ensemble_of`.
     sklearn.exceptions.NotFittedError
         If it, or one of its voters, has not been fitted.
     """
@@ -144,13 +147,34 @@ def ensemble_of(model: Any) -> PackedForest | Voters:
     return PackedForest.from_sklearn(model)
 
 
+def classes_of(model: Any) -> npt.NDArray[Any] | None:
+    """Return the labels that a fitted model of a supported kind knows; None if it cannot tell."""
+    first = model[0] if isinstance(model, list | tuple) else model
+    labels = getattr(first, "classes_", None)
+    return labels if isinstance(labels, np.ndarray) and labels.ndim == 1 else None
+
+
+def plurality_ensemble_of(model: Any) -> PluralityForest | PluralityVoters:
+    """Return those who vote in a fitted model of a supported kind that knows more than two classes."""
+    if isinstance(model, list | tuple):
+        classes = _common_classes(model)
+        return PluralityVoters(model, classes, classes)
+    classes = np.asarray(model.classes_)
+    numbers = np.arange(len(classes))
+    if isinstance(model, VotingClassifier):
+        return PluralityVoters(model.estimators_, classes, numbers)
+    if isinstance(model, BaggingClassifier):
+        members = model.estimators_
+        if not all(isinstance(member, DecisionTreeClassifier) for member in members):
+            return PluralityVoters(members, classes, numbers, model.estimators_features_)
+    return PluralityForest.from_sklearn(model)
+
+
 def check_two_classes(model: Any) -> npt.NDArray[Any]:
     """Return the labels of no and yes, or raise because a model is not fitted or has others."""
     check_is_fitted(model)
     if getattr(model, "n_outputs_", 1) != 1:
-        raise InvalidInputError(
-            f"Only binary classification is supported. The model has {model.n_outputs_} outputs."
-        )
+        raise InvalidInputError(f"Only one output is supported. The model has {model.n_outputs_} outputs.")
     return _two_classes(model.classes_)
 
 
@@ -161,6 +185,12 @@ def _is_classifier(model: Any) -> bool:
 
 def voters_of_list(members: Sequence[Any]) -> Voters:
     """Return the voters of a list of fitted classifiers that know the same two classes."""
+    classes = _two_classes(_common_classes(members))
+    return Voters(members, classes, classes[1])
+
+
+def _common_classes(members: Sequence[Any]) -> npt.NDArray[Any]:
+    """Return the labels that all of a list of classifiers know, or raise: not fitted, or they differ."""
     for member in members:
         if hasattr(member, "classes_"):
             continue
@@ -169,20 +199,21 @@ def voters_of_list(members: Sequence[Any]) -> Voters:
             msg="This %(name)s instance is not fitted yet: a list of voters is used as it is. If it was "
             "cloned, wrap each voter in FrozenEstimator, which a clone keeps fitted.",
         )
-    classes = _two_classes(members[0].classes_)
+    classes = np.asarray(members[0].classes_)
     for member in members:
         if not np.array_equal(member.classes_, classes):
             raise InvalidInputError(
-                f"all voters must know the same two classes, found {classes!r} and {member.classes_!r}"
+                f"all voters must know the same classes, found {classes!r} and {member.classes_!r}"
             )
-    return Voters(members, classes, classes[1])
+    return classes
 
 
 def _two_classes(classes: Any) -> npt.NDArray[Any]:
     labels = np.asarray(classes)
+    if len(labels) == 1:
+        raise InvalidInputError(f"A vote is between two classes or more. The model has 1 class: {classes!r}.")
     if labels.shape != (2,):
         raise InvalidInputError(
-            f"Only binary classification is supported. The model has {len(classes)} "
-            f"class{'es' if len(classes) > 1 else ''}: {classes!r}."
+            f"Only binary classification is supported here. The model has {len(classes)} classes: {labels}."
         )
     return labels

@@ -17,6 +17,7 @@ from foregone.classifier import file
 from foregone.classifier.calibration import check_labels, check_size, clone_with_seeds, hold_out
 from foregone.classifier.ensembles import (
     check_kind,
+    classes_of,
     is_fitted_already,
     names_of_features,
     planned_n_voters,
@@ -24,11 +25,12 @@ from foregone.classifier.ensembles import (
     will_be_packed,
 )
 from foregone.classifier.hard_voting import HardVoting
+from foregone.classifier.plurality_voting import PluralityVoting
 from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.rows import validated
 from foregone.classifier.settings import OnFailure, Order, Settings, Voting
 from foregone.classifier.soft_voting import SoftVoting
-from foregone.classifier.voting import votes_or_scores
+from foregone.classifier.voting import check_votes_can_be_counted, scores_only, votes_or_scores
 from foregone.planning import Plan
 from foregone.planning.scores import ScorePlan
 from foregone.solving import Answer, Criterion
@@ -37,7 +39,7 @@ __all__ = ["EarlyStoppingClassifier"]
 
 
 class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """Ask the voters of a two-class ensemble one by one and stop once the outcome is foregone.
+    """Ask the voters of an ensemble one by one and stop once the outcome is foregone.
 
     `predict` stops early; it differs from the estimator's own ``predict`` with at most the allowed
     probability. `predict_proba` and `full_predict` ask everyone. Where votes are counted, in random order,
@@ -45,24 +47,30 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     when to stop is learned on one half of the calibration rows and certified on the other. A tie is for
     ``classes_[0]``.
 
+    With more than two classes votes are counted, and the most votes win. An answer then disagrees with
+    everyone if it is not among those with the most of all votes; where several lead at a stop, it is the one
+    that was voted for first.
+
     Parameters
     ----------
     estimator : classifier, FrozenEstimator, list of fitted classifiers or packed forest
         RandomForest, ExtraTrees, DecisionTree, GradientBoosting and HistGradientBoosting classifiers, those
         of LightGBM and XGBoost, and Bagging and AdaBoost of trees are packed and run by compiled loops;
-        VotingClassifier, Bagging and AdaBoost of anything else and a list of fitted two-class classifiers
-        are asked through their methods, each only for the rows still undecided. Inside
-        `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again; nor is a
+        VotingClassifier, Bagging and AdaBoost of anything else and a list of fitted classifiers are asked
+        through their methods, each only for the rows still undecided. Boosting is for two classes only.
+        Inside `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again; nor is a
         `foregone.forest.PackedForest` or `ScoredForest`, as forests grown elsewhere are read into.
     max_disagreement : float or dict, default=1e-3
         Allowed probability to answer otherwise than everyone would, from 0 to 1: on average over rows for
         ``criterion="minimean"``, for every single row otherwise. A dict with one for each label, such as
         ``{"healthy": 1e-3, "sick": 1e-4}``, bounds it separately among the rows that everyone together gives
-        to each class. One limit for all may be spent on a rare class alone.
+        to each class, of two. One limit for all may be spent on a rare class alone.
     voting : {"auto", "hard", "soft"}, default="auto"
         "hard" counts votes, "soft" adds up what the estimator itself adds up: probabilities, weights, leaf
         values of boosted trees. "auto" does what agrees with the estimator's own ``predict``: it counts
         votes where that is the same, as in forests whose leaves are all pure, and adds up scores elsewhere.
+        Scores are for two classes; with more, "auto" counts votes, and ``hard_soft_disagreement_`` tells
+        how often that differs from the estimator's own ``predict``.
     criterion : {"minimean", "minimixed", "minimax"}, default="minimean"
         What is minimised and what is bounded, see `foregone.solve`. Scores: minimean only.
     confidence : float or None, default=0.95
@@ -72,10 +80,11 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         in about half of all calibrations. Scores always need one, the other criteria none.
     looks : int, list of int or None, default=None
         Stop only after every so many votes, or only after these numbers of votes (and when all were asked),
-        for voters that come in batches. None: after any vote.
+        for voters that come in batches. None: after any vote. Two classes only.
     answer : {"majority", "likeliest"}, default="majority"
         At a stop, answer the majority so far, or the class that the full vote is most likely for, given the
-        votes seen and how votes are spread over the calibration rows. Not for minimax, nor for scores.
+        votes seen and how votes are spread over the calibration rows. Not for minimax, nor for scores, nor
+        for more than two classes.
     calibration_size : float or int, default=0.1
         Share, or number, of the rows given to `fit` that are held out, at random, to calibrate on. Not used
         when nothing is fitted.
@@ -101,17 +110,20 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     ----------
     voting_ : {"hard", "soft"}
         Whether votes are counted or scores added up.
-    strategy_ : StoppingStrategy or ScoreStrategy
-        When to stop. The latter has a ``certificate``, or a ``reason`` why it asks everyone.
+    strategy_ : StoppingStrategy, PluralityStrategy or ScoreStrategy
+        When to stop: for votes between two classes, among more of them, for scores. The last one has a
+        ``certificate``, or a ``reason`` why it asks everyone.
     solution_, votes_ : Solution, VoteDistribution
-        Votes only: the strategy with the evidence that it is optimal; how the votes were spread.
+        Votes only: the strategy with the evidence that it is optimal; how the votes were spread. With more
+        than two classes a PluralitySolution and a CompositionDistribution, which files do not hold.
     expected_votes_ : float
         Expected number of voters asked, on average over rows like the calibration rows.
     disagreement_by_class_ : dict of label to float
-        Given that everyone together is for this class, how large the disagreement may be: on average over its
-        rows with the given ``confidence`` (without one, over its calibration rows); for the worst row under
-        minimixed and minimax. It is given for one limit as well as for limits by class. What the calibration
-        rows themselves lead to expect is less: ``evaluate(strategy_).by_class(votes_)``.
+        Two classes only. Given that everyone together is for this class, how large the disagreement may be:
+        on average over its rows with the given ``confidence`` (without one, over its calibration rows); for
+        the worst row under minimixed and minimax. It is given for one limit as well as for limits by
+        class. What the calibration rows themselves lead to expect is less:
+        ``evaluate(strategy_).by_class(votes_)``.
     hard_soft_disagreement_ : float
         Votes only: share of the calibration rows on which the majority of all votes differs from the
         estimator's own ``predict``. With ``voting="hard"`` it may average probabilities instead; then a
@@ -123,12 +135,12 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         for the last bits. The certificate counts them as wrong.
     calibration_disagreement_ : float
         Share of the calibration rows on which stopping early, in the order used, differs from asking all.
-    ensemble_ : PackedForest, Voters, ScoredForest or ScoreVoters
+    ensemble_ : PackedForest, Voters, PluralityForest, PluralityVoters, ScoredForest or ScoreVoters
         What is asked. The fitted model itself is not kept.
     seed_ : int
         Decides the order and the draws.
-    classes_ : ndarray of shape (2,)
-        Labels for no and yes.
+    classes_ : ndarray of shape (n_classes,)
+        The labels; of two, those for no and yes.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
         Number of features; their names, when the voters were fitted on a frame with names that are all
         strings.
@@ -211,7 +223,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             Training rows, of which ``calibration_size`` are held out; if the voters are fitted already, the
             calibration rows, which should be like those to come and not those the voters were fitted on.
         y : array-like of shape (n_samples,), optional
-            Labels of two classes. Not needed, and not looked at, if the voters are fitted already.
+            Labels of two classes or more. Not needed, and not looked at, if the voters are fitted already.
         """
         settings = Settings.of(self)
         settings.check_choices()
@@ -224,25 +236,32 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             self._take_features(model, X)
         else:
             y = check_labels(y)
-            settings.check(np.unique(y), planned_n_voters(model))
-            self._decide(settings, model)
+            self._decide(settings, model, np.unique(y), planned_n_voters(model))
             check_size(self.calibration_size)
             if issparse(X) and will_be_packed(model):
                 check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
             validate_data(self, X, y, skip_check_array=True)
             X_fit, y_fit, X = hold_out(X, y, self.calibration_size, rng)
             model = clone_with_seeds(model, None if self.random_state is None else rng).fit(X_fit, y_fit)
-        kind = self._decide(settings, model)
+        kind = self._decide(settings, model, classes_of(model))
         ensemble = kind.voters(model)
-        settings.check(ensemble.classes, ensemble.n_voters)
+        self._decide(settings, model, ensemble.classes, ensemble.n_voters)
         rows = validated(self, X, ensemble)
         own = model.predict(X) if hasattr(model, "predict") else None
         n_threads = effective_n_jobs(self.n_jobs)
         self._take(kind.calibrate(settings, model, ensemble, rows, own, rng, n_threads))
         return self
 
-    def _decide(self, settings: Settings, model: Any) -> Any:
+    def _decide(self, settings: Settings, model: Any, classes: Any, n_voters: int | None = None) -> Any:
         """Return the kind of voting, if it can be told already; settings that it cannot have are refused."""
+        if classes is not None and len(classes) > 2:
+            check_votes_can_be_counted(model, settings.voting, len(classes))
+            PluralityVoting.refuse(settings)
+            if n_voters is not None:
+                settings.check_many(len(classes), n_voters)
+            return PluralityVoting
+        if n_voters is not None:
+            settings.check(classes, n_voters)
         way = votes_or_scores(model, settings.voting)
         kind = {"hard": HardVoting, "soft": SoftVoting, None: None}[way]
         if kind is not None:
@@ -265,9 +284,9 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.target_tags.required = not is_fitted_already(self.estimator)
         model = unwrap(self.estimator)
+        tags.classifier_tags.multi_class = scores_only(model, self.voting) is None
         if hasattr(model, "__sklearn_tags__"):
             its = get_tags(model).input_tags
             tags.input_tags.allow_nan = its.allow_nan

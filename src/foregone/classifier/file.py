@@ -8,20 +8,22 @@ import numpy as np
 
 from foregone.atomic_file import PathLike
 from foregone.classifier.hard_voting import HardVoting
+from foregone.classifier.plurality_voting import PluralityVoting
 from foregone.classifier.soft_voting import SoftVoting
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, ScoredForest, container
+from foregone.forest import PackedForest, PluralityForest, ScoredForest, container
 from foregone.strategy_file import Fields
 
 __all__ = ["Saved", "read", "write"]
 
 KIND = "classifier"
+WAYS = {way.kind: way for way in (HardVoting, SoftVoting, PluralityVoting)}
 
 
 class Saved(NamedTuple):
     """What a file holds: how to ask whom, the features, and those parameters that are plain."""
 
-    way: HardVoting | SoftVoting
+    way: HardVoting | PluralityVoting | SoftVoting
     n_features: int
     feature_names: list[str] | None
     parameters: dict[str, Any]
@@ -30,7 +32,7 @@ class Saved(NamedTuple):
 def write(path: PathLike, classifier: Any) -> None:
     """Write a fitted classifier's file, atomically."""
     way, state = classifier._way, classifier.random_state
-    if not isinstance(way.ensemble, PackedForest | ScoredForest):
+    if not isinstance(way.ensemble, PackedForest | PluralityForest | ScoredForest):
         raise InvalidInputError(
             "only forests of decision trees can be saved: these voters are Python objects that a file "
             f"without pickle cannot hold ({way.ensemble!r}). Use skops.io.dump(classifier, path) for "
@@ -40,7 +42,7 @@ def write(path: PathLike, classifier: Any) -> None:
     own_fields, arrays = way.to_parts()
     fields = {
         **own_fields,
-        "way": way.name,
+        "way": way.kind,
         "feature_names": None if names is None else [[name] for name in names],
         "voting": classifier.voting,
         "on_failure": classifier.on_failure,
@@ -61,7 +63,7 @@ def read(path: PathLike) -> Saved:
     """
     fields, arrays = container.read(path, KIND)
     # Files from before there were scores say nothing of the way, the voting and the failure.
-    kind: Any = SoftVoting if _one_of(fields, "way", ("hard", "soft")) == "soft" else HardVoting
+    kind: Any = WAYS[_one_of(fields, "way", tuple(WAYS))]
     way = kind.from_parts(fields, arrays)
     size = fields.number("calibration_size", 0)
     parameters = {

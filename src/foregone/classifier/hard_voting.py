@@ -45,6 +45,7 @@ class HardVoting:
     calibration_disagreement: float
 
     name = "hard"
+    kind = "hard"  # as files have it
 
     # Making one ------------------------------------------------------------------------------
 
@@ -141,9 +142,14 @@ class HardVoting:
         forest: Any = self.ensemble
         return forest.run_one(x, self.solution.strategy, seed=self.seed, order=self.order)[0]  # type: ignore[no-any-return]  # a packed forest's
 
+    def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
+        """Return how many of all voters say yes."""
+        return self.ensemble.votes(rows, n_threads=n_threads)
+
     def probability(self, rows: Any, n_threads: int) -> npt.NDArray[np.float64]:
-        """Return the share of all voters that say yes."""
-        return self.ensemble.votes(rows, n_threads=n_threads) / self.ensemble.n_voters
+        """Return the shares of all voters that say no, and yes."""
+        yes = self.full_votes(rows, n_threads) / self.ensemble.n_voters
+        return np.stack([1 - yes, yes], axis=1)
 
     def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
         """Lay out what each limit costs, for the calibration votes, or for those on other rows."""

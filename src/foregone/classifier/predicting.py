@@ -11,10 +11,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from foregone.classifier.hard_voting import HardVoting
+from foregone.classifier.plurality_voting import PluralityVoting
 from foregone.classifier.rows import is_plain, refuse, validated, warn_of_no_names
 from foregone.classifier.soft_voting import SoftVoting
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, ScoredForest
+from foregone.forest import PackedForest, PluralityForest, ScoredForest
 
 __all__ = ["EarlyPredictions"]
 
@@ -38,7 +39,7 @@ class EarlyPredictions:
     n_features_in_: int
     _attributes_of_way: tuple[str, ...] = ()  # of the fit before, which may have been of the other kind
 
-    def _take(self, way: HardVoting | SoftVoting) -> None:
+    def _take(self, way: HardVoting | PluralityVoting | SoftVoting) -> None:
         """Set the rest of the fitted attributes, given those of the features."""
         for name in self._attributes_of_way:
             delattr(self, name)
@@ -52,9 +53,9 @@ class EarlyPredictions:
         self.classes_ = way.ensemble.classes
         self._has_names = hasattr(self, "feature_names_in_")
         # Rows of this shape take the short way through predict, to one of these labels.
-        packed = isinstance(way.ensemble, PackedForest | ScoredForest)
+        packed = isinstance(way.ensemble, PackedForest | PluralityForest | ScoredForest)
         self._one_row = (1, self.n_features_in_) if packed else None
-        self._one_label = self.classes_[:1], self.classes_[1:]
+        self._one_label = tuple(self.classes_[number : number + 1] for number in range(len(self.classes_)))
 
     def predict(self, X: Any) -> Labels:
         """Return the label that is answered at the stop, for each row.
@@ -76,25 +77,29 @@ class EarlyPredictions:
     def predict_with_votes(self, X: Any) -> tuple[Labels, Counts, npt.NDArray[Any]]:
         """Return the labels, how many voters were asked, and what they came to.
 
-        That is how many of them said ``classes_[1]`` where votes are counted, and the sum of their scores
-        otherwise.
+        That is how many of them said ``classes_[1]`` where votes between two classes are counted, how many
+        said the label answered where there are more classes, and otherwise the sum of their scores.
         """
         outcome = self._run(self._check_rows(X), early=True)
         return self._labels(outcome), outcome[1], outcome[2]
 
     def full_predict(self, X: Any) -> Labels:
-        """Return the label that all voters together are for, for each row: nothing is stopped early."""
+        """Return the label that all voters together are for, for each row: nothing is stopped early.
+
+        Of several that lead, this is the first in ``classes_``.
+        """
         return self._labels(self._run(self._check_rows(X), early=False))
 
     def full_votes(self, X: Any) -> Counts:
-        """Return how many of all voters say ``classes_[1]``, for each row: nothing is stopped early."""
-        outcome = self._run(self._check_rows(X), early=False)
-        if self.voting_ == "soft":
-            raise InvalidInputError(
-                "there are no votes to count, scores are added up here: ensemble_.full_scores(X) has the sums"
-            )
-        votes: Counts = outcome[2]
-        return votes
+        """Return how many of all voters say ``classes_[1]``, for each row: nothing is stopped early.
+
+        With more than two classes, how many are for each: the shape is (n_rows, n_classes).
+        """
+        rows = self._check_rows(X)
+        try:
+            return self._way.full_votes(rows, self._n_threads(rows))
+        except InvalidInputError as error:
+            refuse(self, rows, self.ensemble_, error)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn's
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -106,10 +111,9 @@ class EarlyPredictions:
         """
         rows = self._check_rows(X)
         try:
-            yes = self._way.probability(rows, self._n_threads(rows))
+            return self._way.probability(rows, self._n_threads(rows))
         except InvalidInputError as error:
             refuse(self, rows, self.ensemble_, error)
-        return np.stack([1 - yes, yes], axis=1)
 
     def _run(self, rows: Any, early: bool) -> tuple[Any, Any, Any]:
         try:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, ScoredForest
+from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.forest.rows import FLOAT32, FLOAT64
 
 __all__ = ["is_plain", "refuse", "validated", "warn_of_no_names"]
@@ -28,7 +28,7 @@ def is_plain(X: Any, n_features: int) -> bool:
 
 def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
     """Return X in a form that the ensemble can be run on, or raise scikit-learn's error for it."""
-    if isinstance(ensemble, PackedForest | ScoredForest):
+    if isinstance(ensemble, PackedForest | PluralityForest | ScoredForest):
         return _for_forest(classifier, X, ensemble)
     if ensemble.columns is None and hasattr(X, "columns"):
         # Voters may pick columns by name, and know themselves what they can take.
@@ -38,7 +38,7 @@ def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
     return X
 
 
-def _for_forest(classifier: Any, X: Any, forest: PackedForest | ScoredForest) -> Any:
+def _for_forest(classifier: Any, X: Any, forest: PackedForest | PluralityForest | ScoredForest) -> Any:
     finite: bool | str = "allow-nan" if forest.takes_missing else True
     dtypes = [np.float32, np.float64]  # the first is what anything else becomes
     is_frame = hasattr(X, "columns")

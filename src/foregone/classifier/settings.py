@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 from foregone.classifier.limits import limits_by_side
 from foregone.errors import InvalidInputError
-from foregone.solving import Problem
+from foregone.plurality import lattice_of
+from foregone.solving import Criterion, Problem
+from foregone.solving.problem import CRITERIA, check_confidence, check_max_disagreement
 from foregone.votes import VoteDistribution
 
-__all__ = ["OnFailure", "Order", "Settings", "Voting"]
+__all__ = ["OnFailure", "Order", "PluralitySettings", "Settings", "Voting"]
 
 Voting = Literal["auto", "hard", "soft"]
 Order = Literal["shared", "per_row", "optimized"]
@@ -50,3 +52,41 @@ class Settings(NamedTuple):
         unseen = VoteDistribution.from_counts(np.ones(n_voters + 1))
         limits = limits_by_side(self.max_disagreement, classes)
         return Problem.check(self.criterion, unseen, limits, self.confidence, self.looks, self.answer)
+
+    def check_many(self, n_classes: int, n_voters: int) -> PluralitySettings:
+        """Return what is to be solved for more than two classes, or say what is wrong."""
+        if isinstance(self.max_disagreement, Mapping):
+            raise InvalidInputError(
+                "limits by class are for two classes: with more, the votes are followed without regard to "
+                f"the names of the classes. Give one max_disagreement, not {self.max_disagreement!r}"
+            )
+        if self.looks is not None:
+            raise InvalidInputError(f"looks are for two classes, there are {n_classes}: use looks=None")
+        if self.answer != "majority":
+            raise InvalidInputError(
+                f"answer={self.answer!r} is for two classes, there are {n_classes}: at a stop the leader is "
+                'answered. Use answer="majority"'
+            )
+        return PluralitySettings.check(
+            self.max_disagreement, self.criterion, self.confidence, n_classes, n_voters
+        )
+
+
+class PluralitySettings(NamedTuple):
+    """What is solved for more than two classes."""
+
+    max_disagreement: float
+    criterion: Criterion
+    confidence: float | None
+
+    @classmethod
+    def check(
+        cls, max_disagreement: Any, criterion: Any, confidence: Any, n_classes: int, n_voters: int
+    ) -> PluralitySettings:
+        """Return them, or say what is wrong, even if only that there are too many voters and classes."""
+        if criterion not in CRITERIA:
+            raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
+        limit = check_max_disagreement(max_disagreement)
+        checked = None if confidence is None else check_confidence(confidence)
+        lattice_of(n_voters, n_classes)
+        return cls(limit, criterion, checked)

@@ -56,6 +56,7 @@ class SoftVoting:
     calibration_disagreement: float
 
     name = "soft"
+    kind = "soft"  # as files have it
 
     # Making one ------------------------------------------------------------------------------
 
@@ -180,11 +181,18 @@ class SoftVoting:
         forest: Any = self.ensemble
         return forest.run_one(x, self.strategy)[0]  # type: ignore[no-any-return]  # a scored forest's
 
+    def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
+        """Raise: there are none."""
+        raise InvalidInputError(
+            "there are no votes to count, scores are added up here: ensemble_.full_scores(X) has the sums"
+        )
+
     def probability(self, rows: Any, n_threads: int) -> npt.NDArray[np.float64]:
-        """Return the probability of yes that the sum of all scores tells."""
+        """Return the probabilities of no and yes that the sum of all scores tells."""
         if self.link is None:
             raise InvalidInputError("the objective of this model tells no probability, only a score")
-        return self.link.probability(self.ensemble.run(rows, None, n_threads=n_threads).score)
+        yes = self.link.probability(self.ensemble.run(rows, None, n_threads=n_threads).score)
+        return np.stack([1 - yes, yes], axis=1)
 
     def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> ScorePlan:
         """Lay out what each limit costs, on rows that must be given: scores are not kept."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from foregone.forest.packed import Outcome
 from foregone.forest.schedule import Order, Schedule, random_order, row_bits
 from foregone.strategy import StoppingStrategy
 
-__all__ = ["Voters"]
+__all__ = ["Rows", "Voters", "bits_of_rows"]
 
 Rows = npt.NDArray[np.intp]
 
@@ -63,6 +63,11 @@ class Voters:
 
     def ask(self, voter: int, X: Any) -> npt.NDArray[np.bool_]:
         """Return one voter's vote on every row of X."""
+        votes: npt.NDArray[np.bool_] = np.asarray(self.predictions(voter, X) == self.yes_label, np.bool_)
+        return votes
+
+    def predictions(self, voter: int, X: Any) -> npt.NDArray[Any]:
+        """Return what one voter predicts for every row of X, in its own words."""
         if self.columns is not None:
             X = X[:, self.columns[voter]]
         labels = np.asarray(self.members[voter].predict(X))
@@ -71,8 +76,7 @@ class Voters:
                 f"voter {voter} ({type(self.members[voter]).__name__}) must predict one label for each of "
                 f"{X.shape[0]} rows, its predictions have shape {labels.shape}"
             )
-        votes: npt.NDArray[np.bool_] = np.asarray(labels == self.yes_label, np.bool_)
-        return votes
+        return labels
 
     def refuse_values(self, X: Any) -> None:
         """Let a voter raise its error for NaN or infinity, even if nobody will be asked about those rows.
@@ -104,23 +108,36 @@ class Voters:
         schedule = Schedule.make(np.arange(self.n_voters + 1), None, strategy, seed, order)
         n_rows = X.shape[0]
         asked, yes = np.zeros((2, n_rows), np.int32)
-        own_orders = None
-        if strategy is not None and order == "per_row":
-            own_orders = np.array(
-                [random_order(self.n_voters, seed, bits) for bits in _bits_of_rows(X, np.arange(n_rows))]
-            )
+        own_orders = self.own_orders(X, seed) if strategy is not None and order == "per_row" else None
         undecided = np.arange(n_rows)
         for step in range(self.n_voters + 1):
             undecided = _keep_undecided(schedule, step, X, undecided, yes)
             if len(undecided) == 0:
                 break
             asked[undecided] = step + 1
-            following = schedule.roots[step] if own_orders is None else own_orders[undecided, step]
-            for voter in np.unique(following):
-                rows = undecided[following == voter] if own_orders is not None else undecided
-                part = X if len(rows) == n_rows else _safe_indexing(X, rows)
-                yes[rows] += self.ask(int(voter), part)
+            for rows, said in self.next_votes(X, undecided, schedule.roots, own_orders, step):
+                yes[rows] += said
         return yes >= schedule.steps[asked, YES_FROM], asked, yes
+
+    def own_orders(self, X: Any, seed: int) -> npt.NDArray[np.int64]:
+        """Return the order in which each row asks the voters, if every row has one of its own."""
+        rows = bits_of_rows(X, np.arange(X.shape[0]))
+        return np.array([random_order(self.n_voters, seed, bits) for bits in rows])
+
+    def next_votes(
+        self,
+        X: Any,
+        undecided: Rows,
+        shared_order: npt.NDArray[np.int64],
+        own_orders: npt.NDArray[np.int64] | None,
+        step: int,
+    ) -> Iterator[tuple[Rows, npt.NDArray[Any]]]:
+        """Ask the voters that are number ``step`` in their order; yield rows and the votes on them."""
+        following = shared_order[step] if own_orders is None else own_orders[undecided, step]
+        for voter in np.unique(following):
+            rows = undecided[following == voter] if own_orders is not None else undecided
+            part = X if len(rows) == X.shape[0] else _safe_indexing(X, rows)
+            yield rows, self.ask(int(voter), part)
 
 
 def _keep_undecided(
@@ -133,12 +150,12 @@ def _keep_undecided(
         n_yes, chance = schedule.exceptions[exception]
         there = undecided[yes[undecided] == n_yes]
         if len(there):
-            draws = [stop_draw(schedule.signed_seed, bits, step) for bits in _bits_of_rows(X, there)]
+            draws = [stop_draw(schedule.signed_seed, bits, step) for bits in bits_of_rows(X, there)]
             undecided = np.setdiff1d(undecided, there[np.array(draws) < chance], assume_unique=True)
     return undecided
 
 
-def _bits_of_rows(X: Any, rows: Rows) -> list[int]:
+def bits_of_rows(X: Any, rows: Rows) -> list[int]:
     """Return for each row the 64 bits that stand for its values; texts are allowed among them."""
     part = _safe_indexing(X, rows)
     if hasattr(part, "toarray"):

@@ -12,7 +12,7 @@ from foregone.classifier.ensembles import is_boosted
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, ScoredForest
 
-__all__ = ["leaves_are_pure", "votes_or_scores"]
+__all__ = ["check_votes_can_be_counted", "leaves_are_pure", "scores_only", "votes_or_scores"]
 
 
 def votes_or_scores(model: Any, voting: Any) -> Literal["hard", "soft"] | None:
@@ -38,6 +38,28 @@ def _way_of_forest(forest: PackedForest | ScoredForest, voting: Any) -> Literal[
         needed = "ScoredForest" if way == "hard" else "PackedForest"
         raise InvalidInputError(f"voting={voting!r} needs a {needed}, not a {type(forest).__name__}")
     return way
+
+
+def scores_only(model: Any, voting: Any) -> str | None:
+    """Return in words why votes of a model, fitted or not, are not counted; None if they can be."""
+    if voting == "soft":
+        return 'voting="soft" adds up scores'
+    if is_boosted(model):
+        return f"{type(model).__name__} adds up scores"
+    if isinstance(model, VotingClassifier) and _has_weights(model):
+        return "this VotingClassifier has weights that differ, which add up to a score"
+    return None
+
+
+def check_votes_can_be_counted(model: Any, voting: Any, n_classes: int) -> None:
+    """Raise unless a model, fitted or not, that knows more than two classes has votes to count."""
+    reason = scores_only(model, voting)
+    if reason is not None:
+        raise InvalidInputError(
+            "Only binary classification is supported. The type of the target is multiclass. "
+            f"That is so for scores: {reason}, and there are {n_classes} classes. Votes can be counted for "
+            'any number of classes: those of forests, bags, committees, lists, with voting="hard" or "auto"'
+        )
 
 
 def _own_way(model: Any) -> Literal["hard", "soft"] | None:

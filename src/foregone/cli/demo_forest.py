@@ -12,10 +12,11 @@ import numpy as np
 if TYPE_CHECKING:
     from foregone.classifier import EarlyStoppingClassifier
 
-__all__ = ["Measured", "measure_forest"]
+__all__ = ["ManyClasses", "Measured", "measure_forest", "measure_many_classes"]
 
 N_TREES, LIMIT, CONFIDENCE = 101, 1e-3, 0.95
 N_TRAIN, N_CALIBRATION, N_TEST = 30_000, 20_000, 20_000
+N_CLASSES = 5  # of the second forest
 ROUNDS = 5
 
 
@@ -77,6 +78,53 @@ def measure_forest() -> Measured:
         seconds_for_one_row=(single[0], single[1] / 1000),
         megabytes=(_tree_bytes(forest) / 1e6, PackedForest.from_sklearn(forest).nbytes / 1e6),
         seconds_to_calibrate=seconds_to_calibrate,
+    )
+
+
+@dataclass(frozen=True)
+class ManyClasses:
+    """What was measured of a forest with more than two classes; pairs as in `Measured`."""
+
+    n_classes: int
+    mean_asked: float
+    disagreement: float
+    rows_per_second: tuple[float, float]
+
+
+def measure_many_classes() -> ManyClasses:
+    """Train, calibrate and measure a forest with several classes."""
+    from sklearn.datasets import make_classification
+    from sklearn.ensemble import RandomForestClassifier
+
+    from foregone.classifier import early_stop
+
+    n_rows = N_TRAIN + N_CALIBRATION + N_TEST
+    X, y = make_classification(
+        n_rows,
+        n_features=20,
+        n_informative=8,
+        n_classes=N_CLASSES,
+        n_clusters_per_class=2,
+        flip_y=0.02,
+        class_sep=1.5,
+        random_state=0,
+    )
+    X = X.astype(np.float32)
+    forest = RandomForestClassifier(N_TREES, n_jobs=-1, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    forest.n_jobs = 1
+    classifier = early_stop(
+        forest, X[N_TRAIN:-N_TEST], max_disagreement=LIMIT, confidence=CONFIDENCE, random_state=0
+    )
+    rows = X[-N_TEST:]
+    labels, asked, _ = classifier.predict_with_votes(rows)
+    votes = classifier.full_votes(rows)
+    chosen = votes[np.arange(len(rows)), np.searchsorted(classifier.classes_, labels)]
+    batch = _medians(lambda: forest.predict(rows), lambda: classifier.predict(rows))
+    return ManyClasses(
+        n_classes=N_CLASSES,
+        mean_asked=float(asked.mean()),
+        disagreement=float(np.mean(chosen < votes.max(axis=1))),
+        rows_per_second=(N_TEST / batch[0], N_TEST / batch[1]),
     )
 
 

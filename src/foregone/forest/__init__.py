@@ -1,10 +1,12 @@
 """Packed forests: trees as compact arrays, asked in a random order until a strategy stops.
 
-`PackedForest` counts votes, `ScoredForest` adds up scores: each is made from a fitted model by an importer
-(one file per kind of model), run by compiled loops, saved without pickle.
+`PackedForest` counts votes between two classes, `PluralityForest` among any number of them, `ScoredForest`
+adds up scores: each is made from a fitted model by an importer (one file per kind of model), run by compiled
+loops, saved without pickle.
 """
 
 from foregone.forest.packed import PackedForest
+from foregone.forest.plurality_forest import PluralityForest, PluralityOutcome
 from foregone.forest.scored import ScoredForest, ScoreOutcome
 
-__all__ = ["PackedForest", "ScoreOutcome", "ScoredForest"]
+__all__ = ["PackedForest", "PluralityForest", "PluralityOutcome", "ScoreOutcome", "ScoredForest"]

@@ -47,7 +47,7 @@ def to_parts(
     return fields, dict(zip(TYPES, (nodes, tree_start, rows.rules, categories), strict=True))
 
 
-def from_parts(fields: Fields, arrays: Arrays, owner: str) -> Parts:
+def from_parts(fields: Fields, arrays: Arrays, owner: str, most_classes: int = 2) -> Parts:
     """Return what `to_parts` was given, each part checked, but not yet whether the nodes form trees.
 
     Files from before forests took other rows than scikit-learn's do not say what rows they take.
@@ -77,5 +77,5 @@ def from_parts(fields: Fields, arrays: Arrays, owner: str) -> Parts:
     if "category_values" in fields:
         values = CategoryValues.from_field(fields, "category_values", n_features)
     rows = RowFormat(owner, n_features, takes_missing, takes_infinite, key_bits, rules, values)
-    classes = labels_from_field(fields, "classes")
+    classes = labels_from_field(fields, "classes", 2, most_classes)
     return nodes, tree_start, classes, rows, categories

@@ -41,22 +41,24 @@ def labels_to_field(classes: npt.NDArray[Any]) -> list[list[Any]]:
     return [[name, value] for value in values]
 
 
-def labels_from_field(fields: Fields, key: str) -> npt.NDArray[Any]:
-    """Check what `labels_to_field` gave and return the two labels."""
-    problem = fields.error(key, "must hold two different labels of one type, each as [type, value]")
+def labels_from_field(fields: Fields, key: str, least: int = 2, most: int = 2) -> npt.NDArray[Any]:
+    """Check what `labels_to_field` gave and return the labels, two unless other numbers are allowed."""
+    number = "two" if most == 2 else f"{least} to {most:,}"
+    problem = fields.error(key, f"must hold {number} different labels of one type, each as [type, value]")
     rows = fields.rows(key, 2)
-    if len(rows) != 2:
+    if not least <= len(rows) <= most:
         raise problem
-    (name, no), (other_name, yes) = rows
-    if not isinstance(name, str) or name != other_name or not TYPE_NAME.fullmatch(name):
+    name = rows[0][0]
+    if not isinstance(name, str) or not TYPE_NAME.fullmatch(name) or any(row[0] != name for row in rows):
         raise problem
+    values = [row[1] for row in rows]
     try:
-        classes = np.array([no, yes], dtype=name)
+        classes = np.array(values, dtype=name)
     except (TypeError, ValueError, OverflowError):
         raise problem from None
-    if not (_is_plain(no, classes.dtype.kind) and _is_plain(yes, classes.dtype.kind)):
+    if not all(_is_plain(value, classes.dtype.kind) for value in values):
         raise problem
-    if classes.tolist() != [no, yes] or no == yes:
+    if classes.tolist() != values or len(set(values)) < len(values):
         raise problem
     return classes
 

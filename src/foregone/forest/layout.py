@@ -12,7 +12,15 @@ from foregone._kernels import forest_nodes
 from foregone.errors import InvalidInputError
 from foregone.forest.scored_tree import ScoredTree
 
-__all__ = ["NodeArray", "TreeArrays", "find_payloads", "is_sound", "pack", "threshold_keys"]
+__all__ = [
+    "ClassTree",
+    "NodeArray",
+    "TreeArrays",
+    "find_payloads",
+    "is_sound",
+    "pack",
+    "threshold_keys",
+]
 
 NodeArray = npt.NDArray[np.uint64]
 
@@ -47,6 +55,29 @@ class TreeArrays(NamedTuple):
     says_yes: npt.NDArray[np.bool_]
 
 
+class ClassTree(NamedTuple):
+    """One tree that votes for any of several classes.
+
+    Attributes
+    ----------
+    left, right, feature, threshold, missing_left, weight : ndarray
+        As in `TreeArrays`.
+    says : ndarray of uint64
+        The numbers of the classes that the leaves vote for.
+    """
+
+    left: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    feature: npt.NDArray[np.int64]
+    threshold: npt.NDArray[np.float64]
+    missing_left: npt.NDArray[np.bool_]
+    weight: npt.NDArray[np.float64]
+    says: NodeArray
+
+
+AnyTree = TreeArrays | ClassTree | ScoredTree
+
+
 class _Leaves(NamedTuple):
     """What the nodes of one tree are as leaves: ``sides``, as the node format has it, and payloads if any."""
 
@@ -54,15 +85,17 @@ class _Leaves(NamedTuple):
     payloads: NodeArray | None
 
     @classmethod
-    def of(cls, tree: TreeArrays | ScoredTree, as_votes: bool) -> _Leaves:
+    def of(cls, tree: AnyTree, as_votes: bool) -> _Leaves:
         if isinstance(tree, TreeArrays):
             return cls(tree.says_yes + np.uint64(2), None)
+        if isinstance(tree, ClassTree):
+            return cls(np.ones(len(tree.left), np.uint64), tree.says)
         if as_votes:
             return cls((tree.score > 0) + np.uint64(2), None)
         return cls(np.ones(len(tree.left), np.uint64), tree.score.view(np.uint64))
 
 
-def _grown(tree: TreeArrays | ScoredTree) -> TreeArrays | ScoredTree:
+def _grown(tree: AnyTree) -> AnyTree:
     """Return a tree with a split: a lone leaf becomes both sides of one, as it has no node to live in."""
     if tree.left[0] >= 0:
         return tree
@@ -94,7 +127,7 @@ def threshold_keys(threshold: npt.NDArray[np.float64], key_bits: int = 32) -> np
 
 
 def pack(
-    trees: Callable[[], Iterator[TreeArrays]] | Callable[[], Iterator[ScoredTree]],
+    trees: Callable[[], Iterator[AnyTree]],
     n_features: int,
     key_bits: int = 32,
     as_votes: bool = False,
@@ -125,9 +158,7 @@ def pack(
     return np.concatenate(packed), tree_start
 
 
-def _pack(
-    trees: Iterator[TreeArrays] | Iterator[ScoredTree], key_bits: int, compact: bool, as_votes: bool
-) -> list[NodeArray] | None:
+def _pack(trees: Iterator[AnyTree], key_bits: int, compact: bool, as_votes: bool) -> list[NodeArray] | None:
     """Pack each tree; None when one does not fit into such nodes."""
     packed = []
     for given in trees:

@@ -15,7 +15,7 @@ from foregone.errors import InvalidInputError
 from foregone.forest.rows import RowFormat
 from foregone.strategy import StoppingStrategy
 
-__all__ = ["Order", "Schedule", "check_seed", "random_order", "row_bits"]
+__all__ = ["Order", "Schedule", "as_signed", "check_order", "check_seed", "random_order", "row_bits"]
 
 Order = Literal["shared", "per_row"]
 IntArray = npt.NDArray[np.int64]
@@ -62,8 +62,7 @@ class Schedule:
         """Check the parts against each other and lay them out; ``rows`` is None where voters are no trees."""
         n_trees = len(tree_start) - 1
         seed = check_seed(seed)
-        if order not in ("shared", "per_row"):
-            raise InvalidInputError(f'order must be "shared" or "per_row", not {order!r}')
+        check_order(order)
         if strategy is None:
             steps, exceptions = _ask_everyone(n_trees)
         elif strategy.n_voters == n_trees:
@@ -77,7 +76,7 @@ class Schedule:
         if strategy is not None and order == "shared":
             roots = roots[random_order(n_trees, seed)]
         takes, rules = (0, NO_RULES) if rows is None else (rows.takes, rows.rules)
-        header = [n_trees, _as_signed(seed), order == "per_row", takes, len(exceptions)]
+        header = [n_trees, as_signed(seed), order == "per_row", takes, len(exceptions)]
         parts = [np.array(header, np.int64), roots, steps.ravel(), exceptions.ravel(), rules]
         packed = np.concatenate(parts)
         return cls(strategy, seed, order, packed, roots, steps, exceptions)
@@ -85,7 +84,7 @@ class Schedule:
     @property
     def signed_seed(self) -> int:
         """The seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
-        return _as_signed(self.seed)
+        return as_signed(self.seed)
 
 
 def _ask_everyone(n_trees: int) -> tuple[IntArray, IntArray]:
@@ -110,8 +109,15 @@ def _steps_of(strategy: StoppingStrategy) -> tuple[IntArray, IntArray]:
     return steps, exceptions
 
 
-def _as_signed(seed: int) -> int:
+def as_signed(seed: int) -> int:
+    """Return a seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
     return seed - (1 << 64) if seed >> 63 else seed
+
+
+def check_order(order: Any) -> None:
+    """Raise unless it is one of the two orders."""
+    if order not in ("shared", "per_row"):
+        raise InvalidInputError(f'order must be "shared" or "per_row", not {order!r}')
 
 
 def check_seed(seed: int) -> int:
@@ -135,5 +141,5 @@ def row_bits(x: npt.NDArray[Any], rows: RowFormat | None = None) -> int:
 def random_order(n_trees: int, seed: int, row: int | None = None) -> IntArray:
     """Return the order in which a seed asks the trees: the one all rows share, or that of a row's bits."""
     order = np.empty(n_trees, np.int64)
-    fill_order(order, _as_signed(seed), ORDER_OF_ALL if row is None else row)
+    fill_order(order, as_signed(seed), ORDER_OF_ALL if row is None else row)
     return order

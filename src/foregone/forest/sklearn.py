@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
-from foregone.forest.layout import TreeArrays
+from foregone.forest.layout import ClassTree, TreeArrays
 
 __all__ = [
     "ImportedForest",
+    "check_classes",
     "check_two_classes",
+    "import_classes",
     "import_forest",
     "knows_missing",
     "members_of",
@@ -21,11 +23,13 @@ __all__ = [
     "splits_of",
 ]
 
+MOST_CLASSES = (1 << 16) - 1  # whose numbers, and the number of votes for them, have 16 bits
+
 
 class ImportedForest(NamedTuple):
     """What an importer hands over. Each call of ``trees`` goes through the trees from the first on."""
 
-    trees: Callable[[], Iterator[TreeArrays]]
+    trees: Callable[[], Iterator[TreeArrays]] | Callable[[], Iterator[ClassTree]]
     n_features: int
     classes: npt.NDArray[Any]
     takes_missing: bool
@@ -41,16 +45,7 @@ def import_forest(model: Any) -> ImportedForest:
     sklearn.exceptions.NotFittedError
         If it has not been fitted.
     """
-    from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
-    if not isinstance(
-        model, RandomForestClassifier | ExtraTreesClassifier | DecisionTreeClassifier | BaggingClassifier
-    ):
-        raise InvalidInputError(
-            "a packed forest is made from a fitted RandomForestClassifier, ExtraTreesClassifier, "
-            f"DecisionTreeClassifier or BaggingClassifier of decision trees, not from {type(model).__name__}"
-        )
+    _check_kind(model)
     check_two_classes(model)
     members, subsets = members_of(model)
     takes_missing = all(knows_missing(member) for member in members)
@@ -65,14 +60,55 @@ def import_forest(model: Any) -> ImportedForest:
     return ImportedForest(trees, int(model.n_features_in_), np.asarray(model.classes_), takes_missing)
 
 
-def check_two_classes(model: Any) -> None:
-    """Raise unless a model is fitted, on one output of two classes."""
+def import_classes(model: Any) -> ImportedForest:
+    """Read a forest, bag of trees or single tree, of two classes or more; raises as `import_forest`."""
+    _check_kind(model)
+    classes = check_classes(model)
+    members, subsets = members_of(model)
+    takes_missing = all(knows_missing(member) for member in members)
+
+    def trees() -> Iterator[ClassTree]:
+        for member, subset in zip(members, subsets, strict=True):
+            splits = splits_of(member.tree_, subset, takes_missing)
+            # The first of the largest wins. A tree inside an ensemble may have seen only some of the numbers.
+            winner = member.tree_.value[:, 0, : len(member.classes_)].argmax(axis=1)
+            says = winner if member is model else np.asarray(member.classes_)[winner]
+            yield ClassTree(**splits, says=says.astype(np.uint64))
+
+    return ImportedForest(trees, int(model.n_features_in_), classes, takes_missing)
+
+
+def _check_kind(model: Any) -> None:
+    from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    if not isinstance(
+        model, RandomForestClassifier | ExtraTreesClassifier | DecisionTreeClassifier | BaggingClassifier
+    ):
+        raise InvalidInputError(
+            "a packed forest is made from a fitted RandomForestClassifier, ExtraTreesClassifier, "
+            f"DecisionTreeClassifier or BaggingClassifier of decision trees, not from {type(model).__name__}"
+        )
+
+
+def check_classes(model: Any) -> npt.NDArray[Any]:
+    """Return the labels of a model that is fitted, on one output of at least two classes, or raise."""
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model)
     if getattr(model, "n_outputs_", 1) != 1:
         raise InvalidInputError(f"the model has {model.n_outputs_} outputs; only one is supported")
-    if len(model.classes_) != 2:
+    if not 2 <= len(model.classes_) <= MOST_CLASSES:
+        raise InvalidInputError(
+            f"a vote is between two classes or more, up to {MOST_CLASSES:,}; the model has "
+            f"{len(model.classes_)}"
+        )
+    return np.asarray(model.classes_)
+
+
+def check_two_classes(model: Any) -> None:
+    """Raise unless a model is fitted, on one output of two classes."""
+    if len(check_classes(model)) != 2:
         raise InvalidInputError(
             f"a vote is between two classes, the model has {len(model.classes_)}: {model.classes_!r}"
         )

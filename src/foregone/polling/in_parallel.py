@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from foregone.ballot import Ballot, Verdict
+from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict
 from foregone.polling.asking import Crew, Failure, ask_voter
 from foregone.polling.line import Line, derive_seed, voter_order
 from foregone.polling.settings import at_least, check_timeout, check_voters
-from foregone.solving import Solution
-from foregone.strategy import StoppingStrategy
 
 __all__ = ["poll_async"]
 
 
 async def poll_async(
     ask: Callable[[int], Any],
-    strategy: Solution | StoppingStrategy,
+    strategy: AnySolution | AnyStrategy,
     *,
     concurrency: int = 4,
     timeout: float | None = None,
@@ -40,8 +38,8 @@ async def poll_async(
         ``ask(voter)`` returns the vote of the voter with that number, or a coroutine that does. A plain
         function is called in a thread of its own, several of them at once. Any ``Exception`` it raises means
         that the voter failed.
-    strategy : Solution or StoppingStrategy
-        When to stop and what to answer.
+    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
+        When to stop and what to answer; the last two take any hashable answers as votes.
     concurrency : int
         Most calls at once.
     timeout : float, optional

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import time
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import Any
 from foregone.atomic_file import PathLike
 from foregone.errors import FileFormatError, InvalidInputError, JournalError
 from foregone.strategy_file import Fields
+from foregone.tally import shorten
 
 try:
     import fcntl
@@ -185,7 +187,18 @@ class Journal:
     # Writing ---------------------------------------------------------------------------------
 
     def vote(self, key: Key, voter: int, vote: Any) -> None:
-        """Record a vote."""
+        """Record a vote.
+
+        Raises
+        ------
+        InvalidInputError
+            If a line of JSON cannot hold it so that it comes back the same.
+        """
+        if not isinstance(vote, str | int) and not (isinstance(vote, float) and math.isfinite(vote)):
+            raise InvalidInputError(
+                f"with a journal, answers must be texts, finite numbers or booleans, not {shorten(vote)}: "
+                "turn them into texts"
+            )
         self._append({"question": key, "voter": voter, "vote": vote})
 
     def failure(self, key: Key, voter: int, error: Exception) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from foregone.atomic_file import PathLike
-from foregone.ballot import Ballot, Verdict, check_seed, check_strategy
+from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict, check_seed, check_strategy
 from foregone.errors import InvalidInputError, PollError, PollManyError
 from foregone.polling.asking import Crew, Failure, ask_voter
 from foregone.polling.journal import Journal
@@ -18,8 +18,6 @@ from foregone.polling.line import Line, derive_seed, voter_order
 from foregone.polling.question import Question, fingerprint_of
 from foregone.polling.settings import at_least, check_timeout, check_voters
 from foregone.progress import counting
-from foregone.solving import Solution
-from foregone.strategy import StoppingStrategy
 
 __all__ = ["Polls", "poll_many"]
 
@@ -27,7 +25,7 @@ __all__ = ["Polls", "poll_many"]
 def poll_many(
     questions: Mapping[Any, Any] | Iterable[Any],
     ask: Callable[[Any, int], Any],
-    strategy: Solution | StoppingStrategy,
+    strategy: AnySolution | AnyStrategy,
     *,
     concurrency: int = 64,
     timeout: float | None = None,
@@ -52,8 +50,8 @@ def poll_many(
         numbers, and questions made of texts, numbers, lists and dicts.
     ask : callable
         ``ask(question, voter)`` returns a vote, or a coroutine that does, as in `poll_async`.
-    strategy : Solution or StoppingStrategy
-        When to stop and what to answer.
+    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
+        When to stop and what to answer; the last two take any hashable answers as votes.
     concurrency : int
         Most calls at once.
     timeout, retries, voters, max_failures
@@ -66,7 +64,7 @@ def poll_many(
         anew, or that of the journal.
     journal : path, optional
         Where every vote is written as soon as it is there. Run again with the same journal, and what is in it
-        is not asked again, however the last run ended.
+        is not asked again, however the last run ended. Answers have to be texts, numbers or booleans then.
     progress : bool
         Whether to show a progress bar on stderr, if that is a terminal.
 
@@ -105,7 +103,7 @@ class Polls:
 
     questions: dict[Any, Any]
     ask: Callable[[Any, int], Any]
-    strategy: Solution | StoppingStrategy
+    strategy: AnySolution | AnyStrategy
     concurrency: int
     timeout: float | None
     retries: int

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from foregone.ballot import Ballot, Verdict
+from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict
 from foregone.errors import InvalidInputError
 from foregone.polling.line import Line, derive_seed, voter_order
 from foregone.polling.settings import at_least
-from foregone.solving import Solution
-from foregone.strategy import StoppingStrategy
 
 __all__ = ["poll"]
 
 
 def poll(
     voters: Iterable[Any],
-    strategy: Solution | StoppingStrategy,
+    strategy: AnySolution | AnyStrategy,
     *,
     retries: int = 2,
     max_failures: int = 10,
@@ -33,8 +31,8 @@ def poll(
         comes, and no further than needed; that order must then be random already, as that of independent
         samples is. A callable that raises an ``Exception`` is asked again up to ``retries`` times, then
         the next one is asked instead.
-    strategy : Solution or StoppingStrategy
-        When to stop and what to answer.
+    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
+        When to stop and what to answer; the last two take any hashable answers as votes.
     retries, max_failures : int
         How often a voter is asked again, and how many may fail for good before the poll is given up.
     seed : int, optional

@@ -22,7 +22,7 @@ from foregone.solving.exact import (
 from foregone.solving.problem import MaxDisagreement
 from foregone.solving.solution import Solution
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["Certificate", "certify", "round_down", "round_up"]
 
 RATIONAL_UP_TO = 4_000  # voters; beyond, whole numbers grow so long that balls are faster
 
@@ -36,8 +36,9 @@ class Certificate:
 
     Attributes
     ----------
-    arithmetic : {"rational", "ball"}
-        What it was proven in: exact rationals, or intervals around 128-bit numbers.
+    arithmetic : {"rational", "ball", "float"}
+        What it was proven in: exact rationals, intervals around 128-bit numbers, or (many answers) floats
+        with a proven bound on their error.
     criterion : {"minimax", "minimean", "minimixed"}
         What the solution minimises and bounds.
     max_disagreement : float or dict
@@ -61,7 +62,7 @@ class Certificate:
         with this confidence. That they do is theory, not part of the certificate.
     """
 
-    arithmetic: Literal["rational", "ball"]
+    arithmetic: Literal["rational", "ball", "float"]
     criterion: str
     max_disagreement: MaxDisagreement
     expected_votes: tuple[float, float]
@@ -79,7 +80,11 @@ class Certificate:
         return self.risk_is_proven and self.optimality_is_proven
 
     def __str__(self) -> str:
-        words = {"rational": "exact rational arithmetic", "ball": f"{BALL_BITS}-bit ball arithmetic"}
+        words = {
+            "rational": "exact rational arithmetic",
+            "ball": f"{BALL_BITS}-bit ball arithmetic",
+            "float": "floating point with proven error bounds",
+        }
         lines = [f"In {words[self.arithmetic]}:"]
         if isinstance(self.disagreement, dict) and isinstance(self.max_disagreement, dict):
             for side, interval in self.disagreement.items():
@@ -172,16 +177,16 @@ def certify(
         bound = _lower_bound(solution, votes, numbers)
     gap = max((cost[1] - bound) / max(cost[1], Fraction(1)), Fraction(0))
     rounded: dict[str, tuple[float, float]] = {
-        side: (_round_down(low), _round_up(high)) for side, (low, high) in risk.items()
+        side: (round_down(low), round_up(high)) for side, (low, high) in risk.items()
     }
     return Certificate(
         arithmetic=arithmetic,
         criterion=solution.criterion,
         max_disagreement=solution.max_disagreement,
-        expected_votes=(_round_down(cost[0]), _round_up(cost[1])),
+        expected_votes=(round_down(cost[0]), round_up(cost[1])),
         disagreement=rounded.get("all", rounded),
-        lower_bound=_round_down(bound),
-        gap=_round_up(gap),
+        lower_bound=round_down(bound),
+        gap=round_up(gap),
         max_gap=max_gap,
         risk_is_proven=all(risk[budget.side][1] <= Fraction(budget.limit) for budget in budgets),
         optimality_is_proven=gap <= Fraction(max_gap),
@@ -301,11 +306,13 @@ def _mean(intervals: list[Interval], weights: list[Fraction]) -> Interval:
     return low / total, high / total
 
 
-def _round_down(value: Fraction) -> float:
+def round_down(value: Fraction) -> float:
+    """Return the largest float that is at most ``value``."""
     nearest = float(value)
     return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
 
 
-def _round_up(value: Fraction) -> float:
+def round_up(value: Fraction) -> float:
+    """Return the least float that is at least ``value``."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -8,19 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from foregone.errors import SolverError
-from foregone.solving.oracle import Oracle
 from foregone.solving.small_simplex import SmallSimplex
 from foregone.votes import FloatArray
 
-__all__ = ["Known", "Limit", "Prices", "find_prices", "known_at"]
+__all__ = ["Known", "Limit", "PriceOracle", "Prices", "find_prices", "known_at"]
 
 _CLOSE_ENOUGH = 1e-13  # gap at which the search ends, relative to the terms it is the difference of
 _LEAST_SHARE = 1e-12  # of all voters: a smaller difference in cost does not matter
 _MOST_ROUNDS = 2_000
+
+
+class PriceOracle(Protocol):
+    """What finds the strategy of least price."""
+
+    n_voters: int
+
+    def least(self, prices: FloatArray) -> FloatArray:
+        """Return the channels of the best strategy at the given prices."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ class Known:
     recipe: tuple[tuple[float, FloatArray], ...]
 
 
-def known_at(oracle: Oracle, prices: FloatArray) -> Known:
+def known_at(oracle: PriceOracle, prices: FloatArray) -> Known:
     """Return the best strategy at the given prices."""
     return Known(oracle.least(prices), ((1.0, prices.copy()),))
 
@@ -71,13 +80,13 @@ class Prices:
 
 
 def find_prices(
-    oracle: Oracle, limits: Sequence[Limit], start: Sequence[Known], largest_of: Sequence[int] = ()
+    oracle: PriceOracle, limits: Sequence[Limit], start: Sequence[Known], largest_of: Sequence[int] = ()
 ) -> Prices:
     """Minimise channel 0, or the largest of some channels, within limits.
 
     Parameters
     ----------
-    oracle : Oracle
+    oracle : PriceOracle
         Finds the strategy of least price.
     limits : sequence of Limit
         What the strategy must keep to.
@@ -92,7 +101,7 @@ def find_prices(
         With a relative gap near 1e-13, or as small as rounding allows. If the first start uses up at most
         half of every limit, no price exceeds twice its cost divided by the limit.
     """
-    n_voters = len(oracle.low) - 1
+    n_voters = oracle.n_voters
     n_limits, n_rows = len(limits), len(limits) + len(largest_of) + 1
     # Rows hold what is left of each limit, in units that matter; the last one makes it a mixture. Where the
     # largest channel is minimised, it is measured downwards from the largest at the start.

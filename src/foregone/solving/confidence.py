@@ -11,7 +11,7 @@ from scipy.special import betainccinv
 from foregone.solving.budget import NestedBounds, is_yes
 from foregone.votes import FloatArray, VoteDistribution
 
-__all__ = ["bounds_given_class", "bounds_overall"]
+__all__ = ["bounds_given_class", "bounds_overall", "upper_bounds"]
 
 
 def bounds_overall(votes: VoteDistribution, failure: float) -> NestedBounds:
@@ -19,8 +19,8 @@ def bounds_overall(votes: VoteDistribution, failure: float) -> NestedBounds:
     no, yes = _outwards(votes)
     total = int(no[-1] + yes[-1])
     return NestedBounds(
-        _upper_bounds(yes, total, failure / 2),
-        _upper_bounds(no, total, failure / 2),
+        upper_bounds(yes, total, failure / 2),
+        upper_bounds(no, total, failure / 2),
     )
 
 
@@ -34,7 +34,7 @@ def bounds_given_class(votes: VoteDistribution, side: str, failure: float) -> Ne
     no, yes = _outwards(votes)
     within = yes if side == "yes" else no
     # All inputs of a class are within the class.
-    bounds = np.append(_upper_bounds(within[:-1], int(within[-1]), failure), 1.0)
+    bounds = np.append(upper_bounds(within[:-1], int(within[-1]), failure), 1.0)
     if side == "yes":
         return NestedBounds(bounds, np.zeros(m + 1))
     return NestedBounds(np.zeros(votes.n_voters - m), bounds)
@@ -48,7 +48,7 @@ def _outwards(votes: VoteDistribution) -> tuple[FloatArray, FloatArray]:
     return np.cumsum(counts[~yes][::-1]), np.cumsum(counts[yes])
 
 
-def _upper_bounds(counts: FloatArray, total: int, failure: float) -> FloatArray:
+def upper_bounds(counts: FloatArray, total: int, failure: float) -> FloatArray:
     """Return bounds on the probabilities of nested sets that all hold with a probability of 1 - failure.
 
     Each is Clopper and Pearson's. The r-th set gets 4 / ((r + 3) (r + 4)) of the failure, in all at most the

@@ -125,6 +125,7 @@ class Oracle:
         forbidden: float = AS_GOOD_AS_ZERO,
     ) -> None:
         N, yes = problem.n_voters, is_yes(problem.n_voters)
+        self.n_voters = N
         self.cuts = [cut for cut in cuts if forbidden < cut.budget.limit < 1]
         self.limits = np.array([cut.budget.limit for cut in self.cuts])
         self.risk_channels = list(range(1, 1 + len(self.cuts)))

@@ -1,0 +1,233 @@
+"""Asking trees for one of many classes until a strategy stops: a block of rows tree by tree, or one row.
+
+``roots[i]`` is the tree to ask as number i. The strategy is these arrays, in this order:
+
+``level, P``       as in `foregone._kernels.partitions`
+``looks[i]``       whether any state after i votes stops; ``looks[0]`` is how many votes that takes at least
+``bits``           one for each state, the lowest of a byte first: whether it stops
+``start[i]``       where the exceptions of level i begin, up to those of the level behind the last
+``exceptions[k]``  a state and ``ceil(probability * 2**53)``, by state
+
+What is known of a row are three lines of ``n_slots`` numbers in ``standing``, from ``at`` on: the classes
+that were voted for, in the order in which they first were; how many votes each has; and these numbers in
+falling order. What follows them is zero. Indices are unsigned and nothing is sliced: both would cost as much
+as a walk through a tree.
+"""
+
+import numpy as np
+from numba import njit
+
+from foregone._kernels.forest_keys import NO_RULES, REFUSED, load_keys
+from foregone._kernels.forest_nodes import U0, U1
+from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
+from foregone._kernels.forest_walk import LANES, add_tree, add_trees
+
+U7, LOG_8 = np.uint64(7), np.uint64(3)
+LINES = 3
+ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
+
+
+@njit(cache=True)
+def count_vote(standing, at, n_slots, said):
+    """Count one more vote."""
+    slot = at
+    while standing[slot + n_slots] != 0 and standing[slot] != said:
+        slot += U1
+    votes = standing[slot + n_slots]
+    standing[slot] = said
+    standing[slot + n_slots] = votes + 1
+    place = at + n_slots + n_slots
+    while standing[place] != votes:  # the first of equal counts grows, so that they stay sorted
+        place += U1
+    standing[place] = votes + 1
+
+
+@njit(cache=True)
+def leader_of(standing, at, n_slots):
+    """Return the class with the most votes, of several the one that was voted for first, and the votes."""
+    counts = at + n_slots
+    best = counts
+    for slot in range(counts + U1, counts + n_slots):
+        if standing[slot] > standing[best]:
+            best = slot
+    return standing[best - n_slots], standing[best]
+
+
+@njit(cache=True)
+def state_of(level, P, standing, at, n_slots, asked):
+    """Return the number of the state, as `foregone._kernels.partitions.rank_of` has it."""
+    place = at + n_slots + n_slots
+    end = place + n_slots
+    state = np.uint64(level[asked])
+    k = np.uint64(P.shape[1] - 1)
+    rest = np.uint64(asked)
+    while place < end and standing[place] != 0:
+        part = np.uint64(standing[place])
+        state += np.uint64(P[rest, k, part - U1])
+        rest -= part
+        k -= U1
+        place += U1
+    return state
+
+
+@njit(cache=True)
+def draws_a_stop(exceptions, low, high, state, seed, keys, shift, base, n_features, asked):
+    """Whether the row at ``base`` stops by exception; those from ``low`` to before ``high`` are searched."""
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if exceptions[middle, 0] < state:
+            low = middle + 1
+        else:
+            high = middle
+    if low == end or exceptions[low, 0] != state:
+        return False
+    row = bits_of_row(keys, shift, base, n_features)
+    return stop_draw(seed, row, asked) < exceptions[low, 1]
+
+
+@njit(cache=True)
+def stops_here(
+    level, P, bits, start, exceptions, seed, keys, shift, base, n_features, asked, standing, at, n_slots
+):
+    """Whether the row at ``base`` stops after so many votes."""
+    state = state_of(level, P, standing, at, n_slots, asked)
+    if (np.uint64(bits[state >> LOG_8]) >> (state & U7)) & U1:
+        return True
+    low, high = start[asked], start[asked + 1]
+    return low < high and draws_a_stop(
+        exceptions, low, high, np.int64(state), seed, keys, shift, base, n_features, asked
+    )
+
+
+@njit(cache=True)
+def finish_row(
+    nodes, roots, level, P, looks, bits, start, exceptions, seed, own_order,
+    keys, shift, base, n_features, memory, asked, standing, at, n_slots,
+):  # fmt: skip
+    """Ask on, at least one tree, until the row stops; return how many were asked.
+
+    With ``own_order``, ``roots`` is shuffled on the way. ``memory`` needs no content, and room for
+    ``2 * LANES + len(roots)`` words.
+    """
+    row = bits_of_row(keys, shift, base, n_features) if own_order else np.int64(0)
+    drawn = asked
+    started, walking = np.uint64(asked), U0
+    while True:
+        # Trees set out before it is known whether they are needed, but no more than were needed so far.
+        end = min(max(2 * asked + 1, looks[0]), len(roots))
+        while own_order and drawn < end:
+            swap_in(roots, drawn, seed, row)
+            drawn += 1
+        said, started, walking = add_trees(
+            nodes, roots, keys, shift, base, memory,
+            np.uint64(asked), np.uint64(asked + 1), np.uint64(end), started, walking, np.uint16(0),
+        )  # fmt: skip
+        count_vote(standing, at, n_slots, said)
+        asked += 1
+        if looks[asked] and stops_here(
+            level, P, bits, start, exceptions, seed,
+            keys, shift, base, n_features, asked, standing, at, n_slots,
+        ):  # fmt: skip
+            return asked
+
+
+@njit(cache=True, nogil=True)
+def run_row(values, nodes, roots, rule, seed, own_order, takes, n_slots):
+    """Run one row, from its raw values on; return the class, how many were asked, and the class's votes.
+
+    ``asked`` is REFUSED when a value cannot be taken (``takes``: see `load_keys`).
+    """
+    level, P, looks, bits, start, exceptions = rule
+    n_slots = np.uint64(n_slots)
+    keys = np.empty(2 * len(values), np.uint32)
+    shift = load_keys(values, keys, takes, NO_RULES)
+    if shift == REFUSED:
+        return 0, REFUSED, 0
+    memory = np.empty(2 * LANES + len(roots), np.uint64)
+    standing = np.zeros(LINES * n_slots, np.uint16)
+    if own_order:
+        roots = roots.copy()
+    asked = finish_row(
+        nodes, roots, level, P, looks, bits, start, exceptions, seed, own_order,
+        keys, np.uint64(shift), U0, len(values), memory, 0, standing, U0, n_slots,
+    )  # fmt: skip
+    leader, votes = leader_of(standing, U0, n_slots)
+    return np.int64(leader), asked, np.int64(votes)
+
+
+@njit(cache=True, nogil=True)
+def run_block(nodes, roots, rule, seed, n_slots, keys, stride, shift, rows, answers, asked, votes):
+    """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache."""
+    level, P, looks, bits, start, exceptions = rule
+    n_features = stride >> (1 - shift)
+    stride, shift, n_slots = np.uint64(stride), np.uint64(shift), np.uint64(n_slots)
+    size = np.uint64(LINES) * n_slots
+    left = len(answers)
+    standing = np.zeros(np.uint64(left) * size, np.uint16)
+    said = np.empty(left, np.uint16)
+    for k in range(left):
+        rows[k] = k
+    for i in range(len(roots)):
+        if left < ALONE:
+            memory = np.empty(2 * LANES + len(roots), np.uint64)
+            for k in range(left):
+                row = rows[k]
+                asked[row] = finish_row(
+                    nodes, roots, level, P, looks, bits, start, exceptions, seed, False,
+                    keys, shift, row * stride, n_features, memory, i, standing, row * size, n_slots,
+                )  # fmt: skip
+                answers[row], votes[row] = leader_of(standing, row * size, n_slots)
+            break
+        add_tree(nodes, np.uint64(roots[i]), keys, stride, shift, rows, left, said)
+        if not looks[i + 1]:
+            for k in range(left):
+                count_vote(standing, rows[k] * size, n_slots, said[rows[k]])
+            continue
+        kept = 0
+        for k in range(left):
+            row = rows[k]
+            at = row * size
+            count_vote(standing, at, n_slots, said[row])
+            if stops_here(
+                level, P, bits, start, exceptions, seed,
+                keys, shift, row * stride, n_features, i + 1, standing, at, n_slots,
+            ):  # fmt: skip
+                asked[row] = i + 1
+                answers[row], votes[row] = leader_of(standing, at, n_slots)
+            else:
+                rows[kept] = row
+                kept += 1
+        left = kept
+
+
+@njit(cache=True, nogil=True)
+def run_rows(nodes, roots, rule, seed, n_slots, keys, stride, shift, answers, asked, votes):
+    """Run a block of rows, each in its own order."""
+    level, P, looks, bits, start, exceptions = rule
+    n_features = stride >> (1 - shift)
+    stride, shift, n_slots = np.uint64(stride), np.uint64(shift), np.uint64(n_slots)
+    own_roots = np.empty_like(roots)
+    memory = np.empty(2 * LANES + len(roots), np.uint64)
+    standing = np.empty(LINES * n_slots, np.uint16)
+    for k in range(len(answers)):
+        own_roots[:] = roots
+        standing[:] = 0
+        asked[k] = finish_row(
+            nodes, own_roots, level, P, looks, bits, start, exceptions, seed, True,
+            keys, shift, np.uint64(k) * stride, n_features, memory, 0, standing, U0, n_slots,
+        )  # fmt: skip
+        answers[k], votes[k] = leader_of(standing, U0, n_slots)
+
+
+@njit(cache=True, nogil=True)
+def add_class_votes(nodes, roots, keys, stride, shift, rows, counts):
+    """Add every tree's vote to ``counts[row, class]``."""
+    stride, shift = np.uint64(stride), np.uint64(shift)
+    said = np.empty(len(counts), np.uint16)
+    for k in range(len(counts)):
+        rows[k] = k
+    for tree in range(len(roots)):
+        add_tree(nodes, np.uint64(roots[tree]), keys, stride, shift, rows, len(counts), said)
+        for row in range(len(counts)):
+            counts[row, said[row]] += 1

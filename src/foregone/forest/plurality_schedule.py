@@ -1,0 +1,78 @@
+"""PluralitySchedule: a strategy for many classes, an order and a seed, laid out for the kernels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError
+from foregone.forest.schedule import Order, as_signed, check_order, check_seed, random_order
+from foregone.plurality import PluralityStrategy
+
+__all__ = ["PluralitySchedule"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+class PluralitySchedule(NamedTuple):
+    """Which trees to ask in which order, and when to stop.
+
+    Attributes
+    ----------
+    strategy : PluralityStrategy
+        When to stop.
+    seed, order : int, "shared" or "per_row"
+        As in `PluralityForest.run`.
+    roots : ndarray of int, shape (n_trees,)
+        Roots in the shared order; in storage order when each row draws its own.
+    rule : tuple of arrays
+        The strategy as `foregone._kernels.plurality_run` reads it.
+    """
+
+    strategy: PluralityStrategy
+    seed: int
+    order: Order
+    roots: IntArray
+    rule: tuple[npt.NDArray[Any], ...]
+
+    @classmethod
+    def make(
+        cls, tree_start: IntArray, n_classes: int, strategy: PluralityStrategy, seed: int, order: Order
+    ) -> PluralitySchedule:
+        """Check the parts against each other and lay them out."""
+        n_trees = len(tree_start) - 1
+        seed = check_seed(seed)
+        check_order(order)
+        if strategy.n_voters != n_trees:
+            raise InvalidInputError(
+                f"the strategy is for {strategy.n_voters} voters, the forest has {n_trees} trees: "
+                f"solve for {n_trees}"
+            )
+        if strategy.lattice.n_classes < min(n_classes, n_trees):
+            raise InvalidInputError(
+                f"the strategy is for at most {strategy.lattice.n_classes} different answers, the forest has "
+                f"{n_classes} classes: solve for n_classes={n_classes}"
+            )
+        roots = tree_start[:-1].copy()
+        if order == "shared":
+            roots = roots[random_order(n_trees, seed)]
+        return cls(strategy, seed, order, roots, _rule_of(strategy))
+
+    @property
+    def signed_seed(self) -> int:
+        """The seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
+        return as_signed(self.seed)
+
+
+def _rule_of(strategy: PluralityStrategy) -> tuple[npt.NDArray[Any], ...]:
+    lattice = strategy.lattice
+    start = np.searchsorted(strategy.states, lattice.level)
+    looks = np.logical_or.reduceat(strategy.stops, lattice.level[:-1]) | (np.diff(start) > 0)
+    numbered = looks.astype(np.int64)
+    numbered[0] = np.argmax(looks)
+    exceptions = np.empty((len(strategy.states), 2), np.int64)
+    exceptions[:, 0], exceptions[:, 1] = strategy.states, np.ceil(strategy.probabilities * 2.0**53)
+    bits = np.packbits(strategy.stops, bitorder="little")
+    return lattice.level, lattice.counts, numbered, bits, start, exceptions

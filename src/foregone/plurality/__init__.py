@@ -1,0 +1,31 @@
+"""Many answers: optimal early stopping of plurality votes, on the lattice of sorted counts.
+
+Who leads when everyone has been asked is right; of several leaders, each is. At a stop the leader so far is
+answered; of several, the one that was cast first.
+"""
+
+from foregone.plurality import rules
+from foregone.plurality.certificate import certify_plurality
+from foregone.plurality.compositions import CompositionDistribution
+from foregone.plurality.evaluation import PluralityEvaluation, evaluate_plurality
+from foregone.plurality.evidence import Evidence
+from foregone.plurality.lattice import Lattice, lattice_of
+from foregone.plurality.solution import PluralitySolution
+from foregone.plurality.solve import solve_plurality
+from foregone.plurality.strategy import PluralityStrategy
+from foregone.plurality.tally import PluralityTally
+
+__all__ = [
+    "CompositionDistribution",
+    "Evidence",
+    "Lattice",
+    "PluralityEvaluation",
+    "PluralitySolution",
+    "PluralityStrategy",
+    "PluralityTally",
+    "certify_plurality",
+    "evaluate_plurality",
+    "lattice_of",
+    "rules",
+    "solve_plurality",
+]

@@ -1,0 +1,146 @@
+"""CompositionDistribution: how often the full vote is split in which way among the answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError
+from foregone.plurality.lattice import Lattice
+from foregone.votes import MOST_VOTERS, FloatArray, as_numbers
+
+__all__ = ["CompositionDistribution"]
+
+
+@dataclass(frozen=True, eq=False)
+class CompositionDistribution:
+    """Distribution of the sorted counts of all votes, whatever the answers are called.
+
+    Made by one of the named constructors, never directly.
+
+    Attributes
+    ----------
+    n_voters : int
+        Number of votes in each.
+    compositions : ndarray of int, shape (n_compositions, n_answers)
+        The different ones, counts in falling order, filled up with zeros. Read-only.
+    probabilities : ndarray of shape (n_compositions,)
+        Positive; they sum to one. Read-only.
+    n_observations : int or None
+        How many observed items stand behind it; None when it was assumed or smoothed.
+
+    Examples
+    --------
+    >>> seen = CompositionDistribution.from_counts([[0, 5, 1], [2, 2, 2], [5, 0, 1]])
+    >>> seen.compositions.tolist(), seen.probabilities.round(2).tolist(), seen.n_observations
+    ([[2, 2, 2], [5, 1, 0]], [0.33, 0.67], 3)
+    >>> CompositionDistribution.from_answers([["4", "4", "5"], ["7", "8", "9"]]).compositions.tolist()
+    [[1, 1, 1], [2, 1, 0]]
+    """
+
+    n_voters: int
+    compositions: npt.NDArray[np.int64] = field(repr=False)
+    probabilities: FloatArray = field(repr=False)
+    n_observations: int | None = None
+
+    def __post_init__(self) -> None:
+        self.compositions.setflags(write=False)
+        self.probabilities.setflags(write=False)
+
+    @classmethod
+    def from_counts(cls, counts: npt.ArrayLike) -> CompositionDistribution:
+        """From how many votes each answer got: one row per item, columns in any order, rows of equal sum."""
+        matrix = as_numbers(counts, "compositions")
+        if matrix.ndim != 2 or 0 in matrix.shape:
+            raise InvalidInputError(
+                "compositions must be a matrix, one row per item and one column per answer, "
+                f"got shape {matrix.shape}"
+            )
+        if not (np.isfinite(matrix).all() and (matrix == np.floor(matrix)).all()):
+            raise InvalidInputError("compositions must hold whole numbers of votes")
+        if matrix.min() < 0 or matrix.max() > MOST_VOTERS:
+            raise InvalidInputError(f"compositions must hold numbers of votes from 0 to {MOST_VOTERS:,}")
+        rows = np.sort(matrix.astype(np.int64), axis=1)[:, ::-1]
+        totals = rows.sum(axis=1)
+        if totals.min() != totals.max() or totals[0] == 0:
+            raise InvalidInputError(
+                "every item must have the same number of votes, at least one: "
+                f"found {totals.min()} to {totals.max()}"
+            )
+        rows = rows[:, : max(int((rows > 0).any(axis=0).sum()), 1)]
+        different, repeats = np.unique(rows, axis=0, return_counts=True)
+        return cls(int(totals[0]), different, repeats / len(rows), len(rows))
+
+    @classmethod
+    def from_answers(cls, items: Iterable[Sequence[Hashable]]) -> CompositionDistribution:
+        """From the answers themselves, any hashable ones: for each item, all votes on it."""
+        counted = []
+        for number, answers in enumerate(items):
+            if isinstance(answers, str) or not hasattr(answers, "__iter__"):
+                raise InvalidInputError(f"item {number} must be a sequence of answers, not {answers!r}")
+            try:
+                counted.append(sorted(Counter(answers).values(), reverse=True))
+            except TypeError as error:
+                raise InvalidInputError(f"the answers on item {number} must be hashable: {error}") from None
+        if not counted:
+            raise InvalidInputError("there are no items: give at least one")
+        width = max(map(len, counted))
+        if width == 0:
+            raise InvalidInputError("the items have no answers: give at least one each")
+        return cls.from_counts([row + [0] * (width - len(row)) for row in counted])
+
+    @classmethod
+    def flat(cls, lattice: Lattice) -> CompositionDistribution:
+        """Every composition of the lattice equally likely: an assumption, no data."""
+        return cls.on_lattice(lattice, np.full(lattice.n_compositions, 1.0 / lattice.n_compositions))
+
+    @classmethod
+    def on_lattice(
+        cls, lattice: Lattice, weights: FloatArray, n_observations: int | None = None
+    ) -> CompositionDistribution:
+        """From a probability for every composition of a lattice, in the order of their numbers."""
+        kept = weights > 0
+        return cls(
+            lattice.n_voters,
+            lattice.compositions()[kept].astype(np.int64),
+            np.asarray(weights[kept], np.float64),
+            n_observations,
+        )
+
+    def weights_on(self, lattice: Lattice) -> FloatArray:
+        """Return the probability of every composition of a lattice, in the order of their numbers."""
+        if lattice.n_voters != self.n_voters:
+            raise InvalidInputError(
+                f"the compositions are of {self.n_voters} votes, but n_voters is {lattice.n_voters}"
+            )
+        weights = np.zeros(lattice.n_compositions)
+        first = lattice.level[-2]
+        for row, probability in zip(self.compositions, self.probabilities, strict=True):
+            weights[lattice.number_of(row) - first] += probability
+        return weights
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CompositionDistribution):
+            return NotImplemented
+        return (
+            self.n_observations == other.n_observations
+            and np.array_equal(self.compositions, other.compositions)
+            and np.array_equal(self.probabilities, other.probabilities)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.n_observations, self.compositions.tobytes(), self.probabilities.tobytes()))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled or copied one, whose arrays come back writable."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __repr__(self) -> str:
+        source = "assumed" if self.n_observations is None else f"from {self.n_observations:,} items"
+        return f"<CompositionDistribution of {self.n_voters} votes, {source}>"

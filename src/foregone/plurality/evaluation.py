@@ -1,0 +1,69 @@
+"""evaluate_plurality(strategy): what it costs and risks, exactly, for every possible full vote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from foregone._kernels import plurality as kernels
+from foregone.evaluation import Figures
+from foregone.plurality.compositions import CompositionDistribution
+from foregone.plurality.lattice import Lattice
+from foregone.plurality.strategy import PluralityStrategy
+from foregone.votes import FloatArray
+
+__all__ = ["PluralityEvaluation", "evaluate_plurality", "votes_and_disagreement"]
+
+
+@dataclass(frozen=True, eq=False)
+class PluralityEvaluation:
+    """What a strategy does for every composition of the full vote, in the order of the lattice.
+
+    Attributes
+    ----------
+    strategy : PluralityStrategy
+        What was evaluated.
+    expected_votes : ndarray of shape (n_compositions,)
+        Mean number of votes asked, over all orders of the voters.
+    disagreement : ndarray of shape (n_compositions,)
+        Probability that the answer is not among the leaders of the full vote.
+    """
+
+    strategy: PluralityStrategy
+    expected_votes: FloatArray
+    disagreement: FloatArray
+
+    def mean(self, compositions: CompositionDistribution) -> Figures:
+        """Return the figures averaged over a distribution of the full vote."""
+        weights = compositions.weights_on(self.strategy.lattice)
+        return Figures(float(weights @ self.expected_votes), float(weights @ self.disagreement))
+
+    def worst(self) -> Figures:
+        """Return the largest expected votes and the largest disagreement (not for the same full vote)."""
+        return Figures(float(self.expected_votes.max()), float(self.disagreement.max()))
+
+
+def evaluate_plurality(strategy: PluralityStrategy) -> PluralityEvaluation:
+    """Evaluate a strategy for every full vote in one pass over the lattice.
+
+    Examples
+    --------
+    >>> from foregone.plurality import CompositionDistribution, evaluate_plurality, rules
+    >>> evaluation = evaluate_plurality(rules.lead(5, 2))
+    >>> figures = evaluation.mean(CompositionDistribution.from_counts([[4, 1], [3, 2]]))
+    >>> round(figures.expected_votes, 3), round(figures.disagreement, 3)
+    (3.2, 0.05)
+    """
+    return PluralityEvaluation(
+        strategy, *votes_and_disagreement(strategy.lattice, strategy.stop_probabilities())
+    )
+
+
+def votes_and_disagreement(lattice: Lattice, stop: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the expected votes and the disagreement for every full vote, given all stop probabilities."""
+    votes, wrong = np.zeros((2, lattice.n_compositions))
+    answered = np.zeros(lattice.edge_start[-1] - lattice.edge_start[lattice.level[-2]])
+    kernels.push_forward(*lattice.edges, stop, False, votes, answered)
+    kernels.sum_losers(*lattice.edges, answered, wrong)
+    return votes, wrong

@@ -1,0 +1,88 @@
+"""Solving when the distribution of the full vote is known: one price, and a mixture of two strategies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foregone._kernels import plurality as kernels
+from foregone.plurality.decided import is_decided
+from foregone.plurality.evaluation import evaluate_plurality
+from foregone.plurality.evidence import Evidence, best_stops
+from foregone.plurality.lattice import Lattice
+from foregone.plurality.mixing import mix_stops
+from foregone.plurality.problem import PluralityProblem
+from foregone.plurality.strategy import PluralityStrategy
+from foregone.solving.column_generation import Limit, find_prices, known_at
+from foregone.votes import FloatArray
+
+__all__ = ["solve_known", "solve_known_without_risk"]
+
+_MOST_VOTERS_WITHOUT_UNDERFLOW = 1_000
+
+
+class _Oracle:
+    """Prices strategies: channel 0 is the mean number of votes asked, channel 1 the mean disagreement."""
+
+    def __init__(self, lattice: Lattice, mean: FloatArray, weights: FloatArray) -> None:
+        self.lattice = lattice
+        self.n_voters = lattice.n_voters
+        self._reach = lattice.pull_back(mean)
+        self._wrong = lattice.pull_back_wrong(weights)
+
+    def stop(self, prices: FloatArray) -> FloatArray:
+        """Return where the best strategy at these prices stops, as probabilities."""
+        stops, _ = best_stops(self.lattice, prices[0] * self._reach, prices[1] * self._wrong)
+        return stops.astype(np.float64)
+
+    def least(self, prices: FloatArray) -> FloatArray:
+        """Return the channels of the best strategy at these prices."""
+        stop = self.stop(prices)
+        flow = np.zeros(self.lattice.n_states)
+        kernels.fill_reach(*self.lattice.edges, stop, flow)
+        return np.array([(flow * (1 - stop)) @ self._reach, (flow * stop) @ self._wrong])
+
+
+def solve_known(problem: PluralityProblem, weights: FloatArray) -> tuple[PluralityStrategy, float, Evidence]:
+    """Return the optimal strategy, a lower bound, and the prices that prove it.
+
+    Parameters
+    ----------
+    problem : PluralityProblem
+        With the mean votes to be minimised.
+    weights : ndarray of shape (n_compositions,)
+        The distribution under which the mean disagreement is bounded.
+    """
+    oracle = _Oracle(problem.lattice, problem.mean, weights)
+    # Rounding must not lift the disagreement above the limit: aim as far below as that takes.
+    for margin in (1e-13, 1e-12, 1e-11, 1e-10, 1e-9):
+        limit = Limit(1, problem.limit * (1 - margin), problem.limit)
+        careful = known_at(oracle, np.array([1.0, 2.0 * problem.lattice.n_voters / problem.limit]))
+        found = find_prices(oracle, [limit], [careful])
+        strategy = mix_stops(problem.lattice, [(share, oracle.stop(p)) for share, p in found.mixture.recipe])
+        if problem.risk(evaluate_plurality(strategy)) <= problem.limit:
+            break
+    price = float(found.prices[1])
+    bound = found.lower_bound - price * problem.limit * margin
+    return _stopping_when_decided(strategy), bound, Evidence(problem.mean, price * weights, price)
+
+
+def solve_known_without_risk(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
+    """Return the same for a limit of zero: it stops where no full vote to be expected has another winner."""
+    lattice = problem.lattice
+    scale = 1e250  # so that what is possible does not come out as zero, however unlikely
+    some = np.where(problem.mean > 0, scale / lattice.n_compositions, 0.0)
+    stops = (lattice.pull_back_wrong(some) == 0) & (lattice.pull_back(some) > 0) | is_decided(lattice)
+    stops[0] = False
+    bold = PluralityStrategy.from_probabilities(lattice, stops)
+    bound = problem.cost(evaluate_plurality(bold))
+    if lattice.n_voters > _MOST_VOTERS_WITHOUT_UNDERFLOW:
+        bold = PluralityStrategy.from_probabilities(lattice, is_decided(lattice))
+    return bold, bound, Evidence(problem.mean, np.zeros(len(problem.mean)), 0.0)
+
+
+def _stopping_when_decided(strategy: PluralityStrategy) -> PluralityStrategy:
+    """Return the strategy that also stops when the outcome is decided in states that were never expected."""
+    lattice = strategy.lattice
+    return PluralityStrategy.from_probabilities(
+        lattice, np.maximum(strategy.stop_probabilities(), is_decided(lattice))
+    )

@@ -1,0 +1,227 @@
+"""Lattice: every way in which votes for any answers can be spread, up to the names of the answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone._kernels import partitions
+from foregone._kernels import plurality as kernels
+from foregone.errors import InvalidInputError
+from foregone.votes import FloatArray, check_n_voters
+
+__all__ = ["Lattice", "check_n_classes", "lattice_of"]
+
+IntArray = npt.NDArray[np.int64]
+
+MOST_BYTES = 4 << 30  # that solving may take
+_BYTES_A_STATE = 8 * (1 + 5)  # where its edges start, and what solving keeps for it
+_BYTES_AN_EDGE = 8
+_EDGES_A_STATE = 6  # about, in large lattices
+
+
+def check_n_classes(n_classes: Any, n_voters: int) -> int:
+    """Return how many different answers there can be, as many as voters for None, or say what is wrong."""
+    if n_classes is None:
+        return n_voters
+    if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer) or n_classes < 1:
+        raise InvalidInputError(
+            f"n_classes must be a whole number of at least 1, or None for any number, not {n_classes!r}"
+        )
+    return min(int(n_classes), n_voters)
+
+
+@lru_cache(maxsize=4)
+def lattice_of(n_voters: int, n_classes: int | None = None) -> Lattice:
+    """Return the lattice, made once and kept.
+
+    Raises
+    ------
+    InvalidInputError
+        If it would not fit into memory; the message says how large it would be and what to do.
+    """
+    n_voters = check_n_voters(n_voters)
+    return Lattice.make(n_voters, check_n_classes(n_classes, n_voters))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Lattice:
+    """The states of a vote among at most ``n_classes`` answers, numbered, and how they follow each other.
+
+    A state is the counts of the answers so far, in falling order. After i votes there are ``level[i + 1] -
+    level[i]`` of them. What the arrays mean is told in `foregone._kernels.partitions`.
+
+    Examples
+    --------
+    >>> lattice = lattice_of(4)
+    >>> lattice.n_states, lattice.compositions().tolist()
+    (12, [[1, 1, 1, 1], [2, 1, 1, 0], [2, 2, 0, 0], [3, 1, 0, 0], [4, 0, 0, 0]])
+    >>> lattice.number_of([2, 2])
+    9
+    """
+
+    n_voters: int
+    n_classes: int
+    counts: npt.NDArray[np.int64]
+    level: IntArray
+
+    @classmethod
+    def make(cls, n_voters: int, n_classes: int) -> Lattice:
+        """Make it: number all states. Their neighbours are found when they are first asked for."""
+        counts, sizes = _partition_counts(n_voters, n_classes)
+        return cls(n_voters, n_classes, counts, np.concatenate([[0], np.cumsum(sizes)]))
+
+    def __repr__(self) -> str:
+        return f"<Lattice of {self.n_voters} votes, {self.n_classes} answers: {self.n_states:,} states>"
+
+    @property
+    def n_states(self) -> int:
+        """Number of states, from nobody asked to everyone."""
+        return int(self.level[-1])
+
+    @property
+    def n_compositions(self) -> int:
+        """Number of states in which everyone was asked."""
+        return int(self.level[-1] - self.level[-2])
+
+    @cached_property
+    def edges(self) -> tuple[IntArray, IntArray, Any, Any, Any]:
+        """The arrays that every kernel takes: most of its memory, and not needed to follow a vote."""
+        n_edges = np.zeros(self.n_states, np.int64)
+        partitions.count_edges(self.n_classes, self.level, n_edges)
+        edge_start = np.concatenate([[0], np.cumsum(n_edges)])
+        value, times = np.zeros((2, edge_start[-1]), np.uint16)
+        child = np.zeros(edge_start[-1], np.int32)
+        partitions.fill_edges(self.counts, self.level, edge_start, value, times, child)
+        return self.level, edge_start, value, times, child
+
+    @property
+    def edge_start(self) -> IntArray:
+        """Where the edges of each state begin."""
+        return self.edges[1]
+
+    @property
+    def value(self) -> npt.NDArray[np.uint16]:
+        """The part that each edge takes a vote from."""
+        return self.edges[2]  # type: ignore[no-any-return]  # an array of that type
+
+    @property
+    def times(self) -> npt.NDArray[np.uint16]:
+        """How many parts of that size there are."""
+        return self.edges[3]  # type: ignore[no-any-return]  # an array of that type
+
+    @property
+    def child(self) -> npt.NDArray[np.int32]:
+        """The state that each edge leads to."""
+        return self.edges[4]  # type: ignore[no-any-return]  # an array of that type
+
+    def compositions(self) -> npt.NDArray[np.uint16]:
+        """Return the sorted counts of every full vote, one a row, in the order of their numbers."""
+        rows = np.zeros((self.n_compositions, self.n_classes), np.uint16)
+        partitions.fill_partitions(self.n_classes, self.n_voters, rows)
+        return rows
+
+    def number_of(self, counts: npt.ArrayLike) -> int:
+        """Return the number of the state with these counts, in any order."""
+        parts = np.sort(np.asarray(counts, np.int64))[::-1]
+        parts = parts[parts != 0]
+        total = int(parts.sum())
+        if len(parts) > self.n_classes or total > self.n_voters or (len(parts) and parts[-1] < 0):
+            raise InvalidInputError(
+                f"counts {parts.tolist()} cannot occur with {self.n_voters} votes for at most "
+                f"{self.n_classes} different answers"
+            )
+        return int(self.level[total] + partitions.rank_of(parts, total, self.counts))
+
+    def numbers_of(self, counts: IntArray) -> IntArray:
+        """Return the numbers of many states at once: counts one state a row, in any order, not checked."""
+        parts = -np.sort(-counts, axis=1)
+        rest = parts.sum(axis=1)
+        numbers: IntArray = self.level[rest]
+        for place in range(min(parts.shape[1], self.n_classes)):
+            part = parts[:, place]
+            there = part > 0
+            numbers[there] += self.counts[rest[there], self.n_classes - place, part[there] - 1]
+            rest = rest - part
+        return numbers
+
+    def pull_back(self, weights: FloatArray) -> FloatArray:
+        """Return the probability of each state, when full votes have these probabilities."""
+        reach = np.zeros(self.n_states)
+        kernels.pull_back(*self.edges, weights, reach)
+        return reach
+
+    def pull_back_wrong(self, weights: FloatArray) -> FloatArray:
+        """Return the probability of each state together with that of its leader not winning in the end."""
+        wrong = np.zeros(self.n_states)
+        kernels.pull_back_wrong(*self.edges, weights, wrong)
+        return wrong
+
+    def redraw(self, weights: FloatArray, n_votes: int, newness: float) -> FloatArray:
+        """Return the distribution of full votes of which some votes were taken away and drawn anew.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_compositions,)
+            The distribution of the full votes.
+        n_votes : int
+            How many votes, chosen at random, are drawn anew: each repeats one of those at hand, or is for an
+            answer of its own.
+        newness : float
+            The weight of an answer of its own, where that of each vote at hand is one.
+        """
+        chance = self.pull_back(weights)
+        left = self.n_voters - n_votes
+        kernels.redraw(*self.edges, self.n_classes, left, newness, chance)
+        drawn = chance[self.level[-2] :]
+        return np.asarray(drawn / drawn.sum())
+
+    def top_two(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Return the largest and the next largest count of every state."""
+        top, second = np.zeros((2, self.n_states), np.int32)
+        kernels.top_two(self.edge_start, self.value, self.times, top, second)
+        return top, second
+
+    def votes_so_far(self) -> npt.NDArray[np.int32]:
+        """Return the number of votes of every state."""
+        return np.repeat(np.arange(self.n_voters + 1, dtype=np.int32), np.diff(self.level))
+
+
+def _partition_counts(n_voters: int, n_classes: int) -> tuple[npt.NDArray[np.int64], list[int]]:
+    """Return the table that ranks are read from, and the number of states after each number of votes."""
+    n_states = _count_states(n_voters, n_classes)
+    table = (n_voters + 1) ** 2 * (n_classes + 1) * 8
+    if n_states * (_BYTES_A_STATE + _EDGES_A_STATE * _BYTES_AN_EDGE) + table > MOST_BYTES:
+        raise _too_large(n_voters, n_classes, n_states)
+    counts = np.zeros((n_voters + 1, n_classes + 1, n_voters + 1), np.int64)
+    partitions.fill_partition_counts(counts)
+    return counts, counts[:, n_classes, n_voters].tolist()
+
+
+def _count_states(n_voters: int, n_classes: int) -> float:
+    """Return the number of states; of more than memory can hold, a number that is no less than that."""
+    if n_voters > MOST_BYTES // 64:
+        return float(n_voters)
+    # Partitions into at most k parts are as many as those into parts of at most k (turn the diagram over).
+    ways = np.ones(n_voters + 1)
+    for part in range(2, n_classes + 1):
+        for start in range(part, n_voters + 1, part):
+            ways[start : start + part] += ways[start - part : start][: n_voters + 1 - start]
+        if ways.sum() > 1e12:
+            break
+    return float(ways.sum())
+
+
+def _too_large(n_voters: int, n_classes: int, n_states: float) -> InvalidInputError:
+    any_number = n_classes >= n_voters
+    answers = "any number of different answers" if any_number else f"{n_classes} different answers"
+    size = f"more than {1e12:,.0f}" if n_states > 1e12 else f"{n_states:,.0f}"
+    advice = "say how many answers there can be (n_classes)" if any_number else "allow fewer answers"
+    return InvalidInputError(
+        f"a vote of {n_voters:,} among {answers} has {size} states, more than {MOST_BYTES >> 30} GB of "
+        f"memory can hold: {advice}, or ask fewer voters"
+    )

@@ -1,0 +1,138 @@
+"""Which distributions of the full vote a limit has to be kept under."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.plurality.lattice import IntArray, Lattice
+from foregone.solving.confidence import upper_bounds
+from foregone.votes import FloatArray
+
+__all__ = ["Anything", "NestedSets", "OneDistribution", "Possible"]
+
+
+class Possible(Protocol):
+    """A set of distributions over the compositions of a lattice."""
+
+    def worst_for(self, disagreement: FloatArray) -> FloatArray:
+        """Return the distribution of the set under which ``disagreement`` has the largest mean."""
+
+    def bad_for(self, disagreement: FloatArray, limit: float) -> list[FloatArray]:
+        """Return that one, and maybe others under which the mean is above the limit, the worst first."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneDistribution:
+    """The distribution is known."""
+
+    weights: FloatArray
+
+    def worst_for(self, disagreement: FloatArray) -> FloatArray:
+        """Return the distribution."""
+        return self.weights
+
+    def bad_for(self, disagreement: FloatArray, limit: float) -> list[FloatArray]:
+        """Return the distribution."""
+        return [self.weights]
+
+
+@dataclass(frozen=True, eq=False)
+class Anything:
+    """Every composition may be the only one: the worst one counts.
+
+    Attributes
+    ----------
+    group : ndarray of int, shape (n_compositions,)
+        Compositions that are alike; at most one of each group is added at a time.
+    """
+
+    group: IntArray
+
+    @classmethod
+    def on(cls, lattice: Lattice) -> Anything:
+        """Return all distributions; alike are compositions with the same first two counts."""
+        top, second = (counts[lattice.level[-2] :].astype(np.int64) for counts in lattice.top_two())
+        return cls(top * (lattice.n_voters + 1) + second)
+
+    def worst_for(self, disagreement: FloatArray) -> FloatArray:
+        """Return certainty of the worst composition."""
+        return _only(int(np.argmax(disagreement)), len(disagreement))
+
+    def bad_for(self, disagreement: FloatArray, limit: float, most: int = 8) -> list[FloatArray]:
+        """Return certainty of the worst of each group that is above the limit."""
+        by_badness = np.argsort(-disagreement, kind="stable")[: 50 * most]
+        by_badness = by_badness[disagreement[by_badness] > limit]
+        _, first = np.unique(self.group[by_badness], return_index=True)
+        return [_only(int(place), len(disagreement)) for place in by_badness[np.sort(first)[:most]]]
+
+
+@dataclass(frozen=True, eq=False)
+class NestedSets:
+    """Only bounds on the probability of dangerous full votes are known.
+
+    Every distribution is reckoned with that gives the compositions of rank at most r a probability of at most
+    ``bounds[r]``, for every r.
+
+    Attributes
+    ----------
+    rank : ndarray of int, shape (n_compositions,)
+        0 for the most dangerous, and up.
+    bounds : ndarray
+        One for each rank, never falling, the last one 1.
+    """
+
+    rank: IntArray
+    bounds: FloatArray
+
+    @classmethod
+    def observed(cls, rank: IntArray, counts: FloatArray, failure: float) -> NestedSets:
+        """Return the sets that hold the truth with a probability of ``1 - failure``.
+
+        Parameters
+        ----------
+        rank : ndarray of int, shape (n_compositions,)
+            How compositions are nested, decided before any was observed.
+        counts : ndarray of shape (n_compositions,)
+            How often each composition was observed.
+        failure : float
+            Allowed probability, over which items were observed, of a bound being wrong.
+        """
+        within: FloatArray = np.cumsum(np.bincount(rank, weights=counts).astype(np.float64))
+        bounds = np.append(upper_bounds(within[:-1], round(within[-1]), failure), 1.0)
+        return cls(rank, bounds)
+
+    def spread(self, like: FloatArray) -> FloatArray:
+        """Return the distribution that uses up all bounds, within each rank in proportion to another."""
+        within = np.bincount(self.rank, weights=like)
+        return np.asarray(np.diff(self.bounds, prepend=0.0)[self.rank] * like / within[self.rank])
+
+    def worst_for(self, disagreement: FloatArray) -> FloatArray:
+        """Return the worst distribution.
+
+        What a bound leaves over the one before may lie at its rank or any further one: it goes to the worst.
+        """
+        values = np.zeros(len(self.bounds))
+        np.maximum.at(values, self.rank, disagreement)
+        is_worst = np.flatnonzero(disagreement == values[self.rank])
+        worst_of_rank = np.zeros(len(self.bounds), np.int64)
+        worst_of_rank[self.rank[is_worst][::-1]] = is_worst[::-1]  # the first of equals
+        largest = np.maximum.accumulate(values[::-1])[::-1]
+        steps = np.where(values == largest, np.arange(len(values)), len(values))
+        places = worst_of_rank[np.minimum.accumulate(steps[::-1])[::-1]]
+        weights = np.zeros(len(disagreement))
+        np.add.at(weights, places, np.diff(self.bounds, prepend=0.0))
+        return weights
+
+    def bad_for(self, disagreement: FloatArray, limit: float) -> list[FloatArray]:
+        """Return the worst distribution."""
+        return [self.worst_for(disagreement)]
+
+
+def _only(place: int, length: int) -> FloatArray:
+    weights: npt.NDArray[np.float64] = np.zeros(length)
+    weights[place] = 1.0
+    return weights

@@ -1,0 +1,112 @@
+"""Program: mixes strategies at the least cost within limits; both are added as they are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import SolverError
+from foregone.plurality.evaluation import votes_and_disagreement
+from foregone.plurality.evidence import BoolArray, Evidence
+from foregone.plurality.problem import PluralityProblem
+from foregone.votes import FloatArray
+
+__all__ = ["Column", "Program"]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A strategy without randomised states, and what it does for every full vote."""
+
+    stops: npt.NDArray[np.uint8]  # as bits
+    votes: FloatArray
+    disagreement: FloatArray
+
+    @classmethod
+    def of(cls, problem: PluralityProblem, stops: BoolArray) -> Column:
+        """Evaluate a strategy that stops in these states."""
+        return cls(np.packbits(stops), *votes_and_disagreement(problem.lattice, stops.astype(np.float64)))
+
+    def stop_probabilities(self, problem: PluralityProblem) -> FloatArray:
+        """Return the stop probabilities, all zero or one."""
+        return np.unpackbits(self.stops, count=problem.lattice.n_states).astype(np.float64)
+
+
+class Program:
+    """Mixes the strategies known so far within the limits known so far."""
+
+    def __init__(self, problem: PluralityProblem) -> None:
+        self.problem = problem
+        self.columns: list[Column] = []
+        self.cuts: list[FloatArray] = []
+        self.costly: list[FloatArray] = []  # distributions whose votes are at most what is minimised
+        self._risks: list[list[float]] = []  # of each cut, for each column
+        self._costs: list[list[float]] = []
+
+    def add_column(self, column: Column) -> bool:
+        """Add a strategy; return whether it was new."""
+        if any(np.array_equal(column.stops, other.stops) for other in self.columns):
+            return False
+        for cut, risks in zip(self.cuts, self._risks, strict=True):
+            risks.append(float(cut @ column.disagreement))
+        for weights, costs in zip(self.costly, self._costs, strict=True):
+            costs.append(float(weights @ column.votes))
+        self.columns.append(column)
+        return True
+
+    def add_cut(self, weights: FloatArray) -> None:
+        """Add a distribution under which the mean disagreement is bounded."""
+        self.cuts.append(weights)
+        self._risks.append([float(weights @ column.disagreement) for column in self.columns])
+
+    def add_costly(self, weights: FloatArray) -> None:
+        """Add a distribution whose mean votes are at most what is minimised, where that is the worst."""
+        self.costly.append(weights)
+        self._costs.append([float(weights @ column.votes) for column in self.columns])
+
+    def solve(self) -> tuple[FloatArray, Evidence]:
+        """Return the weights of the columns and the prices of the limits."""
+        from scipy.optimize import linprog  # takes a while to load, and few need it
+
+        problem, n_columns, n_cuts = self.problem, len(self.columns), len(self.cuts)
+        worst = problem.minimises_the_worst
+        # The last variable is the cost of the worst full vote.
+        votes = [float(problem.mean @ column.votes) for column in self.columns]
+        objective = np.append(np.zeros(n_columns) if worst else votes, 1.0 if worst else 0.0)
+        rows = np.hstack([np.array(self._risks) / problem.limit, np.zeros((n_cuts, 1))])
+        if worst:
+            rows = np.vstack([rows, np.hstack([np.array(self._costs), np.full((len(self.costly), 1), -1.0)])])
+        right = np.append(np.ones(n_cuts), np.zeros(len(rows) - n_cuts))
+        result = linprog(
+            objective, A_ub=rows, b_ub=right, A_eq=[[1.0] * n_columns + [0.0]], b_eq=[1.0],
+            bounds=[(0, None)] * (n_columns + 1), method="highs-ds",
+        )  # fmt: skip
+        if result.status != 0:
+            raise SolverError(f"the program over strategies could not be solved: {result.message}")
+        duals = np.maximum(-np.asarray(result.ineqlin.marginals), 0.0)
+        risk = duals[:n_cuts] / problem.limit
+        risk_weights = _combined(risk, self.cuts, len(problem.mean))
+        cost_weights = problem.mean
+        if worst:
+            cost = duals[n_cuts:]
+            cost_weights = _combined(cost / cost.sum(), self.costly, len(problem.mean))
+        return result.x[:n_columns], Evidence(cost_weights, risk_weights, float(risk.sum()))
+
+    def mixed(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return votes and disagreement of a mixture, for every full vote."""
+        votes, disagreement = np.zeros((2, len(self.problem.mean)))
+        for share, column in zip(shares, self.columns, strict=True):
+            if share > 0:
+                votes += share * column.votes
+                disagreement += share * column.disagreement
+        return votes, disagreement
+
+
+def _combined(amounts: FloatArray, rows: list[FloatArray], length: int) -> FloatArray:
+    total = np.zeros(length)
+    for amount, row in zip(amounts, rows, strict=True):
+        if amount > 0:
+            total += amount * row
+    return total

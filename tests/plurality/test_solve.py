@@ -1,0 +1,213 @@
+"""solve_plurality: optimal, within the limit, and with what is said about it true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from foregone import VoteDistribution, solve, solve_plurality
+from foregone.errors import InvalidInputError
+from foregone.plurality import (
+    CompositionDistribution,
+    PluralitySolution,
+    certify_plurality,
+    evaluate_plurality,
+    lattice_of,
+)
+from foregone.plurality.danger import danger
+from tests.plurality import slow
+from tests.plurality.strategies import composition_distributions
+
+PAST = [[9, 0, 0]] * 150 + [[8, 1, 0]] * 40 + [[5, 3, 1]] * 10
+
+
+def optimum_by_linear_program(n_voters: int, weights: np.ndarray, limit: float, worst: bool) -> float:
+    """The least mean votes, over flows on the states: what stops and what goes on in each, given its counts.
+
+    What each stop risks for each full vote is counted over every order of its votes.
+    """
+    lattice = lattice_of(n_voters)
+    compositions, n = lattice.compositions().tolist(), lattice.n_states
+    chance, wrong = np.zeros((2, len(compositions), n))  # of each state, and with a leader that loses
+    for place, row in enumerate(compositions):
+        votes = list(slow.orders(row))
+        for order in votes:
+            right = slow.leaders(order)
+            for i in range(n_voters + 1):
+                state = lattice.number_of(slow.sorted_counts(order[:i]))
+                chance[place, state] += 1 / len(votes)
+                if i and slow.leaders(order[:i])[0] not in right:
+                    wrong[place, state] += 1 / len(votes)
+    # Variables: what stops in each state, then what goes on, as a share of the orders with these counts.
+    rows = np.zeros((n, 2 * n))
+    for state in range(n):
+        rows[state, state] = rows[state, n + state] = 1
+        i = int(np.searchsorted(lattice.level, state, side="right")) - 1
+        for e in range(lattice.edge_start[state], lattice.edge_start[state + 1]):
+            share = int(lattice.value[e]) * int(lattice.times[e]) / i
+            rows[state, n + lattice.child[e]] -= share
+    right_side = np.zeros(n)
+    right_side[0] = 1
+    risks = np.hstack([wrong, np.zeros_like(wrong)])
+    limits = risks if worst else (weights @ risks)[None]
+    bounds = [(0, 0)] + [(0, None)] * (n - 1) + [(0, None)] * int(lattice.level[-2])
+    bounds += [(0, 0)] * lattice.n_compositions
+    result = linprog(
+        np.concatenate([np.zeros(n), weights @ chance]),
+        A_ub=limits, b_ub=np.full(len(limits), limit), A_eq=rows, b_eq=right_side, bounds=bounds,
+    )  # fmt: skip
+    return float(result.fun)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.03, 0.2])
+@pytest.mark.parametrize("criterion", ["minimean", "minimixed"])
+def test_a_linear_program_over_all_strategies_finds_nothing_better(criterion, limit):
+    lattice = lattice_of(6)
+    weights = np.random.default_rng(1).dirichlet(np.full(lattice.n_compositions, 0.5))
+    given = CompositionDistribution.on_lattice(lattice, weights)
+    solution = solve_plurality(given, limit, n_voters=6, criterion=criterion, confidence=None)
+    best = optimum_by_linear_program(6, weights, limit, worst=criterion == "minimixed")
+    assert solution.expected_votes == pytest.approx(best, rel=1e-8)
+    assert solution.disagreement <= limit
+    assert solution.gap < 1e-9
+
+
+@pytest.mark.parametrize("limit", [0.05, 0.001])
+@pytest.mark.parametrize("criterion", ["minimean", "minimixed", "minimax"])
+def test_with_two_answers_odd_voters_and_symmetric_votes_it_is_the_binary_optimum(criterion, limit):
+    half = np.random.default_rng(0).random(6)
+    votes = VoteDistribution.from_counts([*half, *half[::-1]])
+    lattice = lattice_of(11, 2)
+    most = lattice.compositions()[:, 0].astype(int)
+    given = CompositionDistribution.on_lattice(lattice, 2 * votes.probabilities[most])
+    ours = solve_plurality(given, limit, n_voters=11, n_classes=2, criterion=criterion, confidence=None)
+    plain = solve(criterion, votes, limit)
+    # The binary answer to no votes at all is "no"; here one voter at least is asked.
+    assert ours.expected_votes == pytest.approx(plain.expected_votes, rel=1e-8)
+    assert ours.disagreement <= limit
+
+
+@settings(max_examples=25)
+@given(
+    composition_distributions(6, 4),
+    st.sampled_from([0.0, 1e-6, 0.02, 0.3, 1.0]),
+    st.sampled_from([("minimean", None), ("minimean", 0.9), ("minimixed", None), ("minimax", None)]),
+)
+def test_every_claim_is_proven_in_exact_arithmetic(given, limit, how):
+    criterion, confidence = how
+    solution = solve_plurality(
+        given, limit, n_voters=6, n_classes=4, criterion=criterion, confidence=confidence
+    )
+    certificate = certify_plurality(solution)
+    assert certificate.risk_is_proven
+    assert certificate.lower_bound == pytest.approx(solution.lower_bound, rel=1e-9)
+    assert confidence or certificate.optimality_is_proven
+    assert certificate.expected_votes == pytest.approx((solution.expected_votes,) * 2)
+    assert certificate.disagreement == pytest.approx((solution.disagreement,) * 2, rel=1e-9, abs=1e-300)
+
+
+def test_with_confidence_it_asks_more_than_if_the_sample_were_the_truth_and_less_than_for_the_worst():
+    plain = solve_plurality(PAST, 0.05, n_voters=9, confidence=None)
+    sure = solve_plurality(PAST, 0.05, n_voters=9)
+    surer = solve_plurality(PAST, 0.05, n_voters=9, confidence=0.999)
+    observed = CompositionDistribution.from_counts(PAST)
+    asked = [
+        evaluate_plurality(solution.strategy).mean(observed).expected_votes
+        for solution in (plain, sure, surer)
+    ]
+    worst = solve_plurality(PAST, 0.05, n_voters=9, criterion="minimixed")
+    assert asked[0] < asked[1] < asked[2] < worst.expected_votes
+    assert sure.disagreement > 0.04  # and it uses what it is allowed
+
+
+def test_the_limit_holds_for_the_truth_behind_small_samples():
+    lattice = lattice_of(7)
+    generator = np.random.default_rng(2)
+    truth = generator.dirichlet(np.full(lattice.n_compositions, 0.3))
+    above = {0.9: 0, None: 0}
+    for _ in range(60):
+        rows = lattice.compositions()[generator.choice(len(truth), 40, p=truth)].astype(int)
+        for confidence in above:
+            strategy = solve_plurality(rows, 0.1, n_voters=7, confidence=confidence).strategy
+            above[confidence] += truth @ evaluate_plurality(strategy).disagreement > 0.1
+    assert above[0.9] <= 6
+    assert above[None] > 12  # so that there was something to guard against
+
+
+def test_danger_ranks_what_is_hard_first_and_depends_on_no_observation():
+    lattice = lattice_of(9)
+    ranks = danger(lattice)
+    at = {tuple(row): rank for row, rank in zip(lattice.compositions().tolist(), ranks.tolist(), strict=True)}
+    assert at[5, 4, 0, 0, 0, 0, 0, 0, 0] < at[6, 3, 0, 0, 0, 0, 0, 0, 0] < at[9, 0, 0, 0, 0, 0, 0, 0, 0]
+    assert sorted(set(at.values())) == list(range(max(at.values()) + 1))
+
+
+def test_a_surprising_vote_is_asked_further_but_not_beyond_its_decision():
+    solution = solve_plurality([[9]], 0.01, n_voters=9, confidence=None)
+    assert solution.expected_votes == 1
+    assert solution.strategy.stop_probability([1, 1]) == 0
+    assert solution.strategy.stop_probability([6, 2]) == 1
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"confidence": None}, {"criterion": "minimax"}, {"criterion": "minimixed"}]
+)
+def test_a_solution_survives_its_file(tmp_path, how):
+    solution = solve_plurality(PAST, 0.05, n_voters=9, n_classes=3, **how)
+    solution.save(tmp_path / "s.json")
+    again = PluralitySolution.load(tmp_path / "s.json")
+    assert again.strategy == solution.strategy
+    assert again.distribution == solution.distribution
+    for name in (
+        "criterion",
+        "max_disagreement",
+        "confidence",
+        "expected_votes",
+        "disagreement",
+        "lower_bound",
+    ):
+        assert getattr(again, name) == getattr(solution, name), name
+    for name in ("cost_weights", "risk_weights", "price"):
+        assert np.array_equal(getattr(again.evidence, name), getattr(solution.evidence, name)), name
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        ([[3, 2], [3, 1]], {}, "every item must have the same number of votes, at least one: found 4 to 5"),
+        ([[3, 2]], {"n_voters": 6}, "the compositions are of 5 votes, but n_voters is 6"),
+        ([[2, 2, 1]], {"n_classes": 2}, "cannot occur with 5 votes for at most 2 different answers"),
+        ([[3, float("nan")]], {}, "whole numbers of votes"),
+        ([[3.5, 1.5]], {}, "whole numbers of votes"),
+        ([[6, -1]], {}, "from 0 to"),
+        ([["a", "b"]], {}, "compositions must be numbers"),
+        ([], {}, "must be a matrix"),
+        ([5, 0], {}, "must be a matrix"),
+        (None, {}, "a confidence needs observed items"),
+        ([[5]], {"max_disagreement": 1.5}, "max_disagreement must be a number from 0 to 1"),
+        ([[5]], {"confidence": 1}, "confidence must lie strictly between 0 and 1"),
+        ([[5]], {"criterion": "minimum"}, "criterion must be one of"),
+        ([[5]], {"n_voters": 0}, "n_voters must be a whole number"),
+    ],
+)
+def test_what_cannot_be_solved_is_refused_with_the_reason(given, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        solve_plurality(given, **{"max_disagreement": 0.05, "n_voters": 5, **options})
+
+
+def test_one_item_and_one_voter_are_enough():
+    assert solve_plurality([[1]], 0.1, n_voters=1).expected_votes == 1
+    one = solve_plurality([[5, 2]], 0.1, n_voters=7)
+    assert one.disagreement <= 0.1
+
+
+def test_answers_themselves_are_counted_whatever_they_are():
+    seen = CompositionDistribution.from_answers([["4", "4", None], [(1, 2), "x", "x"], [7, 7, 7]])
+    assert seen.compositions.tolist() == [[2, 1], [3, 0]]
+    assert seen.probabilities.tolist() == [2 / 3, 1 / 3]
+    for wrong, message in [([], "no items"), (["abc"], "must be a sequence"), ([[[1], [2]]], "hashable")]:
+        with pytest.raises(InvalidInputError, match=message):
+            CompositionDistribution.from_answers(wrong)
