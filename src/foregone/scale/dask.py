@@ -126,7 +126,9 @@ def _shipped_once(shipped: ModelFile) -> Any:
         except (ImportError, ValueError):  # none installed, none there
             pass
     if client is not None and not client.asynchronous:
-        return dask.delayed(client.scatter(_Carried(shipped), broadcast=True))
+        # A key of its own each time: one derived from the content could be scattered anew while the scheduler
+        # still forgets it for an earlier result, and workers would lose it.
+        return dask.delayed(client.scatter(_Carried(shipped), broadcast=True, hash=False))
     return dask.delayed(_Carried(shipped), name=f"foregone-model-{shipped.digest}", traverse=False)
 
 
