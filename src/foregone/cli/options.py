@@ -28,6 +28,7 @@ __all__ = [
     "check_writable",
     "choose_votes",
     "load_strategy",
+    "most_answers",
     "votes_meant",
 ]
 
@@ -108,6 +109,16 @@ def choose_votes(n_voters: int | None, file: Path | None) -> VoteDistribution:
             "say how many voters there are, with --voters N, or give their votes, with --votes FILE"
         )
     return VoteDistribution.flat(n_voters)
+
+
+def most_answers(given: str | None) -> int | None:
+    """Return how many different answers there can be, None for any number."""
+    if given is None or given.strip() == "any":
+        return None
+    try:
+        return int(given)
+    except ValueError:
+        raise InvalidInputError(f"--answers must be a whole number or 'any', not {given!r}") from None
 
 
 def load_strategy(file: Path) -> tuple[StoppingStrategy, Solution | None]:

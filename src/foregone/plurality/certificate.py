@@ -56,7 +56,7 @@ def certify_plurality(
     ... )
     In exact rational arithmetic:
       PROVEN  worst disagreement 0.05 <= 0.05
-      PROVEN  no strategy within the limit asks fewer than 4.227... votes on average; this one asks 4.227... (gap ...)
+      PROVEN  no strategy within the limit asks fewer than 4.227... votes on average; this one asks 4.227...
     """
     lattice = solution.strategy.lattice
     digits = lattice.n_voters * math.log10(max(lattice.n_classes, 2))

@@ -19,7 +19,7 @@ __all__ = ["Lattice", "check_n_classes", "lattice_of"]
 IntArray = npt.NDArray[np.int64]
 
 MOST_BYTES = 4 << 30  # that solving may take
-_BYTES_A_STATE = 8 * (1 + 5)  # where its edges start, and what solving keeps for it
+_BYTES_A_STATE = 8 * (1 + 12)  # where its edges start, and what solving keeps for it, measured
 _BYTES_AN_EDGE = 8
 _EDGES_A_STATE = 6  # about, in large lattices
 
