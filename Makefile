@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-solve bench-predict bench-guarantees bench-replay images examples clean
+.PHONY: help demo test lint format bench-solve bench-predict bench-guarantees bench-replay bench-plurality images examples clean
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -40,6 +40,9 @@ bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simu
 
 bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
 	$(BIN)/python -m benchmarks.replay $(BENCH)
+
+bench-plurality: $(VENV)/.has-test  ## Many answers: ours beside other rules on real votes, and the limit (10 minutes)
+	$(BIN)/python -m benchmarks.plurality $(BENCH)
 
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	mkdir -p docs/images

@@ -8,7 +8,9 @@ import typer
 
 from foregone.cli.options import StrategyFile
 from foregone.cli.output import make_console
-from foregone.solving import Solution
+from foregone.plurality import PluralitySolution, certify_plurality
+from foregone.solving import Certificate, Solution
+from foregone.strategy_file import read_file
 
 __all__ = ["certify_command"]
 
@@ -16,7 +18,10 @@ __all__ = ["certify_command"]
 def certify_command(
     strategy_file: StrategyFile,
     arithmetic: Annotated[
-        str, typer.Option(metavar="NAME", help="auto (by size), rational or ball.")
+        str,
+        typer.Option(
+            metavar="NAME", help="auto (by size), rational or ball; for many answers rational or float."
+        ),
     ] = "auto",
 ) -> None:
     """Prove that a strategy keeps its limit and is optimal.
@@ -30,7 +35,12 @@ def certify_command(
     """
     from foregone.solving.certificate import certify  # exact arithmetic is loaded when asked for
 
-    certificate = certify(Solution.load(strategy_file), arithmetic=arithmetic)  # type: ignore[arg-type]  # it checks
+    certificate: Certificate
+    if read_file(strategy_file).text("kind") == "plurality":
+        many = PluralitySolution.load(strategy_file)
+        certificate = certify_plurality(many, arithmetic=arithmetic)  # type: ignore[arg-type]  # it checks
+    else:
+        certificate = certify(Solution.load(strategy_file), arithmetic=arithmetic)  # type: ignore[arg-type]  # too
     make_console().print(str(certificate), markup=False)
     if not certificate.holds:
         raise typer.Exit(1)

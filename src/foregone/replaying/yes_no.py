@@ -235,7 +235,7 @@ def _yes_labels(votes: RecordedVotes, yes: str | None) -> npt.NDArray[np.bool_]:
         if not are_yes_or_no(votes):
             raise InvalidInputError(
                 f"the votes are not yes or no, found {found}: say which answer counts as yes, all others "
-                "being no (yes=ANSWER, or --yes ANSWER), or take all as they are (PluralityItems, --answers any)"
+                "being no (yes=ANSWER, or --yes ANSWER), or take all answers as they are (--answers any)"
             )
     return np.array(is_yes, dtype=bool)
 
