@@ -133,10 +133,14 @@ class CompositionDistribution:
             raise InvalidInputError(
                 f"the compositions are of {self.n_voters} votes, but n_voters is {lattice.n_voters}"
             )
+        n_answers = int((self.compositions > 0).sum(axis=1).max())
+        if n_answers > lattice.n_classes:
+            raise InvalidInputError(
+                f"some of the compositions have {n_answers} different answers, but n_classes is "
+                f"{lattice.n_classes}: allow as many"
+            )
         weights = np.zeros(lattice.n_compositions)
-        first = lattice.level[-2]
-        for row, probability in zip(self.compositions, self.probabilities, strict=True):
-            weights[lattice.number_of(row) - first] += probability
+        weights[lattice.places_of(np.ascontiguousarray(self.compositions))] = self.probabilities
         return weights
 
     def __eq__(self, other: object) -> bool:

@@ -287,5 +287,5 @@ PLURALITY = Catalogue(
         "lead:3",
         CURTAILMENT,
     ),
-    tunable=("minimean", "minimean-smoothed"),
+    tunable=("minimean-smoothed",),
 )

@@ -39,6 +39,8 @@ class PluralityItems:
     ----------
     lattice : Lattice
         The states of a vote of ``n_voters``.
+    lattices : dict of Lattice
+        Those of each number of votes that items have.
     n_classes : int or None
         How many different answers there can be to one item; None for any number.
     drawn : ndarray of int, shape (n_items,)
@@ -57,6 +59,7 @@ class PluralityItems:
     """
 
     lattice: Lattice
+    lattices: dict[int, Lattice] = field(repr=False)
     n_classes: int | None
     drawn: Indices = field(repr=False)
     composition: Indices = field(repr=False)
@@ -91,6 +94,7 @@ class PluralityItems:
         kept = long_enough(votes, n_voters, skip_short)
         lattice = lattice_of(n_voters, n_classes)
         answers = [votes.answers[k] for k in kept]
+        lattices = {n: lattice_of(n, n_classes) for n in sorted(set(map(len, answers)))}
         counts = [np.bincount(codes) for codes in answers]
         tokens = None
         if votes.tokens is not None:
@@ -100,13 +104,11 @@ class PluralityItems:
             )
         return cls(
             lattice=lattice,
+            lattices=lattices,
             n_classes=n_classes,
             drawn=np.array([len(codes) for codes in answers], np.int64),
             composition=np.array(
-                [
-                    lattice_of(len(codes), n_classes).number_of(times)
-                    for codes, times in zip(answers, counts, strict=True)
-                ],
+                [lattices[len(codes)].number_of(times) for codes, times in zip(answers, counts, strict=True)],
                 np.int64,
             ),
             of_first=np.array(
@@ -126,11 +128,6 @@ class PluralityItems:
     def n_items(self) -> int:
         """Number of items."""
         return len(self.drawn)
-
-    @cached_property
-    def lattices(self) -> dict[int, Lattice]:
-        """The lattice of each number of votes that items have."""
-        return {n: lattice_of(n, self.n_classes) for n in np.unique(self.drawn).tolist()}
 
     def weights(self, indices: Indices) -> FloatArray:
         """Return the mean over items of the chances of each composition of a full vote."""
