@@ -29,7 +29,7 @@ def certify_plurality(
     """Prove what a solution claims, sharing no code with whatever found it.
 
     Cost and risk are derived anew from the strategy, for every full vote; the lower bound is derived anew
-    from the prices. It is plain Python: about half a minute for 40 voters and any answers.
+    from the prices. It is plain Python: about a quarter of a minute for 40 voters and any answers.
 
     Parameters
     ----------

@@ -184,7 +184,7 @@ def _partition_counts(n_voters: int, n_classes: int) -> tuple[npt.NDArray[np.int
 def count_states(n_voters: int, n_classes: int) -> float:
     """Return the number of states; of more than memory can hold, a number that is no less than that."""
     if n_voters > MOST_BYTES // 64:
-        return float(n_voters)
+        return float(n_voters) if n_classes == 1 else np.inf
     # Partitions into at most k parts are as many as those into parts of at most k (turn the diagram over).
     ways = np.ones(n_voters + 1)
     for part in range(2, n_classes + 1):

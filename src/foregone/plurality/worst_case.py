@@ -105,7 +105,7 @@ class _Search:
             for halving in range(1, _HALVINGS + 1):
                 more = share + 0.5**halving
                 mixed = (1 - more) * careful.disagreement + more * bold.disagreement
-                if float(problem.possible.worst_for(mixed) @ mixed) <= problem.limit * (1 - 1e-12):
+                if float(problem.possible.worst_for(mixed) @ mixed) <= problem.limit * (1 - problem.margin):
                     share = more
         parts = [(1 - share, careful)]
         if bold is not None and share > 0:
@@ -198,8 +198,8 @@ def _within_the_limit(program: Program, shares: FloatArray) -> tuple[float, Floa
     votes, disagreement = program.mixed(shares)
     risk = float(problem.possible.worst_for(disagreement) @ disagreement)
     keep = 1.0
-    if risk > problem.limit * (1 - 1e-12):
-        keep = problem.limit * (1 - 1e-12) / risk
+    if risk > problem.limit * (1 - problem.margin):
+        keep = problem.limit * (1 - problem.margin) / risk
     votes = keep * votes + (1 - keep) * program.columns[0].votes
     kept = keep * shares
     kept[0] += 1 - keep
