@@ -35,7 +35,6 @@ def check_n_classes(n_classes: Any, n_voters: int) -> int:
     return min(int(n_classes), n_voters)
 
 
-@lru_cache(maxsize=4)
 def lattice_of(n_voters: int, n_classes: int | None = None) -> Lattice:
     """Return the lattice, made once and kept.
 
@@ -45,7 +44,12 @@ def lattice_of(n_voters: int, n_classes: int | None = None) -> Lattice:
         If it would not fit into memory; the message says how large it would be and what to do.
     """
     n_voters = check_n_voters(n_voters)
-    return Lattice.make(n_voters, check_n_classes(n_classes, n_voters))
+    return _kept(n_voters, check_n_classes(n_classes, n_voters))
+
+
+@lru_cache(maxsize=4)
+def _kept(n_voters: int, n_classes: int) -> Lattice:
+    return Lattice.make(n_voters, n_classes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -86,8 +86,7 @@ class _Search:
                     price = math.sqrt(too_cheap * dear_enough)
                 else:  # the disagreement is roughly in inverse proportion to its price
                     price *= min(max(used, 0.2), 20.0)
-            if careful is not None:
-                self._keep(careful, bold)
+            self._keep(self.columns[0] if careful is None else careful, bold)
             self.cuts.append(worst)
             share = 1.0 / (number + 2)
             weights = (1 - share) * weights + share * worst

@@ -137,7 +137,7 @@ class PluralityItems:
             some = self.composition[indices[self.drawn[indices] == drawn]] - lattice.level[-2]
             counts = np.bincount(some, minlength=lattice.n_compositions).astype(np.float64)
             # States have the same numbers on every lattice that has them.
-            total += lattice.pull_back(counts)[first:last]
+            total += counts if drawn == self.n_voters else lattice.pull_back(counts)[first:last]
         return total / len(indices)
 
     def calibrate(self, indices: Indices) -> PluralityCalibration:
