@@ -11,7 +11,7 @@ from rich.console import Console
 
 from foregone import rules
 from foregone.cli.compare_many import compare_many
-from foregone.cli.options import JsonFlag, VoteFile, Voters, choose_votes, most_answers
+from foregone.cli.options import Answers, JsonFlag, VoteFile, Voters, choose_votes, most_answers
 from foregone.cli.output import (
     describe_votes,
     make_console,
@@ -55,14 +55,7 @@ def compare_command(
     png: Annotated[
         Path | None, typer.Option("--png", metavar="FILE", help="Draw the three optimal envelopes.")
     ] = None,
-    answers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="K",
-            help="Plurality among at most K different answers, or 'any' number; --votes is then a file of "
-            "recorded votes, as 'foregone replay' reads it.",
-        ),
-    ] = None,
+    answers: Answers = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Put optimal strategies and the usual rules side by side.

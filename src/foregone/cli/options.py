@@ -16,6 +16,7 @@ from foregone.votes import VoteDistribution
 
 __all__ = [
     "AnswerName",
+    "Answers",
     "Confidence",
     "CriterionName",
     "JsonFlag",
@@ -75,6 +76,15 @@ AnswerName = Annotated[
         metavar="NAME",
         help="What to answer at a stop: majority, of the votes so far; likeliest, what the full vote most "
         "likely is.",
+    ),
+]
+Answers = Annotated[
+    str | None,
+    typer.Option(
+        "--answers",
+        metavar="K",
+        help="Plurality among at most K different answers, or 'any' number; --votes is then a file of "
+        "recorded votes, as 'foregone replay' reads it.",
     ),
 ]
 VoteFile = Annotated[
