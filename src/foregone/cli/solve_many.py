@@ -14,6 +14,11 @@ from foregone.solving import Criterion
 
 __all__ = ["solve_many"]
 
+TOLD = (
+    "criterion", "n_voters", "n_classes", "max_disagreement", "confidence", "expected_votes", "disagreement",
+    "lower_bound", "gap",
+)  # fmt: skip
+
 
 def solve_many(
     limit: float,
@@ -39,10 +44,9 @@ def solve_many(
     if output is not None:
         solution.save(output)
     if as_json:
-        names = ("criterion", "n_voters", "n_classes", "max_disagreement", "confidence", "expected_votes")
-        names += ("disagreement", "lower_bound", "gap")
-        fields = {name: getattr(solution, name) for name in names}
-        print_json({**fields, "strategy": solution.strategy.to_fields()})
+        print_json(
+            {**{name: getattr(solution, name) for name in TOLD}, "strategy": solution.strategy.to_fields()}
+        )
         return
     _print(solution, vote_file, output)
 
@@ -58,8 +62,8 @@ def _print(solution: PluralitySolution, vote_file: Path | None, output: Path | N
     if output is not None:
         kept = f"Written to {output}. Prove it with  foregone certify {output}"
     lines = [
-        f"{solution.criterion} strategy for {number_of_voters(solution.n_voters)}, {answers}, disagreement at "
-        f"most {solution.max_disagreement:g}",
+        f"{solution.criterion} strategy for {number_of_voters(solution.n_voters)}, {answers}, disagreement "
+        f"at most {solution.max_disagreement:g}",
         f"Solved for {votes}\n",
         f"  expected votes   {solution.expected_votes:<12.6g} "
         f"{worst if solution.criterion == 'minimax' else mean}",
