@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format docs images examples clean
-.PHONY: bench-solve bench-predict bench-guarantees bench-scores bench-replay bench-polls bench-scale
+.PHONY: bench-solve bench-predict bench-guarantees bench-scores bench-replay bench-plurality bench-polls bench-scale
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -50,6 +50,9 @@ bench-polls: $(VENV)/.has-test  ## Poll a troubled server about 10,000 questions
 
 bench-scale: $(VENV)/.has-test  ## Score 10 million rows here, on Dask and on Spark (10 minutes)
 	$(BIN)/python -m benchmarks.scale $(BENCH)
+
+bench-plurality: $(VENV)/.has-test  ## Many answers: ours beside other rules on real votes, and the limit (10 minutes)
+	$(BIN)/python -m benchmarks.plurality $(BENCH)
 
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	mkdir -p docs/images

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from foregone import Solution, rules
+from foregone import Solution, rules, solve_plurality
 from tests.cli.conftest import Run
 
 
@@ -26,3 +26,11 @@ def test_a_strategy_without_a_problem_cannot_be_certified(run: Run, tmp_path: Pa
     outcome = run("certify", file)
     assert outcome.code == 2
     assert "does not say what its strategy is optimal for" in outcome.err
+
+
+def test_a_solution_for_many_answers_is_proven_too(run: Run, tmp_path: Path) -> None:
+    solution = solve_plurality([[5, 1, 0], [3, 2, 1]], 0.05, n_voters=6, confidence=None)
+    solution.save(tmp_path / "many.json")
+    outcome = run("certify", tmp_path / "many.json")
+    assert outcome.code == 0
+    assert outcome.out.count("PROVEN") == 2

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from foregone import VoteDistribution, evaluate, rules, solve
+from foregone import VoteDistribution, evaluate, rules, solve, solve_plurality
+from foregone.plurality import evaluate_plurality
+from foregone.plurality import rules as plurality_rules
 from tests.cli.conftest import Run
 
 NAMES = [
@@ -70,3 +72,24 @@ def test_the_three_envelopes_are_drawn_when_asked_for(run: Run, tmp_path: Path) 
     outcome = run("compare", "--voters", "11", "--png", tmp_path / "envelopes.png")
     assert outcome.code == 0
     assert (tmp_path / "envelopes.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_many_answers_stand_side_by_side(run: Run, tmp_path: Path) -> None:
+    outcome = run("compare", "--voters", "7", "--answers", "3", "--max-disagreement", "0.1", "--json")
+    content = json.loads(outcome.out)
+    for criterion in ("minimean", "minimixed", "minimax"):
+        solution = solve_plurality(None, 0.1, n_voters=7, n_classes=3, criterion=criterion, confidence=None)
+        row = content["strategies"][criterion]
+        kind = "worst" if criterion == "minimax" else "mean"
+        assert row[kind]["expected_votes"] == pytest.approx(solution.expected_votes)
+    figures = evaluate_plurality(plurality_rules.lead(7, 2, n_classes=3)).worst()
+    outcome = run("compare", "--voters", "7", "--answers", "3", "--lead", "2")
+    line = next(line for line in outcome.out.splitlines() if line.startswith("lead of 2"))
+    assert line.split()[4:7:2] == [f"{figures.expected_votes:.2f}", f"{figures.disagreement:.3g}"]
+    votes = tmp_path / "votes.csv"
+    votes.write_text("item,draw,answer\n" + "\n".join(f"q,{draw},{draw % 3}" for draw in range(7)))
+    outcome = run("compare", "--voters", "7", "--answers", "any", "--votes", votes)
+    assert f"Means over the votes in {votes}" in outcome.out
+    assert run("compare", "--answers", "3").err.startswith("foregone: say how many voters")
+    refused = run("compare", "--voters", "7", "--answers", "3", "--png", tmp_path / "a.png")
+    assert "leave out --answers or --png" in refused.err

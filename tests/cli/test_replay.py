@@ -111,3 +111,27 @@ def test_bad_arguments_are_refused_in_one_line(
     assert outcome.code == 2
     assert message in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_many_answers_are_replayed_as_they_are(run: Run, votes_file: Path) -> None:
+    text = votes_file.read_text().replace(",Yes,", ",7,").replace(",3,No,", ",3,8,").replace(",No,", ",9,")
+    votes_file.write_text(text)
+    outcome = run("replay", votes_file, "--voters", "5", "--splits", "1", "--max-disagreement", "0.1")
+    assert outcome.code == 0, outcome.err
+    assert "30 items of 6 votes (up to 3 different answers to one)" in outcome.out
+    lines = outcome.out.splitlines()
+    assert any(line.startswith("minimean, smoothed") for line in lines)
+    assert any(line.startswith("Adaptive-Consistency (Dirichlet) 0.95") for line in lines)
+    as_json = run("replay", votes_file, "--voters", "5", "--rules", "lead", "--answers", "3", "--json")
+    content = json.loads(as_json.out)
+    assert (content["n_classes"], content["most_different_answers"]) == (3, 3)
+
+
+def test_two_answers_can_be_taken_for_many(run: Run, votes_file: Path) -> None:
+    outcome = run("replay", votes_file, "--voters", "5", "--rules", "dirichlet", "--answers", "any")
+    assert "up to 2 different answers to one" in outcome.out
+    refused = run("replay", votes_file, "--voters", "5", "--answers", "some")
+    assert refused.code == 2
+    assert "--answers must be a whole number or 'any', not 'some'" in refused.err
+    refused = run("replay", votes_file, "--voters", "5", "--answers", "2", "--yes", "Yes")
+    assert "--yes is for two answers and --answers for many" in refused.err

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from foregone import Solution, StoppingStrategy, VoteDistribution, solve
+from foregone.plurality import PluralitySolution
 from tests.cli.conftest import Run
 
 
@@ -121,3 +122,21 @@ def test_limits_that_are_none_are_refused(limits: str, run: Run) -> None:
     outcome = run("solve", "--voters", "11", "--max-disagreement", limits)
     assert outcome.code == 2
     assert "yes=1e-3,no=1e-2" in outcome.err
+
+
+def test_many_answers_are_solved_written_and_proven(run: Run, tmp_path: Path) -> None:
+    votes, file = tmp_path / "votes.csv", tmp_path / "many.json"
+    rows = [f"q{item},{draw},{draw * item % 3 if draw > 4 else 0}" for item in range(9) for draw in range(7)]
+    votes.write_text("item,draw,answer\n" + "\n".join(rows))
+    given = ["--voters", "7", "--answers", "3", "--votes", votes, "--max-disagreement", "0.2"]
+    outcome = run("solve", *given, "--confidence", "0.9", "-o", file)
+    assert outcome.code == 0, outcome.err
+    solution = PluralitySolution.load(file)
+    assert (solution.confidence, solution.distribution.n_observations) == (0.9, 9)
+    assert f"expected votes   {solution.expected_votes:<12.6g}" in outcome.out
+    assert "largest mean to reckon with at 90 % confidence" in outcome.out
+    content = json.loads(run("solve", *given, "--json").out)
+    assert content["confidence"] is None
+    assert content["expected_votes"] <= solution.expected_votes
+    refused = run("solve", *given, "--looks", "2")
+    assert "many answers have one limit, and no --looks" in refused.err

@@ -42,6 +42,10 @@ def test_states_are_partitions_in_lexicographic_order_and_know_their_neighbours(
             assert lattice.child[e] == lattice.number_of(fewer)
 
 
+def test_a_lattice_is_made_once_however_it_is_asked_for():
+    assert lattice_of(7) is lattice_of(7, 7) is lattice_of(7.0, 9)
+
+
 def test_the_sizes_are_those_of_the_theory():
     assert lattice_of(40).n_states == 215_308
     assert lattice_of(101, 3).n_states == 31_688

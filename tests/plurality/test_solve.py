@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,13 +11,14 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from foregone import VoteDistribution, solve, solve_plurality
-from foregone.errors import InvalidInputError
+from foregone.errors import FileFormatError, InvalidInputError
 from foregone.plurality import (
     CompositionDistribution,
     PluralitySolution,
     certify_plurality,
     evaluate_plurality,
     lattice_of,
+    rules,
 )
 from foregone.plurality.danger import danger
 from tests.plurality import slow
@@ -179,7 +182,7 @@ def test_a_solution_survives_its_file(tmp_path, how):
     [
         ([[3, 2], [3, 1]], {}, "every item must have the same number of votes, at least one: found 4 to 5"),
         ([[3, 2]], {"n_voters": 6}, "the compositions are of 5 votes, but n_voters is 6"),
-        ([[2, 2, 1]], {"n_classes": 2}, "cannot occur with 5 votes for at most 2 different answers"),
+        ([[2, 2, 1]], {"n_classes": 2}, "have 3 different answers, but n_classes is 2: allow as many"),
         ([[3, float("nan")]], {}, "whole numbers of votes"),
         ([[3.5, 1.5]], {}, "whole numbers of votes"),
         ([[6, -1]], {}, "from 0 to"),
@@ -211,3 +214,36 @@ def test_answers_themselves_are_counted_whatever_they_are():
     for wrong, message in [([], "no items"), (["abc"], "must be a sequence"), ([[[1], [2]]], "hashable")]:
         with pytest.raises(InvalidInputError, match=message):
             CompositionDistribution.from_answers(wrong)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("criterion", "minimum", "must be one of minimax, minimean, minimixed"),
+        ("max_disagreement", 2, "max_disagreement must be a number from 0 to 1"),
+        ("confidence", 1.5, "confidence must be a number from 0 to 1"),
+        ("n_observations", None, "needs minimean and observed items"),
+        ("price", -1, "must be a finite number from 0"),
+        ("lower_bound", "x", "must be a finite number"),
+        ("distribution", {"where": "?", "values": ""}, "bits and numbers in base64"),
+        ("distribution", {"where": "AA==", "values": ""}, "must be for 12 compositions"),
+        ("distribution", {"where": "AAA=", "values": ""}, "must hold probabilities that sum to one"),
+        ("distribution", {"where": "gAA=", "values": ""}, "a finite number above zero for each place"),
+        ("risk_weights", {"where": "gAA=", "values": "AAAAAAAA+H8="}, "a finite number above zero"),
+        ("risk_weights", None, "must be an object"),
+    ],
+)
+def test_a_damaged_solution_is_refused(tmp_path, field, value, message):
+    file = tmp_path / "s.json"
+    solve_plurality(PAST, 0.05, n_voters=9, n_classes=3).save(file)
+    content = json.loads(file.read_text())
+    content["solution"][field] = value
+    file.write_text(json.dumps(content))
+    with pytest.raises(FileFormatError, match=message):
+        PluralitySolution.load(file)
+
+
+def test_a_strategy_alone_is_no_solution(tmp_path):
+    rules.lead(5, 2).save(tmp_path / "s.json")
+    with pytest.raises(FileFormatError, match="does not say what its strategy is optimal for"):
+        PluralitySolution.load(tmp_path / "s.json")

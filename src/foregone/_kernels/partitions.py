@@ -44,6 +44,13 @@ def rank_of(parts, total, P):
 
 
 @njit(cache=True)
+def ranks_of(rows, total, P, ranks):
+    """Fill the ranks of rows of sorted counts, all of the same total."""
+    for k in range(len(rows)):
+        ranks[k] = rank_of(rows[k], total, P)
+
+
+@njit(cache=True)
 def spread(parts, first, total):
     """Distribute a total over the parts from ``first`` on, as evenly as possible."""
     k = len(parts) - first

@@ -9,8 +9,10 @@ import typer
 
 from foregone.cli.options import JsonFlag, StrategyFile
 from foregone.cli.output import make_console, number_of_voters, print_json
+from foregone.plurality import PluralitySolution, certify_plurality
 from foregone.progress import working
-from foregone.solving import Solution
+from foregone.solving import Certificate, Solution
+from foregone.strategy_file import read_file
 
 __all__ = ["certify_command"]
 
@@ -22,7 +24,9 @@ def certify_command(
     arithmetic: Annotated[
         str,
         typer.Option(
-            metavar="NAME", autocompletion=lambda: list(ARITHMETICS), help="auto (by size), rational or ball."
+            metavar="NAME",
+            autocompletion=lambda: list(ARITHMETICS),
+            help="auto (by size), rational or ball; for many answers rational or float.",
         ),
     ] = "auto",
     as_json: JsonFlag = False,
@@ -39,9 +43,17 @@ def certify_command(
     """
     from foregone.solving.certificate import certify  # exact arithmetic is loaded when asked for
 
-    solution = Solution.load(strategy_file)
+    solution: Solution | PluralitySolution
+    if read_file(strategy_file).text("kind") == "plurality":
+        solution = PluralitySolution.load(strategy_file)
+    else:
+        solution = Solution.load(strategy_file)
     with working(f"Proving for {number_of_voters(solution.n_voters)}"):
-        certificate = certify(solution, arithmetic=arithmetic)  # type: ignore[arg-type]  # it checks
+        certificate: Certificate = (
+            certify_plurality(solution, arithmetic=arithmetic)  # type: ignore[arg-type]  # it checks
+            if isinstance(solution, PluralitySolution)
+            else certify(solution, arithmetic=arithmetic)  # type: ignore[arg-type]  # so does it
+        )
     if as_json:
         print_json({"holds": certificate.holds, "n_voters": solution.n_voters, **asdict(certificate)})
     else:

@@ -10,21 +10,29 @@ import typer
 from rich.console import Console
 
 from foregone import rules
-from foregone.cli.options import JsonFlag, VoteFile, Voters, check_writable, choose_votes
+from foregone.cli.compare_many import compare_many
+from foregone.cli.options import (
+    Answers,
+    JsonFlag,
+    VoteFile,
+    Voters,
+    check_writable,
+    choose_votes,
+    most_answers,
+)
 from foregone.cli.output import (
     describe_votes,
     make_console,
     number_of_voters,
+    print_comparison_table,
     print_json,
-    print_table,
-    rate,
     say,
-    votes,
     write_figure,
 )
 from foregone.cli.risks import class_fields, print_class_comparison
 from foregone.display import EnvelopeDisplay
-from foregone.evaluation import Evaluation, Figures, evaluate
+from foregone.errors import InvalidInputError
+from foregone.evaluation import Evaluation, evaluate
 from foregone.progress import working
 from foregone.solving import Criterion, solve
 from foregone.solving.problem import check_max_disagreement
@@ -42,14 +50,6 @@ CRITERIA_SHOWN: tuple[Criterion, ...] = (
     "minimax",
 )  # from the fewest votes to the most
 MOST_VOTERS_FOR_ESC = 3_000  # it leaves a tenth of all states to chance, and each is kept by itself
-COLUMNS = (
-    "",
-    "mean\nvotes",
-    "worst\nvotes",
-    "mean\ndisagreement",
-    "worst\ndisagreement",
-    "within\nthe limit",
-)
 
 
 def compare_command(
@@ -64,6 +64,7 @@ def compare_command(
     png: Annotated[
         Path | None, typer.Option("--png", metavar="FILE", help="Draw the three optimal envelopes.")
     ] = None,
+    answers: Answers = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Put optimal strategies and the usual rules side by side.
@@ -74,9 +75,15 @@ def compare_command(
       foregone compare --voters 101 --png envelopes.png
       foregone compare --voters 101 --max-disagreement 0.05 --json
       foregone compare --votes counts.csv
+      foregone compare --voters 15 --answers 4 --max-disagreement 0.05
     """
     check_writable(png)
     limit = check_max_disagreement(max_disagreement)
+    if answers is not None:
+        if png is not None:
+            raise InvalidInputError("--png draws envelopes of two answers: leave out --answers or --png")
+        compare_many(limit, voters, most_answers(answers), vote_file, lead, window, as_json)
+        return
     distribution = choose_votes(voters, vote_file)
     n_voters = distribution.n_voters
     with working(f"Solving for {number_of_voters(n_voters)}"):
@@ -142,26 +149,9 @@ def print_comparison(
     emphasised: int,
 ) -> None:
     """Print cost and risk of strategies by name, and then their risk by class and by majority."""
-    rows = []
-    for name, evaluation in evaluations.items():
-        mean, worst = evaluation.mean(distribution), evaluation.worst()
-        rows.append(
-            [
-                name,
-                votes(mean.expected_votes),
-                votes(worst.expected_votes),
-                rate(mean.disagreement),
-                rate(worst.disagreement),
-                _within(mean, worst, limit),
-            ]
-        )
-    print_table(console, COLUMNS, rows, emphasised=emphasised)
+    figures = {
+        name: (evaluation.mean(distribution), evaluation.worst()) for name, evaluation in evaluations.items()
+    }
+    print_comparison_table(console, figures, limit, emphasised=emphasised)
     console.print()
     print_class_comparison(console, evaluations, distribution, emphasised=emphasised)
-
-
-def _within(mean: Figures, worst: Figures, limit: float) -> str:
-    allowed = limit * (1 + 1e-9)  # what rounding may add
-    if worst.disagreement <= allowed:
-        return "always"
-    return "on average" if mean.disagreement <= allowed else "no"

@@ -16,6 +16,7 @@ from foregone.votes import VoteDistribution
 
 __all__ = [
     "AnswerName",
+    "Answers",
     "Confidence",
     "CriterionName",
     "JsonFlag",
@@ -28,6 +29,7 @@ __all__ = [
     "check_writable",
     "choose_votes",
     "load_strategy",
+    "most_answers",
     "votes_meant",
 ]
 
@@ -78,6 +80,15 @@ AnswerName = Annotated[
         "likely is.",
     ),
 ]
+Answers = Annotated[
+    str | None,
+    typer.Option(
+        "--answers",
+        metavar="K",
+        help="Plurality among at most K different answers, or 'any' number; --votes is then a file of "
+        "recorded votes, as 'foregone replay' reads it.",
+    ),
+]
 VoteFile = Annotated[
     Path | None,
     typer.Option(
@@ -110,6 +121,16 @@ def choose_votes(n_voters: int | None, file: Path | None) -> VoteDistribution:
             "say how many voters there are, with --voters N, or give their votes, with --votes FILE"
         )
     return VoteDistribution.flat(n_voters)
+
+
+def most_answers(given: str | None) -> int | None:
+    """Return how many different answers there can be, None for any number."""
+    if given is None or given.strip() == "any":
+        return None
+    try:
+        return int(given)
+    except ValueError:
+        raise InvalidInputError(f"--answers must be a whole number or 'any', not {given!r}") from None
 
 
 def load_strategy(file: Path) -> tuple[StoppingStrategy, Solution | None]:

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from foregone.atomic_file import write_atomically
 from foregone.display import envelope_picture
+from foregone.evaluation import Figures
 from foregone.planning.words import number_of_voters, short_looks
 from foregone.solving import MaxDisagreement, Solution
 from foregone.strategy import StoppingStrategy
@@ -31,6 +32,7 @@ __all__ = [
     "limits",
     "make_console",
     "number_of_voters",
+    "print_comparison_table",
     "print_json",
     "print_picture",
     "print_table",
@@ -150,6 +152,32 @@ def print_table(
     console.width = max(width, wanted)
     console.print(table, crop=False, soft_wrap=False)
     console.width = width
+
+
+def print_comparison_table(
+    console: Console, figures: Mapping[str, tuple[Figures, Figures]], limit: float, *, emphasised: int
+) -> None:
+    """Print mean and worst figures of strategies by name, and whether they are within a limit."""
+    columns = ["", "mean\nvotes", "worst\nvotes", "mean\ndisagreement", "worst\ndisagreement"]
+    rows = [
+        [
+            name,
+            votes(mean.expected_votes),
+            votes(worst.expected_votes),
+            rate(mean.disagreement),
+            rate(worst.disagreement),
+            _within(mean, worst, limit),
+        ]
+        for name, (mean, worst) in figures.items()
+    ]
+    print_table(console, [*columns, "within\nthe limit"], rows, emphasised=emphasised)
+
+
+def _within(mean: Figures, worst: Figures, limit: float) -> str:
+    allowed = limit * (1 + 1e-9)  # what rounding may add
+    if worst.disagreement <= allowed:
+        return "always"
+    return "on average" if mean.disagreement <= allowed else "no"
 
 
 def print_picture(

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from foregone.cli.number_lists import parse_rates
-from foregone.cli.options import JsonFlag, check_writable
+from foregone.cli.options import JsonFlag, check_writable, most_answers
 from foregone.cli.output import (
     make_console,
     print_json,
@@ -21,14 +21,17 @@ from foregone.cli.output import (
     write_figure,
 )
 from foregone.display import ReplayDisplay
+from foregone.errors import InvalidInputError
 from foregone.progress import counting
 from foregone.replaying import (
     METHOD_NAMES,
-    USUAL_METHODS,
+    PLURALITY,
+    YES_NO,
+    PluralityItems,
     RecordedVotes,
     Replay,
     YesNoItems,
-    choose_methods,
+    are_yes_or_no,
     read_votes,
     replay,
 )
@@ -48,14 +51,14 @@ def replay_command(
         int, typer.Option("--voters", metavar="N", help="Votes in a full vote; each item needs so many.")
     ],
     rule_list: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--rules",
             metavar="LIST",
-            help=f"Of {', '.join(METHOD_NAMES)}; what follows a colon is its parameter or limit: "
-            "esc:8,e-process:0.05.",
+            help=f"Of {', '.join(METHOD_NAMES)}; for many answers of {', '.join(PLURALITY.names)}; what "
+            "follows a colon is its parameter or limit: esc:8,e-process:0.05.",
         ),
-    ] = ",".join(USUAL_METHODS),
+    ] = None,
     max_disagreement: Annotated[
         str,
         typer.Option("--max-disagreement", metavar="LIST", help="Limits for the methods that take one."),
@@ -72,6 +75,14 @@ def replay_command(
     yes: Annotated[
         str | None,
         typer.Option(metavar="ANSWER", help="The answer that counts as yes; all others count as no."),
+    ] = None,
+    answers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K",
+            help="Plurality among at most K different answers to an item, or 'any' number, which is the "
+            "default if there are more than yes and no, and no --yes.",
+        ),
     ] = None,
     skip_short: Annotated[
         bool, typer.Option("--skip-short", help="Leave out items with fewer votes than voters.")
@@ -91,11 +102,22 @@ def replay_command(
       foregone replay votes.csv --voters 39 --yes pass --skip-short \\
           --rules minimean-confident,esc:5,esc:8,lead:3
       foregone replay votes.parquet --voters 39 --png calls.png --json
+      foregone replay answers.csv --voters 40 --answers any --splits 5
     """
     check_writable(png)
-    methods = choose_methods(rule_list.split(","), parse_rates(max_disagreement), confidence)
+    if yes is not None and answers is not None:
+        raise InvalidInputError("--yes is for two answers and --answers for many: give one of them")
+    limits = parse_rates(max_disagreement)
+    items: YesNoItems | PluralityItems
     recorded = read_votes(file)
-    items = YesNoItems.of(recorded, voters, yes=yes, skip_short=skip_short)
+    two = answers is None and (yes is not None or len(recorded.labels) <= 2 or are_yes_or_no(recorded))
+    catalogue = YES_NO if two else PLURALITY
+    names = catalogue.usual if rule_list is None else rule_list.split(",")
+    methods = catalogue.choose(names, limits, confidence)
+    if two:
+        items = YesNoItems.of(recorded, voters, yes=yes, skip_short=skip_short)
+    else:
+        items = PluralityItems.of(recorded, voters, n_classes=most_answers(answers), skip_short=skip_short)
     with counting("splits", splits) as advance:
         made = replay(
             items, methods, calibrate_share=calibrate_share, splits=splits, seed=seed, advance=advance
@@ -114,12 +136,17 @@ def replay_command(
         console.print(f"\nWritten to {png}", markup=False)
 
 
-def _fields(file: Path, recorded: RecordedVotes, items: YesNoItems, made: Replay) -> dict[str, Any]:
+def _fields(
+    file: Path, recorded: RecordedVotes, items: YesNoItems | PluralityItems, made: Replay
+) -> dict[str, Any]:
+    if isinstance(items, YesNoItems):
+        counted: dict[str, Any] = {"yes": items.yes_label, "no": list(items.no_labels)}
+    else:
+        counted = {"n_classes": items.n_classes, "most_different_answers": items.n_answers}
     return {
         "file": str(file),
         "n_voters": items.n_voters,
-        "yes": items.yes_label,
-        "no": list(items.no_labels),
+        **counted,
         "votes_without_an_answer": recorded.n_missing,
         "items_left_out": items.n_left_out,
         **made.record(),
@@ -127,14 +154,20 @@ def _fields(file: Path, recorded: RecordedVotes, items: YesNoItems, made: Replay
 
 
 def _print_facts(
-    console: Console, file: Path, recorded: RecordedVotes, items: YesNoItems, made: Replay
+    console: Console, file: Path, recorded: RecordedVotes, items: YesNoItems | PluralityItems, made: Replay
 ) -> None:
     fewest, most = items.drawn.min(), items.drawn.max()
     each = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    no = items.no_labels
-    counted = f"no: {', '.join(no[:4])}{f' and {len(no) - 4} more' if len(no) > 4 else ''}" if no else "no no"
+    if isinstance(items, YesNoItems):
+        no = items.no_labels
+        more = f" and {len(no) - 4} more" if len(no) > 4 else ""
+        counted = f"yes: {items.yes_label or 'none'}; " + (
+            f"no: {', '.join(no[:4])}{more}" if no else "no no"
+        )
+    else:
+        counted = f"up to {items.n_answers} different answers to one"
     console.print(
-        f"{file}: {items.n_items:,} items of {each} votes (yes: {items.yes_label or 'none'}; {counted})\n"
+        f"{file}: {items.n_items:,} items of {each} votes ({counted})\n"
         f"A full vote is {items.n_voters} of them; every choice and every order counts equally",
         markup=False,
     )

@@ -11,6 +11,7 @@ from rich.markup import escape
 from foregone.cli.number_lists import parse_confidence, parse_limits, parse_looks
 from foregone.cli.options import (
     AnswerName,
+    Answers,
     Confidence,
     CriterionName,
     JsonFlag,
@@ -21,9 +22,12 @@ from foregone.cli.options import (
     check_criterion,
     check_writable,
     choose_votes,
+    most_answers,
 )
 from foregone.cli.output import describe_votes, headline, make_console, number_of_voters, print_json, rate
 from foregone.cli.risks import class_fields, print_risks
+from foregone.cli.solve_many import solve_many
+from foregone.errors import InvalidInputError
 from foregone.evaluation import evaluate
 from foregone.progress import working
 from foregone.solving import METHODS, Solution, solve
@@ -51,6 +55,7 @@ def solve_command(
             help=f"How to solve it: {', '.join(METHODS)}.",
         ),
     ] = "dual",
+    answers: Answers = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Find the strategy that asks the fewest voters.
@@ -66,8 +71,17 @@ def solve_command(
       foregone solve --votes counts.csv --max-disagreement yes=1e-3,no=1e-2 \\
           --confidence 0.95
       foregone solve --voters 101 --max-disagreement 1e-3 --looks 10
+      foregone solve --voters 40 --answers any --votes answers.csv \\
+          --max-disagreement 0.01 --confidence 0.95 -o strategy.json
     """
     check_writable(output)
+    if answers is not None:
+        limit = parse_limits(max_disagreement)
+        if isinstance(limit, dict) or looks is not None or (answer, method) != ("majority", "dual"):
+            raise InvalidInputError("many answers have one limit, and no --looks, --answer or --method")
+        chosen, sure = check_criterion(criterion), parse_confidence(confidence)
+        solve_many(limit, voters, most_answers(answers), chosen, vote_file, sure, output, as_json)
+        return
     votes = choose_votes(voters, vote_file)
     with working(f"Solving for {number_of_voters(votes.n_voters)}"):
         solution = solve(

@@ -29,7 +29,7 @@ def certify_plurality(
     """Prove what a solution claims, sharing no code with whatever found it.
 
     Cost and risk are derived anew from the strategy, for every full vote; the lower bound is derived anew
-    from the prices. It is plain Python: about half a minute for 40 voters and any answers.
+    from the prices. It is plain Python: about a quarter of a minute for 40 voters and any answers.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def certify_plurality(
     ... )
     In exact rational arithmetic:
       PROVEN  worst disagreement 0.05 <= 0.05
-      PROVEN  no strategy within the limit asks fewer than 4.227... votes on average; this one asks ...
+      PROVEN  no strategy within the limit asks fewer than 4.227... votes on average; this one asks 4.227...
     """
     lattice = solution.strategy.lattice
     digits = lattice.n_voters * math.log10(max(lattice.n_classes, 2))

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
-from foregone.plurality.lattice import Lattice
+from foregone.plurality.lattice import Lattice, lattice_of
+from foregone.plurality.smoothing import likely
 from foregone.votes import MOST_VOTERS, FloatArray, as_numbers
 
 __all__ = ["CompositionDistribution"]
@@ -112,16 +113,34 @@ class CompositionDistribution:
             n_observations,
         )
 
+    def smoothed(self, n_classes: int | None = None) -> CompositionDistribution:
+        """Return a guess at the distribution of new items, which are never quite like those observed.
+
+        A quarter of the votes of each item is drawn anew from the others, as from Polya's urn, where an
+        answer nobody gave weighs as much as one vote; all ways to do so are averaged.
+
+        Parameters
+        ----------
+        n_classes : int, optional
+            How many different answers there can be; any number by default.
+        """
+        lattice = lattice_of(self.n_voters, n_classes)
+        return self.on_lattice(lattice, likely(lattice, self.weights_on(lattice)))
+
     def weights_on(self, lattice: Lattice) -> FloatArray:
         """Return the probability of every composition of a lattice, in the order of their numbers."""
         if lattice.n_voters != self.n_voters:
             raise InvalidInputError(
                 f"the compositions are of {self.n_voters} votes, but n_voters is {lattice.n_voters}"
             )
+        n_answers = int((self.compositions > 0).sum(axis=1).max())
+        if n_answers > lattice.n_classes:
+            raise InvalidInputError(
+                f"some of the compositions have {n_answers} different answers, but n_classes is "
+                f"{lattice.n_classes}: allow as many"
+            )
         weights = np.zeros(lattice.n_compositions)
-        first = lattice.level[-2]
-        for row, probability in zip(self.compositions, self.probabilities, strict=True):
-            weights[lattice.number_of(row) - first] += probability
+        weights[lattice.places_of(np.ascontiguousarray(self.compositions))] = self.probabilities
         return weights
 
     def __eq__(self, other: object) -> bool:

@@ -44,11 +44,6 @@ class Evidence:
             (1 - share) * self.price + share * other.price,
         )
 
-    def lower_bound(self, lattice: Lattice, limit: float) -> float:
-        """Return the bound that they prove, up to rounding."""
-        reach, wrong = lattice.pull_back(self.cost_weights), lattice.pull_back_wrong(self.risk_weights)
-        return best_stops(lattice, reach, wrong)[1] - limit * self.price
-
 
 def best_stops(lattice: Lattice, reach: FloatArray, wrong: FloatArray) -> tuple[BoolArray, float]:
     """Return where to stop when going on from each state costs ``reach`` and stopping there ``wrong``.

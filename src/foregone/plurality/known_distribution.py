@@ -54,7 +54,7 @@ def solve_known(problem: PluralityProblem, weights: FloatArray) -> tuple[Plurali
     """
     oracle = _Oracle(problem.lattice, problem.mean, weights)
     # Rounding must not lift the disagreement above the limit: aim as far below as that takes.
-    for margin in (1e-13, 1e-12, 1e-11, 1e-10, 1e-9):
+    for margin in (problem.margin, 10 * problem.margin, 100 * problem.margin):
         limit = Limit(1, problem.limit * (1 - margin), problem.limit)
         careful = known_at(oracle, np.array([1.0, 2.0 * problem.lattice.n_voters / problem.limit]))
         found = find_prices(oracle, [limit], [careful])

@@ -14,12 +14,12 @@ from foregone._kernels import plurality as kernels
 from foregone.errors import InvalidInputError
 from foregone.votes import FloatArray, check_n_voters
 
-__all__ = ["Lattice", "check_n_classes", "lattice_of"]
+__all__ = ["Lattice", "check_n_classes", "count_states", "lattice_of"]
 
 IntArray = npt.NDArray[np.int64]
 
 MOST_BYTES = 4 << 30  # that solving may take
-_BYTES_A_STATE = 8 * (1 + 5)  # where its edges start, and what solving keeps for it
+_BYTES_A_STATE = 8 * (1 + 12)  # where its edges start, and what solving keeps for it, measured
 _BYTES_AN_EDGE = 8
 _EDGES_A_STATE = 6  # about, in large lattices
 
@@ -35,7 +35,6 @@ def check_n_classes(n_classes: Any, n_voters: int) -> int:
     return min(int(n_classes), n_voters)
 
 
-@lru_cache(maxsize=4)
 def lattice_of(n_voters: int, n_classes: int | None = None) -> Lattice:
     """Return the lattice, made once and kept.
 
@@ -45,7 +44,12 @@ def lattice_of(n_voters: int, n_classes: int | None = None) -> Lattice:
         If it would not fit into memory; the message says how large it would be and what to do.
     """
     n_voters = check_n_voters(n_voters)
-    return Lattice.make(n_voters, check_n_classes(n_classes, n_voters))
+    return _kept(n_voters, check_n_classes(n_classes, n_voters))
+
+
+@lru_cache(maxsize=4)
+def _kept(n_voters: int, n_classes: int) -> Lattice:
+    return Lattice.make(n_voters, n_classes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,6 +153,12 @@ class Lattice:
             rest = rest - part
         return numbers
 
+    def places_of(self, rows: npt.NDArray[np.int64]) -> IntArray:
+        """Return the places of full votes among all compositions, given rows of sorted counts that fit."""
+        places = np.zeros(len(rows), np.int64)
+        partitions.ranks_of(rows, self.n_voters, self.counts, places)
+        return places
+
     def pull_back(self, weights: FloatArray) -> FloatArray:
         """Return the probability of each state, when full votes have these probabilities."""
         reach = np.zeros(self.n_states)
@@ -193,7 +203,7 @@ class Lattice:
 
 def _partition_counts(n_voters: int, n_classes: int) -> tuple[npt.NDArray[np.int64], list[int]]:
     """Return the table that ranks are read from, and the number of states after each number of votes."""
-    n_states = _count_states(n_voters, n_classes)
+    n_states = count_states(n_voters, n_classes)
     table = (n_voters + 1) ** 2 * (n_classes + 1) * 8
     if n_states * (_BYTES_A_STATE + _EDGES_A_STATE * _BYTES_AN_EDGE) + table > MOST_BYTES:
         raise _too_large(n_voters, n_classes, n_states)
@@ -202,15 +212,16 @@ def _partition_counts(n_voters: int, n_classes: int) -> tuple[npt.NDArray[np.int
     return counts, counts[:, n_classes, n_voters].tolist()
 
 
-def _count_states(n_voters: int, n_classes: int) -> float:
+def count_states(n_voters: int, n_classes: int) -> float:
     """Return the number of states; of more than memory can hold, a number that is no less than that."""
     if n_voters > MOST_BYTES // 64:
-        return float(n_voters)
+        return float(n_voters) if n_classes == 1 else np.inf
     # Partitions into at most k parts are as many as those into parts of at most k (turn the diagram over).
     ways = np.ones(n_voters + 1)
     for part in range(2, n_classes + 1):
-        for start in range(part, n_voters + 1, part):
-            ways[start : start + part] += ways[start - part : start][: n_voters + 1 - start]
+        filled = np.zeros((n_voters // part + 1, part))
+        filled.ravel()[: n_voters + 1] = ways
+        ways = filled.cumsum(axis=0).ravel()[: n_voters + 1]
         if ways.sum() > 1e12:
             break
     return float(ways.sum())

@@ -71,6 +71,12 @@ class PluralityProblem:
         possible = NestedSets.observed(danger(lattice), counts, 1 - confidence)
         return cls(lattice, likely(lattice, weights), possible, limit)
 
+    @property
+    def margin(self) -> float:
+        """Share of the limit to stay below it, so that no rounding matters, not even in a certificate."""
+        roundings = (self.lattice.n_voters + 1) * (2 * self.lattice.n_classes + 8)
+        return max(1e-12, 4 * roundings * 2.0**-53)
+
     def cost(self, evaluation: PluralityEvaluation) -> float:
         """Return what is minimised."""
         return self.cost_of(evaluation.expected_votes)

@@ -76,8 +76,6 @@ def solve_plurality(
     (2.8, True)
     >>> solution.strategy.stop_probability([4]), solution.strategy.stop_probability([2, 1])
     (1.0, 0.0)
-    >>> solution.strategy.run(["b", "a", "a", "a", "a", "b", "a", "a", "c"])
-    ('a', 5)
 
     If the past items are taken for the truth, it asks fewer, and nothing is promised for new ones:
 

@@ -16,11 +16,11 @@ import numpy.typing as npt
 from foregone._kernels import plurality as kernels
 from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
-from foregone.plurality.lattice import IntArray, Lattice, lattice_of
+from foregone.plurality.lattice import IntArray, Lattice, count_states, lattice_of
 from foregone.strategy_file import Fields, read_file, write_file
 from foregone.votes import FloatArray, as_numbers
 
-__all__ = ["PluralityStrategy"]
+__all__ = ["PluralityStrategy", "leader"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,16 +227,18 @@ class PluralityStrategy:
         if fields.text("kind") != "plurality":
             raise fields.error("kind", 'is not "plurality": the file holds something else')
         n_voters = fields.whole("n_voters", 1)
-        try:
-            lattice = lattice_of(n_voters, fields.whole("n_classes", 1, n_voters))
-        except InvalidInputError as error:
-            raise fields.error("n_voters", f"is not valid: {error}") from None
+        n_classes = fields.whole("n_classes", 1, n_voters)
         try:
             packed = base64.b64decode(fields.text("stops"), validate=True)
         except (ValueError, binascii.Error):
             raise fields.error("stops", "must be bits in base64") from None
-        if len(packed) != -(-lattice.n_states // 8):
-            raise fields.error("stops", f"must hold {lattice.n_states} bits")
+        n_states = count_states(n_voters, n_classes)
+        if len(packed) != -(-n_states // 8):  # before memory is taken for so many
+            raise fields.error("stops", f"must hold {n_states:.0f} bits")
+        try:
+            lattice = lattice_of(n_voters, n_classes)
+        except InvalidInputError as error:
+            raise fields.error("n_voters", f"is not valid: {error}") from None
         theta = np.unpackbits(np.frombuffer(packed, np.uint8), count=lattice.n_states).astype(np.float64)
         for state, probability in fields.rows("exceptions", 2):
             if type(state) is not int or not 0 < state < lattice.level[-2]:

@@ -33,25 +33,24 @@ _MOST_ROUNDS = 400  # of the program
 _TOLERANCE = 1e-9  # the gap that is good enough
 _TRIES = 4  # of a price, in each round of play
 _NEAR_ENOUGH = 0.93  # share of the limit that is used up
-_HALVINGS = 12  # to find how much of a bold strategy may be mixed in
+_HALVINGS = 8  # to find how much of a bold strategy may be mixed in
 _BROKEN = 1 + 1e-10  # a limit exceeded by this factor is broken
 _PULL = 0.7  # towards the best prices so far: where many limits bind, the program's own jump about
 
 
 class _Search:
-    """The program, the best bound so far and the prices that prove it."""
+    """What was found so far: strategies, bad distributions, the best bound and the prices that prove it."""
 
     def __init__(self, problem: PluralityProblem, first: FloatArray) -> None:
         self.problem = problem
         self.first = first
-        self.program = Program(problem)
-        self.program.add_cut(first)
-        if problem.minimises_the_worst:
-            self.program.add_costly(problem.mean)
-        self.program.add_column(Column.of(problem, is_decided(problem.lattice)))
-        # Of what is within the limit: shares of strategies, and the cost.
-        self.mixture: list[tuple[float, Column]] = [(1.0, self.program.columns[0])]
-        self.least = problem.cost_of(self.program.columns[0].votes)
+        never_wrong = Column.of(problem, is_decided(problem.lattice))
+        self.columns = [never_wrong]
+        self.cuts = [first]
+        self.costly = [problem.mean]
+        # The cheapest within the limit: shares of strategies, and the cost.
+        self.mixture: list[tuple[float, Column]] = [(1.0, never_wrong)]
+        self.least = problem.cost_of(never_wrong.votes)
         self.bound = -math.inf
         self.best = Evidence(problem.mean, np.zeros(len(problem.mean)), 0.0)
 
@@ -76,7 +75,7 @@ class _Search:
                 column = self.reply(Evidence(mean, price * weights, price), reach, price * wrong)
                 worst = problem.possible.worst_for(column.disagreement)
                 used = float(worst @ column.disagreement) / limit
-                self.program.add_column(column)
+                self.columns.append(column)
                 if used <= 1.0:
                     dear_enough, careful = price, column
                     if used >= _NEAR_ENOUGH:
@@ -87,15 +86,14 @@ class _Search:
                     price = math.sqrt(too_cheap * dear_enough)
                 else:  # the disagreement is roughly in inverse proportion to its price
                     price *= min(max(used, 0.2), 20.0)
-            if careful is not None:
-                self._keep(careful, bold)
-            self.program.add_cut(worst)
+            self._keep(self.columns[0] if careful is None else careful, bold)
+            self.cuts.append(worst)
             share = 1.0 / (number + 2)
             weights = (1 - share) * weights + share * worst
             wrong = (1 - share) * wrong + share * lattice.pull_back_wrong(worst)
             if problem.minimises_the_worst:
                 dearest = np.eye(1, len(mean), int(np.argmax(column.votes)))[0]
-                self.program.add_costly(dearest)
+                self.costly.append(dearest)
                 mean = (1 - share) * mean + share * dearest
                 reach = (1 - share) * reach + share * lattice.pull_back(dearest)
 
@@ -106,7 +104,7 @@ class _Search:
             for halving in range(1, _HALVINGS + 1):
                 more = share + 0.5**halving
                 mixed = (1 - more) * careful.disagreement + more * bold.disagreement
-                if float(problem.possible.worst_for(mixed) @ mixed) <= problem.limit * (1 - 1e-12):
+                if float(problem.possible.worst_for(mixed) @ mixed) <= problem.limit * (1 - problem.margin):
                     share = more
         parts = [(1 - share, careful)]
         if bold is not None and share > 0:
@@ -117,7 +115,15 @@ class _Search:
 
     def improve(self) -> PluralityStrategy:
         """Mix the strategies at the least cost, and add what is missing, until nothing is."""
-        problem, program, lattice = self.problem, self.program, self.problem.lattice
+        problem, lattice = self.problem, self.problem.lattice
+        program = Program(problem)
+        for column in self.columns:
+            program.add_column(column)
+        for cut in self.cuts:
+            program.add_cut(cut)
+        if problem.minimises_the_worst:
+            for dear in self.costly:
+                program.add_costly(dear)
         least, chosen, pull = math.inf, np.ones(1), 0.0
         for number in range(_MOST_ROUNDS + 1):
             shares, prices = program.solve()
@@ -191,8 +197,8 @@ def _within_the_limit(program: Program, shares: FloatArray) -> tuple[float, Floa
     votes, disagreement = program.mixed(shares)
     risk = float(problem.possible.worst_for(disagreement) @ disagreement)
     keep = 1.0
-    if risk > problem.limit * (1 - 1e-12):
-        keep = problem.limit * (1 - 1e-12) / risk
+    if risk > problem.limit * (1 - problem.margin):
+        keep = problem.limit * (1 - problem.margin) / risk
     votes = keep * votes + (1 - keep) * program.columns[0].votes
     kept = keep * shares
     kept[0] += 1 - keep

@@ -17,7 +17,7 @@ from foregone.replaying.yes_asked import expected_yes
 from foregone.strategy import StoppingStrategy
 from foregone.votes import FloatArray, VoteDistribution, check_n_voters
 
-__all__ = ["YesNoCalibration", "YesNoItems", "YesNoPlayed"]
+__all__ = ["YesNoCalibration", "YesNoItems", "YesNoPlayed", "are_yes_or_no", "long_enough"]
 
 Indices = npt.NDArray[np.int64]
 YES_WORDS = frozenset({"yes", "y", "true", "1", "1.0"})
@@ -76,19 +76,8 @@ class YesNoItems:
         """
         n_voters = check_n_voters(n_voters)
         is_yes = _yes_labels(votes, yes)
+        kept = long_enough(votes, n_voters, skip_short)
         drawn = np.array([len(codes) for codes in votes.answers], np.int64)
-        kept = np.flatnonzero(drawn >= n_voters)
-        if len(kept) < len(drawn) and not skip_short:
-            raise InvalidInputError(
-                f"{len(drawn) - len(kept):,} of {len(drawn):,} items have fewer than {n_voters} votes, the "
-                f"first is {votes.items[int(np.argmax(drawn < n_voters))]!r} with "
-                f"{drawn[np.argmax(drawn < n_voters)]}: take fewer voters, or leave such items out "
-                "(skip_short=True, or --skip-short)"
-            )
-        if len(kept) == 0:
-            raise InvalidInputError(
-                f"no item has {n_voters} votes: the most votes of any are {drawn.max()}; take fewer voters"
-            )
         said = [is_yes[votes.answers[k]] for k in kept]
         tokens_yes = tokens_no = None
         if votes.tokens is not None:
@@ -207,6 +196,29 @@ class YesNoPlayed:
         )
 
 
+def are_yes_or_no(votes: RecordedVotes) -> bool:
+    """Whether all answers are yes and no, true and false, or 1 and 0, in any spelling."""
+    return all(label.casefold() in YES_WORDS | NO_WORDS for label in votes.labels)
+
+
+def long_enough(votes: RecordedVotes, n_voters: int, skip_short: bool) -> Indices:
+    """Return which items have so many votes; that others are left out must have been asked for."""
+    drawn = np.array([len(codes) for codes in votes.answers], np.int64)
+    kept = np.flatnonzero(drawn >= n_voters)
+    if len(kept) < len(drawn) and not skip_short:
+        raise InvalidInputError(
+            f"{len(drawn) - len(kept):,} of {len(drawn):,} items have fewer than {n_voters} votes, the "
+            f"first is {votes.items[int(np.argmax(drawn < n_voters))]!r} with "
+            f"{drawn[np.argmax(drawn < n_voters)]}: take fewer voters, or leave such items out "
+            "(skip_short=True, or --skip-short)"
+        )
+    if len(kept) == 0:
+        raise InvalidInputError(
+            f"no item has {n_voters} votes: the most votes of any are {drawn.max()}; take fewer voters"
+        )
+    return kept
+
+
 def _yes_labels(votes: RecordedVotes, yes: str | None) -> npt.NDArray[np.bool_]:
     """Return which of the labels count as yes, or say why that cannot be told."""
     if not votes.labels:
@@ -220,10 +232,10 @@ def _yes_labels(votes: RecordedVotes, yes: str | None) -> npt.NDArray[np.bool_]:
     else:
         words = [label.casefold() for label in votes.labels]
         is_yes = [word in YES_WORDS for word in words]
-        if not all(word in YES_WORDS | NO_WORDS for word in words):
+        if not are_yes_or_no(votes):
             raise InvalidInputError(
                 f"the votes are not yes or no, found {found}: say which answer counts as yes, all others "
-                "being no (yes=ANSWER, or --yes ANSWER)"
+                "being no (yes=ANSWER, or --yes ANSWER), or take all answers as they are (--answers any)"
             )
     return np.array(is_yes, dtype=bool)
 

@@ -1,0 +1,219 @@
+"""Many answers: real votes of language models, ours beside other rules, and whether the limit holds.
+
+    python -m benchmarks.plurality
+    python -m benchmarks.plurality --splits 2 --guarantee-splits 10
+    python -m benchmarks.plurality --write-docs
+
+The votes are llm_votes/gsm8k.parquet and gpqa_choice.parquet in FOREGONE_DATA or ../shared/data; without them
+only the times are measured. All splits have a fixed seed, so a second run gives the same figures but for the
+times. Exit status 1 if a rule asks fewer calls than ours at equal disagreement, a confidence is not kept, or
+preparing and solving take more than they may.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.datasets import data_folder
+from benchmarks.markdown import put_into, table
+from foregone import solve_plurality
+from foregone.plurality import Lattice, rules
+from foregone.replaying import PLURALITY, Curve, PluralityItems, Replay, ReplayRow, read_votes, replay
+
+DOCS = Path(__file__).parent.parent / "docs" / "plurality.md"
+SETS = ("gsm8k", "gpqa_choice")
+N_VOTERS = 40
+LIMITS = (0.01, 0.005)
+METHODS = (
+    "minimean,minimean-smoothed,minimean-confident,adaptive-consistency:0.9,adaptive-consistency:0.95,"
+    "adaptive-consistency:0.99,dirichlet:0.9,dirichlet:0.95,dirichlet:0.99,esc:3,esc:5,esc:8,lead:2,lead:3,"
+    "lead:5,curtailment"
+)
+OURS = "minimean, smoothed"  # whose limit is tuned to the disagreement of the rules
+THRESHOLDS = (*np.arange(0.5, 0.9, 0.05), *(1 - np.geomspace(0.1, 1e-5, 33)), 1.0)
+MOST_SECONDS_TO_PREPARE, MOST_SECONDS_TO_SOLVE, MOST_GB = 5.0, 1.0, 1.0
+
+
+def main(arguments: list[str]) -> int:
+    options = _parser().parse_args(arguments)
+    timed, missed = _times()
+    parts = [
+        f"- date: {datetime.date.today().isoformat()}\n- command: `make bench-plurality` ({options.splits} "
+        f"random splits in halves for the tables, {options.guarantee_splits} for the guarantee)\n"
+        f"- a full vote: {N_VOTERS} votes, any number of answers",
+        "### Time and memory\n\n" + timed,
+    ]
+    folder = data_folder()
+    for name in SETS:
+        file = folder / "llm_votes" / f"{name}.parquet" if folder else None
+        if file is None or not file.exists():
+            print(f"No votes: there is no llm_votes/{name}.parquet in FOREGONE_DATA or ../shared/data.")
+            continue
+        items = PluralityItems.of(read_votes(file), N_VOTERS)
+        made = replay(items, PLURALITY.choose(METHODS.split(","), LIMITS), splits=options.splits)
+        print(f"{name}: replayed", flush=True)
+        guarantee, broken = _guarantee(items, options.guarantee_splits)
+        missed += [f"{name}: {what}" for what in (*_missed(made), *broken)]
+        parts += [
+            f"### {name}: {made.n_items:,} items, up to {items.n_answers} different answers to one\n\n"
+            + _figures(made),
+            f"{name}, at equal disagreement:\n\n" + _equal(made),
+            f"{name}, the limit on the other half, with 95 % confidence:\n\n" + guarantee,
+        ]
+    text = "\n\n".join(parts)
+    print("\n" + text + "\n")
+    if options.write_docs:
+        put_into(DOCS, text + "\n")
+    for what in missed:
+        print(f"MISSED: {what}")
+    return 1 if missed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.plurality",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--splits", type=int, default=10, help="random splits for the tables")
+    parser.add_argument("--guarantee-splits", type=int, default=100, help="random splits for the guarantee")
+    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/plurality.md")
+    return parser
+
+
+def _times() -> tuple[str, list[str]]:
+    """Time preparing and solving, best of three, once everything is compiled."""
+    generator = np.random.default_rng(0)
+    past = [generator.multinomial(N_VOTERS, generator.dirichlet(np.full(8, 0.15))) for _ in range(500)]
+    Lattice.make(5, 5)
+    for confidence in (None, 0.95):
+        solve_plurality(past, LIMITS[0], n_voters=N_VOTERS, confidence=confidence)
+    seconds = {
+        "prepare": _best(lambda: Lattice.make(N_VOTERS, N_VOTERS)),
+        "solve": _best(lambda: solve_plurality(past, LIMITS[0], n_voters=N_VOTERS, confidence=None)),
+        "solve with confidence": _best(lambda: solve_plurality(past, LIMITS[0], n_voters=N_VOTERS)),
+    }
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    missed = [
+        f"{what} takes {took:.2f} s"
+        for what, took in seconds.items()
+        if took > (MOST_SECONDS_TO_PREPARE if what == "prepare" else MOST_SECONDS_TO_SOLVE)
+    ]
+    if memory > MOST_GB:
+        missed.append(f"{memory:.2f} GB of memory")
+    rows = [[what, f"{took:.2f} s"] for what, took in seconds.items()]
+    return table(
+        [f"{N_VOTERS} voters, any answers", ""], [*rows, ["memory of the process", f"{memory:.2f} GB"]]
+    ), missed
+
+
+def _best(run: Callable[[], object]) -> float:
+    took = []
+    for _ in range(3):
+        start = time.perf_counter()
+        run()
+        took.append(time.perf_counter() - start)
+    return min(took)
+
+
+def _name(row: ReplayRow) -> str:
+    return row.label if row.limit is None else f"{row.label}, limit {row.limit:g}"
+
+
+def _figures(made: Replay) -> str:
+    return table(
+        ["method", "calls", "tokens", "disagreement", "splits above the limit"],
+        [
+            [
+                _name(row),
+                f"{row.calls:.2f}",
+                "-" if row.tokens is None else f"{row.tokens:,.0f}",
+                f"{row.disagreement:.2g}",
+                "-" if row.above_limit is None else f"{100 * row.above_limit:.0f} %",
+            ]
+            for row in made.rows
+        ],
+    )
+
+
+def _equal(made: Replay) -> str:
+    rows = [row for row in made.rows if not row.is_ours]
+    return table(
+        ["method", "disagreement", "calls", f"calls of {OURS}", "saved"],
+        [
+            [
+                _name(row),
+                f"{row.disagreement:.2g}",
+                f"{row.calls:.2f}",
+                "-" if (ours := row.ours_at_equal[OURS]) is None else f"{ours:.2f}",
+                "-" if ours is None else f"{100 * (1 - ours / row.calls):.1f} %",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _guarantee(items: PluralityItems, splits: int) -> tuple[str, list[str]]:
+    """Solve with confidence on one half and measure on the other, beside Adaptive-Consistency as careful."""
+    theirs = [items.play(rules.adaptive_consistency(N_VOTERS, float(sure))) for sure in THRESHOLDS]
+    methods = PLURALITY.choose(["minimean-confident"], LIMITS)
+    generator, half = np.random.default_rng(0), items.n_items // 2
+    found: dict[float | None, list[tuple[float, float, float]]] = {method.limit: [] for method in methods}
+    for _ in range(splits):
+        order = generator.permutation(items.n_items)
+        calibration, others = items.calibrate(order[:half]), order[half:]
+        measured = [played.on(others) for played in theirs]
+        curve = Curve(
+            "",
+            THRESHOLDS,
+            tuple(one.calls for one in measured),
+            tuple(one.disagreement for one in measured),
+        )
+        for method in methods:
+            ours = items.play(method.strategy(calibration)).on(others)
+            as_careful = curve.calls_at(ours.disagreement)
+            assert as_careful is not None  # the last threshold is never wrong
+            found[method.limit].append((ours.calls, ours.disagreement, as_careful))
+    rows, missed = [], []
+    for limit, of_limit in found.items():
+        calls, disagreement, as_careful = np.array(of_limit).T
+        kept = int((disagreement <= limit).sum())
+        rows.append(
+            [
+                f"{limit:g}",
+                f"{kept} of {splits}",
+                f"{disagreement.mean():.2g}",
+                f"{disagreement.max():.2g}",
+                f"{calls.mean():.2f}",
+                f"{as_careful.mean():.2f}",
+            ]
+        )
+        if kept < 0.95 * splits:
+            missed.append(f"the limit {limit:g} holds in {kept} of {splits} splits")
+        if calls.mean() >= as_careful.mean():
+            missed.append(
+                f"at limit {limit:g} Adaptive-Consistency asks {as_careful.mean():.3f} at equal disagreement"
+            )
+    head = ["limit", "holds in splits", "mean disagreement", "largest", "calls"]
+    return table([*head, "Adaptive-Consistency's calls at equal disagreement"], rows), missed
+
+
+def _missed(made: Replay) -> list[str]:
+    return [
+        f"{_name(row)} asks {row.calls:.3f}, ours {ours} at the same disagreement"
+        for row in made.rows
+        if not row.is_ours
+        and ((ours := row.ours_at_equal[OURS]) is None or (ours >= row.calls and row.disagreement > 0))
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
