@@ -4,6 +4,7 @@
 
 ``level, P``       as in `foregone._kernels.partitions`
 ``looks[i]``       whether any state after i votes stops; ``looks[0]`` is how many votes that takes at least
+``by_top[i, t]``   what the most votes of any class, t, tell after i votes: NEVER, MAYBE or ALWAYS stops
 ``bits``           one for each state, the lowest of a byte first: whether it stops
 ``start[i]``       where the exceptions of level i begin, up to those of the level behind the last
 ``exceptions[k]``  a state and ``ceil(probability * 2**53)``, by state
@@ -24,6 +25,7 @@ from foregone._kernels.forest_walk import LANES, add_tree, add_trees
 
 U7, LOG_8 = np.uint64(7), np.uint64(3)
 LINES = 3
+NEVER, MAYBE, ALWAYS = 0, 1, 2
 ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
 
 
@@ -88,9 +90,13 @@ def draws_a_stop(exceptions, low, high, state, seed, keys, shift, base, n_featur
 
 @njit(cache=True)
 def stops_here(
-    level, P, bits, start, exceptions, seed, keys, shift, base, n_features, asked, standing, at, n_slots
-):
+    level, P, by_top, bits, start, exceptions, seed,
+    keys, shift, base, n_features, asked, standing, at, n_slots,
+):  # fmt: skip
     """Whether the row at ``base`` stops after so many votes."""
+    told = by_top[asked, np.uint64(standing[at + n_slots + n_slots])]
+    if told != MAYBE:  # most rows are far from where it matters how the other votes are spread
+        return told == ALWAYS
     state = state_of(level, P, standing, at, n_slots, asked)
     if (np.uint64(bits[state >> LOG_8]) >> (state & U7)) & U1:
         return True
@@ -102,7 +108,7 @@ def stops_here(
 
 @njit(cache=True)
 def finish_row(
-    nodes, roots, level, P, looks, bits, start, exceptions, seed, own_order,
+    nodes, roots, level, P, looks, by_top, bits, start, exceptions, seed, own_order,
     keys, shift, base, n_features, memory, asked, standing, at, n_slots,
 ):  # fmt: skip
     """Ask on, at least one tree, until the row stops; return how many were asked.
@@ -126,7 +132,7 @@ def finish_row(
         count_vote(standing, at, n_slots, said)
         asked += 1
         if looks[asked] and stops_here(
-            level, P, bits, start, exceptions, seed,
+            level, P, by_top, bits, start, exceptions, seed,
             keys, shift, base, n_features, asked, standing, at, n_slots,
         ):  # fmt: skip
             return asked
@@ -138,7 +144,7 @@ def run_row(values, nodes, roots, rule, seed, own_order, takes, n_slots):
 
     ``asked`` is REFUSED when a value cannot be taken (``takes``: see `load_keys`).
     """
-    level, P, looks, bits, start, exceptions = rule
+    level, P, looks, by_top, bits, start, exceptions = rule
     n_slots = np.uint64(n_slots)
     keys = np.empty(2 * len(values), np.uint32)
     shift = load_keys(values, keys, takes, NO_RULES)
@@ -149,7 +155,7 @@ def run_row(values, nodes, roots, rule, seed, own_order, takes, n_slots):
     if own_order:
         roots = roots.copy()
     asked = finish_row(
-        nodes, roots, level, P, looks, bits, start, exceptions, seed, own_order,
+        nodes, roots, level, P, looks, by_top, bits, start, exceptions, seed, own_order,
         keys, np.uint64(shift), U0, len(values), memory, 0, standing, U0, n_slots,
     )  # fmt: skip
     leader, votes = leader_of(standing, U0, n_slots)
@@ -159,7 +165,7 @@ def run_row(values, nodes, roots, rule, seed, own_order, takes, n_slots):
 @njit(cache=True, nogil=True)
 def run_block(nodes, roots, rule, seed, n_slots, keys, stride, shift, rows, answers, asked, votes):
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache."""
-    level, P, looks, bits, start, exceptions = rule
+    level, P, looks, by_top, bits, start, exceptions = rule
     n_features = stride >> (1 - shift)
     stride, shift, n_slots = np.uint64(stride), np.uint64(shift), np.uint64(n_slots)
     size = np.uint64(LINES) * n_slots
@@ -174,7 +180,7 @@ def run_block(nodes, roots, rule, seed, n_slots, keys, stride, shift, rows, answ
             for k in range(left):
                 row = rows[k]
                 asked[row] = finish_row(
-                    nodes, roots, level, P, looks, bits, start, exceptions, seed, False,
+                    nodes, roots, level, P, looks, by_top, bits, start, exceptions, seed, False,
                     keys, shift, row * stride, n_features, memory, i, standing, row * size, n_slots,
                 )  # fmt: skip
                 answers[row], votes[row] = leader_of(standing, row * size, n_slots)
@@ -190,7 +196,7 @@ def run_block(nodes, roots, rule, seed, n_slots, keys, stride, shift, rows, answ
             at = row * size
             count_vote(standing, at, n_slots, said[row])
             if stops_here(
-                level, P, bits, start, exceptions, seed,
+                level, P, by_top, bits, start, exceptions, seed,
                 keys, shift, row * stride, n_features, i + 1, standing, at, n_slots,
             ):  # fmt: skip
                 asked[row] = i + 1
@@ -204,7 +210,7 @@ def run_block(nodes, roots, rule, seed, n_slots, keys, stride, shift, rows, answ
 @njit(cache=True, nogil=True)
 def run_rows(nodes, roots, rule, seed, n_slots, keys, stride, shift, answers, asked, votes):
     """Run a block of rows, each in its own order."""
-    level, P, looks, bits, start, exceptions = rule
+    level, P, looks, by_top, bits, start, exceptions = rule
     n_features = stride >> (1 - shift)
     stride, shift, n_slots = np.uint64(stride), np.uint64(shift), np.uint64(n_slots)
     own_roots = np.empty_like(roots)
@@ -214,7 +220,7 @@ def run_rows(nodes, roots, rule, seed, n_slots, keys, stride, shift, answers, as
         own_roots[:] = roots
         standing[:] = 0
         asked[k] = finish_row(
-            nodes, own_roots, level, P, looks, bits, start, exceptions, seed, True,
+            nodes, own_roots, level, P, looks, by_top, bits, start, exceptions, seed, True,
             keys, shift, np.uint64(k) * stride, n_features, memory, 0, standing, U0, n_slots,
         )  # fmt: skip
         answers[k], votes[k] = leader_of(standing, U0, n_slots)

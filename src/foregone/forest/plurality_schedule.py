@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels.plurality_run import ALWAYS, MAYBE, NEVER
 from foregone.errors import InvalidInputError
 from foregone.forest.schedule import Order, as_signed, check_order, check_seed, random_order
 from foregone.plurality import PluralityStrategy
@@ -75,4 +76,22 @@ def _rule_of(strategy: PluralityStrategy) -> tuple[npt.NDArray[Any], ...]:
     exceptions = np.empty((len(strategy.states), 2), np.int64)
     exceptions[:, 0], exceptions[:, 1] = strategy.states, np.ceil(strategy.probabilities * 2.0**53)
     bits = np.packbits(strategy.stops, bitorder="little")
-    return lattice.level, lattice.counts, numbered, bits, start, exceptions
+    return lattice.level, lattice.counts, numbered, _by_top(strategy), bits, start, exceptions
+
+
+def _by_top(strategy: PluralityStrategy) -> npt.NDArray[np.uint8]:
+    """Return what the number of votes and those of the leader tell: always, maybe, never a stop."""
+    lattice = strategy.lattice
+    n_voters = lattice.n_voters
+    # By rank, states of one level come in the order of their largest count, those of all levels one by one.
+    n_up_to = lattice.counts[:, lattice.n_classes, :]
+    asked, top = np.nonzero(np.diff(n_up_to, axis=1, prepend=0)[1:])
+    asked += 1
+    first = lattice.level[asked] + n_up_to[asked, top - 1]
+    may_stop = strategy.stops.copy()
+    may_stop[strategy.states] = True
+    table = np.full((n_voters + 1, n_voters + 1), NEVER, np.uint8)
+    table[asked, top] = np.where(np.logical_or.reduceat(may_stop, first), MAYBE, NEVER)
+    always = np.logical_and.reduceat(strategy.stops, first)
+    table[asked[always], top[always]] = ALWAYS
+    return table
