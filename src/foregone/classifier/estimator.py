@@ -49,7 +49,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     With more than two classes votes are counted, and the most votes win. An answer then disagrees with
     everyone if it is not among those with the most of all votes; where several lead at a stop, it is the one
-    that was voted for first.
+    that was voted for first. So where several classes have the most of all votes, any of them agrees, and
+    ``predict`` may take another one than the estimator's own does: such rows are not part of the limit.
 
     Parameters
     ----------
