@@ -6,8 +6,8 @@
 
 The votes are llm_votes/gsm8k.parquet and gpqa_choice.parquet in FOREGONE_DATA or ../shared/data; without them
 only the times are measured. All splits have a fixed seed, so a second run gives the same figures but for the
-times. Exit status 1 if a rule asks fewer calls than ours at equal disagreement (by 0.1 %), a confidence is not
-kept, or preparing and solving take more than they may.
+times. Exit status 1 if a rule asks fewer calls than ours at equal disagreement (by 0.1 %), a confidence is
+not kept, or preparing and solving take more than they may.
 """
 
 from __future__ import annotations
