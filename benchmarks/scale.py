@@ -201,7 +201,7 @@ def _dask(model: Path, rows: Path, reference: pa.Table) -> list[Run]:
     runs = []
     with (
         LocalCluster(
-            n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+            n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -23,6 +23,7 @@ from tests.cli.conftest import Run
 # One word for one thing: a new option is named here, after looking for one that means the same.
 VOCABULARY = {
     "--answer": "what to say at a stop",
+    "--answers": "how many different answers there can be",
     "--arithmetic": "what to prove in",
     "--calibrate-share": "how many items to calibrate with",
     "--cluster": "where a cluster is",

@@ -257,7 +257,10 @@ def test_a_saved_forest_and_a_pickled_one_run_as_before(tmp_path):
         (lambda fields, arrays: fields.update(classes=fields["classes"][:1] * 4), "different labels"),
         (lambda fields, arrays: fields.update(classes=fields["classes"][:3]), "classes that there are not"),
         (lambda fields, arrays: arrays.update(nodes=arrays["nodes"][::-1].copy()), "do not form trees"),
-        (lambda fields, arrays: arrays.update(nodes=arrays["nodes"].view(np.int64)), "64-bit words"),
+        (
+            lambda fields, arrays: arrays.update(nodes=arrays["nodes"].view(np.int64)),
+            "must be an array of uint64",
+        ),
         (lambda fields, arrays: arrays.pop("tree_start"), "is missing"),
         (lambda fields, arrays: fields.update(n_trees=14), "15 whole numbers"),
     ],

@@ -144,6 +144,7 @@ def test_three_classes_no_folder_and_wrong_labels_are_refused(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("spark")  # one Java process is enough
 def test_a_forest_that_spark_grows_now_votes_the_same(tmp_path):
     pytest.importorskip("pyspark", reason="pyspark is not installed (extra spark)")
     if shutil.which("java") is None:

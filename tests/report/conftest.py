@@ -1,4 +1,4 @@
-"""A browser for the whole session, and one report of a small forest for all who look at it."""
+"""A browser, and one report of a small forest for all who look at it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def report(forest: RandomForestClassifier, rare: Any) -> Report:
     return make_report(forest, table, target="-1", names={"model": f"{HOSTILE}.skops", "data": HOSTILE})
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # no longer: while it runs, no other test can use asyncio
 def browser() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.xdist_group("dask")  # one cluster is enough
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
-from foregone import EarlyStoppingClassifier, early_stop
+from foregone import early_stop
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.scale import input_files, score_file
 from foregone.scale.finished_parts import FinishedParts
@@ -172,16 +173,12 @@ def begun(rows, model_path, tmp_path, monkeypatch):
     return output
 
 
-def test_a_changed_model_is_refused(begun, rows, classifier, tmp_path):
-    changed = EarlyStoppingClassifier.load(save(classifier, tmp_path))
-    changed.seed_ += 1
+def test_a_changed_model_is_refused(begun, rows, frame):
+    X = frame.drop(columns="key")
+    other = RandomForestClassifier(25, random_state=1).fit(X[:100], ["ham", "spam"] * 50)
+    changed = early_stop(other, X[100:600], max_disagreement=0.05, confidence=None, random_state=0)
     with pytest.raises(InvalidInputError, match=r"the model changed since .*out\.parquet\.parts was begun"):
         score_file(changed, rows, begun)
-
-
-def save(classifier, tmp_path):
-    classifier.save(tmp_path / "copy.foregone")
-    return tmp_path / "copy.foregone"
 
 
 def test_a_changed_input_is_refused(begun, rows, model_path):

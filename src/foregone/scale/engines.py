@@ -99,7 +99,7 @@ def _dask_client(jobs: int, address: str | None) -> Iterator[Any]:
         return
     with (
         LocalCluster(
-            n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+            n_workers=jobs, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
         ) as here,
         Client(here, set_as_default=False) as client,
     ):
