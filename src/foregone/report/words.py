@@ -169,7 +169,9 @@ def hard_against_soft(report: Report) -> str:
             measured = (
                 f"On these rows the two differ {found.n_differing:,} times in {found.n_rows:,} "
                 f"({percent(found.share)}, {beside:.2g} times the recommended limit): so much is lost or won "
-                "before anything is stopped early."
+                "before anything is stopped early. This page is about counting votes, voting='hard'. Unless "
+                "told so, EarlyStoppingClassifier averages where the model does, and the limit is then about "
+                "the model's own predict."
             )
     elif saved is not None:
         measured = (
