@@ -53,7 +53,7 @@ def test_only_a_few_models_are_kept_loaded():
         for one in shipped:
             one.predict_with_votes(X[:5])
         loads.append(n_loads() - before)
-    # In turn, so that each was dropped before it came again; what other tests have loaded may be there at first.
+    # In turn, so that each was dropped before it came again. Other tests may have loaded one before.
     assert loads[1:] == [len(shipped)] * 2
 
 
