@@ -42,7 +42,8 @@ def asked_by_rules(
             continue
         rows = calibration[: QWYC_ROWS[kind], order]
         for limit in QWYC_LIMITS:
-            answers, asked = qwyc(rows, limit, order=kind, start=start).run(fresh[:, order])  # type: ignore[arg-type]
+            rule = qwyc(rows, limit, order=kind, start=start)  # type: ignore[arg-type]  # it takes these kinds
+            answers, asked = rule.run(fresh[:, order])
             tried.append((float(np.mean(answers != full)), asked.mean() / n_voters))
     within = [share for differing, share in tried if differing <= disagreement]
     return {**found, "qwyc": min(within) if within else None}
