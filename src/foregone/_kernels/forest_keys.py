@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
+from foregone._kernels.compiled_only import compiled_only
+
 FINITE, MISSING, TOO_LARGE = 0, 1, 2  # bits: what is among the values
 REFUSED = -1  # instead of a shift
 
@@ -31,7 +33,7 @@ INFINITE_32, INFINITE_64 = 0x7F800000, np.uint64(0x7FF << 52)  # those of NaN ar
 
 def rounded(value, keys):
     """Return a value as a float64, rounded first where ``keys`` are made for float32."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(rounded)
@@ -43,7 +45,7 @@ def _rounded(value, keys):
 
 def bits_of(value, keys):
     """Return the bits of a value as the float that ``keys`` are made for, as an unsigned integer."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(bits_of)
@@ -55,7 +57,7 @@ def _bits_of(value, keys):
 
 def key_of(bits):
     """Return the integer that compares with others as the floats do."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(key_of)
@@ -67,7 +69,7 @@ def _key_of(bits):
 
 def magnitude_of(bits):
     """Return the bits without the sign."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(magnitude_of)
@@ -79,7 +81,7 @@ def _magnitude_of(bits):
 
 def what_is(magnitude):
     """Return FINITE, MISSING or TOO_LARGE for the bits of a float without the sign."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(what_is)

@@ -27,6 +27,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
+from foregone._kernels.compiled_only import compiled_only
+
 U0, U1, U2, U3, U4 = (np.uint64(number) for number in range(5))
 U9, U13, U15, U32, U36, U63 = (np.uint64(number) for number in (9, 13, 15, 32, 36, 63))
 COLUMN_MASK = np.uint64(0x1FF)
@@ -40,7 +42,7 @@ UNREACHED, NODE, LEAF = 0, 1, 2
 
 def read_node(nodes, keys, place):
     """Return key, column, sides, offset of one node; the layout is chosen when this is compiled."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(read_node)
@@ -69,7 +71,7 @@ def _read_node(nodes, keys, place):
 
 def write_node(nodes, keys, place, key, column, sides, offset, category):
     """Write one node, the inverse of `read_node`."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(write_node)
@@ -96,7 +98,7 @@ def _write_node(nodes, keys, place, key, column, sides, offset, category):
 
 def by_category(nodes, place):
     """Whether the key of a node is the place of a set of categories."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(by_category)
@@ -108,7 +110,7 @@ def _by_category(nodes, place):
 
 def payload(nodes, place):
     """Return the word that a leaf carries."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(payload)

@@ -9,6 +9,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
+from foregone._kernels.compiled_only import compiled_only
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -31,7 +33,7 @@ def _mix(z):
 
 def minus_zero(keys):
     """Return the key of -0.0 among such keys."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(minus_zero)

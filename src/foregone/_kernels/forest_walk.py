@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
+from foregone._kernels.compiled_only import compiled_only
 from foregone._kernels.forest_keys import ANY_CATEGORY, is_in_set
 from foregone._kernels.forest_nodes import U0, U1, U3, by_category, payload, read_node
 from foregone._kernels.prefetch import prefetch
@@ -22,7 +23,7 @@ LINE = np.uint64(64)  # bytes of a cache line
 
 def step(nodes, keys, shift, base, place):
     """Return where the walk goes from ``place``, and the bits of the side it took (0: another node)."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(step)
@@ -51,7 +52,7 @@ def _step(nodes, keys, shift, base, place):
 
 def words_of(nodes):
     """Return the array that the trees are in."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(words_of)
@@ -61,7 +62,7 @@ def _words_of(nodes):
 
 def found(place, side, total):
     """Return what is to be remembered of a walk that took ``side`` to its leaf at ``place``."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(found)
@@ -73,7 +74,7 @@ def _found(place, side, total):
 
 def plus(total, nodes, word):
     """Return the total with what a walk found added."""
-    raise NotImplementedError("for compiled code only")
+    compiled_only()
 
 
 @overload(plus)
