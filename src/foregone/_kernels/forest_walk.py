@@ -82,14 +82,20 @@ def _plus(total, nodes, word):
     if isinstance(total, types.Integer):
         if total.signed:
             return lambda total, nodes, word: total + np.int64(word)
-        return lambda total, nodes, word: np.uint16(payload(words_of(nodes), word))
-    return lambda total, nodes, word: total + np.uint64(payload(words_of(nodes), word)).view(np.float64)
+        return lambda total, nodes, word: class_at(nodes, word)
+    return lambda total, nodes, word: total + score_at(nodes, word)
 
 
 @njit(cache=True)
-def add_leaf(totals, row, nodes, place, side):
-    """Add what a leaf holds to the total of a row."""
-    totals[row] = plus(totals[row], nodes, found(place, side, totals[row]))
+def score_at(nodes, place):
+    """Return the score that a leaf carries."""
+    return np.uint64(payload(words_of(nodes), place)).view(np.float64)
+
+
+@njit(cache=True)
+def class_at(nodes, place):
+    """Return the number of the class that a leaf carries."""
+    return np.uint16(payload(words_of(nodes), place))
 
 
 @njit(cache=True)
@@ -120,7 +126,7 @@ def last_steps(
 
 @njit(cache=True)
 def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
-    """Add what one tree says to ``totals[row]`` for the first ``n_rows`` of ``rows``.
+    """Add one tree's votes to ``totals[row]`` for the first ``n_rows`` of ``rows``.
 
     Six rows walk at a time, and the next row takes the place of one that arrived, so that there are
     always six loads under way.
@@ -140,32 +146,32 @@ def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
             at_4, side_4 = step(nodes, keys, shift, base_4, at_4)
             at_5, side_5 = step(nodes, keys, shift, base_5, at_5)
             if side_0:
-                add_leaf(totals, row_0, nodes, at_0, side_0)
+                totals[row_0] += side_0 & U1
                 row_0 = rows[k]
                 base_0, at_0 = row_0 * stride, root
                 k += 1
             if side_1:
-                add_leaf(totals, row_1, nodes, at_1, side_1)
+                totals[row_1] += side_1 & U1
                 row_1 = rows[k]
                 base_1, at_1 = row_1 * stride, root
                 k += 1
             if side_2:
-                add_leaf(totals, row_2, nodes, at_2, side_2)
+                totals[row_2] += side_2 & U1
                 row_2 = rows[k]
                 base_2, at_2 = row_2 * stride, root
                 k += 1
             if side_3:
-                add_leaf(totals, row_3, nodes, at_3, side_3)
+                totals[row_3] += side_3 & U1
                 row_3 = rows[k]
                 base_3, at_3 = row_3 * stride, root
                 k += 1
             if side_4:
-                add_leaf(totals, row_4, nodes, at_4, side_4)
+                totals[row_4] += side_4 & U1
                 row_4 = rows[k]
                 base_4, at_4 = row_4 * stride, root
                 k += 1
             if side_5:
-                add_leaf(totals, row_5, nodes, at_5, side_5)
+                totals[row_5] += side_5 & U1
                 row_5 = rows[k]
                 base_5, at_5 = row_5 * stride, root
                 k += 1
@@ -173,12 +179,12 @@ def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
             nodes, keys, shift,
             base_0, base_1, base_2, base_3, base_4, base_5, at_0, at_1, at_2, at_3, at_4, at_5,
         )  # fmt: skip
-        add_leaf(totals, row_0, nodes, at_0, side_0)
-        add_leaf(totals, row_1, nodes, at_1, side_1)
-        add_leaf(totals, row_2, nodes, at_2, side_2)
-        add_leaf(totals, row_3, nodes, at_3, side_3)
-        add_leaf(totals, row_4, nodes, at_4, side_4)
-        add_leaf(totals, row_5, nodes, at_5, side_5)
+        totals[row_0] += side_0 & U1
+        totals[row_1] += side_1 & U1
+        totals[row_2] += side_2 & U1
+        totals[row_3] += side_3 & U1
+        totals[row_4] += side_4 & U1
+        totals[row_5] += side_5 & U1
     while k < n_rows:
         # Fewer than six rows left: the last of them fills the empty places and is counted once.
         last = n_rows - 1
@@ -190,17 +196,17 @@ def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
             row_3 * stride, row_4 * stride, row_5 * stride,
             root, root, root, root, root, root,
         )  # fmt: skip
-        add_leaf(totals, row_0, nodes, at_0, side_0)
+        totals[row_0] += side_0 & U1
         if k + 1 < n_rows:
-            add_leaf(totals, row_1, nodes, at_1, side_1)
+            totals[row_1] += side_1 & U1
         if k + 2 < n_rows:
-            add_leaf(totals, row_2, nodes, at_2, side_2)
+            totals[row_2] += side_2 & U1
         if k + 3 < n_rows:
-            add_leaf(totals, row_3, nodes, at_3, side_3)
+            totals[row_3] += side_3 & U1
         if k + 4 < n_rows:
-            add_leaf(totals, row_4, nodes, at_4, side_4)
+            totals[row_4] += side_4 & U1
         if k + 5 < n_rows:
-            add_leaf(totals, row_5, nodes, at_5, side_5)
+            totals[row_5] += side_5 & U1
         k += 6
 
 

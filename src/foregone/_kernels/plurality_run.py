@@ -21,7 +21,8 @@ from numba import njit
 from foregone._kernels.forest_keys import NO_RULES, REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0, U1
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
-from foregone._kernels.forest_walk import LANES, add_tree, add_trees
+from foregone._kernels.forest_walk import LANES, add_trees, class_at
+from foregone._kernels.resting_trees import arrive
 
 U7, LOG_8 = np.uint64(7), np.uint64(3)
 LINES = 3
@@ -163,15 +164,21 @@ def run_row(values, nodes, roots, rule, seed, own_order, takes, n_slots):
 
 
 @njit(cache=True, nogil=True)
-def run_block(nodes, roots, rule, seed, n_slots, keys, stride, shift, rows, answers, asked, votes):
-    """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache."""
+def run_block(
+    nodes, roots, rule, seed, n_slots,
+    resting, steps, keys, stride, shift, rows, places, walking, answers, asked, votes,
+):  # fmt: skip
+    """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
+
+    ``resting`` are the same trees to rest in, walked in phases of so many ``steps``; ``rows``, ``places``
+    and ``walking`` are scratch.
+    """
     level, P, looks, by_top, bits, start, exceptions = rule
     n_features = stride >> (1 - shift)
     stride, shift, n_slots = np.uint64(stride), np.uint64(shift), np.uint64(n_slots)
     size = np.uint64(LINES) * n_slots
     left = len(answers)
     standing = np.zeros(np.uint64(left) * size, np.uint16)
-    said = np.empty(left, np.uint16)
     for k in range(left):
         rows[k] = k
     for i in range(len(roots)):
@@ -185,16 +192,17 @@ def run_block(nodes, roots, rule, seed, n_slots, keys, stride, shift, rows, answ
                 )  # fmt: skip
                 answers[row], votes[row] = leader_of(standing, row * size, n_slots)
             break
-        add_tree(nodes, np.uint64(roots[i]), keys, stride, shift, rows, left, said)
+        root = np.uint64(roots[i])
+        arrive(resting, root, steps, keys, stride, shift, rows, left, places, walking)
         if not looks[i + 1]:
             for k in range(left):
-                count_vote(standing, rows[k] * size, n_slots, said[rows[k]])
+                count_vote(standing, rows[k] * size, n_slots, class_at(nodes, places[k]))
             continue
         kept = 0
         for k in range(left):
             row = rows[k]
             at = row * size
-            count_vote(standing, at, n_slots, said[row])
+            count_vote(standing, at, n_slots, class_at(nodes, places[k]))
             if stops_here(
                 level, P, by_top, bits, start, exceptions, seed,
                 keys, shift, row * stride, n_features, i + 1, standing, at, n_slots,
@@ -227,13 +235,26 @@ def run_rows(nodes, roots, rule, seed, n_slots, keys, stride, shift, answers, as
 
 
 @njit(cache=True, nogil=True)
-def add_class_votes(nodes, roots, keys, stride, shift, rows, counts):
+def add_class_votes(nodes, roots, resting, steps, keys, stride, shift, rows, places, walking, counts):
     """Add every tree's vote to ``counts[row, class]``."""
     stride, shift = np.uint64(stride), np.uint64(shift)
-    said = np.empty(len(counts), np.uint16)
     for k in range(len(counts)):
         rows[k] = k
     for tree in range(len(roots)):
-        add_tree(nodes, np.uint64(roots[tree]), keys, stride, shift, rows, len(counts), said)
+        root = np.uint64(roots[tree])
+        arrive(resting, root, steps, keys, stride, shift, rows, len(counts), places, walking)
         for row in range(len(counts)):
-            counts[row, said[row]] += 1
+            counts[row, class_at(nodes, places[row])] += 1
+
+
+@njit(cache=True, nogil=True)
+def fill_class_matrix(nodes, roots, resting, steps, keys, stride, shift, rows, places, walking, votes):
+    """Fill ``votes[tree, row]`` with the number of a class."""
+    stride, shift = np.uint64(stride), np.uint64(shift)
+    for k in range(votes.shape[1]):
+        rows[k] = k
+    for tree in range(len(roots)):
+        root = np.uint64(roots[tree])
+        arrive(resting, root, steps, keys, stride, shift, rows, votes.shape[1], places, walking)
+        for k in range(votes.shape[1]):
+            votes[tree, k] = class_at(nodes, places[k])

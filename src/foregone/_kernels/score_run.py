@@ -11,7 +11,8 @@ from numba import njit
 
 from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
-from foregone._kernels.forest_walk import LANES, add_tree, add_trees
+from foregone._kernels.forest_walk import LANES, add_trees, score_at
+from foregone._kernels.resting_trees import arrive
 
 HEADER = 3  # numbers before the roots in a schedule that is one array
 ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
@@ -84,8 +85,15 @@ def run_row_64(values, nodes, schedule):
 
 
 @njit(cache=True, nogil=True)
-def run_block(nodes, roots, lower, upper, start, ahead, keys, stride, shift, rows, answers, asked, scores):
-    """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache."""
+def run_block(
+    nodes, roots, lower, upper, start, ahead,
+    resting, steps, keys, stride, shift, rows, places, walking, answers, asked, scores,
+):  # fmt: skip
+    """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
+
+    ``resting`` are the same trees to rest in, walked in phases of so many ``steps``; ``rows``, ``places``
+    and ``walking`` are scratch.
+    """
     stride, shift = np.uint64(stride), np.uint64(shift)
     left = len(scores)
     for k in range(left):
@@ -109,17 +117,22 @@ def run_block(nodes, roots, lower, upper, start, ahead, keys, stride, shift, row
                     nodes, roots, lower, upper, ahead, keys, shift, row * stride, memory, i, scores[row]
                 )
             break
-        add_tree(nodes, np.uint64(roots[i]), keys, stride, shift, rows, left, scores)
+        root = np.uint64(roots[i])
+        arrive(resting, root, steps, keys, stride, shift, rows, left, places, walking)
+        for k in range(left):
+            scores[rows[k]] += score_at(nodes, places[k])
     for k in range(len(scores)):
         answers[k] = scores[k] > lower[asked[k]]
 
 
 @njit(cache=True, nogil=True)
-def fill_score_matrix(nodes, roots, keys, stride, shift, rows, scores):
+def fill_score_matrix(nodes, roots, resting, steps, keys, stride, shift, rows, places, walking, scores):
     """Fill ``scores[tree, row]``."""
     stride, shift = np.uint64(stride), np.uint64(shift)
-    scores[:] = -0.0  # the one number that leaves every other as it is
     for k in range(scores.shape[1]):
         rows[k] = k
     for tree in range(len(roots)):
-        add_tree(nodes, np.uint64(roots[tree]), keys, stride, shift, rows, scores.shape[1], scores[tree])
+        root = np.uint64(roots[tree])
+        arrive(resting, root, steps, keys, stride, shift, rows, scores.shape[1], places, walking)
+        for k in range(scores.shape[1]):
+            scores[tree, k] = score_at(nodes, places[k])

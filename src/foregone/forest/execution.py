@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from foregone._kernels.resting_trees import SIDE_BY_SIDE
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import Keys, RowFormat, Rows
 
@@ -30,12 +31,16 @@ FEWEST_ROWS = 1_024  # of a block that is one thread's share
 
 
 class Scratch:
-    """Memory of one thread: the keys of the block at hand and its list of undecided rows."""
+    """Memory of one thread: the keys of the block at hand, and lists that its kernels write.
+
+    ``rows`` is for the undecided rows, ``places`` for the leaves they come to, ``walking`` for those on the
+    way there.
+    """
 
     def __init__(self, row_format: RowFormat, n_rows: int) -> None:
         self._format = row_format
         self._keys = row_format.new_keys(n_rows)
-        self.rows = np.empty(n_rows, np.uint64)
+        self.rows, self.places, self.walking = np.empty((3, n_rows + SIDE_BY_SIDE), np.uint64)
 
     def load(self, block: Rows) -> tuple[Keys, int, int]:
         """Return the keys of a block of rows, how many there are to a row, and the kernels' ``shift``."""

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.forest_run import fill_vote_matrix
-from foregone._kernels.plurality_run import add_class_votes, run_block, run_row, run_rows
+from foregone._kernels.plurality_run import add_class_votes, fill_class_matrix, run_block, run_row, run_rows
 from foregone.atomic_file import PathLike
 from foregone.forest import container
 from foregone.forest.execution import Scratch, for_each_block
 from foregone.forest.forest_file import from_parts, to_parts
 from foregone.forest.layout import NodeArray, find_payloads, pack
 from foregone.forest.plurality_schedule import PluralitySchedule
+from foregone.forest.resting import RestingTrees
 from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat
 from foregone.forest.schedule import Order, check_seed, random_order, row_bits
 from foregone.forest.sklearn import MOST_CLASSES, import_classes
@@ -88,6 +88,7 @@ class PluralityForest:
             array.setflags(write=False)
         self.rows = RowFormat("PluralityForest", self.n_features, self.takes_missing)
         self._row_shape = (self.n_features,)
+        self._resting = RestingTrees(self.nodes, self.tree_start, self.rows.key_bits)
         self._tree_bytes = self.nodes.nbytes // self.n_trees
         self._n_slots = min(len(self.classes), self.n_trees)  # classes that a row can have votes for
         self._schedule: PluralitySchedule | None = None  # the last one used
@@ -134,9 +135,7 @@ class PluralityForest:
         counts = np.zeros((len(rows), self.n_classes), np.int32)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
-            add_class_votes(
-                self.nodes, roots, *scratch.load(rows[start:end]), scratch.rows, counts[start:end]
-            )
+            add_class_votes(self.nodes, roots, *self._resting.load(rows[start:end], scratch), counts[start:end])
 
         for_each_block(work, rows, self.rows, self._tree_bytes, n_threads)
         return counts
@@ -152,7 +151,7 @@ class PluralityForest:
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             block = np.empty((self.n_trees, end - start), np.uint16)
-            fill_vote_matrix(self.nodes, roots, *scratch.load(rows[start:end]), scratch.rows, block)
+            fill_class_matrix(self.nodes, roots, *self._resting.load(rows[start:end], scratch), block)
             votes[start:end] = block.T
 
         for_each_block(work, rows, self.rows, self._tree_bytes, 1)
@@ -213,12 +212,11 @@ class PluralityForest:
         common = (self.nodes, schedule.roots, schedule.rule, schedule.signed_seed, self._n_slots)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
-            keys = scratch.load(rows[start:end])
             parts = [part[start:end] for part in outcome]
             if schedule.order == "shared":
-                run_block(*common, *keys, scratch.rows, *parts)
+                run_block(*common, *self._resting.load(rows[start:end], scratch), *parts)
             else:
-                run_rows(*common, *keys, *parts)
+                run_rows(*common, *scratch.load(rows[start:end]), *parts)
 
         for_each_block(work, rows, self.rows, self._tree_bytes, n_threads)
         return outcome

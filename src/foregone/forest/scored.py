@@ -16,6 +16,7 @@ from foregone.forest.execution import Scratch, for_each_block
 from foregone.forest.forest_file import from_parts, to_parts
 from foregone.forest.grown_elsewhere import GrownElsewhere
 from foregone.forest.layout import NodeArray, pack
+from foregone.forest.resting import RestingTrees
 from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat
 from foregone.forest.score_schedule import ScoreSchedule
 from foregone.forest.scored_tree import ImportedScores
@@ -97,6 +98,7 @@ class ScoredForest(GrownElsewhere):
         for array in (self.nodes, self.tree_start, self.categories):
             array.setflags(write=False)
         self._trees = (self.nodes, self.categories) if len(self.categories) else self.nodes
+        self._resting = RestingTrees(self.nodes, self.tree_start, self.rows.key_bits, self.categories)
         self._tree_bytes = self.nodes.nbytes // self.n_trees
         self._run_row = run_row_32 if self.rows.key_bits == 32 else run_row_64
         # Of a row that is ready to be run; none is, where categories have to be looked up.
@@ -155,7 +157,7 @@ class ScoredForest(GrownElsewhere):
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             block = np.empty((self.n_trees, end - start), np.float64)
-            fill_score_matrix(self._trees, roots, *scratch.load(rows[start:end]), scratch.rows, block)
+            fill_score_matrix(self._trees, roots, *self._resting.load(rows[start:end], scratch), block)
             scores[start:end] = block.T
 
         for_each_block(work, rows, self.rows, self._tree_bytes, 1)
@@ -196,8 +198,8 @@ class ScoredForest(GrownElsewhere):
         common = (self._trees, schedule.roots, schedule.lower, schedule.upper, schedule.start, schedule.ahead)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
-            keys = scratch.load(rows[start:end])
-            run_block(*common, *keys, scratch.rows, *(part[start:end] for part in outcome))
+            loaded = self._resting.load(rows[start:end], scratch)
+            run_block(*common, *loaded, *(part[start:end] for part in outcome))
 
         for_each_block(work, rows, self.rows, self._tree_bytes, n_threads)
         return outcome
@@ -295,7 +297,7 @@ class ScoredForest(GrownElsewhere):
             raise fields.error("nodes", f"cannot be used: {error}") from None
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_trees", "_tree_bytes", "_run_row", "_row_shape", "_schedule")
+        made = ("_trees", "_resting", "_tree_bytes", "_run_row", "_row_shape", "_schedule")
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
