@@ -82,20 +82,8 @@ def _plus(total, nodes, word):
     if isinstance(total, types.Integer):
         if total.signed:
             return lambda total, nodes, word: total + np.int64(word)
-        return lambda total, nodes, word: class_at(nodes, word)
-    return lambda total, nodes, word: total + score_at(nodes, word)
-
-
-@njit(cache=True)
-def score_at(nodes, place):
-    """Return the score that a leaf carries."""
-    return np.uint64(payload(words_of(nodes), place)).view(np.float64)
-
-
-@njit(cache=True)
-def class_at(nodes, place):
-    """Return the number of the class that a leaf carries."""
-    return np.uint16(payload(words_of(nodes), place))
+        return lambda total, nodes, word: np.uint16(payload(words_of(nodes), word))
+    return lambda total, nodes, word: total + np.uint64(payload(words_of(nodes), word)).view(np.float64)
 
 
 @njit(cache=True)

@@ -21,7 +21,7 @@ from numba import njit
 from foregone._kernels.forest_keys import NO_RULES, REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0, U1
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
-from foregone._kernels.forest_walk import LANES, add_trees, class_at
+from foregone._kernels.forest_walk import LANES, add_trees
 from foregone._kernels.resting_trees import arrive
 
 U7, LOG_8 = np.uint64(7), np.uint64(3)
@@ -166,13 +166,14 @@ def run_row(values, nodes, roots, rule, seed, own_order, takes, n_slots):
 @njit(cache=True, nogil=True)
 def run_block(
     nodes, roots, rule, seed, n_slots,
-    resting, steps, keys, stride, shift, rows, places, walking, answers, asked, votes,
+    resting, keys, stride, shift, rows, places, walking, answers, asked, votes,
 ):  # fmt: skip
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
 
-    ``resting`` are the same trees to rest in, walked in phases of so many ``steps``; ``rows``, ``places``
-    and ``walking`` are scratch.
+    ``resting`` are the same trees to rest in, what their leaves carry, their roots in the order asked, and
+    phases for `arrive`; ``rows``, ``places`` and ``walking`` are scratch.
     """
+    trees, leaves, resting_roots, phases = resting
     level, P, looks, by_top, bits, start, exceptions = rule
     n_features = stride >> (1 - shift)
     stride, shift, n_slots = np.uint64(stride), np.uint64(shift), np.uint64(n_slots)
@@ -192,17 +193,17 @@ def run_block(
                 )  # fmt: skip
                 answers[row], votes[row] = leader_of(standing, row * size, n_slots)
             break
-        root = np.uint64(roots[i])
-        arrive(resting, root, steps, keys, stride, shift, rows, left, places, walking)
+        root = np.uint64(resting_roots[i])
+        arrive(trees, root, phases, keys, stride, shift, rows, left, places, walking)
         if not looks[i + 1]:
             for k in range(left):
-                count_vote(standing, rows[k] * size, n_slots, class_at(nodes, places[k]))
+                count_vote(standing, rows[k] * size, n_slots, leaves[places[k]])
             continue
         kept = 0
         for k in range(left):
             row = rows[k]
             at = row * size
-            count_vote(standing, at, n_slots, class_at(nodes, places[k]))
+            count_vote(standing, at, n_slots, leaves[places[k]])
             if stops_here(
                 level, P, by_top, bits, start, exceptions, seed,
                 keys, shift, row * stride, n_features, i + 1, standing, at, n_slots,
@@ -235,26 +236,28 @@ def run_rows(nodes, roots, rule, seed, n_slots, keys, stride, shift, answers, as
 
 
 @njit(cache=True, nogil=True)
-def add_class_votes(nodes, roots, resting, steps, keys, stride, shift, rows, places, walking, counts):
-    """Add every tree's vote to ``counts[row, class]``."""
+def add_class_votes(resting, keys, stride, shift, rows, places, walking, counts):
+    """Add every tree's vote to ``counts[row, class]``; the trees are those of `run_block`."""
+    trees, leaves, roots, phases = resting
     stride, shift = np.uint64(stride), np.uint64(shift)
     for k in range(len(counts)):
         rows[k] = k
     for tree in range(len(roots)):
         root = np.uint64(roots[tree])
-        arrive(resting, root, steps, keys, stride, shift, rows, len(counts), places, walking)
+        arrive(trees, root, phases, keys, stride, shift, rows, len(counts), places, walking)
         for row in range(len(counts)):
-            counts[row, class_at(nodes, places[row])] += 1
+            counts[row, leaves[places[row]]] += 1
 
 
 @njit(cache=True, nogil=True)
-def fill_class_matrix(nodes, roots, resting, steps, keys, stride, shift, rows, places, walking, votes):
-    """Fill ``votes[tree, row]`` with the number of a class."""
+def fill_class_matrix(resting, keys, stride, shift, rows, places, walking, votes):
+    """Fill ``votes[tree, row]`` with the number of a class; the trees are those of `run_block`."""
+    trees, leaves, roots, phases = resting
     stride, shift = np.uint64(stride), np.uint64(shift)
     for k in range(votes.shape[1]):
         rows[k] = k
     for tree in range(len(roots)):
         root = np.uint64(roots[tree])
-        arrive(resting, root, steps, keys, stride, shift, rows, votes.shape[1], places, walking)
+        arrive(trees, root, phases, keys, stride, shift, rows, votes.shape[1], places, walking)
         for k in range(votes.shape[1]):
-            votes[tree, k] = class_at(nodes, places[k])
+            votes[tree, k] = leaves[places[k]]

@@ -3,11 +3,10 @@
 The trees are ones in which a walk that has arrived rests: a leaf is a node whose offset is 0 and whose key
 no row's key exceeds, so one step more leaves it where it is. How many steps a walk takes then need not be
 known beforehand, and a processor that guesses branches has none to guess wrong, which costs more than the
-few steps that are taken for nothing. What a leaf carries is still at the same place among the trees that
-these were made from.
+few steps that are taken for nothing. What the leaves carry is in an array of its own.
 
-Where those are compact (see `foregone._kernels.forest_nodes`), so are these, and ready for keys of one
-``shift``:
+Where the trees that these are made from are compact (see `foregone._kernels.forest_nodes`), so are these,
+and ready for keys of one ``shift``:
 
     key 32 | offset 23 | column 9
 
@@ -20,13 +19,19 @@ from numba.extending import overload
 
 from foregone._kernels.compiled_only import compiled_only
 from foregone._kernels.forest_keys import ANY_CATEGORY, is_in_set
-from foregone._kernels.forest_nodes import U0, U1, U2, U3, U4, U9, U32, by_category, read_node, write_node
+from foregone._kernels.forest_nodes import U0, U1, U2, U3, U4, U9, U32, by_category, payload, read_node, write_node
 
 U5, U6, U7 = (np.uint64(number) for number in (5, 6, 7))
 SIDE_BY_SIDE = 8  # walks at a time; a list of walks needs room for a multiple of it
 COLUMN_MASK = np.uint64(0x1FF)
 OFFSET_23 = np.uint64((1 << 23) - 1)
 ALL_BITS = np.uint64(2**64 - 1)
+MOST_PLACES = 1 << 23  # of a tree in which every offset fits
+
+SHARED = -1  # instead of a place
+SEEN_SHIFT = np.uint64(64 - 12)
+SEEN = 1 << 12  # pairs of leaves that are remembered
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose bits look random
 
 
 def write_resting(trees, keys, place, key, column, offset, category, shift):
@@ -50,31 +55,77 @@ def _write_resting(trees, keys, place, key, column, offset, category, shift):
 
 
 @njit(cache=True)
-def fill_resting(nodes, keys, tree_start, shift, trees):
-    """Fill the trees to rest in from packed ones with payloads; return how deep they are on average.
+def fill_resting(nodes, keys, tree_start, shift, trees, leaves, start, by_level):
+    """Fill trees to rest in, from packed ones with payloads; return how many places they take.
 
-    The packed ones must be sound. Of ``keys`` only the type matters. ``shift`` is that of the keys to come.
+    The packed ones must be sound, and of ``keys`` only the type matters. ``trees`` and ``leaves`` have room
+    for as many places; ``leaves[place]`` becomes the payload of a leaf. ``start[tree]`` becomes where each
+    begins. ``shift`` is that of the keys to come. ``by_level[level]`` is increased by the number of leaves
+    so many steps from their root, its last number by those further away.
+
+    Leaves that are siblings are shared, behind the other nodes of their tree, by many of the parents whose
+    leaves carry the same: fewer places for the cache to hold. Which parents do depends on what was seen last.
     """
     shift = np.uint64(shift)
-    depth = np.zeros(len(nodes), np.int32)  # below 0 for leaves
-    total = 0
+    place_of = np.empty(np.diff(tree_start).max(), np.int64)
+    level = np.empty(len(place_of), np.int64)  # below 0 for leaves
+    seen_in, seen_at = np.full(SEEN, -1, np.int64), np.empty(SEEN, np.int64)
+    seen_left, seen_right = np.empty(SEEN, np.uint64), np.empty(SEEN, np.uint64)
+    free = 0
+    last_level = len(by_level) - 1
     for tree in range(len(tree_start) - 1):
-        deepest = 0
-        for place in range(tree_start[tree], tree_start[tree + 1]):
-            here = np.uint64(place)
-            if depth[place] < 0:
-                write_resting(trees, keys, here, ALL_BITS, U0, U0, U0, shift)
+        first, size = tree_start[tree], tree_start[tree + 1] - tree_start[tree]
+        start[tree] = free
+        is_small = size < MOST_PLACES
+        level[0] = 0
+        place_of[:size] = 0
+        for k in range(size):
+            if level[k] < 0:
+                by_level[min(-level[k], last_level)] += 1
                 continue
-            key, column, sides, offset = read_node(nodes, keys, here)
-            category = np.uint64(by_category(nodes, here))
-            write_resting(trees, keys, here, key, column, offset, category, shift)
-            below = depth[place] + 1
-            deepest = max(deepest, below)
-            child = place + np.int64(offset)
-            depth[child] = -below if sides & U1 else below
-            depth[child + 1] = -below if sides & U4 else below
-        total += deepest
-    return total / (len(tree_start) - 1)
+            sides, offset = read_node(nodes, keys, np.uint64(first + k))[2:]
+            below = level[k] + 1
+            child = k + np.int64(offset)
+            level[child] = -below if sides & U1 else below
+            level[child + 1] = -below if sides & U4 else below
+            if is_small and sides & U1 and sides & U4:
+                place_of[child] = place_of[child + 1] = SHARED
+        for k in range(size):
+            if place_of[k] != SHARED:
+                place_of[k] = free
+                free += 1
+        for k in range(size):
+            if level[k] < 0:
+                if place_of[k] != SHARED:
+                    write_leaf(trees, leaves, keys, place_of[k], payload(nodes, np.uint64(first + k)), shift)
+                continue
+            key, column, _, offset = read_node(nodes, keys, np.uint64(first + k))
+            child = k + np.int64(offset)
+            to = place_of[child]
+            if to == SHARED:
+                left = np.uint64(payload(nodes, np.uint64(first + child)))
+                right = np.uint64(payload(nodes, np.uint64(first + child + 1)))
+                slot = (left * SPREAD + right) * SPREAD >> SEEN_SHIFT
+                if seen_in[slot] != tree or seen_left[slot] != left or seen_right[slot] != right:
+                    seen_in[slot], seen_left[slot], seen_right[slot] = tree, left, right
+                    seen_at[slot] = free
+                    write_leaf(trees, leaves, keys, free, left, shift)
+                    write_leaf(trees, leaves, keys, free + 1, right, shift)
+                    free += 2
+                to = seen_at[slot]
+            here = place_of[k]
+            category = np.uint64(by_category(nodes, np.uint64(first + k)))
+            write_resting(
+                trees, keys, np.uint64(here), key, column, np.uint64(to - here), category, shift
+            )
+    return free
+
+
+@njit(cache=True)
+def write_leaf(trees, leaves, keys, place, carried, shift):
+    """Write one leaf and what it carries."""
+    write_resting(trees, keys, np.uint64(place), ALL_BITS, U0, U0, U0, shift)
+    leaves[place] = carried
 
 
 def offset_at(trees, keys, place):
@@ -128,12 +179,14 @@ def _ahead(trees, keys, shift, base, place):
 
 
 @njit(cache=True)
-def arrive(trees, root, steps, keys, stride, shift, rows, n_rows, places, walking):
+def arrive(trees, root, phases, keys, stride, shift, rows, n_rows, places, walking):
     """Fill ``places[k]`` with the leaf that ``rows[k]`` comes to, for the first ``n_rows`` of ``rows``.
 
-    A phase is ``steps`` steps for every walk still under way. ``walking`` lists those, and needs no content.
+    Every walk still under way takes ``phases[0]`` steps, then ``phases[1]``, and so on, the last number again
+    and again. ``walking`` lists those walks, and needs no content.
     """
     left = np.uint64(n_rows)
+    phase, last_phase = 0, len(phases) - 1
     for k in range(left):
         places[k] = root
         walking[k] = k
@@ -142,6 +195,8 @@ def arrive(trees, root, steps, keys, stride, shift, rows, n_rows, places, walkin
         # leaf, at worst.
         for k in range(left, (left + U7) & ~U7):
             walking[k] = walking[left - U1]
+        steps = phases[phase]
+        phase = min(phase + 1, last_phase)
         kept = U0
         for k in range(U0, left, np.uint64(SIDE_BY_SIDE)):
             k_0, k_1, k_2, k_3 = walking[k], walking[k + U1], walking[k + U2], walking[k + U3]

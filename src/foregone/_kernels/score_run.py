@@ -11,7 +11,7 @@ from numba import njit
 
 from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
-from foregone._kernels.forest_walk import LANES, add_trees, score_at
+from foregone._kernels.forest_walk import LANES, add_trees
 from foregone._kernels.resting_trees import arrive
 
 HEADER = 3  # numbers before the roots in a schedule that is one array
@@ -87,28 +87,23 @@ def run_row_64(values, nodes, schedule):
 @njit(cache=True, nogil=True)
 def run_block(
     nodes, roots, lower, upper, start, ahead,
-    resting, steps, keys, stride, shift, rows, places, walking, answers, asked, scores,
+    resting, keys, stride, shift, rows, places, walking, answers, asked, scores,
 ):  # fmt: skip
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
 
-    ``resting`` are the same trees to rest in, walked in phases of so many ``steps``; ``rows``, ``places``
-    and ``walking`` are scratch.
+    ``resting`` are the same trees to rest in, what their leaves carry, their roots in the order asked, and
+    phases for `arrive`; ``rows``, ``places`` and ``walking`` are scratch.
     """
+    trees, leaves, resting_roots, phases = resting
     stride, shift = np.uint64(stride), np.uint64(shift)
     left = len(scores)
     for k in range(left):
         rows[k] = k
         scores[k] = start
-    for i in range(len(roots) + 1):
-        if looks(lower, upper, i):
-            low, high = lower[i], upper[i]
-            kept = 0
-            for k in range(left):
-                row = rows[k]
-                asked[row] = i
-                rows[kept] = row
-                kept += np.int64((scores[row] > low) & (scores[row] < high))
-            left = kept
+        asked[k] = 0
+    if start <= lower[0] or start >= upper[0]:
+        left = 0
+    for i in range(len(roots)):
         if left < ALONE:
             memory = np.empty(2 * LANES + len(roots), np.uint64)
             for k in range(left):
@@ -117,22 +112,34 @@ def run_block(
                     nodes, roots, lower, upper, ahead, keys, shift, row * stride, memory, i, scores[row]
                 )
             break
-        root = np.uint64(roots[i])
-        arrive(resting, root, steps, keys, stride, shift, rows, left, places, walking)
+        root = np.uint64(resting_roots[i])
+        arrive(trees, root, phases, keys, stride, shift, rows, left, places, walking)
+        if not looks(lower, upper, i + 1):
+            for k in range(left):
+                scores[rows[k]] += leaves[places[k]]
+            continue
+        low, high = lower[i + 1], upper[i + 1]
+        kept = 0
         for k in range(left):
-            scores[rows[k]] += score_at(nodes, places[k])
+            row = rows[k]
+            score = scores[row] + leaves[places[k]]
+            scores[row], asked[row] = score, i + 1
+            rows[kept] = row
+            kept += np.int64((score > low) & (score < high))
+        left = kept
     for k in range(len(scores)):
         answers[k] = scores[k] > lower[asked[k]]
 
 
 @njit(cache=True, nogil=True)
-def fill_score_matrix(nodes, roots, resting, steps, keys, stride, shift, rows, places, walking, scores):
-    """Fill ``scores[tree, row]``."""
+def fill_score_matrix(resting, keys, stride, shift, rows, places, walking, scores):
+    """Fill ``scores[tree, row]``; the trees are those of `run_block`."""
+    trees, leaves, roots, phases = resting
     stride, shift = np.uint64(stride), np.uint64(shift)
     for k in range(scores.shape[1]):
         rows[k] = k
     for tree in range(len(roots)):
         root = np.uint64(roots[tree])
-        arrive(resting, root, steps, keys, stride, shift, rows, scores.shape[1], places, walking)
+        arrive(trees, root, phases, keys, stride, shift, rows, scores.shape[1], places, walking)
         for k in range(scores.shape[1]):
-            scores[tree, k] = score_at(nodes, places[k])
+            scores[tree, k] = leaves[places[k]]

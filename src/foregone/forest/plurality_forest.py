@@ -88,7 +88,9 @@ class PluralityForest:
             array.setflags(write=False)
         self.rows = RowFormat("PluralityForest", self.n_features, self.takes_missing)
         self._row_shape = (self.n_features,)
-        self._resting = RestingTrees(self.nodes, self.tree_start, self.rows.key_bits)
+        self._resting = RestingTrees(
+            self.nodes, self.tree_start, self.rows.key_bits, _NO_CATEGORIES, np.uint16
+        )
         self._tree_bytes = self.nodes.nbytes // self.n_trees
         self._n_slots = min(len(self.classes), self.n_trees)  # classes that a row can have votes for
         self._schedule: PluralitySchedule | None = None  # the last one used
@@ -131,11 +133,10 @@ class PluralityForest:
     def votes(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
         """Return how many of all trees vote for each class, shape (n_rows, n_classes)."""
         rows = self.rows.as_rows(X)
-        roots = self.tree_start[:-1].copy()
         counts = np.zeros((len(rows), self.n_classes), np.int32)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
-            add_class_votes(self.nodes, roots, *self._resting.load(rows[start:end], scratch), counts[start:end])
+            add_class_votes(*self._resting.load(rows[start:end], scratch), counts[start:end])
 
         for_each_block(work, rows, self.rows, self._tree_bytes, n_threads)
         return counts
@@ -146,12 +147,11 @@ class PluralityForest:
         Its shape is (n_rows, n_trees).
         """
         rows = self.rows.as_rows(X)
-        roots = self.tree_start[:-1].copy()
         votes = np.empty((len(rows), self.n_trees), np.uint16)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             block = np.empty((self.n_trees, end - start), np.uint16)
-            fill_class_matrix(self.nodes, roots, *self._resting.load(rows[start:end], scratch), block)
+            fill_class_matrix(*self._resting.load(rows[start:end], scratch), block)
             votes[start:end] = block.T
 
         for_each_block(work, rows, self.rows, self._tree_bytes, 1)
@@ -214,7 +214,8 @@ class PluralityForest:
         def work(start: int, end: int, scratch: Scratch) -> None:
             parts = [part[start:end] for part in outcome]
             if schedule.order == "shared":
-                run_block(*common, *self._resting.load(rows[start:end], scratch), *parts)
+                loaded = self._resting.load(rows[start:end], scratch, schedule.roots)
+                run_block(*common, *loaded, *parts)
             else:
                 run_rows(*common, *scratch.load(rows[start:end]), *parts)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,45 +14,112 @@ from foregone.forest.rows import Rows
 
 __all__ = ["RestingTrees"]
 
-MOST_STEPS = 6  # of a phase: few are taken for nothing, and looking around after each would cost more
+IntArray = npt.NDArray[np.int64]
+
+MOST_LEVELS = 64  # that are told apart
+SORTING_OUT = 4  # steps that take as long as to see that a walk arrived, or have it go on
 
 
 class RestingTrees:
-    """Trees in which a walk that has arrived rests; made when first asked for, as large as the packed ones.
+    """Trees in which a walk that has arrived rests; made when the first batch comes.
+
+    Together with what their leaves carry they take up to twice as much memory as the packed ones.
 
     Parameters
     ----------
-    nodes, tree_start
+    nodes, tree_start : ndarray
         The packed trees, sound ones.
     key_bits : {32, 64}
         Size of rows' keys.
     categories : ndarray of uint32
         The sets of categories that splits send to the left; may be empty.
+    carried : dtype
+        What leaves carry: their 64 bits are the bits of a float64, or a whole number.
     """
 
     def __init__(
         self,
         nodes: NodeArray,
-        tree_start: npt.NDArray[np.int64],
+        tree_start: IntArray,
         key_bits: int,
-        categories: npt.NDArray[np.uint32] | tuple[()] = (),
+        categories: npt.NDArray[np.uint32],
+        carried: type[np.float64] | type[np.uint16],
     ) -> None:
-        self._packed = nodes, np.empty(0, np.uint32 if key_bits == 32 else np.uint64), tree_start
+        self._nodes, self._tree_start = nodes, tree_start
+        self._key = np.empty(0, np.uint32 if key_bits == 32 else np.uint64)
         self._categories = categories
-        self._made: dict[int, tuple[Any, int]] = {}
+        self._carried = carried
+        self._made: dict[int, tuple[Any, npt.NDArray[Any], IntArray, IntArray]] = {}
 
-    def load(self, block: Rows, scratch: Scratch) -> tuple[Any, ...]:
-        """Load a block of rows and return what kernels want: trees, steps of a phase, keys, and the lists."""
+    def load(self, block: Rows, scratch: Scratch, roots: IntArray | None = None) -> tuple[Any, ...]:
+        """Load a block of rows and return what kernels want to run it.
+
+        Parameters
+        ----------
+        block, scratch
+            The rows, and the memory for their keys.
+        roots : ndarray of int, optional
+            Roots of the packed trees in the order asked, by default that in which they are stored.
+
+        Returns
+        -------
+        tuple
+            The trees, what their leaves carry, their roots in the same order and the phases of walks, in
+            one tuple; keys, stride and shift of the rows; the lists to be written.
+        """
         keys, stride, shift = scratch.load(block)
         made = self._made.get(shift)
         if made is None:  # by two threads at once: then they make the same
             made = self._made[shift] = self._make(shift)
-        return *made, keys, stride, shift, scratch.rows, scratch.places, scratch.walking
+        trees, leaves, start, phases = made
+        if roots is not None:
+            start = start[np.searchsorted(self._tree_start, roots)]
+        return (trees, leaves, start, phases), keys, stride, shift, scratch.rows, scratch.places, scratch.walking
 
-    def _make(self, shift: int) -> tuple[Any, int]:
-        """Return the trees for keys of this ``shift``, and how many steps make a phase."""
-        trees = np.empty_like(self._packed[0])
-        depth = fill_resting(*self._packed, shift, trees)
-        # As few phases as it takes, and all of one length.
-        steps = math.ceil(depth / math.ceil(depth / MOST_STEPS))
-        return ((trees, self._categories) if len(self._categories) else trees), steps
+    def _make(self, shift: int) -> tuple[Any, npt.NDArray[Any], IntArray, IntArray]:
+        trees, leaves = np.empty_like(self._nodes), np.empty(len(self._nodes), np.uint64)
+        start, by_level = np.empty(len(self._tree_start) - 1, np.int64), np.zeros(MOST_LEVELS + 1, np.int64)
+        packed = self._nodes, self._key, self._tree_start
+        n_places = fill_resting(*packed, shift, trees, leaves, start, by_level)
+        found = leaves[:n_places]
+        carried = found.view(np.float64) if self._carried is np.float64 else found
+        parts = trees[:n_places].copy(), carried.astype(self._carried)
+        trees = (parts[0], self._categories) if len(self._categories) else parts[0]
+        return trees, parts[1], start, best_phases(np.trim_zeros(by_level, "b"))
+
+
+def best_phases(by_level: IntArray) -> IntArray:
+    """Return how many steps walks should take before those that arrived are sorted out, each time.
+
+    Parameters
+    ----------
+    by_level : ndarray of int
+        How many walks end after 0, 1, ... steps. The last of these numbers is not 0.
+
+    Returns
+    -------
+    ndarray of int
+        Numbers of steps, which add up to those of the longest walk, with the fewest steps in all; sorting
+        out one walk counts as many as `SORTING_OUT`.
+
+    Examples
+    --------
+    >>> best_phases(np.array([0, 0, 10, 10, 10])).tolist()
+    [4]
+    >>> best_phases(np.array([0, 0, 100] + [0] * 15 + [1])).tolist()
+    [2, 16]
+    """
+    going_on = by_level.sum() - np.cumsum(by_level)
+    longest = len(by_level) - 1
+    steps = np.zeros(longest, np.int64)  # of the best next phase from each level on
+    cost = np.zeros(longest + 1)  # of all that follow
+    for level in range(longest - 1, -1, -1):
+        costs = going_on[level] * (np.arange(1, longest - level + 1) + SORTING_OUT) + cost[level + 1 :]
+        steps[level] = np.argmin(costs) + 1
+        cost[level] = costs[steps[level] - 1]
+    phases = []
+    level = 0
+    while level < longest:
+        phases.append(steps[level])
+        level += steps[level]
+    return np.array(phases)

@@ -98,7 +98,9 @@ class ScoredForest(GrownElsewhere):
         for array in (self.nodes, self.tree_start, self.categories):
             array.setflags(write=False)
         self._trees = (self.nodes, self.categories) if len(self.categories) else self.nodes
-        self._resting = RestingTrees(self.nodes, self.tree_start, self.rows.key_bits, self.categories)
+        self._resting = RestingTrees(
+            self.nodes, self.tree_start, self.rows.key_bits, self.categories, np.float64
+        )
         self._tree_bytes = self.nodes.nbytes // self.n_trees
         self._run_row = run_row_32 if self.rows.key_bits == 32 else run_row_64
         # Of a row that is ready to be run; none is, where categories have to be looked up.
@@ -152,12 +154,11 @@ class ScoredForest(GrownElsewhere):
     def scores(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return every tree's score of every row, shape (n_rows, n_trees), trees in the model's order."""
         rows = self.rows.as_rows(X)
-        roots = self.tree_start[:-1].copy()
         scores = np.empty((len(rows), self.n_trees), np.float64)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             block = np.empty((self.n_trees, end - start), np.float64)
-            fill_score_matrix(self._trees, roots, *self._resting.load(rows[start:end], scratch), block)
+            fill_score_matrix(*self._resting.load(rows[start:end], scratch), block)
             scores[start:end] = block.T
 
         for_each_block(work, rows, self.rows, self._tree_bytes, 1)
@@ -198,7 +199,7 @@ class ScoredForest(GrownElsewhere):
         common = (self._trees, schedule.roots, schedule.lower, schedule.upper, schedule.start, schedule.ahead)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
-            loaded = self._resting.load(rows[start:end], scratch)
+            loaded = self._resting.load(rows[start:end], scratch, schedule.roots)
             run_block(*common, *loaded, *(part[start:end] for part in outcome))
 
         for_each_block(work, rows, self.rows, self._tree_bytes, n_threads)
