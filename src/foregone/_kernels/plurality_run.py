@@ -22,7 +22,7 @@ from foregone._kernels.forest_keys import NO_RULES, REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0, U1
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
 from foregone._kernels.forest_walk import LANES, add_trees
-from foregone._kernels.resting_trees import arrive
+from foregone._kernels.resting_walk import arrive
 
 U7, LOG_8 = np.uint64(7), np.uint64(3)
 LINES = 3
@@ -170,10 +170,10 @@ def run_block(
 ):  # fmt: skip
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
 
-    ``resting`` are the same trees to rest in, what their leaves carry, their roots in the order asked, and
+    ``resting`` are the same trees to rest in, what their leaves carry, their bounds in the order asked, and
     phases for `arrive`; ``rows``, ``places`` and ``walking`` are scratch.
     """
-    trees, leaves, resting_roots, phases = resting
+    trees, leaves, bounds, phases = resting
     level, P, looks, by_top, bits, start, exceptions = rule
     n_features = stride >> (1 - shift)
     stride, shift, n_slots = np.uint64(stride), np.uint64(shift), np.uint64(n_slots)
@@ -193,8 +193,7 @@ def run_block(
                 )  # fmt: skip
                 answers[row], votes[row] = leader_of(standing, row * size, n_slots)
             break
-        root = np.uint64(resting_roots[i])
-        arrive(trees, root, phases, keys, stride, shift, rows, left, places, walking)
+        arrive(trees, leaves, bounds, i, phases, keys, stride, shift, rows, left, places, walking)
         if not looks[i + 1]:
             for k in range(left):
                 count_vote(standing, rows[k] * size, n_slots, leaves[places[k]])
@@ -238,13 +237,12 @@ def run_rows(nodes, roots, rule, seed, n_slots, keys, stride, shift, answers, as
 @njit(cache=True, nogil=True)
 def add_class_votes(resting, keys, stride, shift, rows, places, walking, counts):
     """Add every tree's vote to ``counts[row, class]``; the trees are those of `run_block`."""
-    trees, leaves, roots, phases = resting
+    trees, leaves, bounds, phases = resting
     stride, shift = np.uint64(stride), np.uint64(shift)
     for k in range(len(counts)):
         rows[k] = k
-    for tree in range(len(roots)):
-        root = np.uint64(roots[tree])
-        arrive(trees, root, phases, keys, stride, shift, rows, len(counts), places, walking)
+    for tree in range(len(bounds)):
+        arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, len(counts), places, walking)
         for row in range(len(counts)):
             counts[row, leaves[places[row]]] += 1
 
@@ -252,12 +250,12 @@ def add_class_votes(resting, keys, stride, shift, rows, places, walking, counts)
 @njit(cache=True, nogil=True)
 def fill_class_matrix(resting, keys, stride, shift, rows, places, walking, votes):
     """Fill ``votes[tree, row]`` with the number of a class; the trees are those of `run_block`."""
-    trees, leaves, roots, phases = resting
+    trees, leaves, bounds, phases = resting
     stride, shift = np.uint64(stride), np.uint64(shift)
-    for k in range(votes.shape[1]):
+    n_rows = votes.shape[1]
+    for k in range(n_rows):
         rows[k] = k
-    for tree in range(len(roots)):
-        root = np.uint64(roots[tree])
-        arrive(trees, root, phases, keys, stride, shift, rows, votes.shape[1], places, walking)
-        for k in range(votes.shape[1]):
+    for tree in range(len(bounds)):
+        arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_rows, places, walking)
+        for k in range(n_rows):
             votes[tree, k] = leaves[places[k]]

@@ -12,7 +12,7 @@ from numba import njit
 from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_walk import LANES, add_trees
-from foregone._kernels.resting_trees import arrive
+from foregone._kernels.resting_walk import arrive
 
 HEADER = 3  # numbers before the roots in a schedule that is one array
 ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
@@ -91,10 +91,10 @@ def run_block(
 ):  # fmt: skip
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
 
-    ``resting`` are the same trees to rest in, what their leaves carry, their roots in the order asked, and
+    ``resting`` are the same trees to rest in, what their leaves carry, their bounds in the order asked, and
     phases for `arrive`; ``rows``, ``places`` and ``walking`` are scratch.
     """
-    trees, leaves, resting_roots, phases = resting
+    trees, leaves, bounds, phases = resting
     stride, shift = np.uint64(stride), np.uint64(shift)
     left = len(scores)
     for k in range(left):
@@ -112,8 +112,7 @@ def run_block(
                     nodes, roots, lower, upper, ahead, keys, shift, row * stride, memory, i, scores[row]
                 )
             break
-        root = np.uint64(resting_roots[i])
-        arrive(trees, root, phases, keys, stride, shift, rows, left, places, walking)
+        arrive(trees, leaves, bounds, i, phases, keys, stride, shift, rows, left, places, walking)
         if not looks(lower, upper, i + 1):
             for k in range(left):
                 scores[rows[k]] += leaves[places[k]]
@@ -134,12 +133,12 @@ def run_block(
 @njit(cache=True, nogil=True)
 def fill_score_matrix(resting, keys, stride, shift, rows, places, walking, scores):
     """Fill ``scores[tree, row]``; the trees are those of `run_block`."""
-    trees, leaves, roots, phases = resting
+    trees, leaves, bounds, phases = resting
     stride, shift = np.uint64(stride), np.uint64(shift)
-    for k in range(scores.shape[1]):
+    n_rows = scores.shape[1]
+    for k in range(n_rows):
         rows[k] = k
-    for tree in range(len(roots)):
-        root = np.uint64(roots[tree])
-        arrive(trees, root, phases, keys, stride, shift, rows, scores.shape[1], places, walking)
-        for k in range(scores.shape[1]):
+    for tree in range(len(bounds)):
+        arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_rows, places, walking)
+        for k in range(n_rows):
             scores[tree, k] = leaves[places[k]]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from foregone._kernels.resting_trees import SIDE_BY_SIDE
+from foregone._kernels.resting_walk import SIDE_BY_SIDE
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import Keys, RowFormat, Rows
 
@@ -23,7 +23,7 @@ __all__ = ["Scratch", "for_each_block"]
 BLOCK_ROWS = 16_384  # enough for a tree to be fetched into the cache once for many rows
 # Bytes of keys in a block. Small trees are fetched again for nothing: then the rows stay in the second cache.
 # For large trees it takes many rows, though few enough for these to stay in the last cache.
-FEWEST_BYTES, MOST_BYTES, BYTES_A_TREE_BYTE = 1 << 19, 1 << 22, 4
+FEWEST_BYTES, MOST_BYTES, BYTES_A_TREE_BYTE = 1 << 19, 1 << 22, 8
 FIRST_ROWS = 256  # timed, to see whether threads would pay
 WORTH_A_THREAD = 1e-3  # seconds of work
 BLOCKS_A_THREAD = 2  # more would even out the ends, but each must fetch the trees again

@@ -121,7 +121,7 @@ class PluralityForest:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the packed trees, in bytes."""
+        """Memory of the packed trees, in bytes; the first batch adds a form to walk through, as large again."""
         return self.nodes.nbytes + self.tree_start.nbytes
 
     def __repr__(self) -> str:
@@ -136,7 +136,8 @@ class PluralityForest:
         counts = np.zeros((len(rows), self.n_classes), np.int32)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
-            add_class_votes(*self._resting.load(rows[start:end], scratch), counts[start:end])
+            resting, *loaded = self._resting.load(rows[start:end], scratch)
+            add_class_votes(resting, *loaded, counts[start:end])
 
         for_each_block(work, rows, self.rows, self._tree_bytes, n_threads)
         return counts
@@ -151,7 +152,8 @@ class PluralityForest:
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             block = np.empty((self.n_trees, end - start), np.uint16)
-            fill_class_matrix(*self._resting.load(rows[start:end], scratch), block)
+            resting, *loaded = self._resting.load(rows[start:end], scratch)
+            fill_class_matrix(resting, *loaded, block)
             votes[start:end] = block.T
 
         for_each_block(work, rows, self.rows, self._tree_bytes, 1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.resting_trees import fill_resting
+from foregone._kernels.resting_nodes import fill_resting
 from foregone.forest.execution import Scratch
 from foregone.forest.layout import NodeArray
 from foregone.forest.rows import Rows
@@ -64,28 +64,35 @@ class RestingTrees:
         Returns
         -------
         tuple
-            The trees, what their leaves carry, their roots in the same order and the phases of walks, in
+            The trees, what their leaves carry, their bounds in the same order and the phases of walks, in
             one tuple; keys, stride and shift of the rows; the lists to be written.
         """
         keys, stride, shift = scratch.load(block)
         made = self._made.get(shift)
         if made is None:  # by two threads at once: then they make the same
             made = self._made[shift] = self._make(shift)
-        trees, leaves, start, phases = made
+        trees, leaves, bounds, phases = made
         if roots is not None:
-            start = start[np.searchsorted(self._tree_start, roots)]
-        return (trees, leaves, start, phases), keys, stride, shift, scratch.rows, scratch.places, scratch.walking
+            bounds = bounds[np.searchsorted(self._tree_start, roots)]
+        resting = trees, leaves, bounds, phases
+        return resting, keys, stride, shift, scratch.rows, scratch.places, scratch.walking
 
     def _make(self, shift: int) -> tuple[Any, npt.NDArray[Any], IntArray, IntArray]:
+        """Return the trees for keys of this ``shift``, what their leaves carry, their bounds, and phases."""
         trees, leaves = np.empty_like(self._nodes), np.empty(len(self._nodes), np.uint64)
         start, by_level = np.empty(len(self._tree_start) - 1, np.int64), np.zeros(MOST_LEVELS + 1, np.int64)
-        packed = self._nodes, self._key, self._tree_start
-        n_places = fill_resting(*packed, shift, trees, leaves, start, by_level)
-        found = leaves[:n_places]
-        carried = found.view(np.float64) if self._carried is np.float64 else found
-        parts = trees[:n_places].copy(), carried.astype(self._carried)
-        trees = (parts[0], self._categories) if len(self._categories) else parts[0]
-        return trees, parts[1], start, best_phases(np.trim_zeros(by_level, "b"))
+        n_places = fill_resting(
+            self._nodes, self._key, self._tree_start, shift, trees, leaves, start, by_level
+        )
+        trees, leaves = trees[:n_places].copy(), leaves[:n_places]
+        scores_or_numbers = leaves.view(np.float64) if self._carried is np.float64 else leaves
+        bounds = np.stack([start, np.append(start[1:], n_places)], axis=1)
+        return (
+            (trees, self._categories) if len(self._categories) else trees,
+            scores_or_numbers.astype(self._carried),
+            bounds,
+            best_phases(np.trim_zeros(by_level, "b")),
+        )
 
 
 def best_phases(by_level: IntArray) -> IntArray:
