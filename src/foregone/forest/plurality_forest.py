@@ -121,7 +121,7 @@ class PluralityForest:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the packed trees, in bytes; the first batch adds a form to walk through, as large again."""
+        """Memory of the packed trees, in bytes, without the form of them that batches walk through."""
         return self.nodes.nbytes + self.tree_start.nbytes
 
     def __repr__(self) -> str:
@@ -136,8 +136,7 @@ class PluralityForest:
         counts = np.zeros((len(rows), self.n_classes), np.int32)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
-            resting, *loaded = self._resting.load(rows[start:end], scratch)
-            add_class_votes(resting, *loaded, counts[start:end])
+            add_class_votes(*self._resting.load(rows[start:end], scratch), counts[start:end])
 
         for_each_block(work, rows, self.rows, self._tree_bytes, n_threads)
         return counts
@@ -152,8 +151,7 @@ class PluralityForest:
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             block = np.empty((self.n_trees, end - start), np.uint16)
-            resting, *loaded = self._resting.load(rows[start:end], scratch)
-            fill_class_matrix(resting, *loaded, block)
+            fill_class_matrix(*self._resting.load(rows[start:end], scratch), block)
             votes[start:end] = block.T
 
         for_each_block(work, rows, self.rows, self._tree_bytes, 1)

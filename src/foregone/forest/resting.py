@@ -10,11 +10,14 @@ import numpy.typing as npt
 from foregone._kernels.resting_nodes import fill_resting
 from foregone.forest.execution import Scratch
 from foregone.forest.layout import NodeArray
-from foregone.forest.rows import Rows
+from foregone.forest.rows import Keys, Rows
 
 __all__ = ["RestingTrees"]
 
 IntArray = npt.NDArray[np.int64]
+
+List = npt.NDArray[np.uint64]
+Loaded = tuple[tuple[Any, ...], Keys, int, int, List, List, List]
 
 MOST_LEVELS = 64  # that are told apart
 SORTING_OUT = 4  # steps that take as long as to see that a walk arrived, or have it go on
@@ -51,7 +54,7 @@ class RestingTrees:
         self._carried = carried
         self._made: dict[int, tuple[Any, npt.NDArray[Any], IntArray, IntArray]] = {}
 
-    def load(self, block: Rows, scratch: Scratch, roots: IntArray | None = None) -> tuple[Any, ...]:
+    def load(self, block: Rows, scratch: Scratch, roots: IntArray | None = None) -> Loaded:
         """Load a block of rows and return what kernels want to run it.
 
         Parameters

@@ -142,7 +142,7 @@ class ScoredForest(GrownElsewhere):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the packed trees, in bytes; the first batch adds a form to walk through, twice as large."""
+        """Memory of the packed trees, in bytes, without the form of them that batches walk through."""
         return self.nodes.nbytes + self.tree_start.nbytes + self.categories.nbytes
 
     def __repr__(self) -> str:
@@ -158,8 +158,7 @@ class ScoredForest(GrownElsewhere):
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             block = np.empty((self.n_trees, end - start), np.float64)
-            resting, *loaded = self._resting.load(rows[start:end], scratch)
-            fill_score_matrix(resting, *loaded, block)
+            fill_score_matrix(*self._resting.load(rows[start:end], scratch), block)
             scores[start:end] = block.T
 
         for_each_block(work, rows, self.rows, self._tree_bytes, 1)
