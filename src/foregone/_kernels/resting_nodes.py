@@ -24,7 +24,7 @@ from foregone._kernels.forest_nodes import U0, U1, U4, U9, U32, by_category, pay
 
 COLUMN_MASK = np.uint64(0x1FF)
 OFFSET_23 = np.uint64((1 << 23) - 1)
-MOST_PLACES = 1 << 23  # of a tree in which every offset fits, that of a pair behind all others too
+MOST_PLACES = 1 << 23  # of a tree that has room in an offset for the way to a pair behind all others
 ALL_BITS = np.uint64(2**64 - 1)
 
 SHARED = -1  # instead of a place
@@ -61,14 +61,15 @@ def write_leaf(trees, leaves, keys, place, carried, shift):
 
 
 @njit(cache=True)
-def place_resting(nodes, keys, first, free, level, place_of, by_level):
+def place_resting(nodes, keys, first, free, most_shared, level, place_of, by_level):
     """Fill the level and the new place of every place of a tree; return the first place that is free then.
 
     ``level`` is as long as the tree, which begins at ``first``. Levels of leaves are made negative, and
-    counted in ``by_level``. Pairs of leaves that may be shared have no place yet.
+    counted in ``by_level``. Pairs of leaves that may be shared have no place yet; none may in a tree of more
+    than ``most_shared`` places.
     """
     last_level = len(by_level) - 1
-    shares = len(level) < MOST_PLACES
+    shares = len(level) <= most_shared
     level[0] = 0
     place_of[:] = 0
     for k in range(len(level)):
@@ -89,13 +90,14 @@ def place_resting(nodes, keys, first, free, level, place_of, by_level):
 
 
 @njit(cache=True)
-def fill_resting(nodes, keys, tree_start, shift, trees, leaves, start, by_level):
+def fill_resting(nodes, keys, tree_start, shift, most_shared, trees, leaves, start, by_level):
     """Fill trees to rest in, from packed ones with payloads; return how many places they take.
 
     The packed ones must be sound, and of ``keys`` only the type matters. ``trees`` and ``leaves`` have room
     for as many places as those have; ``leaves[place]`` becomes what a leaf carries. ``start[tree]`` becomes
-    where each begins. ``shift`` is that of the keys to come. ``by_level[level]`` is increased by the number
-    of leaves so many steps away from their root, its last number by those even further away.
+    where each begins. ``shift`` is that of the keys to come. Trees of more than ``most_shared`` places, which
+    must be below MOST_PLACES, share no leaves. ``by_level[level]`` is increased by the number of leaves so
+    many steps away from their root, its last number by those even further away.
     """
     shift = np.uint64(shift)
     most = np.diff(tree_start).max()
@@ -107,7 +109,7 @@ def fill_resting(nodes, keys, tree_start, shift, trees, leaves, start, by_level)
         first, size = tree_start[tree], tree_start[tree + 1] - tree_start[tree]
         level, place_of = levels[:size], places[:size]
         start[tree] = free
-        free = place_resting(nodes, keys, first, free, level, place_of, by_level)
+        free = place_resting(nodes, keys, first, free, most_shared, level, place_of, by_level)
         for k in range(size):
             here, there = place_of[k], np.uint64(first + k)
             if level[k] < 0:

@@ -19,7 +19,8 @@ from foregone._kernels.resting_nodes import COLUMN_MASK, OFFSET_23
 U5, U6, U7 = (np.uint64(number) for number in (5, 6, 7))
 SIDE_BY_SIDE = 8  # walks at a time; a list of walks needs room for a multiple of it
 PLACES_A_LINE = np.uint64(8)  # of memory
-MOST_AHEAD = np.uint64(1 << 15)  # places that are fetched ahead; more would drive out what is in use
+# Places that are fetched ahead: more would drive out what is in use, or not be needed by so few rows.
+MOST_AHEAD, AHEAD_A_ROW = np.uint64(1 << 15), np.uint64(16)
 
 
 def offset_at(trees, keys, place):
@@ -88,7 +89,8 @@ def arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_row
     coming = coming_end = pace = U0
     if tree + 1 < len(bounds):
         coming = np.uint64(bounds[tree + 1, 0])
-        coming_end = min(np.uint64(bounds[tree + 1, 1]), coming + MOST_AHEAD)
+        most = min(MOST_AHEAD, AHEAD_A_ROW * left)
+        coming_end = min(np.uint64(bounds[tree + 1, 1]), coming + most)
         pace = (coming_end - coming) // ((left + U7) >> U3) + U1
     phase, last_phase = 0, len(phases) - 1
     for k in range(left):

@@ -18,12 +18,14 @@ from foregone._kernels.resting_walk import SIDE_BY_SIDE
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import Keys, RowFormat, Rows
 
-__all__ = ["Scratch", "for_each_block"]
+__all__ = ["Scratch", "block_bytes", "for_each_block"]
 
 BLOCK_ROWS = 16_384  # enough for a tree to be fetched into the cache once for many rows
 # Bytes of keys in a block. Small trees are fetched again for nothing: then the rows stay in the second cache.
-# For large trees it takes many rows, though few enough for these to stay in the last cache.
-FEWEST_BYTES, MOST_BYTES, BYTES_A_TREE_BYTE = 1 << 19, 1 << 22, 8
+# For large trees it takes many rows, though few enough for these to stay in the last cache; not as many where
+# nobody waits for the trees to be fetched.
+FEWEST_BYTES, MOST_BYTES = 1 << 19, 1 << 22
+BYTES_A_TREE_BYTE, IF_FETCHED_AHEAD = 32, 8
 FIRST_ROWS = 256  # timed, to see whether threads would pay
 WORTH_A_THREAD = 1e-3  # seconds of work
 BLOCKS_A_THREAD = 2  # more would even out the ends, but each must fetch the trees again
@@ -50,18 +52,23 @@ class Scratch:
 Work = Callable[[int, int, Scratch], None]
 
 
+def block_bytes(tree_bytes: int, *, fetched_ahead: bool) -> int:
+    """Return how large the keys of a block may be, for trees of a size, which are fetched ahead or not."""
+    rate = IF_FETCHED_AHEAD if fetched_ahead else BYTES_A_TREE_BYTE
+    return min(max(FEWEST_BYTES, rate * tree_bytes), MOST_BYTES)
+
+
 def for_each_block(
-    work: Work, X: Rows, row_format: RowFormat, tree_bytes: int, n_threads: int | None
+    work: Work, X: Rows, row_format: RowFormat, most_bytes: int, n_threads: int | None
 ) -> None:
     """Do the work block by block; Python gets to see an interrupt in between.
 
-    ``tree_bytes`` is the size of a tree, on average.
+    The keys of a block take at most ``most_bytes``, see `block_bytes`.
     """
     n_rows = len(X)
     row_bytes = row_format.n_features * row_format.key_bits // 8
     n_threads = _thread_count(n_threads)
-    block_bytes = min(max(FEWEST_BYTES, BYTES_A_TREE_BYTE * tree_bytes), MOST_BYTES)
-    block_rows = max(1, min(BLOCK_ROWS, block_bytes // row_bytes, n_rows))
+    block_rows = max(1, min(BLOCK_ROWS, most_bytes // row_bytes, n_rows))
 
     def new_scratch() -> Scratch:
         return Scratch(row_format, block_rows)

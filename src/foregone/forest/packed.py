@@ -12,7 +12,7 @@ from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.forest import container
 from foregone.forest.checks import row_format
-from foregone.forest.execution import Scratch, for_each_block
+from foregone.forest.execution import Scratch, block_bytes, for_each_block
 from foregone.forest.forest_file import from_parts, to_parts
 from foregone.forest.grown_elsewhere import GrownElsewhere
 from foregone.forest.layout import NodeArray, is_sound, pack
@@ -81,6 +81,7 @@ class PackedForest(GrownElsewhere):
         for array in (self.nodes, self.tree_start, self.categories):
             array.setflags(write=False)
         self._trees = (self.nodes, self.categories) if len(self.categories) else self.nodes
+        self._block_bytes = block_bytes(self.nodes.nbytes // self.n_trees, fetched_ahead=False)
         self._run_row = run_row_32 if self.rows.key_bits == 32 else run_row_64
         # Of a row that is ready to be run; none is, where categories have to be looked up.
         self._row_shape = None if self.rows.encodes_arrays else (self.n_features,)
@@ -151,7 +152,7 @@ class PackedForest(GrownElsewhere):
             fill_vote_matrix(self._trees, roots, *scratch.load(rows[start:end]), scratch.rows, block)
             votes[start:end] = block.T
 
-        for_each_block(work, rows, self.rows, self.nodes.nbytes // self.n_trees, 1)
+        for_each_block(work, rows, self.rows, self._block_bytes, 1)
         return votes
 
     def order(self, seed: int, x: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
@@ -216,7 +217,7 @@ class PackedForest(GrownElsewhere):
             else:
                 run_rows(*common, *keys, *parts)
 
-        for_each_block(work, X, self.rows, self.nodes.nbytes // self.n_trees, n_threads)
+        for_each_block(work, X, self.rows, self._block_bytes, n_threads)
 
     def run_one(
         self,
@@ -304,7 +305,7 @@ class PackedForest(GrownElsewhere):
         return cls(nodes, tree_start, classes, rows, categories)
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_trees", "_run_row", "_row_shape", "_schedule")
+        made = ("_trees", "_block_bytes", "_run_row", "_row_shape", "_schedule")
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         if self.rows.is_plain:  # nothing but arrays and numbers, which skops takes unasked
             del state["rows"], state["categories"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from foregone._kernels.plurality_run import add_class_votes, fill_class_matrix, run_block, run_row, run_rows
 from foregone.atomic_file import PathLike
 from foregone.forest import container
-from foregone.forest.execution import Scratch, for_each_block
+from foregone.forest.execution import Scratch, block_bytes, for_each_block
 from foregone.forest.forest_file import from_parts, to_parts
 from foregone.forest.layout import NodeArray, find_payloads, pack
 from foregone.forest.plurality_schedule import PluralitySchedule
@@ -91,7 +91,7 @@ class PluralityForest:
         self._resting = RestingTrees(
             self.nodes, self.tree_start, self.rows.key_bits, _NO_CATEGORIES, np.uint16
         )
-        self._tree_bytes = self.nodes.nbytes // self.n_trees
+        self._block_bytes = block_bytes(self.nodes.nbytes // self.n_trees, fetched_ahead=True)
         self._n_slots = min(len(self.classes), self.n_trees)  # classes that a row can have votes for
         self._schedule: PluralitySchedule | None = None  # the last one used
 
@@ -138,7 +138,7 @@ class PluralityForest:
         def work(start: int, end: int, scratch: Scratch) -> None:
             add_class_votes(*self._resting.load(rows[start:end], scratch), counts[start:end])
 
-        for_each_block(work, rows, self.rows, self._tree_bytes, n_threads)
+        for_each_block(work, rows, self.rows, self._block_bytes, n_threads)
         return counts
 
     def vote_matrix(self, X: npt.ArrayLike) -> npt.NDArray[np.uint16]:
@@ -154,7 +154,7 @@ class PluralityForest:
             fill_class_matrix(*self._resting.load(rows[start:end], scratch), block)
             votes[start:end] = block.T
 
-        for_each_block(work, rows, self.rows, self._tree_bytes, 1)
+        for_each_block(work, rows, self.rows, self._block_bytes, 1)
         return votes
 
     def order(self, seed: int, x: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
@@ -219,7 +219,7 @@ class PluralityForest:
             else:
                 run_rows(*common, *scratch.load(rows[start:end]), *parts)
 
-        for_each_block(work, rows, self.rows, self._tree_bytes, n_threads)
+        for_each_block(work, rows, self.rows, self._block_bytes, n_threads)
         return outcome
 
     def run_one(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.resting_nodes import fill_resting
+from foregone._kernels.resting_nodes import MOST_PLACES, fill_resting
 from foregone.forest.execution import Scratch
 from foregone.forest.layout import NodeArray
 from foregone.forest.rows import Keys, Rows
@@ -19,6 +19,7 @@ IntArray = npt.NDArray[np.int64]
 List = npt.NDArray[np.uint64]
 Loaded = tuple[tuple[Any, ...], Keys, int, int, List, List, List]
 
+MOST_SHARED = MOST_PLACES - 1  # places of a tree whose leaves may be shared
 MOST_LEVELS = 64  # that are told apart
 SORTING_OUT = 4  # steps that take as long as to see that a walk arrived, or have it go on
 
@@ -85,7 +86,7 @@ class RestingTrees:
         trees, leaves = np.empty_like(self._nodes), np.empty(len(self._nodes), np.uint64)
         start, by_level = np.empty(len(self._tree_start) - 1, np.int64), np.zeros(MOST_LEVELS + 1, np.int64)
         n_places = fill_resting(
-            self._nodes, self._key, self._tree_start, shift, trees, leaves, start, by_level
+            self._nodes, self._key, self._tree_start, shift, MOST_SHARED, trees, leaves, start, by_level
         )
         trees, leaves = trees[:n_places].copy(), leaves[:n_places]
         scores_or_numbers = leaves.view(np.float64) if self._carried is np.float64 else leaves

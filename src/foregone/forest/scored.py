@@ -12,7 +12,7 @@ from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.forest import container
 from foregone.forest.checks import row_format, score_bounds
-from foregone.forest.execution import Scratch, for_each_block
+from foregone.forest.execution import Scratch, block_bytes, for_each_block
 from foregone.forest.forest_file import from_parts, to_parts
 from foregone.forest.grown_elsewhere import GrownElsewhere
 from foregone.forest.layout import NodeArray, pack
@@ -101,7 +101,7 @@ class ScoredForest(GrownElsewhere):
         self._resting = RestingTrees(
             self.nodes, self.tree_start, self.rows.key_bits, self.categories, np.float64
         )
-        self._tree_bytes = self.nodes.nbytes // self.n_trees
+        self._block_bytes = block_bytes(self.nodes.nbytes // self.n_trees, fetched_ahead=True)
         self._run_row = run_row_32 if self.rows.key_bits == 32 else run_row_64
         # Of a row that is ready to be run; none is, where categories have to be looked up.
         self._row_shape = None if self.rows.encodes_arrays else (self.n_features,)
@@ -161,7 +161,7 @@ class ScoredForest(GrownElsewhere):
             fill_score_matrix(*self._resting.load(rows[start:end], scratch), block)
             scores[start:end] = block.T
 
-        for_each_block(work, rows, self.rows, self._tree_bytes, 1)
+        for_each_block(work, rows, self.rows, self._block_bytes, 1)
         return scores
 
     def full_scores(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> npt.NDArray[np.float64]:
@@ -202,7 +202,7 @@ class ScoredForest(GrownElsewhere):
             loaded = self._resting.load(rows[start:end], scratch, schedule.roots)
             run_block(*common, *loaded, *(part[start:end] for part in outcome))
 
-        for_each_block(work, rows, self.rows, self._tree_bytes, n_threads)
+        for_each_block(work, rows, self.rows, self._block_bytes, n_threads)
         return outcome
 
     def run_one(self, x: npt.ArrayLike, strategy: ScoreStrategy | None) -> tuple[bool, int, float]:
@@ -251,7 +251,7 @@ class ScoredForest(GrownElsewhere):
         def work(start: int, end: int, scratch: Scratch) -> None:
             scratch.load(rows[start:end])
 
-        for_each_block(work, rows, self.rows, self._tree_bytes, 1)
+        for_each_block(work, rows, self.rows, self._block_bytes, 1)
 
     def _schedule_for(self, strategy: ScoreStrategy | None) -> ScoreSchedule:
         """Return the schedule, the last one if it is the same: making one takes longer than many a run."""
@@ -298,7 +298,7 @@ class ScoredForest(GrownElsewhere):
             raise fields.error("nodes", f"cannot be used: {error}") from None
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_trees", "_resting", "_tree_bytes", "_run_row", "_row_shape", "_schedule")
+        made = ("_trees", "_resting", "_block_bytes", "_run_row", "_row_shape", "_schedule")
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
