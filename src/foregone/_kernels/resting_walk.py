@@ -19,6 +19,7 @@ from foregone._kernels.resting_nodes import COLUMN_MASK, OFFSET_23
 U5, U6, U7 = (np.uint64(number) for number in (5, 6, 7))
 SIDE_BY_SIDE = 8  # walks at a time; a list of walks needs room for a multiple of it
 PLACES_A_LINE = np.uint64(8)  # of memory
+FEWEST_ALONE = 8  # steps of the last walks: sorting them out takes the longer the fewer there are
 # Places that are fetched ahead: more would drive out what is in use, or not be needed by so few rows.
 MOST_AHEAD, AHEAD_A_ROW = np.uint64(1 << 15), np.uint64(16)
 
@@ -102,6 +103,8 @@ def arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_row
         for k in range(left, (left + U7) & ~U7):
             walking[k] = walking[left - U1]
         steps = phases[phase]
+        if left <= U7:
+            steps = max(steps, FEWEST_ALONE)
         phase = min(phase + 1, last_phase)
         kept = U0
         for k in range(U0, left, np.uint64(SIDE_BY_SIDE)):

@@ -54,6 +54,7 @@ class RestingTrees:
         self._categories = categories
         self._carried = carried
         self._made: dict[int, tuple[Any, npt.NDArray[Any], IntArray, IntArray]] = {}
+        self._ordered: tuple[IntArray | None, int, tuple[Any, ...]] = (None, -1, ())  # what was asked last
 
     def load(self, block: Rows, scratch: Scratch, roots: IntArray | None = None) -> Loaded:
         """Load a block of rows and return what kernels want to run it.
@@ -72,14 +73,20 @@ class RestingTrees:
             one tuple; keys, stride and shift of the rows; the lists to be written.
         """
         keys, stride, shift = scratch.load(block)
+        last_roots, last_shift, resting = self._ordered
+        if last_roots is not roots or last_shift != shift:
+            resting = self._in_order(roots, shift)
+            self._ordered = roots, shift, resting
+        return resting, keys, stride, shift, scratch.rows, scratch.places, scratch.walking
+
+    def _in_order(self, roots: IntArray | None, shift: int) -> tuple[Any, ...]:
         made = self._made.get(shift)
         if made is None:  # by two threads at once: then they make the same
             made = self._made[shift] = self._make(shift)
         trees, leaves, bounds, phases = made
         if roots is not None:
             bounds = bounds[np.searchsorted(self._tree_start, roots)]
-        resting = trees, leaves, bounds, phases
-        return resting, keys, stride, shift, scratch.rows, scratch.places, scratch.walking
+        return trees, leaves, bounds, phases
 
     def _make(self, shift: int) -> tuple[Any, npt.NDArray[Any], IntArray, IntArray]:
         """Return the trees for keys of this ``shift``, what their leaves carry, their bounds, and phases."""
