@@ -145,7 +145,7 @@ class Run:
         """Return what is kept of a piece, or measure it; None if it is neither kept nor wanted."""
         options = self.options
         rows = f"{options.training_rows} {options.boosting_rows} {options.rows}"
-        sizes = f"{rows} {options.splits} {options.rounds}"
+        sizes = f"{rows} {options.rounds if part == 'table' else options.splits}"
         path = self.cache.folder / "scores" / f"{name} {sizes}.json".replace(" ", "_").replace(",", "")
         if part not in options.parts or (path.exists() and not options.again):
             return json.loads(path.read_text()) if path.exists() else None
@@ -172,7 +172,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--training-rows", type=int, default=20_000, help="most rows to train forests on")
     parser.add_argument("--boosting-rows", type=int, default=200_000, help="most to train boosted trees on")
     parser.add_argument("--splits", type=int, default=100, help="random calibrations")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of timing")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds of timing")
     parser.add_argument("--no-rivals", dest="rivals", action="store_false", help="leave the other rules out")
     parser.add_argument("--again", action="store_true", help="measure anew what is kept")
     parser.add_argument(
