@@ -134,32 +134,32 @@ def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
             at_4, side_4 = step(nodes, keys, shift, base_4, at_4)
             at_5, side_5 = step(nodes, keys, shift, base_5, at_5)
             if side_0:
-                totals[row_0] += side_0 & U1
+                totals[row_0] += np.int64(side_0 & U1)
                 row_0 = rows[k]
                 base_0, at_0 = row_0 * stride, root
                 k += 1
             if side_1:
-                totals[row_1] += side_1 & U1
+                totals[row_1] += np.int64(side_1 & U1)
                 row_1 = rows[k]
                 base_1, at_1 = row_1 * stride, root
                 k += 1
             if side_2:
-                totals[row_2] += side_2 & U1
+                totals[row_2] += np.int64(side_2 & U1)
                 row_2 = rows[k]
                 base_2, at_2 = row_2 * stride, root
                 k += 1
             if side_3:
-                totals[row_3] += side_3 & U1
+                totals[row_3] += np.int64(side_3 & U1)
                 row_3 = rows[k]
                 base_3, at_3 = row_3 * stride, root
                 k += 1
             if side_4:
-                totals[row_4] += side_4 & U1
+                totals[row_4] += np.int64(side_4 & U1)
                 row_4 = rows[k]
                 base_4, at_4 = row_4 * stride, root
                 k += 1
             if side_5:
-                totals[row_5] += side_5 & U1
+                totals[row_5] += np.int64(side_5 & U1)
                 row_5 = rows[k]
                 base_5, at_5 = row_5 * stride, root
                 k += 1
@@ -167,12 +167,12 @@ def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
             nodes, keys, shift,
             base_0, base_1, base_2, base_3, base_4, base_5, at_0, at_1, at_2, at_3, at_4, at_5,
         )  # fmt: skip
-        totals[row_0] += side_0 & U1
-        totals[row_1] += side_1 & U1
-        totals[row_2] += side_2 & U1
-        totals[row_3] += side_3 & U1
-        totals[row_4] += side_4 & U1
-        totals[row_5] += side_5 & U1
+        totals[row_0] += np.int64(side_0 & U1)
+        totals[row_1] += np.int64(side_1 & U1)
+        totals[row_2] += np.int64(side_2 & U1)
+        totals[row_3] += np.int64(side_3 & U1)
+        totals[row_4] += np.int64(side_4 & U1)
+        totals[row_5] += np.int64(side_5 & U1)
     while k < n_rows:
         # Fewer than six rows left: the last of them fills the empty places and is counted once.
         last = n_rows - 1
@@ -184,17 +184,17 @@ def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
             row_3 * stride, row_4 * stride, row_5 * stride,
             root, root, root, root, root, root,
         )  # fmt: skip
-        totals[row_0] += side_0 & U1
+        totals[row_0] += np.int64(side_0 & U1)
         if k + 1 < n_rows:
-            totals[row_1] += side_1 & U1
+            totals[row_1] += np.int64(side_1 & U1)
         if k + 2 < n_rows:
-            totals[row_2] += side_2 & U1
+            totals[row_2] += np.int64(side_2 & U1)
         if k + 3 < n_rows:
-            totals[row_3] += side_3 & U1
+            totals[row_3] += np.int64(side_3 & U1)
         if k + 4 < n_rows:
-            totals[row_4] += side_4 & U1
+            totals[row_4] += np.int64(side_4 & U1)
         if k + 5 < n_rows:
-            totals[row_5] += side_5 & U1
+            totals[row_5] += np.int64(side_5 & U1)
         k += 6
 
 
