@@ -25,7 +25,7 @@ BLOCK_ROWS = 16_384  # enough for a tree to be fetched into the cache once for m
 # For large trees it takes many rows, though few enough for these to stay in the last cache; not as many where
 # nobody waits for the trees to be fetched.
 FEWEST_BYTES, MOST_BYTES = 1 << 19, 1 << 22
-BYTES_A_TREE_BYTE, IF_FETCHED_AHEAD = 32, 8
+BYTES_A_TREE_BYTE, IF_FETCHED_AHEAD = 32, 6
 FIRST_ROWS = 256  # timed, to see whether threads would pay
 WORTH_A_THREAD = 1e-3  # seconds of work
 BLOCKS_A_THREAD = 2  # more would even out the ends, but each must fetch the trees again
