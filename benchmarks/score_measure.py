@@ -18,7 +18,6 @@ __all__ = ["measure"]
 
 TIMED_ROWS = 10_000
 ONE_ROW_CALLS = 200
-APART = 1.0  # seconds between rounds: bursts of load on a shared machine last for some
 RIVAL_ROWS = 20_000
 Result = dict[str, Any]
 
@@ -104,7 +103,7 @@ def _times(
     with on_one_thread(name):
         return {
             "batch": median_times(
-                {key: on_batch(call) for key, call in {**calls, **everyone}.items()}, rounds, apart=APART
+                {key: on_batch(call) for key, call in {**calls, **everyone}.items()}, rounds
             ),
             "one_row": median_times({key: on_rows(call) for key, call in calls.items()}, rounds, len(one)),
         }

@@ -16,7 +16,7 @@ PAUSE_SECONDS = 0.005  # before each, for threads of the one before that still w
 
 
 def median_times(
-    engines: dict[str, Callable[[int], Any]], rounds: int, most_calls: int = 1000, apart: float = 0.0
+    engines: dict[str, Callable[[int], Any]], rounds: int, most_calls: int = 1000
 ) -> dict[str, float]:
     """Return each engine's median wall time a call, in seconds.
 
@@ -29,8 +29,6 @@ def median_times(
         not counted: they warm up and find how many calls make a sample.
     most_calls : int
         No sample has more calls than this.
-    apart : float
-        Seconds between rounds, so that a burst of load hits few of them.
     """
     calls: dict[str, int] = {}
     wanted: dict[str, int] = {}
@@ -43,7 +41,6 @@ def median_times(
     gc.disable()
     try:
         for round_ in range(rounds):
-            time.sleep(apart)
             for name, engine in engines.items():
                 if round_ >= wanted[name]:
                     continue
