@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from benchmarks.datasets import Dataset
 from benchmarks.score_models import LIMITS, on_one_thread
 from benchmarks.score_rivals import asked_by_rules
-from benchmarks.timing import median_times
+from benchmarks.timing import sampled_times
 from foregone import EarlyStoppingClassifier, early_stop
 from foregone.classifier.calibration_scores import scores_of
 
@@ -49,15 +50,21 @@ def measure(name: str, model: Any, data: Dataset, rounds: int, with_rivals: bool
             "rounding": float(np.mean(classifier.full_predict(data.X_test) != own)),
             "error": float(np.mean(labels != data.y_test)),
             "own_error": float(np.mean(own != data.y_test)),
-            "batch": times["batch"]["own"] / times["batch"][str(limit)],
-            "one_row": times["one_row"]["own"] / times["one_row"][str(limit)],
-            "batch_all": times["batch"]["own"] / times["batch"]["all"],
+            "batch": _ratio(min, times["batch"], str(limit)),
+            "batch_median": _ratio(statistics.median, times["batch"], str(limit)),
+            "batch_all": _ratio(min, times["batch"], "all"),
+            "one_row": _ratio(min, times["one_row"], str(limit)),
             **_hard(model, data, limit, own),
         }
         if with_rivals:
             result["rules"] = _rules(classifier, data, differing)
         results.append(result)
     return results
+
+
+def _ratio(pick: Callable[[list[float]], float], times: dict[str, list[float]], ours: str) -> float:
+    """Return the model's own time by ours, each the one that is picked of its rounds."""
+    return pick(times["own"]) / pick(times[ours])
 
 
 def _hard(model: Any, data: Dataset, limit: float, own: Any) -> Result:
@@ -86,8 +93,8 @@ def _rules(classifier: EarlyStoppingClassifier, data: Dataset, differing: float)
 
 def _times(
     name: str, model: Any, stopped: dict[float, EarlyStoppingClassifier], data: Dataset, rounds: int
-) -> dict[str, dict[str, float]]:
-    """Return seconds a call, the model's own and ours in turns."""
+) -> dict[str, dict[str, list[float]]]:
+    """Return seconds a call for each round, the model's own and ours in turns."""
     rows, few = data.X_test[:TIMED_ROWS], data.X_test[:ONE_ROW_CALLS]
     one = [few[k : k + 1] for k in range(len(few))]
 
@@ -102,8 +109,8 @@ def _times(
     everyone = {"all": next(iter(stopped.values())).full_predict}
     with on_one_thread(name):
         return {
-            "batch": median_times(
+            "batch": sampled_times(
                 {key: on_batch(call) for key, call in {**calls, **everyone}.items()}, rounds
             ),
-            "one_row": median_times({key: on_rows(call) for key, call in calls.items()}, rounds, len(one)),
+            "one_row": sampled_times({key: on_rows(call) for key, call in calls.items()}, rounds, len(one)),
         }

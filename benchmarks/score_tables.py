@@ -73,7 +73,7 @@ def main_table(results: Sequence[Result]) -> str:
     """Return what stopping early asks, how often it differs, and how fast it is."""
     head = [
         "dataset, model", "limit", "trees asked", "differs on fresh rows", "certified at most",
-        "error (of everyone)", "votes instead: differ, asked", "batch", "one row",
+        "error (of everyone)", "votes instead: differ, asked", "batch (median)", "one row",
     ]  # fmt: skip
     rows = []
     for one in results:
@@ -90,7 +90,7 @@ def main_table(results: Sequence[Result]) -> str:
                 "-" if one["bound"] is None else _percent(one["bound"]),
                 f"{_percent(one['error'])} ({_percent(one['own_error'])})",
                 votes,
-                f"{one['batch']:.1f} x",
+                f"{one['batch']:.1f} x ({one['batch_median']:.1f} x)",
                 f"{one['one_row']:.0f} x",
             ]
         )

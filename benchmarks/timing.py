@@ -8,17 +8,23 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["median_times"]
+__all__ = ["median_times", "sampled_times"]
 
 SAMPLE_SECONDS = 0.02  # a sample repeats its call until it lasts about this long
 SLOW_SECONDS, SLOW_ROUNDS = 1.0, 3  # a call that takes longer is timed in this many rounds only
 PAUSE_SECONDS = 0.005  # before each, for threads of the one before that still wait for work, spinning
 
+Engines = dict[str, Callable[[int], Any]]
 
-def median_times(
-    engines: dict[str, Callable[[int], Any]], rounds: int, most_calls: int = 1000
-) -> dict[str, float]:
-    """Return each engine's median wall time a call, in seconds.
+
+def median_times(engines: Engines, rounds: int, most_calls: int = 1000) -> dict[str, float]:
+    """Return each engine's median wall time a call, in seconds; see `sampled_times`."""
+    sampled = sampled_times(engines, rounds, most_calls)
+    return {name: statistics.median(values) for name, values in sampled.items()}
+
+
+def sampled_times(engines: Engines, rounds: int, most_calls: int = 1000) -> dict[str, list[float]]:
+    """Return wall times a call of each engine, in seconds, one for each round.
 
     Parameters
     ----------
@@ -48,7 +54,7 @@ def median_times(
                 times[name].append(_seconds_a_call(engine, calls[name]))
     finally:
         gc.enable()
-    return {name: statistics.median(values) for name, values in times.items()}
+    return times
 
 
 def _warm_seconds(engine: Callable[[int], Any], most_calls: int) -> float:
