@@ -21,6 +21,14 @@ NOTHING = np.uint64(2**64 - 1)  # instead of what a tree's walk found
 LINE = np.uint64(64)  # bytes of a cache line
 
 
+@njit(cache=True)
+def goes_right(words, categories, place, key, own):
+    """Whether a row goes right at a node that may split by categories; ``own`` is the row's key."""
+    if by_category(words, place):
+        return not (own == ANY_CATEGORY or is_in_set(categories, key, own))
+    return own > key
+
+
 def step(nodes, keys, shift, base, place):
     """Return where the walk goes from ``place``, and the bits of the side it took (0: another node)."""
     compiled_only()
@@ -41,10 +49,7 @@ def _step(nodes, keys, shift, base, place):
             words, categories = nodes
             key, column, sides, offset = read_node(words, keys, place)
             own = np.uint64(keys[base + (column >> shift)])
-            if by_category(words, place):
-                right = np.uint64(not (own == ANY_CATEGORY or is_in_set(categories, key, own)))
-            else:
-                right = np.uint64(own > key)
+            right = np.uint64(goes_right(words, categories, place, key, own))
             return place + offset + right, (sides >> (right + right)) & U3
 
     return take

@@ -245,17 +245,3 @@ def add_class_votes(resting, keys, stride, shift, rows, places, walking, counts)
         arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, len(counts), places, walking)
         for row in range(len(counts)):
             counts[row, leaves[places[row]]] += 1
-
-
-@njit(cache=True, nogil=True)
-def fill_class_matrix(resting, keys, stride, shift, rows, places, walking, votes):
-    """Fill ``votes[tree, row]`` with the number of a class; the trees are those of `run_block`."""
-    trees, leaves, bounds, phases = resting
-    stride, shift = np.uint64(stride), np.uint64(shift)
-    n_rows = votes.shape[1]
-    for k in range(n_rows):
-        rows[k] = k
-    for tree in range(len(bounds)):
-        arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_rows, places, walking)
-        for k in range(n_rows):
-            votes[tree, k] = leaves[places[k]]

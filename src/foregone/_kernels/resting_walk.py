@@ -1,8 +1,8 @@
 """Many rows through one tree, in phases: eight walks side by side take some steps each, arrived or not.
 
 The trees are those of `foregone._kernels.resting_nodes`, or a pair of them and the words of their sets of
-categories. No branch depends on where a row goes: a processor would guess it wrong about once a walk, which
-costs more than the steps that are taken for nothing.
+categories. But for those, no branch depends on where a row goes: a processor would guess it wrong about once
+a walk, which costs more than the steps that are taken for nothing.
 """
 
 import numpy as np
@@ -10,9 +10,8 @@ from numba import njit, types
 from numba.extending import overload
 
 from foregone._kernels.compiled_only import compiled_only
-from foregone._kernels.forest_keys import ANY_CATEGORY, is_in_set
-from foregone._kernels.forest_nodes import U0, U1, U2, U3, U4, U9, U32, by_category, read_node
-from foregone._kernels.forest_walk import words_of
+from foregone._kernels.forest_nodes import U0, U1, U2, U3, U4, U9, U32, read_node
+from foregone._kernels.forest_walk import goes_right, words_of
 from foregone._kernels.prefetch import prefetch
 from foregone._kernels.resting_nodes import COLUMN_MASK, OFFSET_23
 
@@ -31,11 +30,9 @@ def offset_at(trees, keys, place):
 
 @overload(offset_at)
 def _offset_at(trees, keys, place):
-    if isinstance(trees, types.BaseTuple):
-        return lambda trees, keys, place: read_node(trees[0], keys, place)[3]
-    if trees.ndim == 1:
+    if isinstance(trees, types.Array) and trees.ndim == 1:
         return lambda trees, keys, place: (trees[place] >> U9) & OFFSET_23
-    return lambda trees, keys, place: read_node(trees, keys, place)[3]
+    return lambda trees, keys, place: read_node(words_of(trees), keys, place)[3]
 
 
 def ahead(trees, keys, shift, base, place):
@@ -51,10 +48,7 @@ def _ahead(trees, keys, shift, base, place):
             words, categories = trees
             key, column, _, offset = read_node(words, keys, place)
             own = np.uint64(keys[base + (column >> shift)])
-            if by_category(words, place):
-                right = np.uint64(not (own == ANY_CATEGORY or is_in_set(categories, key, own)))
-            else:
-                right = np.uint64(own > key)
+            right = np.uint64(goes_right(words, categories, place, key, own))
             return place + offset + right
 
     elif trees.ndim == 1:
@@ -147,3 +141,21 @@ def _keep(trees, keys, places, walking, kept, k, place):
     places[k] = place
     walking[kept] = k
     return kept + np.uint64(offset_at(trees, keys, place) != U0)
+
+
+@njit(cache=True, nogil=True)
+def fill_leaf_matrix(resting, keys, stride, shift, rows, places, walking, carried):
+    """Fill ``carried[tree, row]`` with what the leaf carries that the row comes to.
+
+    ``resting`` are the trees, what their leaves carry, their bounds, and phases for `arrive`; ``rows``,
+    ``places`` and ``walking`` are scratch.
+    """
+    trees, leaves, bounds, phases = resting
+    stride, shift = np.uint64(stride), np.uint64(shift)
+    n_rows = carried.shape[1]
+    for k in range(n_rows):
+        rows[k] = k
+    for tree in range(len(bounds)):
+        arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_rows, places, walking)
+        for k in range(n_rows):
+            carried[tree, k] = leaves[places[k]]

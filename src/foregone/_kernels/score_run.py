@@ -128,17 +128,3 @@ def run_block(
         left = kept
     for k in range(len(scores)):
         answers[k] = scores[k] > lower[asked[k]]
-
-
-@njit(cache=True, nogil=True)
-def fill_score_matrix(resting, keys, stride, shift, rows, places, walking, scores):
-    """Fill ``scores[tree, row]``; the trees are those of `run_block`."""
-    trees, leaves, bounds, phases = resting
-    stride, shift = np.uint64(stride), np.uint64(shift)
-    n_rows = scores.shape[1]
-    for k in range(n_rows):
-        rows[k] = k
-    for tree in range(len(bounds)):
-        arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_rows, places, walking)
-        for k in range(n_rows):
-            scores[tree, k] = leaves[places[k]]

@@ -18,7 +18,7 @@ from foregone.errors import InvalidInputError
 from foregone.evaluation import evaluate
 from foregone.forest import PackedForest
 from foregone.forest.packed import Outcome
-from foregone.forest.schedule import Order
+from foregone.forest.schedule import Order, read_order
 from foregone.planning import Plan, plan
 from foregone.solving import Solution, solve
 from foregone.strategy_file import Fields
@@ -185,14 +185,11 @@ class HardVoting:
             raise fields.error(
                 "solution", f"is for {solution.n_voters} voters, but the forest has {forest.n_trees} trees"
             )
-        order: Any = fields.text("order")
-        if order not in ("shared", "per_row"):
-            raise fields.error("order", 'must be "shared" or "per_row"')
         return cls(
             ensemble=forest,
             solution=solution,
             seed=fields.whole("seed", 0, 2**64 - 1),
-            order=order,
+            order=read_order(fields),
             hard_soft_disagreement=fields.number("hard_soft_disagreement", 0, 1),
             calibration_disagreement=fields.number("calibration_disagreement", 0, 1),
         )

@@ -16,7 +16,7 @@ from foregone.classifier.plurality_voters import PluralityVoters
 from foregone.classifier.settings import PluralitySettings, Settings
 from foregone.errors import InvalidInputError
 from foregone.forest import PluralityForest, PluralityOutcome
-from foregone.forest.schedule import Order
+from foregone.forest.schedule import Order, read_order
 from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_plurality, solve_plurality
 from foregone.strategy_file import Fields
 
@@ -161,9 +161,6 @@ class PluralityVoting:
         """Check what `to_parts` gave, every part alone and against the others."""
         forest = PluralityForest.from_parts(fields.section("forest"), arrays)
         strategy = PluralityStrategy.from_fields(fields.section("strategy"))
-        order: Any = fields.text("order")
-        if order not in ("shared", "per_row"):
-            raise fields.error("order", 'must be "shared" or "per_row"')
         if strategy.n_voters != forest.n_trees:
             raise fields.error(
                 "strategy", f"is for {strategy.n_voters} voters, but the forest has {forest.n_trees} trees"
@@ -177,7 +174,7 @@ class PluralityVoting:
             problem=_problem(fields.section("problem"), forest),
             expected_votes=fields.number("expected_votes", 1, forest.n_trees),
             seed=fields.whole("seed", 0, 2**64 - 1),
-            order=order,
+            order=read_order(fields),
             hard_soft_disagreement=fields.number("hard_soft_disagreement", 0, 1),
             calibration_disagreement=fields.number("calibration_disagreement", 0, 1),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,16 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["GrownElsewhere"]
 
 
-class GrownElsewhere:
+class GrownElsewhere(ABC):
     """What `PackedForest`, which counts votes, and `ScoredForest`, which averages, have in common.
 
     What each library does itself, and how exactly it is met, is in docs/forests_from_elsewhere.md.
     """
 
     @classmethod
+    @abstractmethod
     def from_imported(cls, found: ImportedScores) -> Self:
         """Pack what an importer found."""
-        raise NotImplementedError
 
     @classmethod
     def from_treelite(cls, model: Any, classes: Sequence[Any] = (0, 1)) -> Self:

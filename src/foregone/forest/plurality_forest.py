@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.plurality_run import add_class_votes, fill_class_matrix, run_block, run_row, run_rows
+from foregone._kernels.plurality_run import add_class_votes, run_block, run_row, run_rows
+from foregone._kernels.resting_walk import fill_leaf_matrix
 from foregone.atomic_file import PathLike
 from foregone.forest import container
 from foregone.forest.execution import Scratch, block_bytes, for_each_block
@@ -151,7 +152,7 @@ class PluralityForest:
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             block = np.empty((self.n_trees, end - start), np.uint16)
-            fill_class_matrix(*self._resting.load(rows[start:end], scratch), block)
+            fill_leaf_matrix(*self._resting.load(rows[start:end], scratch), block)
             votes[start:end] = block.T
 
         for_each_block(work, rows, self.rows, self._block_bytes, 1)

@@ -15,9 +15,8 @@ from foregone.forest.rows import Keys, Rows
 __all__ = ["RestingTrees"]
 
 IntArray = npt.NDArray[np.int64]
-
-List = npt.NDArray[np.uint64]
-Loaded = tuple[tuple[Any, ...], Keys, int, int, List, List, List]
+Numbers = npt.NDArray[np.uint64]  # of rows, places or walks
+Loaded = tuple[tuple[Any, ...], Keys, int, int, Numbers, Numbers, Numbers]
 
 MOST_SHARED = MOST_PLACES - 1  # places of a tree whose leaves may be shared
 MOST_LEVELS = 64  # that are told apart

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,18 @@ from foregone._kernels.forest_run import LOWER, START, STEP_SIZE, UPPER, YES_FRO
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import RowFormat
 from foregone.strategy import StoppingStrategy
+from foregone.strategy_file import Fields
 
-__all__ = ["Order", "Schedule", "as_signed", "check_order", "check_seed", "random_order", "row_bits"]
+__all__ = [
+    "Order",
+    "Schedule",
+    "as_signed",
+    "check_order",
+    "check_seed",
+    "random_order",
+    "read_order",
+    "row_bits",
+]
 
 Order = Literal["shared", "per_row"]
 IntArray = npt.NDArray[np.int64]
@@ -118,6 +128,14 @@ def check_order(order: Any) -> None:
     """Raise unless it is one of the two orders."""
     if order not in ("shared", "per_row"):
         raise InvalidInputError(f'order must be "shared" or "per_row", not {order!r}')
+
+
+def read_order(fields: Fields) -> Order:
+    """Return the order that a file names."""
+    order = fields.text("order")
+    if order not in ("shared", "per_row"):
+        raise fields.error("order", 'must be "shared" or "per_row"')
+    return cast(Order, order)
 
 
 def check_seed(seed: int) -> int:

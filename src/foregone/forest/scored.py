@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.score_run import fill_score_matrix, run_block, run_row_32, run_row_64
+from foregone._kernels.resting_walk import fill_leaf_matrix
+from foregone._kernels.score_run import run_block, run_row_32, run_row_64
 from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.forest import container
@@ -158,7 +159,7 @@ class ScoredForest(GrownElsewhere):
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             block = np.empty((self.n_trees, end - start), np.float64)
-            fill_score_matrix(*self._resting.load(rows[start:end], scratch), block)
+            fill_leaf_matrix(*self._resting.load(rows[start:end], scratch), block)
             scores[start:end] = block.T
 
         for_each_block(work, rows, self.rows, self._block_bytes, 1)
