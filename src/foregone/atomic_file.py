@@ -1,17 +1,24 @@
-"""Writing files whole or not at all."""
+"""Writing files whole or not at all, and one process at a time."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from foregone.errors import InvalidInputError
 
-__all__ = ["PathLike", "replaced_when_done", "write_atomically"]
+try:
+    import fcntl
+except ImportError:  # not on Windows, where an open file cannot be removed anyway
+    fcntl = None  # type: ignore[assignment]  # what the type checker knows is POSIX
+
+__all__ = ["PathLike", "lock_file", "write_atomically"]
 
 PathLike = str | os.PathLike[str]
 
@@ -44,23 +51,62 @@ def write_atomically(path: PathLike, pieces: Iterable[bytes | memoryview]) -> No
 
 def _replace(target: Path, pieces: Iterable[bytes | memoryview], mode: int | None) -> None:
     """Write a whole new file beside ``target``, then put it in its place."""
-    with replaced_when_done(target) as part:
-        with part.open("xb") as stream:
-            stream.writelines(pieces)
+    _remove_leftovers(target)
+    with _new_part(target) as (stream, part):
+        stream.writelines(pieces)
+        stream.flush()
+        os.fsync(stream.fileno())
         if mode is not None:
             part.chmod(mode)
+        if fcntl is None:
+            stream.close()  # Windows puts no open file in another's place
+        part.replace(target)
 
 
 @contextlib.contextmanager
-def replaced_when_done(target: Path) -> Iterator[Path]:
-    """Give the path of a new file beside ``target`` that takes its place if the block ends well."""
-    part = target.with_name(f".{target.name[:60]}.{secrets.token_hex(8)}.part")
-    try:
-        yield part
-        with part.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        part.replace(target)
-    except BaseException:
+def _new_part(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
+    """Give a new file beside ``target``, locked for as long as it is written; it is removed on failure."""
+    while True:
+        part = target.with_name(f".{target.name[:60]}.{secrets.token_hex(8)}.part")
+        with part.open("xb") as stream:
+            try:
+                if lock_file(stream.fileno()) and part.exists():
+                    yield stream, part
+                    return
+                # Else it was taken for a leftover in the moment before it was locked.
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    part.unlink()
+                raise
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what killed processes were in the middle of writing to ``target``; a living one holds a lock."""
+    ours = re.compile(rf"\.{re.escape(target.name[:60])}\.[0-9a-f]{{16}}\.part")
+    with os.scandir(target.parent) as entries:
+        found = [Path(entry.path) for entry in entries if ours.fullmatch(entry.name)]
+    for part in found:
         with contextlib.suppress(OSError):
-            part.unlink()
-        raise
+            leftover = os.open(part, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                if lock_file(leftover):
+                    part.unlink()
+            finally:
+                os.close(leftover)
+
+
+def lock_file(file: int) -> bool:
+    """Lock an open file or folder, by its descriptor, until it is closed; False if another process has it.
+
+    The lock goes with the process, however that ends. Where there are no locks (Windows, some network file
+    systems) the answer is True.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: go without
+        return True
+    return True

@@ -44,7 +44,7 @@ def test_what_is_finished_is_kept_and_what_is_damaged_done_again(run: Run, tmp_p
     (tmp_path / "minimean-5-0.1.json").write_text("{")
     (tmp_path / "minimean-7-0.1.json").write_text(before["minimean-7-0.01.json"])
     (tmp_path / "minimax-7-0.1.json").unlink()
-    (tmp_path / ".minimax-7-0.1.json.abc.part").write_text("{")
+    (tmp_path / ".minimax-7-0.1.json.0123456789abcdef.part").write_text("{")
     outcome = run("precompute", *GRID, "-o", tmp_path)
     assert "3 solved, 24 were there already: 27 of 27" in outcome.out
     assert contents(tmp_path) == before

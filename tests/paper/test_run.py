@@ -75,12 +75,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def grow_old(folder: Path) -> None:
-    """Let the leftovers of a killed run be older than what another run may be writing."""
-    for leftover in folder.rglob(".*.part"):
-        os.utime(leftover, (0, 0))
-
-
 @pytest.fixture(scope="module")
 def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """An uninterrupted run."""
@@ -117,9 +111,8 @@ def test_damaged_missing_and_half_written_pieces_are_made_again(
     damaged, missing, *_ = sorted((copy / "pieces").iterdir())
     damaged.write_bytes(damaged.read_bytes()[:-30])
     missing.unlink()
-    for leftover in (copy / "pieces" / ".votes.json.abc.part", copy / ".table3.csv.abc.part"):
-        leftover.write_text("{")
-    grow_old(copy)
+    for target in (copy / "pieces" / missing.name, copy / "table3.csv"):
+        target.with_name(f".{target.name[:60]}.0123456789abcdef.part").write_text("{")
     (copy / "table3.csv").unlink()
     again = do(copy, data)  # in one process, where the whole run had two
     assert (
@@ -145,7 +138,6 @@ def test_a_killed_run_gives_the_same_files_when_run_again(whole: Outcome, data: 
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (folder / "index.html").exists()
-    grow_old(folder)
     do(folder, data)
     assert contents(folder) == contents(whole.folder)
 
@@ -189,12 +181,14 @@ def test_a_folder_that_cannot_be_written_is_reported_before_any_work(data: Path,
             do(folder, data)
 
 
-def test_what_another_run_is_writing_is_left_alone(tmp_path: Path) -> None:
+def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "pieces").mkdir()
-    fresh = tmp_path / "pieces" / ".votes.json.abc.part"
-    fresh.write_text("{")
+    foreign = [tmp_path / ".notes.part", tmp_path / "pieces" / ".votes.json.abc.part"]
+    for file in foreign:
+        file.write_text("{")
+        os.utime(file, (0, 0))
     output_folder.prepare_folder(tmp_path, 0)
-    assert fresh.exists()
+    assert sorted(file for file in tmp_path.rglob("*") if file.is_file()) == sorted(foreign)
 
 
 def test_a_disk_without_room_is_reported_before_any_work(

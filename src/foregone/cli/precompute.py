@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -116,7 +115,6 @@ def precompute_command(
     except OSError as error:
         raise InvalidInputError(f"cannot make the folder {output}: {error.strerror or error}") from None
     open_tasks = [task for task in tasks if not task.is_done(output)]
-    _remove_leftovers(open_tasks, output)
     failures = _solve_all(open_tasks, output, jobs or n_cores())
     solved = len(open_tasks) - len(failures)
     kept = len(tasks) - len(open_tasks)
@@ -160,11 +158,3 @@ def _solve_one(task: Task, folder: Path) -> None:
         task.criterion, task.n_voters, task.max_disagreement, looks=task.looks, answer=task.answer
     )
     solution.save(folder / task.file_name)
-
-
-def _remove_leftovers(tasks: list[Task], folder: Path) -> None:
-    """Remove what a killed run was in the middle of writing."""
-    for task in tasks:
-        for leftover in folder.glob(f".{task.file_name}.*.part"):
-            with contextlib.suppress(OSError):
-                leftover.unlink()

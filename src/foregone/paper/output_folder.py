@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import time
+import tempfile
 from pathlib import Path
 
 from foregone.errors import InvalidInputError
@@ -16,7 +15,6 @@ MB = 1_000_000
 FOR_FIGURES = 50 * MB  # all of them, as PNG and SVG, are less than half of it
 FOR_A_PIECE = 20_000  # bytes, what a file system rounds up to included
 PROBE = 1 * MB
-LEFT_OVER = 10.0  # seconds; a file still being written, by another run in the same folder, is younger
 
 
 def prepare_folder(folder: Path, n_pieces: int) -> None:
@@ -25,8 +23,7 @@ def prepare_folder(folder: Path, n_pieces: int) -> None:
     Parameters
     ----------
     folder : Path
-        Made with its parents. What a killed run was in the middle of writing, there or one folder further
-        down, is removed.
+        Made with its parents.
     n_pieces : int
         How many pieces there will be.
 
@@ -35,32 +32,21 @@ def prepare_folder(folder: Path, n_pieces: int) -> None:
     InvalidInputError
         If it cannot be made, cannot be written, or has less room than the results may need.
     """
-    probe = folder / f".room-{os.getpid()}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(folder)
-        with probe.open("wb") as stream:
+        with tempfile.TemporaryFile(dir=folder) as stream:
             stream.write(bytes(PROBE))
             stream.flush()
             os.fsync(stream.fileno())
         free = shutil.disk_usage(folder).free
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name no folder can have
+        reason = getattr(error, "strerror", None) or error
         raise InvalidInputError(
-            f"cannot write to the folder {folder}: {error.strerror or error}; choose another with -o"
+            f"cannot write to the folder {folder}: {reason}; choose another with -o"
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            probe.unlink(missing_ok=True)
     needed = FOR_FIGURES + n_pieces * FOR_A_PIECE
     if free < needed:
         raise InvalidInputError(
             f"the disk of {folder} has {free / MB:,.0f} MB left, the results may need {needed / MB:,.0f}: "
             "make room, or choose another folder with -o"
         )
-
-
-def _remove_leftovers(folder: Path) -> None:
-    for leftover in (*folder.glob(".*.part"), *folder.glob("*/.*.part")):
-        with contextlib.suppress(OSError):
-            if time.time() - leftover.stat().st_mtime > LEFT_OVER:
-                leftover.unlink()
