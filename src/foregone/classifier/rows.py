@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.forest.rows import FLOAT32, FLOAT64
+from foregone.forest.tables import Columns
 
 __all__ = ["is_plain", "refuse", "validated", "warn_of_no_names"]
 
@@ -28,6 +29,8 @@ def is_plain(X: Any, n_features: int) -> bool:
 
 def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
     """Return X in a form that the ensemble can be run on, or raise scikit-learn's error for it."""
+    if isinstance(X, Columns):
+        return X  # without names that could be checked; the forest looks at the rest
     if isinstance(ensemble, PackedForest | PluralityForest | ScoredForest):
         return _for_forest(classifier, X, ensemble)
     if ensemble.columns is None and hasattr(X, "columns"):
@@ -40,7 +43,6 @@ def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
 
 def _for_forest(classifier: Any, X: Any, forest: PackedForest | PluralityForest | ScoredForest) -> Any:
     finite: bool | str = "allow-nan" if forest.takes_missing else True
-    dtypes = [np.float32, np.float64]  # the first is what anything else becomes
     is_frame = hasattr(X, "columns")
     if not is_frame and forest.rows.encodes_arrays and np.asarray(X).dtype.kind in "OUS":
         X, is_frame = np.asarray(X, dtype=object), True  # of columns of several types, all the same
@@ -48,7 +50,8 @@ def _for_forest(classifier: Any, X: Any, forest: PackedForest | PluralityForest 
         # Categories by name become numbers in the forest itself.
         return validate_data(classifier, X, reset=False, skip_check_array=True)
     finite = False if forest.rows.takes_infinite else finite
-    dtypes = dtypes if forest.rows.key_bits == 32 else dtypes[::-1]
+    narrow = forest.rows.key_bits == 32 if is_frame else forest.rows.array_type == FLOAT32
+    dtypes = [FLOAT32, FLOAT64] if narrow else [FLOAT64, FLOAT32]  # the first is what anything else becomes
     return validate_data(classifier, X, reset=False, dtype=dtypes, ensure_all_finite=finite)
 
 

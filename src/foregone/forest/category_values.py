@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
+from foregone.forest.tables import Columns, columns_of, is_category, to_numbers, to_values
 from foregone.strategy_file import Fields, is_finite_number
 
 __all__ = ["CategoryValues", "category_list"]
@@ -23,13 +24,16 @@ class CategoryValues(NamedTuple):
     Attributes
     ----------
     features : tuple of int, or None
-        The column of each list, rising. None: the lists belong to a data frame's columns of dtype category,
-        in their order; the columns of arrays hold positions already and are left as they are.
+        The column of each list, rising. None if that is not known: then the lists belong to a data frame's
+        columns of dtype category, in their order.
     values : tuple of ndarray
         Each either finite float64 or objects that are all ``str``; no value stands in a list twice.
     others_last : bool
         Whether what is not in a list is a category too: its position is behind the last of the list. Then
         only None, NaN and the empty text are missing.
+    of_frames : bool
+        Whether, as LightGBM and XGBoost have it, only frames hold categories by value, in columns of dtype
+        category. The columns of arrays then hold positions and are left as they are.
 
     Examples
     --------
@@ -43,26 +47,24 @@ class CategoryValues(NamedTuple):
     features: tuple[int, ...] | None
     values: tuple[npt.NDArray[Any], ...]
     others_last: bool = False
+    of_frames: bool = False
+
+    @property
+    def encodes_arrays(self) -> bool:
+        """Whether arrays hold categories by value, too."""
+        return not self.of_frames and self.features is not None
 
     def encode(self, X: Any) -> Any:
         """Return the rows with categories replaced, or X itself where there is nothing to replace.
 
         Shapes are not judged here: rows of the wrong number of columns are returned unchanged.
         """
-        frame = _frame_columns(X)
-        if self.features is None:
-            if frame is None:
-                return X
-            features = tuple(place for place, column in enumerate(frame) if _is_category(column))
-            if len(features) != len(self.values):
-                raise InvalidInputError(
-                    f"the frame has {len(features)} columns of dtype category, the model was trained on "
-                    f"{len(self.values)}: give the columns the types they had in training"
-                )
-        else:
-            features = self.features
-        columns = _array_columns(X) if frame is None else frame
-        if columns is None or len(columns) <= max(features, default=-1):
+        table = columns_of(X)
+        if table is None and not self.encodes_arrays:
+            return X
+        columns = _array_columns(X) if table is None else table
+        features = self.features if self.encodes_arrays else self._of_table(X, table or ())
+        if columns is None or features is None or len(columns) <= max(features, default=-1):
             return X
         lists = dict(zip(features, self.values, strict=True))
         if isinstance(columns, np.ndarray) and columns.dtype.kind in "buif":
@@ -70,20 +72,38 @@ class CategoryValues(NamedTuple):
             for place, values in lists.items():
                 rows[:, place] = _positions(columns[place], values)
             return rows
-        rows = np.empty((len(columns[0]) if len(columns) else 0, len(columns)))
+        rows = np.empty((len(columns), len(columns[0]) if len(columns) else 0))
         for place, column in enumerate(columns):
             try:
-                numbers = self._encoded(column, lists[place]) if place in lists else column
-                rows[:, place] = np.asarray(numbers, dtype=np.float64)
+                rows[place] = self._encoded(column, lists[place]) if place in lists else to_numbers(column)
             except (TypeError, ValueError) as error:
                 raise InvalidInputError(f"column {place}: {error}") from None
-        return rows
+        return rows.T
+
+    def _of_table(self, X: Any, columns: Sequence[Any]) -> tuple[int, ...]:
+        """Return the columns of a table that hold categories; raise if they are not those of the lists."""
+        if isinstance(X, Columns):
+            if self.features is None and self.values:
+                raise InvalidInputError(
+                    "this model has lists of categories, but does not know which columns they belong to: "
+                    "train on a frame whose columns of dtype category are all categorical features, or "
+                    "predict on such a frame in memory"
+                )
+            return self.features or ()
+        found = tuple(place for place, column in enumerate(columns) if is_category(column))
+        if len(found) != len(self.values) or self.features not in (None, found):
+            raise InvalidInputError(
+                f"the frame has {len(found)} columns of dtype category, the model was trained on "
+                f"{len(self.values)}: give the columns the types they had in training"
+                + (f" (categories in columns {list(self.features)})" if self.features else "")
+            )
+        return found
 
     def _encoded(self, column: Any, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         positions = _positions(column, values)
         if self.others_last:
             unlisted = np.flatnonzero(np.isnan(positions))
-            entries = np.asarray(column, dtype=object)[unlisted]
+            entries = np.asarray(to_values(column), dtype=object)[unlisted]
             positions[unlisted[[not _is_missing(entry) for entry in entries]]] = len(values)
         return positions
 
@@ -91,7 +111,12 @@ class CategoryValues(NamedTuple):
         """Return what JSON can hold."""
         features = None if self.features is None else list(self.features)
         lists = [values.tolist() for values in self.values]
-        return {"features": features, "values": lists, "others_last": int(self.others_last)}
+        return {
+            "features": features,
+            "values": lists,
+            "others_last": int(self.others_last),
+            "of_frames": int(self.of_frames),
+        }
 
     @classmethod
     def from_field(cls, fields: Fields, key: str, n_features: int) -> CategoryValues:
@@ -106,11 +131,13 @@ class CategoryValues(NamedTuple):
             ):
                 raise section.error("features", f"must hold rising numbers below {n_features}")
             features = tuple(numbers.tolist())
-        others_last = "others_last" in section and bool(section.whole("others_last", 0, 1))
+        others_last, of_frames = (
+            name in section and bool(section.whole(name, 0, 1)) for name in ("others_last", "of_frames")
+        )
         try:
             if not all(isinstance(values, list) for values in lists):
                 raise InvalidInputError("a list is expected for each column")
-            return cls(features, tuple(map(category_list, lists)), others_last)
+            return cls(features, tuple(map(category_list, lists)), others_last, of_frames)
         except InvalidInputError as error:
             raise section.error("values", f"must hold lists of categories: {error}") from None
 
@@ -144,11 +171,11 @@ def _is_exact_number(value: Any) -> bool:
 
 def _positions(column: Any, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return where each entry of the column stands in the list, NaN for what does not."""
-    if _is_category(column) and hasattr(column, "cat") and hasattr(column.cat, "codes"):
+    if is_category(column) and hasattr(column, "cat") and hasattr(column.cat, "codes"):
         # Of a pandas column only the few categories are compared, not every row.
         places = np.append(_positions(np.asarray(column.cat.categories, dtype=object), values), np.nan)
         return np.asarray(places[np.asarray(column.cat.codes)])  # the code of missing is -1: the last
-    entries = np.asarray(column)
+    entries = to_values(column)
     if values.dtype == object:
         table = {value: place for place, value in enumerate(values.tolist())}
         return np.array([table.get(entry, np.nan) for entry in entries.tolist()], dtype=np.float64)
@@ -173,22 +200,9 @@ def _is_missing(entry: Any) -> bool:
     return entry is None or not isinstance(itself, bool | np.bool_) or not itself
 
 
-def _frame_columns(X: Any) -> Sequence[Any] | None:
-    """Return the columns of a pandas or polars frame; None for anything else."""
-    if hasattr(X, "iloc") and hasattr(X, "columns"):
-        return [X.iloc[:, place] for place in range(X.shape[1])]
-    if hasattr(X, "get_columns") and hasattr(X, "schema"):
-        return list(X.get_columns())
-    return None
-
-
 def _array_columns(X: Any) -> npt.NDArray[Any] | None:
     """Return the columns of what numpy makes a table of numbers or of anything; None for the rest."""
     if hasattr(X, "toarray"):
         return None
     array = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
     return array.T if array.ndim == 2 and array.dtype.kind != "c" else None
-
-
-def _is_category(column: Any) -> bool:
-    return str(getattr(column, "dtype", "")).startswith(("category", "Categorical", "Enum"))

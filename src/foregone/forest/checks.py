@@ -61,6 +61,7 @@ def row_format(found: ImportedScores, owner: str) -> RowFormat:
         found.key_bits,
         _column_rules(found),
         found.category_values,
+        found.array_bits,
     )
 
 

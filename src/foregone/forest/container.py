@@ -5,7 +5,8 @@ another, each starting at a multiple of 64, and the SHA-256 of all that came bef
 little-endian. The header says ``format``, ``version``, ``kind``, the ``fields`` of that kind, and of each
 array its name, type and shape, in the order in which they follow.
 
-Version 2 holds strategies that say what they answer; files of version 1 are read for ever.
+Version 2 holds strategies that say what they answer; version 3 forests that say which of their columns hold
+categories, and to what arrays of integers are rounded. Files of all versions are read for ever.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ __all__ = ["read", "write"]
 
 MAGIC = b"foregone packed\n"
 FORMAT = "foregone-packed"
-VERSION = 2
-STRATEGY_VERSIONS = {1: 1, 2: 2}  # of the strategy fields that a file of each version may hold
+VERSION = 3
+STRATEGY_VERSIONS = {1: 1, 2: 2, 3: 2}  # of the strategy fields that a file of each version may hold
 ALIGNMENT = 64
 CHECKSUM = hashlib.sha256
 CHECKSUM_SIZE = 32

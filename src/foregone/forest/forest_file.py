@@ -41,6 +41,7 @@ def to_parts(
         "takes_missing": int(rows.takes_missing),
         "takes_infinite": int(rows.takes_infinite),
         "key_bits": rows.key_bits,
+        "array_bits": rows.array_bits,
         "classes": labels_to_field(classes),
         "category_values": None if rows.category_values is None else rows.category_values.to_field(),
     }
@@ -61,6 +62,7 @@ def from_parts(fields: Fields, arrays: Arrays, owner: str, most_classes: int = 2
     key_bits = fields.whole("key_bits", 32, 64) if "key_bits" in fields else 32
     if key_bits not in (32, 64):
         raise fields.error("key_bits", "must be 32 or 64")
+    array_bits = fields.whole("array_bits", 32, 64) if "array_bits" in fields else 64
     for name, kind in TYPES.items():
         if name not in arrays:
             raise fields.error(name, "is missing")
@@ -76,6 +78,6 @@ def from_parts(fields: Fields, arrays: Arrays, owner: str, most_classes: int = 2
     values = None
     if "category_values" in fields:
         values = CategoryValues.from_field(fields, "category_values", n_features)
-    rows = RowFormat(owner, n_features, takes_missing, takes_infinite, key_bits, rules, values)
+    rows = RowFormat(owner, n_features, takes_missing, takes_infinite, key_bits, rules, values, array_bits)
     classes = labels_from_field(fields, "classes", 2, most_classes)
     return nodes, tree_start, classes, rows, categories

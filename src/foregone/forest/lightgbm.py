@@ -9,6 +9,7 @@ sum over the trees, as LightGBM's raw score is, though its probability is made o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -33,8 +34,8 @@ def import_scores(model: Any) -> ImportedScores:
     """Read a fitted ``LGBMClassifier``, or a ``Booster`` with labels 0 and 1, of objective binary.
 
     Arrays hold categories as numbers. The columns of dtype category of a pandas frame are turned into
-    numbers by the lists of the frame that the model was trained on. Values that are neither float32 nor
-    float64 are rounded to float32 by LightGBM itself if they come in an array, and not rounded here.
+    numbers by the lists of the frame that the model was trained on. Arrays of neither float32 nor float64
+    are rounded to float32, and columns of a frame are not, as LightGBM itself has it.
 
     Raises
     ------
@@ -73,7 +74,6 @@ def import_scores(model: Any) -> ImportedScores:
         for part, starts in zip(parts, set_starts, strict=True):
             yield _tree(part, starts)
 
-    lists = map(category_list, booster.pandas_categorical or [])
     return ImportedScores(
         trees,
         n_features=n_features,
@@ -84,13 +84,22 @@ def import_scores(model: Any) -> ImportedScores:
         takes_infinite=True,
         categories=categories,
         zero_is_missing=zero_is_missing if zero_is_missing.any() else None,
-        category_values=CategoryValues(None, tuple(lists)),
+        category_values=_category_values(booster, text),
+        array_bits=32,
     )
 
 
 def _fields(block: str) -> dict[str, str]:
     pairs = (line.partition("=") for line in block.splitlines())
     return {key: value for key, _, value in pairs}
+
+
+def _category_values(booster: Any, text: str) -> CategoryValues:
+    """Return the lists of the training frame; its columns are known if all of them were split by category."""
+    lists = tuple(map(category_list, booster.pandas_categorical or []))
+    found = re.search(r"^\[categorical_feature: ([\d,]*)\]$", text, re.MULTILINE)
+    columns = tuple(sorted(int(number) for number in found[1].split(",") if number)) if found else ()
+    return CategoryValues(columns if len(columns) == len(lists) else None, lists, of_frames=True)
 
 
 def _check_objective(head: dict[str, str]) -> None:

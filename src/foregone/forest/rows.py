@@ -10,6 +10,7 @@ import numpy.typing as npt
 from foregone._kernels.forest_keys import MISSING, NO_RULES, REFUSED, TOO_LARGE, load_keys
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues
+from foregone.forest.tables import Columns, columns_of, to_numbers
 
 __all__ = ["FLOAT32", "FLOAT64", "RowFormat", "Rows"]
 
@@ -32,6 +33,8 @@ class RowFormat(NamedTuple):
         Whether values may be NaN, or infinite.
     key_bits : {32, 64}
         32: values are rounded to float32 before they are compared. 64: to float64.
+    array_bits : {32, 64}
+        The same for arrays of other types than float32 and float64, which LightGBM rounds to float32.
     rules : ndarray of int, shape (n_features,) or (0,)
         What values mean in each column, see ``_kernels/forest_keys.py``; empty if no column has a rule.
     category_values : CategoryValues or None
@@ -45,11 +48,17 @@ class RowFormat(NamedTuple):
     key_bits: int = 32
     rules: npt.NDArray[np.int64] = NO_RULES
     category_values: CategoryValues | None = None
+    array_bits: int = 64
 
     @property
     def takes(self) -> int:
         """What values may be, as the kernels put it."""
         return MISSING * self.takes_missing + TOO_LARGE * self.takes_infinite
+
+    @property
+    def array_type(self) -> np.dtype[Any]:
+        """What arrays of neither float32 nor float64 are rounded to."""
+        return FLOAT32 if min(self.key_bits, self.array_bits) == 32 else FLOAT64
 
     @property
     def is_plain(self) -> bool:
@@ -64,7 +73,7 @@ class RowFormat(NamedTuple):
     @property
     def encodes_arrays(self) -> bool:
         """Whether even arrays of floats hold categories that are to be replaced."""
-        return self.category_values is not None and self.category_values.features is not None
+        return self.category_values is not None and self.category_values.encodes_arrays
 
     def new_keys(self, n_rows: int) -> Keys:
         """Return room for the keys of so many rows."""
@@ -89,15 +98,19 @@ class RowFormat(NamedTuple):
                 "Sparse data was passed, but dense data is required. "
                 "Use '.toarray()' to convert to a dense array."
             )
+        is_table = columns_of(X) is not None
         if self.category_values is not None:
             X = self.category_values.encode(X)
+        if isinstance(X, Columns):
+            X = self._side_by_side(X)
         array = np.asarray(X)
         if array.dtype.kind == "c":
             raise InvalidInputError(f"Complex data not supported\n{array}\n")
         if array.dtype != FLOAT32 and array.dtype != FLOAT64:
+            wide = is_table and self.key_bits == 64
             try:
                 with np.errstate(over="ignore"):
-                    array = np.asarray(X, dtype=FLOAT32 if self.key_bits == 32 else FLOAT64)
+                    array = np.asarray(X, dtype=FLOAT64 if wide else self.array_type)
             except (TypeError, ValueError) as error:
                 raise InvalidInputError(str(error)) from None
         elif not array.dtype.isnative:
@@ -124,6 +137,26 @@ class RowFormat(NamedTuple):
                 "features as input."
             )
         return array
+
+    def _side_by_side(self, table: Columns) -> Rows:
+        """Put columns of numbers side by side, rounded as scikit-learn does for a frame of them.
+
+        Where they have no common floating type, each is rounded by itself; otherwise the kernels round.
+        """
+        columns = []
+        for place, column in enumerate(table.columns):
+            try:
+                columns.append(to_numbers(column))
+            except (TypeError, ValueError) as error:
+                raise InvalidInputError(f"column {place}: {error}") from None
+        common = np.result_type(*(column.dtype for column in columns)) if columns else FLOAT32
+        wide = self.key_bits == 64 or common == FLOAT64 or (common.kind == "f" and common.itemsize > 8)
+        # Column by column, as they come: the engine puts rows together in blocks that fit the cache.
+        values = np.empty(table.shape[::-1], FLOAT64 if wide else FLOAT32)
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as that
+            for place, column in enumerate(columns):
+                values[place] = column
+        return values.T
 
     def as_row(self, x: Any) -> npt.NDArray[Any]:
         """Return one row as a contiguous, writable array of float32 or float64."""

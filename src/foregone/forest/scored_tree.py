@@ -63,6 +63,8 @@ class ImportedScores(NamedTuple):
         The score before the first tree; 0 for forests.
     key_bits : {32, 64}
         32 if the source rounds values to float32 before it compares them, 64 if it compares float64.
+    array_bits : {32, 64}
+        The same for arrays of other types than float32 and float64, such as integers.
     takes_missing : bool
         Whether rows may hold NaN.
     takes_infinite : bool
@@ -95,3 +97,4 @@ class ImportedScores(NamedTuple):
     category_values: CategoryValues | None = None
     trees_vote: bool = False
     link: tuple[Literal["mean", "logistic"], float] | None = None
+    array_bits: Literal[32, 64] = 64

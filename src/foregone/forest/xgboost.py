@@ -76,7 +76,7 @@ def import_scores(model: Any) -> ImportedScores:
         takes_missing=True,
         takes_infinite=True,
         categories=categories,
-        category_values=CategoryValues(None, tuple(_lists(learner))),
+        category_values=_category_values(learner),
     )
 
 
@@ -149,23 +149,28 @@ def _check_columns(parts: list[Any], n_features: int) -> None:
         )
 
 
-def _lists(learner: dict[str, Any]) -> Iterator[npt.NDArray[Any]]:
-    """Yield the lists of categories of a training frame, column by column."""
+def _category_values(learner: dict[str, Any]) -> CategoryValues:
+    """Return the lists of categories of a training frame, and which columns they are of."""
     booster = learner["gradient_booster"]
     coded = booster.get("gbtree", booster)["model"].get("cats", {}).get("enc", [])
-    for kind, code in zip(learner["feature_types"], coded, strict=False):
-        if kind != "c":
-            continue
-        if "offsets" in code:
-            text = bytes(value % 256 for value in code["values"])  # saved as signed bytes
-            if not text.isascii():
-                raise InvalidInputError(
-                    "the model was trained on names of categories that are not plain ASCII, of which XGBoost "
-                    "keeps only parts: rename the categories and train anew"
-                )
-            yield category_list(text[first:last].decode() for first, last in pairwise(code["offsets"]))
-        else:
-            yield category_list(code["values"])
+    listed = {
+        place: _category_list(code)
+        for place, (kind, code) in enumerate(zip(learner["feature_types"], coded, strict=False))
+        if kind == "c"
+    }
+    return CategoryValues(tuple(listed), tuple(listed.values()), of_frames=True)
+
+
+def _category_list(code: dict[str, Any]) -> npt.NDArray[Any]:
+    if "offsets" not in code:
+        return category_list(code["values"])
+    text = bytes(value % 256 for value in code["values"])  # saved as signed bytes
+    if not text.isascii():
+        raise InvalidInputError(
+            "the model was trained on names of categories that are not plain ASCII, of which XGBoost "
+            "keeps only parts: rename the categories and train anew"
+        )
+    return category_list(text[first:last].decode() for first, last in pairwise(code["offsets"]))
 
 
 def _tree(part: dict[str, Any], factor: np.float32, set_start: npt.NDArray[np.int64]) -> ScoredTree:
