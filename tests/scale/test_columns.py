@@ -9,14 +9,16 @@ from hypothesis.extra import numpy as numpy_strategies
 from sklearn.utils import check_array
 
 from foregone.errors import InvalidInputError
-from foregone.scale.columns import as_rows, choose_features, output_names
+from foregone.forest.rows import RowFormat
+from foregone.forest.tables import Columns
+from foregone.scale.columns import choose_features, output_names
 from foregone.scale.model_file import ModelFile
 
 TYPES = ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64"]
 
 
 def model(names=("a", "b"), n_features=2):
-    return ModelFile(b"", "", n_features, names, np.array([0, 1]))
+    return ModelFile(b"", "", n_features, names, np.array([0, 1]), ("",) * n_features, False)
 
 
 @st.composite
@@ -40,8 +42,16 @@ def test_rows_are_rounded_as_scikit_learn_rounds_a_frame(columns):
     frame = pd.DataFrame(dict(enumerate(columns)))
     with np.errstate(over="ignore"):
         want = check_array(frame, dtype=[np.float32, np.float64]).astype(np.float32)
-        got = as_rows(columns).astype(np.float32)
+        got = RowFormat("it", len(columns), True).as_rows(Columns(tuple(columns))).astype(np.float32)
     np.testing.assert_array_equal(got, want)
+
+
+@given(columns())
+def test_rows_of_a_model_that_compares_float64_keep_that_precision(columns):
+    got = RowFormat("it", len(columns), True, True, 64).as_rows(Columns(tuple(columns)))
+    assert got.dtype == np.float64
+    for place, column in enumerate(columns):
+        np.testing.assert_array_equal(got[:, place], column.astype(np.float64))
 
 
 def test_features_are_found_by_name_in_the_models_order():

@@ -9,7 +9,7 @@ import pytest
 from foregone import solve
 from foregone.classifier import early_stop
 from foregone.errors import FileFormatError, InvalidInputError
-from foregone.scale.columns import as_rows
+from foregone.forest.tables import Columns
 from foregone.scale.model_file import MOST_LOADED, ModelFile, n_loads
 from tests.classifier import models
 
@@ -31,12 +31,12 @@ def test_what_is_pickled_names_no_class_of_a_model(model_path):
 
 
 def test_a_process_loads_a_model_once_and_predicts_without_a_warning_of_names(frame, expected, model_path):
-    rows = as_rows([frame[name].to_numpy() for name in frame.columns[:-1]])
     before = n_loads()
     for start in (0, 400, 800):
         shipped = pickle.loads(pickle.dumps(ModelFile.of(model_path)))  # noqa: S301  # our own
-        labels, asked = shipped.predict_with_votes(rows[start : start + 400])
-        assert labels.tolist() == expected["label"][start : start + 400].tolist()
+        rows = frame.drop(columns="key")[start : start + 400]
+        answers, asked = shipped.answers(Columns(tuple(rows[name] for name in rows)))
+        assert shipped.classes[answers].tolist() == expected["label"][start : start + 400].tolist()
         assert asked.tolist() == expected["votes_asked"][start : start + 400].tolist()
     assert n_loads() - before <= 1
 
@@ -51,16 +51,15 @@ def test_only_a_few_models_are_kept_loaded():
     for _ in range(3):
         before = n_loads()
         for one in shipped:
-            one.predict_with_votes(X[:5])
+            one.answers(X[:5])
         loads.append(n_loads() - before)
     # In turn, so that each was dropped before it came again. Other tests may have loaded one before.
     assert loads[1:] == [len(shipped)] * 2
 
 
 def test_no_rows_give_no_labels(model_path):
-    labels, asked = ModelFile.of(model_path).predict_with_votes(np.empty((0, 6)))
-    assert (len(labels), len(asked)) == (0, 0)
-    assert labels.dtype.kind == "U"
+    answers, asked = ModelFile.of(model_path).answers(np.empty((0, 6)))
+    assert (len(answers), len(asked)) == (0, 0)
 
 
 def test_a_file_of_the_wrong_kind_is_named(tmp_path, classifier):

@@ -13,8 +13,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from foregone import early_stop
 from foregone.errors import FileFormatError, InvalidInputError
+from foregone.forest import container
 from foregone.scale import input_files, score_file
 from foregone.scale.finished_parts import FinishedParts
+from foregone.scale.model_file import ModelFile
 from tests.classifier import models
 
 
@@ -122,13 +124,10 @@ from foregone.scale.finished_parts import FinishedParts
 import os, signal
 input_files.PART_ROWS, input_files.MOST_BATCH_ROWS = 150, 64
 write = FinishedParts.write
-def write_or_die(self, number, schema, batches):
-    def some():
-        for place, batch in enumerate(batches):
-            if number == 3 and place == 1:
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield batch
-    return write(self, number, schema, some())
+def write_or_die(self, number, part):
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return write(self, number, part)
 FinishedParts.write = write_or_die
 score_file(*sys.argv[1:], keep=["key"], jobs=1)
 """
@@ -142,7 +141,7 @@ def test_after_a_kill_the_same_call_does_the_rest(rows, frame, expected, model_p
     assert output.read_text() == "old"
     folder = tmp_path / "out.parquet.parts"
     done = {file.name: file.stat().st_mtime_ns for file in folder.glob("part-*")}
-    assert sorted(done) == [f"part-{k:06d}.arrow" for k in range(3)]
+    assert sorted(done) == [f"part-{k:06d}" for k in range(3)]
     seen = []
     made = score_file(
         model_path, rows, output, keep=["key"], jobs=1,
@@ -159,10 +158,10 @@ def begun(rows, model_path, tmp_path, monkeypatch):
     """A run that failed after two parts."""
     write = FinishedParts.write
 
-    def fail(self, number, schema, batches):
+    def fail(self, number, part):
         if number == 2:
             raise OSError("no space left")
-        return write(self, number, schema, batches)
+        return write(self, number, part)
 
     output = tmp_path / "out.parquet"
     with monkeypatch.context() as patch:
@@ -206,19 +205,149 @@ def test_a_folder_of_something_else_is_left_alone(rows, model_path, tmp_path):
     folder = tmp_path / "out.parquet.parts"
     folder.mkdir()
     (folder / "manifest.json").write_text("mine")
-    with pytest.raises(InvalidInputError, match="move it out of the way"):
+    with pytest.raises(InvalidInputError, match="move it away, or name another output"):
         score_file(model_path, rows, tmp_path / "out.parquet")
     assert (folder / "manifest.json").read_text() == "mine"
 
 
-def test_a_damaged_part_is_named(begun, rows, model_path):
-    part = begun.with_name("out.parquet.parts") / "part-000001.arrow"
-    part.write_bytes(part.read_bytes()[:100])
-    with pytest.raises(FileFormatError, match=r"part-000001\.arrow: damaged; remove it"):
-        score_file(model_path, rows, begun)
+@pytest.mark.parametrize("damage", ["cut short", "a bit", "another part", "another run"])
+def test_a_damaged_part_is_done_again(damage, begun, rows, expected, model_path):
+    first, second = (begun.with_name("out.parquet.parts") / f"part-{k:06d}" for k in (0, 1))
+    whole = second.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) - 100] ^= 1
+    if damage == "another run":
+        fields, arrays = container.read(second, "scored part")
+        container.write(second, "scored part", {"work": "x", "number": fields.whole("number", 0)}, arrays)
+    else:
+        second.write_bytes(
+            {"cut short": whole[:100], "a bit": flipped, "another part": first.read_bytes()}[damage]
+        )
+    n_whole = len(list(second.parent.glob("part-*"))) - 1
+    made = score_file(model_path, rows, begun)
+    assert (made.rows, made.parts_found) == (1200, n_whole)
+    assert_same(pd.read_parquet(begun), expected)
+
+
+def test_a_part_that_is_damaged_before_it_is_joined_is_named(begun, rows, model_path):
+    part = begun.with_name("out.parquet.parts") / "part-000001"
+
+    def damage(done, of):
+        if done == of:
+            part.write_bytes(part.read_bytes()[:100])
+
+    with pytest.raises(FileFormatError, match=r"part-000001: (damaged or )?cut short"):
+        score_file(model_path, rows, begun, progress=damage)
     assert not begun.exists()
-    part.unlink()
     assert score_file(model_path, rows, begun).rows == 1200
+
+
+def test_only_what_is_ours_is_removed(rows, expected, model_path, begun, tmp_path):
+    folder = tmp_path / "out.parquet.parts"
+    theirs = [folder / name for name in (".notes.part", "part-1", "notes", ".part-000001.0123.part")]
+    ours = [folder / name for name in (".part-000003.0123456789abcdef.part", "joined")]
+    beside = tmp_path / ".out.parquet.notes.part"
+    for file in (*theirs, *ours, beside):
+        file.write_text("x")
+    (folder / "part-000005").symlink_to(beside)
+    score_file(model_path, rows, begun)
+    assert_same(pd.read_parquet(begun), expected)
+    assert sorted(folder.iterdir()) == sorted(theirs)
+    assert beside.read_text() == "x"
+
+
+def test_a_folder_that_is_a_link_or_has_no_manifest_is_left_alone(rows, model_path, tmp_path):
+    folder, elsewhere = tmp_path / "out.parquet.parts", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    foreign = elsewhere / ".part-000001.0123456789abcdef.part"
+    foreign.write_text("x")
+    folder.symlink_to(elsewhere)
+    with pytest.raises(InvalidInputError, match=r"out\.parquet\.parts is not a folder: move it away"):
+        score_file(model_path, rows, tmp_path / "out.parquet")
+    folder.unlink()
+    elsewhere.rename(folder)
+    with pytest.raises(InvalidInputError, match="is not a folder of finished parts: move it away"):
+        score_file(model_path, rows, tmp_path / "out.parquet")
+    assert (folder / foreign.name).read_text() == "x"
+
+
+SECOND = """
+import sys
+from foregone.errors import ForegoneError
+from foregone.scale import score_file
+try:
+    score_file(*sys.argv[1:])
+except ForegoneError as error:
+    sys.exit(str(error))
+"""
+
+
+def test_a_second_process_is_told_to_wait_and_changes_nothing(rows, expected, model_path, tmp_path):
+    output = tmp_path / "out.parquet"
+    told = []
+
+    def meanwhile(done, of):
+        if done == 2:
+            arguments = [sys.executable, "-c", SECOND, model_path, rows, output]
+            told.append(subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False))
+
+    made = score_file(model_path, rows, output, jobs=1, progress=meanwhile)
+    assert told[0].returncode == 1
+    assert f"another process is writing {output}: wait until it ends" in told[0].stderr
+    assert made.rows == 1200
+    assert_same(pd.read_parquet(output), expected)
+
+
+def test_a_full_disk_is_named_and_what_is_scored_is_kept(rows, expected, model_path, tmp_path):
+    resource = pytest.importorskip("resource")
+    output = tmp_path / "out.csv"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, limits[1]))  # parts are smaller, the output is not
+        with pytest.raises(
+            InvalidInputError, match=r"cannot write .*out\.csv: .*is kept in .*out\.csv\.parts"
+        ):
+            score_file(model_path, rows, output)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+        with pytest.raises(InvalidInputError, match=r"cannot write .*other\.csv\.parts"):
+            score_file(model_path, rows, tmp_path / "other.csv")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not output.exists()
+    assert score_file(model_path, rows, output).parts_found == 6
+    assert_same(pd.read_csv(output), expected)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out.csv", "rows.parquet"]
+
+
+def test_formulas_are_escaped_in_csv_on_request(frame, model_path, tmp_path):
+    texts = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\tx", "plain", "", "a=b", None]
+    keys = [texts[k % len(texts)] for k in range(len(frame))]
+    frame.assign(key=keys).to_parquet(tmp_path / "rows.parquet")
+    for escape in (False, True):
+        score_file(
+            model_path, tmp_path / "rows.parquet", tmp_path / "out.csv", keep=["key"], escape_formulas=escape
+        )
+        got = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)["key"].tolist()
+        want = ["'" + key if escape and key and key[0] in "=+-@\t" else key or "" for key in keys]
+        assert got == want
+    with pytest.raises(InvalidInputError, match=r"escape_formulas is for outputs that end in \.csv"):
+        score_file(model_path, tmp_path / "rows.parquet", tmp_path / "out.parquet", escape_formulas=True)
+
+
+def test_names_that_no_file_can_have_are_refused(rows, model_path, tmp_path):
+    for arguments in (
+        (model_path, rows, tmp_path / "o\0.csv"),
+        (model_path, "r\0.csv", tmp_path / "o.csv"),
+        ("m\0", rows, tmp_path / "o.csv"),
+    ):
+        with pytest.raises((InvalidInputError, FileFormatError), match=r"cannot (read|write)"):
+            score_file(*arguments)
+
+
+def test_labels_of_several_types_are_refused_before_any_work(rows, model_path, tmp_path):
+    model = ModelFile.of(model_path)._replace(classes=np.array([0, "one"], object))
+    with pytest.raises(InvalidInputError, match="of several types, which a column cannot hold"):
+        score_file(model, rows, tmp_path / "out.csv")
 
 
 def test_values_that_the_model_cannot_take_are_named_with_their_file(frame, model_path, tmp_path):

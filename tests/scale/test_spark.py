@@ -18,6 +18,7 @@ from foregone.errors import InvalidInputError
 from foregone.scale import input_files, score_file
 from foregone.scale.model_file import n_loads
 from tests.classifier import models
+from tests.scale.ways import CASES, case_of
 
 pyspark = pytest.importorskip("pyspark", reason="no pyspark: install the extra 'spark'")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -173,3 +174,19 @@ def test_it_works_under_spark_connect(spark, port, frame, expected, model_path, 
     got = pd.read_parquet(scored).sort_values("number", ignore_index=True)
     pd.testing.assert_frame_equal(got[["label", "votes_asked"]], expected, check_dtype=False)
     pd.testing.assert_frame_equal(pd.read_parquet(filed), expected, check_dtype=False)
+
+
+@pytest.mark.parametrize("case", CASES, ids=" on ".join)
+def test_every_kind_of_model_and_column_gives_the_models_own_label(case, spark, tmp_path):
+    case = case_of(*case)
+    file = tmp_path / "rows.parquet"
+    case.rows.assign(number=range(len(case.rows))).to_parquet(file)
+    case.check(in_order(score(spark.read.parquet(str(file)), case.file(tmp_path)))["label"])
+
+
+def test_many_classes_are_scored_from_files_by_spark(spark, tmp_path):
+    case = case_of("many classes", "numbers")
+    file, output = tmp_path / "rows.parquet", tmp_path / "out.parquet"
+    case.rows.to_parquet(file)
+    score_file(case.file(tmp_path), file, output, engine="spark")
+    case.check(pd.read_parquet(output)["label"])

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from foregone.errors import InvalidInputError
-from foregone.scale.model_file import ModelFile
+from foregone.scale.model_file import NUMBERS, ModelFile
 
-__all__ = ["as_rows", "choose_features", "listed", "output_names", "wrong_type"]
+__all__ = ["check_kind", "choose_features", "listed", "output_names"]
 
 LABEL, VOTES_ASKED = "label", "votes_asked"
 MOST_NAMES = 5  # in a message
@@ -73,27 +70,31 @@ def output_names(there: Iterable[Any], prefix: str, where: str) -> tuple[str, st
     return names
 
 
-def wrong_type(column: Any, kind: object, where: str) -> InvalidInputError:
-    """Return (not raise) the error for a column that holds no numbers."""
-    return InvalidInputError(
-        f"column {column!r} of {where} has type {kind}, but features must be numbers or booleans: "
-        "convert it first"
-    )
+def check_kind(column: Any, holds: str, categories: str, shown: object, where: str) -> None:
+    """Raise unless a column holds what the model takes there.
 
-
-def as_rows(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.float32] | npt.NDArray[np.float64]:
-    """Put columns of numbers side by side, rounded as scikit-learn does for a frame of them.
-
-    Where they have no common floating type, each is rounded to float32 by itself; otherwise the model rounds.
+    Parameters
+    ----------
+    column
+        Its name, for the message.
+    holds : str
+        `NUMBERS`, `TEXTS`, or something else.
+    categories : str
+        What the model's list of categories for this column holds; empty if it has none.
+    shown
+        The column's type, for the message.
+    where : str
+        What has the column, for the message.
     """
-    common = np.result_type(*(column.dtype for column in columns))
-    wide = common == np.float64 or (common.kind == "f" and common.itemsize > 8)
-    # Column by column, which is how they come: the engine puts rows together in blocks that fit the cache.
-    values = np.empty((len(columns), len(columns[0])), np.float64 if wide else np.float32)
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as that
-        for place, column in enumerate(columns):
-            values[place] = column
-    return values.T
+    if holds != (categories or NUMBERS):
+        wanted = (
+            f"the model knows categories that are {categories}"
+            if categories
+            else ("features must be numbers or booleans")
+        )
+        raise InvalidInputError(
+            f"column {column!r} of {where} has type {shown}, but {wanted}: convert it first"
+        )
 
 
 def listed(names: Iterable[Any]) -> str:

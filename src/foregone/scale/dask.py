@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import InvalidInputError, MissingExtraError
-from foregone.scale.columns import as_rows, choose_features, output_names, wrong_type
-from foregone.scale.model_file import Model, ModelFile
+from foregone.scale.columns import check_kind, choose_features, output_names
+from foregone.scale.model_file import NUMBERS, TEXTS, Model, ModelFile
 
 __all__ = ["predict", "predict_with_votes"]
 
@@ -87,9 +87,7 @@ def _score(
     names = output_names((), "", "the result")
     if isinstance(data, dd.DataFrame):
         chosen = choose_features(shipped, data.columns, features, "the Dask frame")
-        for name in chosen:
-            if not _holds_numbers(data.dtypes[name]):
-                raise wrong_type(name, data.dtypes[name], "the Dask frame")
+        _check_types(data.dtypes[chosen], shipped, "the Dask frame")
         meta = _frame(shipped.classes[:0], np.empty(0, np.int32), names, None)
         scored = data[chosen].map_partitions(
             _score_partition, _shipped_once(shipped), names, meta=meta, enforce_metadata=False
@@ -102,8 +100,7 @@ def _score(
             raise InvalidInputError(
                 f"an array of {shipped.n_features} columns is expected, got one of shape {data.shape}"
             )
-        if data.dtype.kind not in "biuf":
-            raise wrong_type("any", data.dtype, "the Dask array")
+        check_kind("any", _holds(data.dtype), "", data.dtype, "the Dask array")
         dtype = np.dtype([(names[0], shipped.classes.dtype), (names[1], np.int32)])
         whole = data.rechunk({1: -1}) if data.numblocks[1] > 1 else data
         return whole.map_blocks(_score_block, _shipped_once(shipped), dtype=dtype, drop_axis=1,
@@ -148,25 +145,19 @@ class _Carried:
 def _score_partition(
     part: Any, carried: _Carried, names: tuple[str, str], partition_info: dict[str, Any] | None = None
 ) -> Any:
-    columns = []
-    for name in part.columns:
-        column = part[name]
-        if not _holds_numbers(column.dtype):
-            number = "" if partition_info is None else f" {partition_info['number']}"
-            raise wrong_type(name, column.dtype, f"partition{number} of the Dask frame")
-        plain = isinstance(column.dtype, np.dtype)
-        columns.append(column.to_numpy() if plain else column.to_numpy(np.float64, na_value=np.nan))
-    labels, asked = carried.model.predict_with_votes(as_rows(columns))
-    return _frame(labels, asked, names, part.index)
+    number = "" if partition_info is None else f" {partition_info['number']}"
+    model = carried.model
+    _check_types(part.dtypes, model, f"partition{number} of the Dask frame")
+    answers, asked = model.answers(part.set_axis(range(part.shape[1]), axis=1))
+    return _frame(model.classes.take(answers), asked, names, part.index)
 
 
 def _score_block(block: npt.NDArray[Any], carried: _Carried, block_id: tuple[int, ...] | None = None) -> Any:
-    if block.dtype.kind not in "biuf":
-        number = "" if block_id is None else f" {block_id[0]}"
-        raise wrong_type("any", block.dtype, f"block{number} of the Dask array")
-    labels, asked = carried.model.predict_with_votes(block)
-    scored = np.empty(len(block), [("label", labels.dtype), ("votes_asked", np.int32)])
-    scored["label"], scored["votes_asked"] = labels, asked
+    number = "" if block_id is None else f" {block_id[0]}"
+    check_kind("any", _holds(block.dtype), "", block.dtype, f"block{number} of the Dask array")
+    answers, asked = carried.model.answers(block)
+    scored = np.empty(len(block), [("label", carried.model.classes.dtype), ("votes_asked", np.int32)])
+    scored["label"], scored["votes_asked"] = carried.model.classes.take(answers), asked
     return scored
 
 
@@ -176,7 +167,21 @@ def _frame(labels: npt.NDArray[Any], asked: npt.NDArray[np.int32], names: tuple[
     return pd.DataFrame({names[0]: labels, names[1]: asked}, index=index)
 
 
-def _holds_numbers(dtype: Any) -> bool:
-    from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
+def _check_types(dtypes: Any, model: ModelFile, where: str) -> None:
+    """Raise unless every column has a type that the model takes there."""
+    for (name, dtype), categories in zip(dtypes.items(), model.categories, strict=True):
+        if categories and model.by_type and str(dtype) != "category":
+            raise InvalidInputError(
+                f"column {name!r} of {where} has type {dtype}, but the model was trained on a column of "
+                f'dtype category: use frame.astype({{{name!r}: "category"}})'
+            )
+        holds = categories if categories and str(dtype) == "category" else _holds(dtype)
+        check_kind(name, holds, categories, dtype, where)
 
-    return bool(is_numeric_dtype(dtype) or is_bool_dtype(dtype)) and not is_complex_dtype(dtype)
+
+def _holds(dtype: Any) -> str:
+    from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype, is_string_dtype
+
+    if (is_numeric_dtype(dtype) or is_bool_dtype(dtype)) and not is_complex_dtype(dtype):
+        return NUMBERS
+    return TEXTS if is_string_dtype(dtype) and str(dtype) != "category" else ""

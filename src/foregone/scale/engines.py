@@ -113,8 +113,6 @@ def _on_spark(
     work: Scoring, numbers: list[int], model: ModelFile, jobs: int, cluster: str | None
 ) -> Problems:
     """Let one Spark task do one part; finished ones are seen in the folder of parts meanwhile."""
-    from foregone.scale.finished_parts import FinishedParts
-
     with _spark_session(jobs, cluster) as spark:
 
         def score(batches: Iterator[Any]) -> Iterator[Any]:
@@ -126,7 +124,6 @@ def _on_spark(
                 yield pa.record_batch([pa.array(problems, pa.string())], names=["problem"])
 
         tasks = spark.range(0, len(numbers), 1, len(numbers)).mapInArrow(score, "problem string")
-        finished = FinishedParts(work.output)
         with ThreadPoolExecutor(1) as pool:
             collected = pool.submit(tasks.collect)
             seen: set[int] = set()
@@ -134,7 +131,7 @@ def _on_spark(
                 with contextlib.suppress(TimeoutError):
                     collected.exception(timeout=0.5)
                 for number in set(numbers) - seen:
-                    if finished.file(number).exists():
+                    if work.finished.file(number).exists():
                         seen.add(number)
                         yield None
             problems = [row["problem"] for row in collected.result()]

@@ -3,141 +3,214 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
-import shutil
+import os
+import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from foregone.atomic_file import replaced_when_done, write_atomically
+import numpy as np
+import numpy.typing as npt
+
+from foregone.atomic_file import lock_file, write_atomically
 from foregone.errors import FileFormatError, InvalidInputError
-from foregone.scale.input_files import pyarrow
+from foregone.forest import container
 
-__all__ = ["FinishedParts"]
+__all__ = ["FinishedParts", "ScoredPart"]
 
 MANIFEST = "manifest.json"
-FORMAT, VERSION = "foregone-parts", 1
-ROW_GROUP_ROWS = 1 << 20
+JOINED = "joined"  # the output, until it is whole
+FORMAT, VERSION = "foregone-parts", 2
+KIND = "scored part"
+OURS = re.compile(rf"{JOINED}|part-\d{{6,}}|\.(part-\d{{6,}}|{re.escape(MANIFEST)})\.[0-9a-f]{{16}}\.part")
 WHAT_CHANGED = {  # field of the manifest: what the user knows it as
+    "version": "the version of foregone",
     "model": "the model",
     "input": "the input",
     "parts": "the input",
     "features": "the columns of the features",
     "keep": "the columns to keep",
     "label": "the names of the new columns",
-    "version": "the version of foregone",
 }
+
+
+class ScoredPart(NamedTuple):
+    """The outcome of some rows: for each, the number of its class and how many votes were asked."""
+
+    answers: npt.NDArray[np.int32]
+    asked: npt.NDArray[np.int32]
 
 
 class FinishedParts:
     """A folder beside the output: a file for each finished part, and a manifest that says what they are of.
 
-    A part is there whole or not at all. Its file is Arrow's, uncompressed, whatever the output will be.
+    A part is there whole or not at all, carries a checksum, and says which part of which work it is. One
+    process works in the folder at a time. Whatever else lies in the folder is left alone.
 
     Parameters
     ----------
     output : Path
         The file to be written in the end.
+    manifest : dict
+        What the parts are of, as JSON can hold it. Parts of anything else are refused.
     """
 
-    def __init__(self, output: Path) -> None:
+    def __init__(self, output: Path, manifest: dict[str, Any]) -> None:
         self.output = output
         self.folder = output.with_name(output.name + ".parts")
+        self._manifest = json.loads(json.dumps({"format": FORMAT, "version": VERSION, **manifest}))
+        self._work = hashlib.sha256(json.dumps(self._manifest, sort_keys=True).encode()).hexdigest()
 
-    def start(self, manifest: dict[str, Any]) -> None:
-        """Make the folder, or go on with one whose parts, if there are any, are of the same work.
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Make the folder, or go on with one of the same work; no other process may use it meanwhile.
 
         Raises
         ------
         InvalidInputError
-            If the folder is of other work: its parts and new ones would not fit together.
+            If another process uses the folder, or it is of other work: nothing is changed then.
         """
-        manifest = json.loads(json.dumps({"format": FORMAT, "version": VERSION, **manifest}))
         try:
+            folder = self._lock()
+        except (OSError, ValueError) as error:  # ValueError: a name no folder can have
+            reason = getattr(error, "strerror", None) or error
+            raise InvalidInputError(f"cannot use the folder {self.folder}: {reason}") from None
+        try:
+            self._check()
+            try:
+                self._begin()
+                yield
+            except BaseException:
+                if not any(self.folder.glob("part-*")):
+                    self._remove_all()
+                raise
+        finally:
+            if folder is not None:
+                os.close(folder)
+
+    def _lock(self) -> int | None:
+        """Return the open folder, made if need be and locked; None where folders cannot be opened."""
+        while True:
             self.folder.mkdir(exist_ok=True)
-            for leftover in self.folder.glob(".*.part"):
-                leftover.unlink()
-            names = {file.name for file in self.folder.iterdir()}
-            found = json.loads((self.folder / MANIFEST).read_bytes()) if names else manifest
-        except OSError as error:
-            raise InvalidInputError(
-                f"cannot use the folder {self.folder}: {error.strerror or error}"
-            ) from None
-        except ValueError:
+            found = self.folder.lstat()
+            if not stat.S_ISDIR(found.st_mode):
+                raise InvalidInputError(
+                    f"{self.folder} is not a folder: move it away, or name another output"
+                )
+            if os.name == "nt":
+                return None
+            folder = os.open(self.folder, os.O_RDONLY)
+            if not lock_file(folder):
+                os.close(folder)
+                raise InvalidInputError(
+                    f"another process is writing {self.output}: wait until it ends, or name another output"
+                )
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(folder), self.folder.lstat()):
+                    return folder
+            os.close(folder)  # the process that had it removed it at its end
+
+    def _check(self) -> None:
+        names = {file.name for file in self.folder.iterdir()}
+        try:
+            path = self.folder / MANIFEST
+            found = None if path.is_symlink() else json.loads(path.read_bytes())
+        except FileNotFoundError:
+            found = self._manifest if all(map(_is_unfinished_manifest, names)) else None
+        except (OSError, ValueError, RecursionError):
             found = None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise InvalidInputError(f"{self.folder} is no folder of finished parts: move it out of the way")
-        if names <= {MANIFEST}:  # nothing is finished that could be spoiled
-            write_atomically(self.folder / MANIFEST, [json.dumps(manifest, indent=1).encode()])
-            return
-        for field, what in WHAT_CHANGED.items():
-            if found.get(field) != manifest[field]:
-                raise InvalidInputError(
-                    f"{what} changed since {self.folder} was begun: undo the change to go on, or remove that "
-                    "folder to begin again"
-                )
+            raise InvalidInputError(
+                f"{self.folder} is not a folder of finished parts: move it away, or name another output"
+            )
+        if found != self._manifest and any(name.startswith("part-") for name in names):
+            changed = (what for key, what in WHAT_CHANGED.items() if found.get(key) != self._manifest[key])
+            raise InvalidInputError(
+                f"{next(changed, 'the work')} changed since {self.folder} was begun: undo the change to go "
+                "on, or remove that folder to begin again"
+            )
+
+    def _begin(self) -> None:
+        """Say what the parts are of, and remove what a killed process was in the middle of writing."""
+        write_atomically(self.folder / MANIFEST, [json.dumps(self._manifest, indent=1).encode()])
+        for file in self.folder.iterdir():
+            if file.name.startswith(".") or file.name == JOINED or file.is_symlink():
+                self._remove(file.name)
 
     def file(self, number: int) -> Path:
         """Return where a part goes."""
-        return self.folder / f"part-{number:06d}.arrow"
+        return self.folder / f"part-{number:06d}"
 
-    def write(self, number: int, schema: Any, batches: Iterator[Any]) -> int:
-        """Write a part, whole or not at all, and return the number of its rows."""
-        pa = pyarrow()
-        rows = 0
-        with replaced_when_done(self.file(number)) as part, pa.ipc.new_file(str(part), schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-                rows += batch.num_rows
-        return rows
+    def write(self, number: int, part: ScoredPart) -> None:
+        """Write a part, whole or not at all."""
+        container.write(self.file(number), KIND, {"work": self._work, "number": number}, part._asdict())
 
-    def join(self, n_parts: int, schema: Any) -> Iterator[Any]:
-        """Write the output from all parts, atomically, giving each batch on its way; remove the folder."""
-        with replaced_when_done(self.output) as joined, _writer(joined, self.output, schema) as write:
-            for number in range(n_parts):
-                for batch in self._read(number, schema):
-                    write(batch)
-                    yield batch
-        with contextlib.suppress(OSError):
-            shutil.rmtree(self.folder)
+    def read(self, number: int, n_classes: int) -> ScoredPart:
+        """Return a part, having checked that it is whole and the one it should be.
 
-    def _read(self, number: int, schema: Any) -> Iterator[Any]:
-        pa = pyarrow()
-        file = self.file(number)
+        Raises
+        ------
+        FileFormatError
+            If it is missing, damaged, or a part of something else.
+        """
+        fields, arrays = container.read(self.file(number), KIND)
+        if fields.text("work") != self._work or fields.whole("number", 0) != number:
+            raise FileFormatError(f"{self.file(number)}: a part of something else")
+        if set(arrays) != set(ScoredPart._fields):
+            raise fields.error("arrays", f"must be {' and '.join(ScoredPart._fields)}")
+        part = ScoredPart(**arrays)
+        if part.answers.shape != part.asked.shape or any(
+            array.dtype != np.int32 or array.ndim != 1 for array in part
+        ):
+            raise fields.error("arrays", "must be two lists of whole numbers of the same length")
+        if len(part.answers) and not (part.answers.min() >= 0 and part.answers.max() < n_classes):
+            raise fields.error("answers", f"must hold numbers of the {n_classes} classes")
+        return part
+
+    def is_finished(self, number: int, n_classes: int) -> bool:
+        """Whether a part is there and whole; one that is not is done again."""
         try:
-            with pa.memory_map(str(file)) as content, pa.ipc.open_file(content) as reader:
-                if reader.schema != schema:
-                    raise FileFormatError(f"{file}: not the part it should be; remove it and run this again")
-                for k in range(reader.num_record_batches):
-                    yield reader.get_batch(k)
-        except (OSError, pa.ArrowException):
-            raise FileFormatError(f"{file}: damaged; remove it and run this again") from None
+            self.read(number, n_classes)
+        except FileFormatError:
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def joining(self) -> Iterator[Path]:
+        """Give the path of a file that becomes the output if the block ends well; then remove the rest."""
+        joined = self.folder / JOINED
+        try:
+            yield joined
+            with joined.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            if self.output.exists():
+                joined.chmod(stat.S_IMODE(self.output.stat().st_mode))
+            joined.replace(os.path.realpath(self.output))
+        except OSError as error:
+            self._remove(JOINED)
+            raise InvalidInputError(
+                f"cannot write {self.output}: {error.strerror or error}. What is scored is kept in "
+                f"{self.folder}: run it again when that is mended"
+            ) from error
+        except BaseException:
+            self._remove(JOINED)
+            raise
+        self._remove_all()
+
+    def _remove_all(self) -> None:
+        with contextlib.suppress(OSError):  # of someone else's files in it
+            for file in [*self.folder.iterdir(), self.folder / MANIFEST]:
+                self._remove(file.name)
+            self.folder.rmdir()
+
+    def _remove(self, name: str) -> None:
+        if OURS.fullmatch(name) or name == MANIFEST:
+            with contextlib.suppress(OSError):
+                (self.folder / name).unlink()
 
 
-@contextlib.contextmanager
-def _writer(file: Path, output: Path, schema: Any) -> Iterator[Any]:
-    """Give a function that writes a batch to a file of the kind that the output's name says."""
-    pa = pyarrow()
-    if output.suffix == ".csv":
-        from pyarrow.csv import CSVWriter
-
-        with CSVWriter(str(file), schema) as csv_writer:
-            yield csv_writer.write_batch
-        return
-    from pyarrow.parquet import ParquetWriter
-
-    waiting: list[Any] = []
-
-    def flush() -> None:
-        if waiting:
-            parquet_writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=ROW_GROUP_ROWS)
-            waiting.clear()
-
-    def write(batch: Any) -> None:
-        waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= ROW_GROUP_ROWS // 4:
-            flush()
-
-    with ParquetWriter(str(file), schema) as parquet_writer:
-        yield write
-        flush()
+def _is_unfinished_manifest(name: str) -> bool:
+    return re.fullmatch(rf"\.{re.escape(MANIFEST)}\.[0-9a-f]{{16}}\.part", name) is not None

@@ -8,14 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from foregone._kernels.csv_lines import LINE_START, find_line_ends
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
-from foregone.scale.columns import listed, wrong_type
+from foregone.scale.columns import check_kind, listed
+from foregone.scale.model_file import NUMBERS, TEXTS
 
 __all__ = ["InputFiles", "Part", "pyarrow"]
+
+Kinds = dict[str, str]  # of each feature, by its column: what its list of categories holds, or ""
 
 PARQUET_MAGIC = b"PAR1"
 PART_ROWS = 262_144  # of Parquet, at least, if the file has so many: whole row groups
 PART_BYTES = 32 << 20  # of CSV, up to the end of a line
+MOST_PART_BYTES = 1 << 30  # which is read whole
 SCAN_BYTES = 1 << 20
 CSV_BLOCK_BYTES = 4 << 20
 BATCH_VALUES = 1 << 21  # of a batch in memory, kept and scored columns together
@@ -41,11 +48,14 @@ class InputFiles(NamedTuple):
         Parquet or CSV.
     columns : tuple of str
         The names of the columns of the first file; all others have those that are used, too.
+    booleans : frozenset of str
+        Columns of CSV that hold true and false, told by the first rows of the first file.
     """
 
     files: tuple[str, ...]
     is_parquet: bool
     columns: tuple[str, ...]
+    booleans: frozenset[str] = frozenset()
 
     @classmethod
     def at(cls, path: Path) -> InputFiles:
@@ -61,14 +71,16 @@ class InputFiles(NamedTuple):
         if len(kinds) > 1:
             raise FileFormatError(f"{kinds[False]} is not Parquet, but other files of {path} are")
         is_parquet = kinds.popitem()[0]
-        columns = _parquet_schema(str(files[0])).names if is_parquet else _csv_header(str(files[0]))[0]
-        return cls(tuple(str(file.resolve()) for file in files), is_parquet, tuple(columns))
+        first, named = str(files[0]), tuple(str(file.resolve()) for file in files)
+        if is_parquet:
+            return cls(named, is_parquet, tuple(_parquet_schema(first).names))
+        return cls(named, is_parquet, tuple(_csv_header(first)[0]), _csv_booleans(first))
 
     def identity(self) -> list[list[Any]]:
         """Return what tells whether an input is still the same: names, sizes and times of change."""
         return [[file, (found := Path(file).stat()).st_size, found.st_mtime_ns] for file in self.files]
 
-    def kept_schema(self, features: list[str], kept: list[str]) -> Any:
+    def kept_schema(self, features: Kinds, kept: list[str]) -> Any:
         """Return the types of the kept columns, having checked those columns and the features in every file.
 
         Columns of CSV that are no features are kept as the text they are.
@@ -77,15 +89,14 @@ class InputFiles(NamedTuple):
         if not self.is_parquet:
             for file in self.files:
                 _require(file, _csv_header(file)[0], [*features, *kept])
-            return pa.schema([(name, pa.float64() if name in features else pa.string()) for name in kept])
+            return pa.schema([(name, self._csv_type(name, features)) for name in kept])
         first = None
         for file in self.files:
             schema = _parquet_schema(file)
             _require(file, schema.names, [*features, *kept])
-            for name in features:
+            for name, categories in features.items():
                 kind = schema.field(name).type
-                if not _holds_numbers(kind):
-                    raise wrong_type(name, kind, file)
+                check_kind(name, _what_it_holds(kind), categories, kind, file)
             own = pa.schema([schema.field(name).remove_metadata().with_nullable(True) for name in kept])
             if first is not None and own != first:
                 name = next(name for name in kept if own.field(name) != first.field(name))
@@ -101,17 +112,33 @@ class InputFiles(NamedTuple):
         cut = _parquet_parts if self.is_parquet else _csv_parts
         return [part for file in self.files for part in cut(file)]
 
-    def batches(self, part: Part, features: list[str], kept: list[str]) -> Iterator[Any]:
-        """Read a part in record batches of bounded size: features first, as numbers, then what is kept."""
-        columns = list(dict.fromkeys([*features, *kept]))
+    def batches(self, part: Part, features: Kinds) -> Iterator[Any]:
+        """Read the features of a part in record batches of bounded size."""
+        return self._read(part, list(features), features)
+
+    def kept_batches(self, part: Part, features: Kinds, kept: list[str]) -> Iterator[list[Any]]:
+        """Read the kept columns of a part, batch by batch."""
+        for batch in self._read(part, kept, features):
+            yield [batch.column(name) for name in kept]
+
+    def _read(self, part: Part, columns: list[str], features: Kinds) -> Iterator[Any]:
         rows = max(1, min(MOST_BATCH_ROWS, BATCH_VALUES // len(columns)))
-        read = _parquet_batches if self.is_parquet else _csv_batches
         try:
-            yield from read(part, columns, set(features), rows)
+            if self.is_parquet:
+                yield from _parquet_batches(part, columns, rows)
+            else:
+                types = {name: self._csv_type(name, features) for name in columns}
+                yield from _csv_batches(part, types, rows)
         except pyarrow().ArrowException as error:
             raise FileFormatError(f"{part.file}: {_one_line(error)}") from None
         except OSError as error:
             raise FileFormatError(f"cannot read {part.file}: {error.strerror or error}") from None
+
+    def _csv_type(self, name: str, features: Kinds) -> Any:
+        pa = pyarrow()
+        if features.get(name, TEXTS) == TEXTS:
+            return pa.string()
+        return pa.bool_() if name in self.booleans else pa.float64()
 
 
 def pyarrow() -> Any:
@@ -127,8 +154,9 @@ def _is_parquet(file: Path) -> bool:
     try:
         with file.open("rb") as stream:
             start = stream.read(4)
-    except OSError as error:
-        raise FileFormatError(f"cannot read {file}: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:  # ValueError: a name no file can have
+        reason = getattr(error, "strerror", None) or error
+        raise FileFormatError(f"cannot read {file}: {reason}") from None
     if start[:2] == b"\x1f\x8b":
         raise FileFormatError(f"{file}: compressed as a whole, cannot be read in parts: unpack it first")
     return start == PARQUET_MAGIC
@@ -163,9 +191,13 @@ def _parquet_schema(file: str) -> Any:
         return parquet.schema_arrow
 
 
-def _holds_numbers(kind: Any) -> bool:
+def _what_it_holds(kind: Any) -> str:
     types = pyarrow().types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        return NUMBERS
+    return TEXTS if types.is_string(kind) or types.is_large_string(kind) else ""
 
 
 def _parquet_parts(file: str) -> Iterator[Part]:
@@ -179,7 +211,7 @@ def _parquet_parts(file: str) -> Iterator[Part]:
             start, rows = group + 1, 0
 
 
-def _parquet_batches(part: Part, columns: list[str], features: set[str], rows: int) -> Iterator[Any]:
+def _parquet_batches(part: Part, columns: list[str], rows: int) -> Iterator[Any]:
     with _parquet_file(part.file) as parquet:
         groups = list(range(part.start, part.end))
         for batch in parquet.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False):
@@ -205,37 +237,59 @@ def _csv_header(file: str) -> tuple[list[str], int]:
     return names, end
 
 
-def _csv_parts(file: str) -> Iterator[Part]:
-    """Cut at ends of lines that are outside of quotes: an even number of quotes is before them."""
-    _, start = _csv_header(file)
+def _csv_booleans(file: str) -> frozenset[str]:
+    """Return the columns that hold nothing but true and false in the first rows, told as Arrow does."""
+    pa = pyarrow()
+    from pyarrow import csv as arrow_csv
+
+    names, start = _csv_header(file)
     with Path(file).open("rb") as stream:
-        place, n_quotes = start, 0
+        stream.seek(start)
+        block = stream.read(SCAN_BYTES)
+        if len(block) == SCAN_BYTES:
+            block = block[: _last_line_end(block)]
+    if not block.strip():
+        return frozenset()
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(block),
+            arrow_csv.ReadOptions(column_names=names, use_threads=False),
+            arrow_csv.ParseOptions(newlines_in_values=True),
+        )
+    except pa.ArrowException:  # told with its place when the rows are read
+        return frozenset()
+    return frozenset(field.name for field in table.schema if pa.types.is_boolean(field.type))
+
+
+def _last_line_end(block: bytes) -> int:
+    ends = np.empty(block.count(b"\n"), np.int64)
+    n_ends, _ = find_line_ends(np.frombuffer(block, np.uint8), LINE_START, ends)
+    return int(ends[n_ends - 1]) if n_ends else 0
+
+
+def _csv_parts(file: str) -> Iterator[Part]:
+    """Cut at ends of lines that are outside of quotes, told as Arrow's parser does."""
+    _, start = _csv_header(file)
+    ends = np.empty(1, np.int64)  # the first in a block is enough
+    with Path(file).open("rb") as stream:
+        place, state = start, LINE_START
         stream.seek(start)
         while block := stream.read(SCAN_BYTES):
-            if place + len(block) - start >= PART_BYTES:
-                cut = _line_end(block, n_quotes)
-                if cut is not None:
-                    yield Part(file, start, place + cut)
-                    start = place + cut
-            n_quotes += block.count(b'"')
+            n_ends, state = find_line_ends(np.frombuffer(block, np.uint8), state, ends)
+            if n_ends and place + len(block) - start >= PART_BYTES:
+                yield Part(file, start, place + int(ends[0]))
+                start = place + int(ends[0])
+            elif place + len(block) - start > MOST_PART_BYTES:
+                raise FileFormatError(
+                    f"{file}: no line ends for {MOST_PART_BYTES >> 20} MB after byte {start:,}: is a quote "
+                    "at the start of a field never closed?"
+                )
             place += len(block)
     if place > start:
         yield Part(file, start, place)
 
 
-def _line_end(block: bytes, n_quotes: int) -> int | None:
-    """Return where the first line that ends in the block, outside of quotes, ends; None if none does."""
-    end = block.find(b"\n")
-    before = 0
-    while end >= 0:
-        n_quotes += block.count(b'"', before, end)
-        if n_quotes % 2 == 0:
-            return end + 1
-        before, end = end, block.find(b"\n", end + 1)
-    return None
-
-
-def _csv_batches(part: Part, columns: list[str], features: set[str], rows: int) -> Iterator[Any]:
+def _csv_batches(part: Part, types: dict[str, Any], rows: int) -> Iterator[Any]:
     pa = pyarrow()
     from pyarrow import csv as arrow_csv
 
@@ -249,12 +303,8 @@ def _csv_batches(part: Part, columns: list[str], features: set[str], rows: int) 
         pa.BufferReader(content),
         arrow_csv.ReadOptions(column_names=names, block_size=CSV_BLOCK_BYTES, use_threads=False),
         arrow_csv.ParseOptions(newlines_in_values=True),
-        arrow_csv.ConvertOptions(
-            include_columns=columns,
-            column_types={name: pa.float64() if name in features else pa.string() for name in columns},
-            true_values=[], false_values=[],
-        ),
-    )  # fmt: skip
+        arrow_csv.ConvertOptions(include_columns=list(types), column_types=types),
+    )
     for block in reader:
         for start in range(0, block.num_rows, rows):
             yield block.slice(start, rows)

@@ -15,12 +15,14 @@ import numpy.typing as npt
 from foregone.atomic_file import PathLike
 from foregone.classifier import EarlyStoppingClassifier
 from foregone.errors import InvalidInputError
+from foregone.forest.category_values import CategoryValues
 
 __all__ = ["Model", "ModelFile", "n_loads"]
 
 Model = EarlyStoppingClassifier | PathLike
-Votes = tuple[npt.NDArray[Any], npt.NDArray[np.int32]]
+Counts = npt.NDArray[np.int32]
 
+NUMBERS, TEXTS = "numbers", "texts"  # what a column holds, booleans being numbers
 MOST_LOADED = 3  # models that a process keeps ready: a job rarely alternates between more
 
 _loaded: OrderedDict[str, EarlyStoppingClassifier] = OrderedDict()
@@ -41,8 +43,12 @@ class ModelFile(NamedTuple):
         Number of columns of the rows.
     feature_names : tuple of str or None
         Their names, if the model knows them.
-    classes : ndarray of shape (2,)
-        Labels for no and yes.
+    classes : ndarray of shape (n_classes,)
+        The labels; of two, those for no and yes.
+    categories : tuple of str
+        For each feature what its list of categories holds, "numbers" or "texts"; empty if it has none.
+    by_type : bool
+        Whether frames must have such columns of dtype category, as LightGBM and XGBoost want them.
     """
 
     content: bytes
@@ -50,6 +56,8 @@ class ModelFile(NamedTuple):
     n_features: int
     feature_names: tuple[str, ...] | None
     classes: npt.NDArray[Any]
+    categories: tuple[str, ...]
+    by_type: bool
 
     @classmethod
     def of(cls, model: Model | ModelFile) -> ModelFile:
@@ -78,23 +86,36 @@ class ModelFile(NamedTuple):
                 f"not {type(model).__name__}: wrap a fitted ensemble with early_stop first"
             )
         names = getattr(model, "feature_names_in_", None)
+        forest: Any = model.ensemble_  # of packed trees, or it could not have been saved
+        lists: CategoryValues | None = forest.rows.category_values
         return cls(
             content=content,
             digest=hashlib.sha256(content).hexdigest(),
             n_features=int(model.n_features_in_),
             feature_names=None if names is None else tuple(map(str, names)),
             classes=np.asarray(model.classes_),
+            categories=_categories(lists, int(model.n_features_in_)),
+            by_type=lists is not None and not lists.encodes_arrays,
         )
 
     def __dask_tokenize__(self) -> str:
         return self.digest
 
-    def predict_with_votes(self, rows: npt.NDArray[Any]) -> Votes:
-        """Return labels and votes asked for rows that may be none; the model is loaded once in a process."""
-        if len(rows) == 0:
-            return self.classes[:0], np.empty(0, np.int32)
-        labels, asked, _ = self._load().predict_with_votes(rows)
-        return labels, asked
+    def answers(self, rows: Any) -> tuple[Counts, Counts]:
+        """Return the number of each row's class and how many votes were asked.
+
+        The model is loaded once in a process.
+
+        Parameters
+        ----------
+        rows : ndarray, frame or Columns
+            Its columns are the features in order, whatever they are called. There may be no rows.
+        """
+        if rows.shape[0] == 0:
+            return np.empty(0, np.int32), np.empty(0, np.int32)
+        model = self._load()
+        answers, asked, _ = model._run(model._check_rows(rows), early=True)
+        return answers.astype(np.int32), asked
 
     def _load(self) -> EarlyStoppingClassifier:
         global _n_loads
@@ -107,6 +128,16 @@ class ModelFile(NamedTuple):
             while len(_loaded) > MOST_LOADED:
                 _loaded.popitem(last=False)
             return model
+
+
+def _categories(lists: CategoryValues | None, n_features: int) -> tuple[str, ...]:
+    if lists is None or lists.features is None:
+        return ("",) * n_features
+    kinds = {
+        feature: TEXTS if values.dtype == object else NUMBERS
+        for feature, values in zip(lists.features, lists.values, strict=True)
+    }
+    return tuple(kinds.get(feature, "") for feature in range(n_features))
 
 
 def n_loads() -> int:

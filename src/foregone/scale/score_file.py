@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from foregone.atomic_file import PathLike
 from foregone.errors import ForegoneError, InvalidInputError
-from foregone.scale.columns import as_rows, choose_features, output_names
-from foregone.scale.finished_parts import FinishedParts
+from foregone.forest.tables import Columns
+from foregone.scale.columns import choose_features, output_names
+from foregone.scale.finished_parts import FinishedParts, ScoredPart
 from foregone.scale.input_files import InputFiles, Part, pyarrow
 from foregone.scale.model_file import Model, ModelFile
+from foregone.scale.output_table import table_writer
 
 __all__ = ["Engine", "Scored", "Scoring", "score_file"]
 
@@ -49,28 +51,24 @@ class Scoring(NamedTuple):
     files: InputFiles
     parts: tuple[Part, ...]
     features: list[str]
-    kept: list[str]
-    schema: Any
-    output: Path
+    finished: FinishedParts
 
     def score_part(self, number: int, model: ModelFile) -> str | None:
         """Score a part into its file; return what is wrong with it, if something is."""
+        part = self.parts[number]
         try:
-            FinishedParts(self.output).write(number, self.schema, self._scored(self.parts[number], model))
+            batches = [
+                model.answers(Columns(tuple(map(batch.column, self.features))))
+                for batch in self.files.batches(part, dict(zip(self.features, model.categories, strict=True)))
+            ]
+            scored = ScoredPart(*map(np.concatenate, zip(*batches, strict=True))) if batches else NO_ROWS
+            self.finished.write(number, scored)
         except (ForegoneError, ValueError) as error:  # ValueError: scikit-learn's, about values
-            where = self.parts[number].file
-            return str(error) if where in str(error) else f"{where}: {error}"
+            return str(error) if part.file in str(error) else f"{part.file}: {error}"
         return None
 
-    def _scored(self, part: Part, model: ModelFile) -> Iterator[Any]:
-        pa = pyarrow()
-        classes = pa.array(model.classes.tolist(), self.schema.types[-2])
-        for batch in self.files.batches(part, self.features, self.kept):
-            rows = as_rows([_numbers(batch.column(name)) for name in self.features])
-            labels, asked = model.predict_with_votes(rows)
-            said_yes = pa.array((labels == model.classes[1]).astype(np.int8))
-            columns = [batch.column(name) for name in self.kept]
-            yield pa.record_batch([*columns, classes.take(said_yes), pa.array(asked)], schema=self.schema)
+
+NO_ROWS = ScoredPart(np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 def score_file(
@@ -81,6 +79,7 @@ def score_file(
     features: Sequence[str] | None = None,
     keep: Sequence[str] = (),
     prefix: str = "",
+    escape_formulas: bool = False,
     engine: Engine = "local",
     jobs: int | None = None,
     cluster: str | None = None,
@@ -90,7 +89,9 @@ def score_file(
 
     Rows are read in batches, so neither input nor output needs to fit in memory. Finished parts are kept in
     the folder ``<output>.parts``; when a run was stopped, the same call goes on from them. The output
-    appears when it is whole.
+    appears when it is whole. One process at a time can write an output.
+
+    Columns of categories hold them as the model knows them: the values of the frame that it was trained on.
 
     Parameters
     ----------
@@ -106,6 +107,9 @@ def score_file(
         Columns of the input to repeat in the output, such as a key.
     prefix : str, default=""
         Put before the names of the new columns, ``label`` and ``votes_asked``.
+    escape_formulas : bool, default=False
+        Put ``'`` before texts in a CSV output that start with ``=``, ``+``, ``-``, ``@``, a tab or a
+        carriage return, which spreadsheets would run as formulas. By default every text is written as it is.
     engine : {"local", "dask", "spark"}
         Who does the parts: threads of this process, or the workers of a cluster, which must see the files
         under the same names as this process does.
@@ -131,46 +135,89 @@ def score_file(
     """
     from foregone.scale.engines import do_parts
 
-    pa = pyarrow()
     output = Path(output).absolute()
-    _check_output(output)
+    _check_output(output, escape_formulas)
     shipped = ModelFile.of(model)
     files = InputFiles.at(Path(input))
     chosen = choose_features(shipped, files.columns, features, str(input))
     kept = list(dict.fromkeys(keep))
     names = output_names(kept, prefix, "the output")
-    fields = [
-        *files.kept_schema(chosen, kept),
-        pa.field(names[0], pa.array(shipped.classes.tolist()).type),
-        pa.field(names[1], pa.int32()),
-    ]
-    work = Scoring(files, tuple(files.parts()), chosen, kept, pa.schema(fields), output)
-    finished = FinishedParts(output)
-    finished.start(
+    kinds = dict(zip(chosen, shipped.categories, strict=True))
+    schema = _schema(files.kept_schema(kinds, kept), names, shipped)
+    parts = tuple(files.parts())
+    finished = FinishedParts(
+        output,
         {
             "model": shipped.digest,
             "input": files.identity(),
-            "parts": work.parts,
+            "parts": parts,
             "features": chosen,
             "keep": kept,
             "label": names,
-        }
+        },
     )
-    n_parts = len(work.parts)
-    missing = [number for number in range(n_parts) if not finished.file(number).exists()]
-    done = n_parts - len(missing)
-    if progress is not None:
-        progress(done, n_parts)
-    for problem in do_parts(engine, work, missing, shipped, jobs, cluster):
-        if problem is not None:
-            raise InvalidInputError(problem)
-        done += 1
+    work = Scoring(files, parts, chosen, finished)
+    with finished.opened():
+        missing = [k for k in range(len(parts)) if not finished.is_finished(k, len(shipped.classes))]
+        done = len(parts) - len(missing)
         if progress is not None:
-            progress(done, n_parts)
-    return _summary(finished.join(n_parts, work.schema), shipped, names, n_parts, len(missing))
+            progress(done, len(parts))
+        for problem in do_parts(engine, work, missing, shipped, jobs, cluster):
+            if problem is not None:
+                raise InvalidInputError(problem)
+            done += 1
+            if progress is not None:
+                progress(done, len(parts))
+        with finished.joining() as joined, table_writer(joined, output, schema, escape_formulas) as write:
+            counts = _join(work, kinds, kept, shipped, schema, write)
+    return Scored(*counts, len(parts), len(parts) - len(missing))
 
 
-def _check_output(output: Path) -> None:
+def _join(
+    work: Scoring,
+    kinds: dict[str, str],
+    kept: list[str],
+    model: ModelFile,
+    schema: Any,
+    write: Callable[[Any], None],
+) -> tuple[int, dict[Any, int], float]:
+    """Write all rows, what is kept of the input beside their labels; count them, by label and votes asked."""
+    pa = pyarrow()
+    labels = pa.array(model.classes.tolist(), schema.types[-2])
+    by_class, asked = np.zeros(len(model.classes), np.int64), 0
+    for number, part in enumerate(work.parts):
+        scored = work.finished.read(number, len(model.classes))
+        by_class += np.bincount(scored.answers, minlength=len(by_class))
+        asked += int(scored.asked.sum(dtype=np.int64))
+        start, n_rows = 0, len(scored.answers)
+        for columns in work.files.kept_batches(part, kinds, kept) if kept else iter([[]]):
+            end = start + len(columns[0]) if kept else n_rows
+            if end > n_rows:
+                break
+            new = labels.take(pa.array(scored.answers[start:end])), pa.array(scored.asked[start:end])
+            write(pa.record_batch([*columns, *new], schema=schema))
+            start = end
+        if start != n_rows:
+            raise InvalidInputError(f"{part.file} changed while it was scored: run this again")
+    n_rows = int(by_class.sum())
+    return n_rows, dict(zip(model.classes.tolist(), by_class.tolist(), strict=True)), asked / max(n_rows, 1)
+
+
+def _schema(kept: Any, names: tuple[str, str], model: ModelFile) -> Any:
+    pa = pyarrow()
+    try:
+        label = pa.array(model.classes.tolist()).type
+    except pa.ArrowException:
+        raise InvalidInputError(
+            f"the labels {model.classes.tolist()} are of several types, which a column cannot hold: train "
+            "with labels of one type"
+        ) from None
+    return pa.schema([*kept, pa.field(names[0], label), pa.field(names[1], pa.int32())])
+
+
+def _check_output(output: Path, escape_formulas: bool) -> None:
+    if "\0" in str(output):
+        raise InvalidInputError(f"cannot write {str(output)!r}: a name cannot hold a NUL character")
     if output.suffix not in SUFFIXES:
         raise InvalidInputError(f"{output.name}: give the output a name that ends in {' or '.join(SUFFIXES)}")
     if output.is_dir():
@@ -179,27 +226,5 @@ def _check_output(output: Path) -> None:
         raise InvalidInputError(
             f"cannot write {output}: the folder {output.parent} does not exist; make it first"
         )
-
-
-def _numbers(column: Any) -> Any:
-    """Return a column as numbers, a null as NaN."""
-    pa = pyarrow()
-    if column.null_count or pa.types.is_boolean(column.type):
-        column = column.cast(pa.float64())
-    return column.to_numpy(zero_copy_only=False)
-
-
-def _summary(
-    batches: Iterator[Any], model: ModelFile, names: tuple[str, str], n_parts: int, n_missing: int
-) -> Scored:
-    from pyarrow import compute
-
-    rows = asked = yes = 0
-    for batch in batches:
-        rows += batch.num_rows
-        asked += compute.sum(batch.column(names[1])).as_py() or 0
-        said_yes = compute.equal(batch.column(names[0]), model.classes.tolist()[1])
-        yes += compute.sum(said_yes).as_py() or 0
-    no_label, yes_label = model.classes.tolist()
-    by_label = {no_label: rows - yes, yes_label: yes}
-    return Scored(rows, by_label, asked / max(rows, 1), n_parts, n_parts - n_missing)
+    if escape_formulas and output.suffix != ".csv":
+        raise InvalidInputError("escape_formulas is for outputs that end in .csv: leave it out for Parquet")

@@ -7,26 +7,24 @@ asked for, so all of it works under Spark Connect. Executors need foregone insta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import InvalidInputError, MissingExtraError
-from foregone.scale.columns import LABEL, VOTES_ASKED, choose_features, output_names, wrong_type
-from foregone.scale.model_file import Model, ModelFile
+from foregone.forest.tables import Columns
+from foregone.scale.columns import LABEL, VOTES_ASKED, check_kind, choose_features, output_names
+from foregone.scale.model_file import NUMBERS, TEXTS, Model, ModelFile
 
 __all__ = ["predict_udf", "score"]
-
-BATCH_ROWS = 65_536  # at most; Spark itself sends spark.sql.execution.arrow.maxRecordsPerBatch at a time
 
 
 def predict_udf(model: Model | ModelFile) -> Any:
     """Return a Spark function of a row's features whose result has the fields ``label`` and ``votes_asked``.
 
-    It is made by `pyspark.ml.functions.predict_batch_udf`.
+    It is made by `pyspark.sql.functions.pandas_udf`.
 
     Parameters
     ----------
@@ -36,8 +34,9 @@ def predict_udf(model: Model | ModelFile) -> Any:
     Returns
     -------
     callable
-        Call it with one column: a struct of the features, or an array of them, in the model's order. Floats
-        are shipped fastest: the model rounds to them anyway. Null means missing.
+        Call it with one column: a struct of the features, or an array of them, in the model's order. Null
+        means missing. A struct holds categories as the model knows them, an array as the model takes them
+        from arrays. Where the model compares float32, floats are shipped fastest.
 
     Examples
     --------
@@ -46,25 +45,38 @@ def predict_udf(model: Model | ModelFile) -> Any:
     >>> frame.withColumn("vote", ask(struct("a", "b", "c", "d")))   # doctest: +SKIP
     """
     try:
-        from pyspark.ml.functions import predict_batch_udf
-        from pyspark.sql.types import BooleanType, ByteType, IntegerType, StructField, StructType
+        import pandas as pd
+        from pyspark.sql.functions import pandas_udf
+        from pyspark.sql.types import IntegerType, StructField, StructType
     except ImportError:
         raise _missing() from None
     shipped = ModelFile.of(model)
-    label = _spark_type(shipped.classes)
+    fields = [StructField(LABEL, _spark_type(shipped.classes)), StructField(VOTES_ASKED, IntegerType())]
 
-    def fields(label: Any) -> Any:
-        return StructType([StructField(LABEL, label), StructField(VOTES_ASKED, IntegerType())])
+    def ask(rows: pd.DataFrame) -> pd.DataFrame:
+        answers, asked = shipped.answers(_rows(rows, shipped))
+        return pd.DataFrame({LABEL: shipped.classes.take(answers), VOTES_ASKED: asked})
 
-    are_booleans = isinstance(label, BooleanType)
-    ask = predict_batch_udf(
-        partial(_make_predict, shipped, are_booleans),
-        return_type=fields(ByteType() if are_booleans else label),
-        batch_size=BATCH_ROWS,
-        input_tensor_shapes=[[shipped.n_features]],
-    )
-    # Such functions cannot return booleans, so those travel as numbers.
-    return (lambda column: ask(column).cast(fields(label))) if are_booleans else ask
+    # Spark goes by these, and not by hints that are mere texts. Of arrays of features, rows is a Series.
+    ask.__annotations__ = {"rows": pd.DataFrame, "return": pd.DataFrame}
+    return pandas_udf(ask, StructType(fields))
+
+
+def _rows(rows: Any, model: ModelFile) -> Any:
+    """Return what Spark hands over, the columns of a struct or a column of arrays, as a model takes it."""
+    if hasattr(rows, "columns"):
+        if rows.shape[1] != model.n_features:
+            raise InvalidInputError(
+                f"{rows.shape[1]} features were given, but the model has {model.n_features}"
+            )
+        return Columns(tuple(rows.iloc[:, place] for place in range(rows.shape[1])))
+    lengths = {len(row) for row in rows}
+    if lengths - {model.n_features}:
+        raise InvalidInputError(f"arrays of {model.n_features} numbers are expected, one has {max(lengths)}")
+    array = np.array([np.asarray(row) for row in rows]).reshape(len(rows), model.n_features)
+    if array.dtype.kind == "O":  # of rows that hold nulls
+        array = array.astype(np.float64)
+    return array
 
 
 def score(
@@ -99,30 +111,15 @@ def score(
     shipped = ModelFile.of(model)
     chosen = choose_features(shipped, frame.columns, features, "the Spark frame")
     names = output_names(frame.columns, prefix, "the Spark frame")
-    for name in chosen:
+    for name, categories in zip(chosen, shipped.categories, strict=True):
         kind = frame.schema[name].dataType
-        if not _holds_numbers(kind):
-            raise wrong_type(name, kind.simpleString(), "the Spark frame")
-    row = F.struct(*(F.col(_quoted(name)).cast("float").alias(f"f{k}") for k, name in enumerate(chosen)))
+        check_kind(name, _holds(kind), categories, kind.simpleString(), "the Spark frame")
+    row = F.struct(*(F.col(_quoted(name)).alias(f"f{k}") for k, name in enumerate(chosen)))
     answer = "foregone answer"
     scored = frame.withColumn(answer, predict_udf(shipped)(row))
     fields = zip((LABEL, VOTES_ASKED), names, strict=True)
     new = [F.col(f"`{answer}`.{field}").alias(name) for field, name in fields]
     return scored.select(*(F.col(_quoted(name)) for name in frame.columns), *new)
-
-
-def _make_predict(
-    shipped: ModelFile, as_numbers: bool
-) -> Callable[[npt.NDArray[Any]], Mapping[str, npt.NDArray[Any]]]:
-    def predict(rows: npt.NDArray[Any]) -> Mapping[str, npt.NDArray[Any]]:
-        if rows.dtype.kind not in "biuf":
-            raise wrong_type("any", rows.dtype, "the rows given to the Spark function")
-        if rows.dtype not in (np.float32, np.float64):
-            rows = rows.astype(np.float32)
-        labels, asked = shipped.predict_with_votes(rows)
-        return {LABEL: labels.astype(np.int8) if as_numbers else labels, VOTES_ASKED: asked}
-
-    return predict
 
 
 def _spark_type(classes: npt.NDArray[Any]) -> Any:
@@ -135,10 +132,12 @@ def _spark_type(classes: npt.NDArray[Any]) -> Any:
     return kinds[plain.dtype.kind]()
 
 
-def _holds_numbers(kind: Any) -> bool:
-    from pyspark.sql.types import BooleanType, NumericType
+def _holds(kind: Any) -> str:
+    from pyspark.sql.types import BooleanType, NumericType, StringType
 
-    return isinstance(kind, NumericType | BooleanType)
+    if isinstance(kind, NumericType | BooleanType):
+        return NUMBERS
+    return TEXTS if isinstance(kind, StringType) else ""
 
 
 def _quoted(name: str) -> str:

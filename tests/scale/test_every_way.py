@@ -1,0 +1,99 @@
+"""Every way to a label gives the label of the model's own ``predict``, on frames of every type of column.
+
+`ways.py` has the models and the frames; what Spark says of them is in `test_spark.py`.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from foregone import EarlyStoppingClassifier
+from foregone.errors import InvalidInputError
+from foregone.scale import score_file
+from tests.scale.ways import CASES, case_of
+
+dask = pytest.importorskip("dask")
+dd = pytest.importorskip("dask.dataframe")
+
+from foregone.scale.dask import predict  # noqa: E402  # after the skips
+
+
+@pytest.fixture(params=CASES, ids=" on ".join)
+def case(request):
+    return case_of(*request.param)
+
+
+def test_predict(case, tmp_path):
+    case.check(case.classifier.predict(case.rows))
+    case.check(EarlyStoppingClassifier.load(case.file(tmp_path)).predict(case.rows))
+    case.check(case.classifier.set_params(n_jobs=2).predict(case.rows))
+    if not case.tied.any():
+        case.check(case.classifier.full_predict(case.rows))
+
+
+def test_one_row(case):
+    some = [k for k in range(0, len(case.rows), 23) if not case.tied[k]]
+    got = [case.classifier.predict(case.rows[k : k + 1])[0] for k in some]
+    assert got == case.want[some].tolist()
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.csv"])
+@pytest.mark.parametrize("input", ["rows.parquet", "rows.csv"])
+def test_score(case, input, output, tmp_path):
+    if input.endswith("csv"):
+        case.rows.to_csv(tmp_path / input, index=False)
+    else:
+        case.rows.to_parquet(tmp_path / input)
+    made = score_file(case.file(tmp_path), tmp_path / input, tmp_path / output)
+    got = (pd.read_csv if output.endswith("csv") else pd.read_parquet)(tmp_path / output)["label"]
+    case.check(got)
+    assert {label: n for label, n in made.by_label.items() if n} == got.value_counts().to_dict()
+
+
+def test_dask(case, tmp_path):
+    with dask.config.set({"scheduler": "synchronous", "dataframe.convert-string": False}):
+        lazy = dd.from_pandas(case.rows, npartitions=3)
+        case.check(predict(lazy, case.file(tmp_path)).compute())
+
+
+@pytest.mark.parametrize("name", ["LightGBM", "XGBoost"])
+def test_a_frame_whose_categories_lost_their_type_is_refused_as_the_model_itself_does(name, tmp_path):
+    case = case_of(name, "categories")
+    plain = case.rows.astype({"integer": int})
+    with pytest.raises(
+        InvalidInputError, match=r"columns of dtype category, the model was trained on \d: give"
+    ):
+        case.classifier.predict(plain)
+    with pytest.raises(
+        InvalidInputError, match="'integer' of the Dask frame has type int64, but the model was"
+    ):
+        predict(dd.from_pandas(plain, npartitions=2), case.file(tmp_path))
+
+
+def test_texts_where_categories_are_numbers_are_refused(tmp_path):
+    case = case_of("hist boosting", "categories")
+    case.rows.astype({"integer": str}).to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(
+        InvalidInputError, match=r"'integer' of .* but the model knows categories that are numbers"
+    ):
+        score_file(case.file(tmp_path), tmp_path / "rows.parquet", tmp_path / "out.parquet")
+
+
+def test_integers_in_arrays_are_rounded_as_lightgbm_does():
+    case = case_of("LightGBM", "numbers")
+    whole = case.rows[["beyond_float32", "beyond_int32", "beyond_float64", "small", "flag"]].astype("int64")
+    import lightgbm as lgb
+    import numpy as np
+
+    from foregone.forest import ScoredForest
+
+    y = np.arange(len(whole)) % 2
+    model = lgb.LGBMClassifier(n_estimators=5, min_child_samples=1, verbose=-1).fit(whole, y)
+    array = whole.to_numpy()
+    forest = ScoredForest.from_model(model)
+    np.testing.assert_array_equal(forest.full_scores(whole), model.predict(whole, raw_score=True))
+    model.fit(array, y)
+    forest = ScoredForest.from_model(model)
+    np.testing.assert_array_equal(forest.full_scores(array), model.predict(array, raw_score=True))
+    assert (forest.full_scores(array) != forest.full_scores(whole)).any()
