@@ -6,7 +6,6 @@ import asyncio
 import errno
 import json
 import os
-import random
 from pathlib import Path
 
 import pytest
@@ -86,7 +85,8 @@ def test_every_line_that_is_removed_repeated_or_moved_is_noticed(written):
     edits = [lines[:place] + lines[place + 1 :] for place in range(len(lines) - 1)]  # not the last
     edits += [lines[: place + 1] + lines[place:] for place in range(len(lines))]
     edits += [
-        [*lines[:place], lines[place + 1], lines[place], *lines[place + 2 :]] for place in range(len(lines) - 1)
+        [*lines[:place], lines[place + 1], lines[place], *lines[place + 2 :]]
+        for place in range(len(lines) - 1)
     ]
     for edited in edits:
         written.write_bytes(b"".join(edited))
@@ -99,7 +99,9 @@ def test_every_line_that_is_removed_repeated_or_moved_is_noticed(written):
 def test_what_a_damaged_journal_says_to_do_is_enough(written):
     lines = written.read_bytes().splitlines(keepends=True)
     written.write_bytes(b"".join([lines[0], lines[1], lines[2].replace(b"false", b"true"), lines[3]]))
-    with pytest.raises(FileFormatError, match=r"line 3: .*checksum does not fit.*delete this line and all after"):
+    with pytest.raises(
+        FileFormatError, match=r"line 3: .*checksum does not fit.*delete this line and all after"
+    ):
         reopen(written)
     written.write_bytes(b"".join(lines[:2]))
     assert reopen(written) == {"a": {0: True}}

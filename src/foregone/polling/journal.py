@@ -6,9 +6,9 @@ something else is refused. Every other line is a vote, or a voter that failed fo
     {"question": 17, "voter": 0, "vote": true, "checksum": "5d0f6b1a"}
     {"question": 17, "voter": 1, "failed": "TimeoutError: ", "checksum": "c2a80e77"}
 
-The checksum of a line is the CRC-32 of all lines up to this one, without their checksums. So any changed byte is
-noticed, and any line that was removed, repeated or moved, but for lines missing at the very end: those votes
-are asked for again. Journals of version 1 have no checksums; they are read and continued as they are.
+The checksum of a line is the CRC-32 of all lines up to this one, without their checksums. So any changed byte
+is noticed, and any line that was removed, repeated or moved, but for lines missing at the very end: those
+votes are asked for again. Journals of version 1 have no checksums; they are read and continued as they are.
 
 Each line is handed to the operating system in one piece before anything is made of the vote, so a process
 that is killed loses nothing that was answered. It is forced to the disk once a second and at the end: when
@@ -29,6 +29,7 @@ from typing import Any
 
 from foregone.atomic_file import PathLike
 from foregone.errors import FileFormatError, InvalidInputError, JournalError
+from foregone.file_reading import reason_of
 from foregone.strategy_file import Fields
 from foregone.tally import shorten
 
@@ -84,9 +85,8 @@ class Journal:
             self._file = os.open(
                 path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666
             )
-        except (OSError, ValueError) as error:  # ValueError: a name no file can have
-            reason = getattr(error, "strerror", None) or error
-            raise InvalidInputError(f"cannot write {self._name}: {reason}") from None
+        except (OSError, ValueError) as error:
+            raise InvalidInputError(f"cannot write {self._name}: {reason_of(error)}") from None
         try:
             self._lock()
             self._end = 0
