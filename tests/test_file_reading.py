@@ -71,7 +71,7 @@ def test_a_strategy_that_needs_more_says_how_much_and_max_memory_allows_it(tmp_p
 def test_a_solution_whose_evaluation_takes_more_is_refused_before_it_is_evaluated(tmp_path):
     path = tmp_path / "solution"
     distribution = CompositionDistribution.from_counts([[3, 2], [4, 1], [5, 0]])
-    solution = solve_plurality("minimean", distribution, 0.05)
+    solution = solve_plurality(distribution, 0.05, n_voters=5, confidence=None)
     solution.save(path)
     with pytest.raises(FileFormatError, match="to evaluate its strategy"):
         PluralitySolution.load(path, max_memory=3_000)

@@ -2,8 +2,8 @@
 
 The rule: reading a file takes at most `MEMORY_PER_BYTE` times its size, and `MEMORY` besides. Parsing stays
 within the first part, whatever the file holds. What a few bytes can ask for (the lattice of a vote, class
-labels of one width, the rows of a compressed table) is taken from the second part before it is made; where that
-is not enough, an error says how much would be, and ``max_memory`` allows it.
+labels of one width, the rows of a compressed table) is taken from the second part before it is made; where
+that is not enough, an error says how much would be, and ``max_memory`` allows it.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ __all__ = [
     "JsonFlag",
     "Looks",
     "MaxDisagreement",
+    "MaxMemory",
     "StrategyFile",
     "VoteFile",
     "Voters",
@@ -98,6 +99,14 @@ VoteFile = Annotated[
         metavar="FILE",
         help="Counts of observed votes: N+1 numbers, the n-th says how often n voters said yes; or "
         "two columns, n and count. Without it every n is taken as equally likely.",
+    ),
+]
+MaxMemory = Annotated[
+    float | None,
+    typer.Option(
+        "--max-memory",
+        metavar="BYTES",
+        help="Memory that reading may take besides 100 times the size of the file; 256 MiB by default.",
     ),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON, with every digit, instead of text.")]
