@@ -75,10 +75,6 @@ def test_the_page_holds_no_address_and_no_markup_of_others(report: Report) -> No
     assert HOSTILE not in html
     assert not re.search("[\x1b\u202e\u200b]", html)
     assert r"\x1b[31m\u202e\u200b" in html
-    settings = json.loads(html.split('id="settings">')[1].split("</script>")[0])  # what the script puts there
-    assert not re.search(
-        "[\x1b\u202e\u200b]", json.dumps(settings, ensure_ascii=False).replace(r"\u001b", "\x1b")
-    )
     assert html.count("<script") == html.count("</script>") == 2
     assert "default-src 'none'" in unescape(html)
 

@@ -66,16 +66,7 @@ def data_block(name: str, content: Any) -> Html:
     >>> print(data_block("d", {"label": "</script>"}))
     <script type="application/json" id="d">{"label":"\u003c/script\u003e"}</script>
     """
-    text = json.dumps(_shown_inside(content), allow_nan=False, separators=(",", ":"))
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Html(f'<script type="application/json" id="{escape(name)}">{text}</script>')
-
-
-def _shown_inside(content: Any) -> Any:
-    """Return JSON content with its texts as they are to be shown."""
-    if isinstance(content, dict):
-        return {key: _shown_inside(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_shown_inside(value) for value in content]
-    return shown(content) if isinstance(content, str) else content
