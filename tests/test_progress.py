@@ -58,3 +58,12 @@ def test_nothing_is_shown_where_nobody_looks(
         time.sleep(0.05)
         advance()
     assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_said_cannot_do_anything_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = look_at_stderr(monkeypatch)
+    with counting("\x1b[2Jscoring \u202e", 1) as advance:
+        advance()
+    assert r"\x1b[2Jscoring \u202e" in terminal.getvalue()
+    assert "\x1b[2J" not in terminal.getvalue()
+    assert "\u202e" not in terminal.getvalue()

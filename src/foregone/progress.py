@@ -19,6 +19,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from foregone.shown import shown
+
 __all__ = ["counting", "working"]
 
 PATIENCE = 2.0  # seconds; what is done sooner needs no sign of life
@@ -33,8 +35,8 @@ def counting(
     Where the total is not known before, it is called with the number of steps done and the total. What is
     printed on ``console`` meanwhile stands above the bar.
     """
-    with _shown(console, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as progress:
-        task = progress.add_task(label, total=total)
+    with _progress(console, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as progress:
+        task = progress.add_task(shown(label), total=total)
         progress.start()
 
         def step(done: int | None = None, of: int | None = None) -> None:
@@ -52,20 +54,20 @@ def working(label: str) -> Iterator[Callable[[str], None]]:
 
     What it gives is called with other words when it goes on with something else.
     """
-    with _shown(None, SpinnerColumn(), TimeElapsedColumn()) as progress:
-        task = progress.add_task(label, total=None)
+    with _progress(None, SpinnerColumn(), TimeElapsedColumn()) as progress:
+        task = progress.add_task(shown(label), total=None)
         later = threading.Timer(PATIENCE, progress.start)
         later.daemon = True
         later.start()
         try:
-            yield lambda words: progress.update(task, description=words)
+            yield lambda words: progress.update(task, description=shown(words))
         finally:
             later.cancel()
             later.join()  # it may just be starting what is to be stopped now
 
 
 @contextlib.contextmanager
-def _shown(console: Console | None, *columns: ProgressColumn) -> Iterator[Progress]:
+def _progress(console: Console | None, *columns: ProgressColumn) -> Iterator[Progress]:
     hidden = sys.stderr is None or not sys.stderr.isatty()
     progress = Progress(
         TextColumn("{task.description}", markup=False),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from foregone.atomic_file import PathLike, write_atomically
 from foregone.errors import FileFormatError
+from foregone.file_reading import Memory, read_bytes
 
 __all__ = ["FORMAT", "VERSION", "Fields", "is_finite_number", "read_file", "write_file"]
 
@@ -42,8 +43,8 @@ def _checksum(content: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def read_file(path: PathLike) -> Fields:
-    """Read a file of ours and check its header.
+def read_file(path: PathLike, max_memory: float | None = None) -> Fields:
+    """Read a file of ours and check its header; ``max_memory`` as in `foregone.file_reading.Memory`.
 
     Raises
     ------
@@ -55,12 +56,11 @@ def read_file(path: PathLike) -> Fields:
     Fields.check_intact : to be called when the fields have been read, and found valid one by one.
     """
     name = str(path)
+    memory = Memory(name, max_memory)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_bytes(path).decode()
     except UnicodeDecodeError:
         raise FileFormatError(f"{name}: not a text file, so not a strategy file") from None
-    except (OSError, ValueError) as error:  # ValueError: a name no file can have
-        raise FileFormatError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     try:
         content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeats)
     except FileFormatError as error:
@@ -78,7 +78,7 @@ def read_file(path: PathLike) -> Fields:
             f'{name}: field "version" is above {VERSION}, the last that this foregone reads: '
             "a newer one may be needed"
         )
-    return Fields(content, name, version)
+    return Fields(content, name, version, memory)
 
 
 def _refuse_constant(constant: str) -> None:
@@ -105,12 +105,17 @@ class Fields:
         Where the fields stand: the file, and the object inside it.
     version : int
         The version of the format that they follow.
+    memory : Memory
+        What reading the file may still take.
     """
 
-    def __init__(self, content: dict[str, Any], name: str, version: int = VERSION) -> None:
+    def __init__(
+        self, content: dict[str, Any], name: str, version: int = VERSION, memory: Memory | None = None
+    ) -> None:
         self._content = content
         self.name = name
         self.version = version
+        self.memory = memory or Memory(name)
 
     def __contains__(self, key: str) -> bool:
         return self._content.get(key) is not None
@@ -198,16 +203,15 @@ class Fields:
         value = self._get(key)
         if not isinstance(value, dict):
             raise self.error(key, "must be an object")
-        return Fields(value, f"{self.name}: {key}", self.version)
+        return Fields(value, f"{self.name}: {key}", self.version, self.memory)
 
-    def sections(self, key: str) -> list[Fields]:
-        """Return a list of nested objects."""
+    def sections(self, key: str) -> Iterator[Fields]:
+        """Yield nested objects, one by one: each knows the name of the file, which may be long."""
         values = self._list(key, None)
         if not all(isinstance(value, dict) for value in values):
             raise self.error(key, "must hold only objects")
-        return [
-            Fields(value, f"{self.name}: {key}[{place}]", self.version) for place, value in enumerate(values)
-        ]
+        for place, value in enumerate(values):
+            yield Fields(value, f"{self.name}: {key}[{place}]", self.version, self.memory)
 
     def _list(self, key: str, length: int | None) -> list[Any]:
         values = self._get(key)

@@ -20,7 +20,7 @@ from tests.classifier import models
 GOLDEN = Path(__file__).parents[1] / "golden" / "classifier-v1.foregone"
 SETTINGS = {
     "plain": {"random_state": 3},
-    "each row its own order": {"order": "per_row", "criterion": "minimixed", "n_jobs": 2},
+    "each row its own order": {"order": "per_row", "criterion": "minimixed", "n_jobs": 1},
     "all of it": {
         "max_disagreement": {0: 0.1, 1: 0.01},
         "confidence": 0.9,
@@ -223,6 +223,13 @@ def put(*keys_and_value):
     return change
 
 
+@pytest.mark.parametrize(("written", "read"), [(1_066, 3), (2, 2), (-1, -1), (None, None)])
+def test_a_file_cannot_ask_for_more_threads_than_the_machine_has_cores(saved, monkeypatch, written, read):
+    monkeypatch.setattr("foregone.classifier.file.usable_cores", lambda: 3)
+    rewrite(saved, put("n_jobs", written))
+    assert EarlyStoppingClassifier.load(saved).n_jobs == read
+
+
 HOSTILE = {
     "order": put("order", "none"),
     "order missing": lambda content, arrays: content.pop("order"),
@@ -235,6 +242,7 @@ HOSTILE = {
     "calibration disagreement": put("calibration_disagreement", "none"),
     "calibration size": put("calibration_size", -1),
     "jobs": put("n_jobs", "all"),
+    "no jobs": put("n_jobs", 0),
     "random state": put("random_state", 0.5),
     "forest": put("forest", []),
     "trees": put("forest", "n_trees", 24),

@@ -25,7 +25,7 @@ SETTINGS = {
     "plain": {"random_state": 3},
     "all of it": {
         "max_disagreement": {"ham": 0.05, "spam": 0.03}, "voting": "soft", "confidence": 0.9, "looks": [3, 9],
-        "order": "optimized", "on_failure": "raise", "n_jobs": 2, "random_state": 1,
+        "order": "optimized", "on_failure": "raise", "n_jobs": 1, "random_state": 1,
     },
 }  # fmt: skip
 

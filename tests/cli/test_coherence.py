@@ -42,6 +42,7 @@ VOCABULARY = {
     "--limits": "several values of --max-disagreement to try",
     "--looks": "after which votes it may stop",
     "--max-disagreement": "the limit",
+    "--max-memory": "how much memory reading a file may take",
     "--method": "which solver",
     "--output": "where to write",
     "--png": "a picture, written to a file",

@@ -135,3 +135,49 @@ def test_two_answers_can_be_taken_for_many(run: Run, votes_file: Path) -> None:
     assert "--answers must be a whole number or 'any', not 'some'" in refused.err
     refused = run("replay", votes_file, "--voters", "5", "--answers", "2", "--yes", "Yes")
     assert "--yes is for two answers and --answers for many" in refused.err
+
+
+def test_nothing_in_a_file_or_its_name_is_obeyed_by_the_terminal(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "v\x1b[2J\u202e.csv"
+    rows = [
+        f"q{item},{draw},{answer}"
+        for item in range(9)
+        for draw, answer in enumerate(["a\x1b[31m\x9b", "b\b"])
+    ]
+    file.write_text("\n".join(["item,draw,answer", *rows]), encoding="utf-8")
+    arguments = (
+        "replay",
+        file,
+        "--voters",
+        "2",
+        "--splits",
+        "1",
+        "--rules",
+        "lead:2",
+        "--yes",
+        "a\x1b[31m\x9b",
+    )
+    outcome = run(*arguments)
+    assert outcome.code == 0, outcome.err
+    assert r"v\x1b[2J\u202e.csv: 9 items of 2 votes (yes: a\x1b[31m\x9b; no: b\x08)" in outcome.out
+    assert not set("\x1b\x9b\b\u202e") & set(outcome.out)
+    exact = json.loads(run(*arguments, "--json").out)
+    assert (exact["yes"], exact["no"]) == ("a\x1b[31m\x9b", ["b\b"])
+    file.write_text("\x1b]0;title\x07,b\n")
+    outcome = run("replay", file, "--voters", "2")
+    assert outcome.code == 2
+    assert r"\x1b]0;title\x07" in outcome.err
+    assert not set("\x1b\x07\u202e") & set(outcome.err)
+
+
+def test_a_parquet_file_of_very_many_votes_asks_first(run: Run, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow", reason="needs the extra 'replay'")
+    from pyarrow import parquet
+
+    file, n = tmp_path / "votes.parquet", 400_000
+    answer = pa.DictionaryArray.from_arrays(np.zeros(n, np.int8), ["yes"])
+    parquet.write_table(pa.table({"item": answer, "draw": np.zeros(n, np.int8), "answer": answer}), file)
+    outcome = run("replay", file, "--voters", "2")
+    assert outcome.code == 2
+    assert "raise max_memory to 320e6" in outcome.err
+    assert "is there twice" in run("replay", file, "--voters", "2", "--max-memory", "320e6").err

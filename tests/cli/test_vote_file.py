@@ -48,6 +48,7 @@ def test_with_gaps_and_unknown_voters_it_asks_how_many_there_are(tmp_path: Path)
         ("", "no numbers"),
         ("count\n", "no numbers"),
         ("1\nx\n3\n", "line 2: a count must be a number of at least 0, not 'x'"),
+        (f"0,1\n{'9' * 5000},1\n", "line 2: n must be a whole number from 0, not '9{50,}"),
         ("count\n1\n-2\n", "line 3: .* not '-2'"),
         ("1\nnan\n", "line 2: .* not 'nan'"),
         ("1\ninf\n", "line 2: .* not 'inf'"),

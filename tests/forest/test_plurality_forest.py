@@ -208,7 +208,8 @@ def own_votes_count(model, X):
     return np.stack([(said == number).sum(axis=1) for number in range(len(model.classes_))], axis=1)
 
 
-def test_nothing_depends_on_threads_or_on_the_rest_of_the_batch():
+def test_nothing_depends_on_threads_or_on_the_rest_of_the_batch(monkeypatch):
+    monkeypatch.setattr("foregone.forest.execution.usable_cores", lambda: 2)
     rows = np.concatenate([X] * 6)
     strategy = STRATEGIES["by chance"]
     one, two = (np.array(FOREST.run(rows, strategy, seed=1, n_threads=n)) for n in (1, 2))

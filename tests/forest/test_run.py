@@ -133,6 +133,7 @@ def test_the_outcome_does_not_depend_on_threads_blocks_or_batches(order, monkeyp
         assert_same(
             [np.concatenate(part)[:400] for part in zip(*parts, strict=True)], [p[:400] for p in whole]
         )
+    monkeypatch.setattr(execution, "usable_cores", lambda: 4)
     for block_rows, n_threads in [(1, 1), (37, 1), (37, 3), (500, 2), (1999, 4)]:
         monkeypatch.setattr(execution, "BLOCK_ROWS", block_rows)
         monkeypatch.setattr(execution, "FIRST_ROWS", 100)
@@ -249,8 +250,29 @@ def test_wide_nodes_run_as_compact_ones_do(monkeypatch):
         assert_same(wide.run(X[:1], strategy, seed=9, order=order), [part[:1] for part in expected])
 
 
+@pytest.mark.parametrize(("cores", "block_rows", "most"), [(2, 100, 2), (9, 100, 9), (9, 700, 3)])
+def test_there_are_never_more_threads_than_cores_or_blocks(monkeypatch, cores, block_rows, most):
+    forest, X = make_forest(51, n_rows=2000)
+    pools = []
+
+    class Pool(execution.ThreadPoolExecutor):
+        def __init__(self, n_threads):
+            pools.append(n_threads)
+            super().__init__(n_threads)
+
+    monkeypatch.setattr(execution, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(execution, "usable_cores", lambda: cores)
+    for name, value in {"BLOCK_ROWS": block_rows, "FIRST_ROWS": 100, "FEWEST_ROWS": 1}.items():
+        monkeypatch.setattr(execution, name, value)
+    monkeypatch.setattr(execution, "WORTH_A_THREAD", 1e-12)
+    monkeypatch.setattr(execution, "BLOCKS_A_THREAD", 1e-9)  # shares do not make the blocks smaller
+    forest.votes(X, n_threads=1_066)
+    assert pools == [most - 1]  # this thread works too
+
+
 def test_threads_end_when_one_of_them_fails(monkeypatch):
     forest, X = make_forest(51, n_rows=2000)
+    monkeypatch.setattr(execution, "usable_cores", lambda: 4)
     monkeypatch.setattr(execution, "FIRST_ROWS", 100)
     monkeypatch.setattr(execution, "WORTH_A_THREAD", 1e-9)
     X[1234, 0] = np.inf

@@ -116,6 +116,7 @@ def test_the_outcome_does_not_depend_on_threads_blocks_or_batches(monkeypatch):
     monkeypatch.setattr(execution, "FIRST_ROWS", 20)
     monkeypatch.setattr(execution, "FEWEST_ROWS", 1)
     monkeypatch.setattr(execution, "WORTH_A_THREAD", 1e-9)
+    monkeypatch.setattr(execution, "usable_cores", lambda: 4)
     for block_rows, n_threads in [(1, 1), (37, 1), (37, 3), (100, 2), (400, 4)]:
         monkeypatch.setattr(execution, "BLOCK_ROWS", block_rows)
         for one, other in zip(FOREST.run(X, strategy, n_threads=n_threads), whole, strict=True):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import json
 import os
-import random
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +16,7 @@ from foregone.polling.journal import FAILED, Journal
 from tests.polling.simulated import VOTES, Simulated
 
 SOLUTION = solve("minimean", VOTES, 0.01)
+GOLDEN = Path(__file__).parents[1] / "golden" / "journal-v1.jsonl"  # what `written` gave in version 1
 SETTINGS = {"strategy": "s", "voters": None, "n_questions": 2, "questions": "q", "seed": 5}
 
 
@@ -64,17 +64,56 @@ def test_cut_off_anywhere_it_keeps_every_whole_line_and_can_be_written_on(writte
         assert sum(map(len, reopen(written).values())) == n_votes + 1
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_a_damaged_byte_is_an_error_or_harmless_and_never_an_accident(seed, path):
+def test_every_changed_byte_is_noticed_and_the_file_left_as_it_is(written):
+    whole = written.read_bytes()
+    for place in range(len(whole)):
+        for other in {whole[place] ^ 1 << bit for bit in range(8)} | set(b'\n\r 01"}'):
+            content = whole[:place] + bytes([other]) + whole[place + 1 :]
+            if content == whole:
+                continue
+            written.write_bytes(content)
+            with pytest.raises((FileFormatError, InvalidInputError)):
+                reopen(written)
+            assert written.read_bytes() == content
+
+
+def test_every_line_that_is_removed_repeated_or_moved_is_noticed(written):
+    with Journal(written, SETTINGS, check, True) as journal:
+        journal.failure(7, 1, TimeoutError("too\nlate"))
+        journal.vote(8, 0, True)
+    lines = written.read_bytes().splitlines(keepends=True)
+    edits = [lines[:place] + lines[place + 1 :] for place in range(len(lines) - 1)]  # not the last
+    edits += [lines[: place + 1] + lines[place:] for place in range(len(lines))]
+    edits += [
+        [*lines[:place], lines[place + 1], lines[place], *lines[place + 2 :]]
+        for place in range(len(lines) - 1)
+    ]
+    for edited in edits:
+        written.write_bytes(b"".join(edited))
+        with pytest.raises(FileFormatError, match="line"):
+            reopen(written)
+    written.write_bytes(b"".join(lines[:-1]))
+    assert 8 not in reopen(written)
+
+
+def test_what_a_damaged_journal_says_to_do_is_enough(written):
+    lines = written.read_bytes().splitlines(keepends=True)
+    written.write_bytes(b"".join([lines[0], lines[1], lines[2].replace(b"false", b"true"), lines[3]]))
+    with pytest.raises(
+        FileFormatError, match=r"line 3: .*checksum does not fit.*delete this line and all after"
+    ):
+        reopen(written)
+    written.write_bytes(b"".join(lines[:2]))
+    assert reopen(written) == {"a": {0: True}}
+
+
+def test_a_journal_of_version_1_is_read_and_continued_as_one(path):
+    path.write_bytes(GOLDEN.read_bytes())
     with Journal(path, SETTINGS, check, True) as journal:
-        for voter in range(5):
-            journal.vote("a", voter, voter % 2 == 0)
-    content = bytearray(path.read_bytes())
-    chance = random.Random(seed)
-    content[chance.randrange(len(content))] = chance.randrange(256)
-    path.write_bytes(content)
-    with contextlib.suppress(FileFormatError, InvalidInputError):
-        reopen(path)
+        assert journal.recorded == {"a": {0: True, 1: False}, 7: {0: FAILED}}
+        journal.vote("a", 2, True)
+    assert path.read_bytes() == GOLDEN.read_bytes() + b'{"question": "a", "voter": 2, "vote": true}\n'
+    assert reopen(path)["a"] == {0: True, 1: False, 2: True}
 
 
 @pytest.mark.parametrize(
@@ -90,13 +129,12 @@ def test_a_damaged_byte_is_an_error_or_harmless_and_never_an_accident(seed, path
         ("[" * 100_000, "not valid JSON"),
     ],
 )
-def test_a_damaged_line_is_named(written, line, problem):
-    with written.open("a") as stream:
-        stream.write(line + "\n" + '{"question": 8, "voter": 0, "vote": true}\n')
-    before = written.read_bytes()
+def test_a_damaged_line_is_named(path, line, problem):
+    content = GOLDEN.read_bytes() + f'{line}\n{{"question": 8, "voter": 0, "vote": true}}\n'.encode()
+    path.write_bytes(content)
     with pytest.raises(FileFormatError, match=rf"line 5.*{problem}"):
-        reopen(written)
-    assert written.read_bytes() == before
+        reopen(path)
+    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -110,7 +148,7 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(path, content):
 
 
 def test_a_newer_version_is_refused(written):
-    written.write_bytes(written.read_bytes().replace(b'"version": 1', b'"version": 2'))
+    written.write_bytes(written.read_bytes().replace(b'"version": 2', b'"version": 3'))
     with pytest.raises(FileFormatError, match="newer foregone"):
         reopen(written)
 

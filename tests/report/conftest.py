@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from foregone.report import Report, make_report, speed
 
 # What a careless page would run, in the places that labels and names are shown.
-HOSTILE = "<script>throw 1</script>\"'&"
+HOSTILE = "<script>throw 1</script>\"'&\x1b[31m\u202e\u200b"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 

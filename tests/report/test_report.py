@@ -73,6 +73,8 @@ def test_the_page_holds_no_address_and_no_markup_of_others(report: Report) -> No
     for address in ("http://", "https://", "src=", "@import", "url("):
         assert address not in html, address
     assert HOSTILE not in html
+    assert not re.search("[\x1b\u202e\u200b]", html)
+    assert r"\x1b[31m\u202e\u200b" in html
     assert html.count("<script") == html.count("</script>") == 2
     assert "default-src 'none'" in unescape(html)
 

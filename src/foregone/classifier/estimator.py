@@ -308,15 +308,22 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         file.write(path, self)
 
     @classmethod
-    def load(cls, path: PathLike) -> EarlyStoppingClassifier:
+    def load(cls, path: PathLike, *, max_memory: float | None = None) -> EarlyStoppingClassifier:
         """Read a classifier that `save` wrote. It predicts as the saved one did; it has no estimator to fit.
+
+        Parameters
+        ----------
+        path : path
+            Of the file.
+        max_memory : float, optional
+            Bytes that may be used besides 100 times the size of the file; by default 256 MiB.
 
         Raises
         ------
         FileFormatError
             If the file is missing, damaged, of an unknown version, or not a classifier.
         """
-        saved = file.read(path)
+        saved = file.read(path, max_memory)
         classifier = cls(None, **saved.parameters)
         classifier.n_features_in_ = saved.n_features
         if saved.feature_names is not None:

@@ -12,6 +12,7 @@ from foregone.classifier.plurality_voting import PluralityVoting
 from foregone.classifier.soft_voting import SoftVoting
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest, container
+from foregone.forest.execution import usable_cores
 from foregone.strategy_file import Fields
 
 __all__ = ["Saved", "read", "write"]
@@ -53,7 +54,7 @@ def write(path: PathLike, classifier: Any) -> None:
     container.write(path, KIND, fields, arrays)
 
 
-def read(path: PathLike) -> Saved:
+def read(path: PathLike, max_memory: float | None = None) -> Saved:
     """Read what `write` wrote; every part is checked, alone and against the others.
 
     Raises
@@ -61,7 +62,7 @@ def read(path: PathLike) -> Saved:
     FileFormatError
         If the file is missing, damaged, of an unknown version, or not a classifier.
     """
-    fields, arrays = container.read(path, KIND)
+    fields, arrays = container.read(path, KIND, max_memory)
     # Files from before there were scores say nothing of the way, the voting and the failure.
     kind: Any = WAYS[_one_of(fields, "way", tuple(WAYS))]
     way = kind.from_parts(fields, arrays)
@@ -71,11 +72,19 @@ def read(path: PathLike) -> Saved:
         "voting": _one_of(fields, "voting", ("hard", "soft", "auto")),
         "on_failure": _one_of(fields, "on_failure", ("ask_all", "raise")),
         "calibration_size": size if size < 1 else int(size),
-        "n_jobs": fields.whole("n_jobs", -(2**31), 2**31) if "n_jobs" in fields else None,
+        "n_jobs": _n_jobs(fields) if "n_jobs" in fields else None,
         "random_state": fields.whole("random_state", 0, 2**32 - 1) if "random_state" in fields else None,
     }
     n_features = way.ensemble.n_features
     return Saved(way, n_features, _names(fields, n_features), parameters)
+
+
+def _n_jobs(fields: Fields) -> int:
+    """Return how many threads to use: no more than this machine has, whatever the one it was saved on had."""
+    n_jobs = fields.whole("n_jobs", -(2**31), 2**31)
+    if n_jobs == 0:
+        raise fields.error("n_jobs", "must not be 0")
+    return min(n_jobs, usable_cores())
 
 
 def _one_of(fields: Fields, key: str, choices: tuple[str, ...]) -> str:

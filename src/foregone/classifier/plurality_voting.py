@@ -165,8 +165,8 @@ class PluralityVoting:
             raise fields.error(
                 "strategy", f"is for {strategy.n_voters} voters, but the forest has {forest.n_trees} trees"
             )
-        if strategy.lattice.n_classes < min(forest.n_classes, forest.n_trees):
-            raise fields.error("strategy", f"is for fewer than the {forest.n_classes} classes of the forest")
+        if strategy.lattice.n_classes != min(forest.n_classes, forest.n_trees):
+            raise fields.error("strategy", f"is not for the {forest.n_classes} classes of the forest")
         return cls(
             ensemble=forest,
             strategy=strategy,

@@ -11,6 +11,7 @@ import typer
 
 from foregone.cli.app import app
 from foregone.errors import ForegoneError, SolverError
+from foregone.shown import shown
 
 __all__ = ["main"]
 
@@ -68,5 +69,5 @@ def _usage_message(error: BaseException) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    print("foregone:", " ".join(message.split()), file=sys.stderr)
+    print("foregone:", " ".join(shown(message).split()), file=sys.stderr)
     return code

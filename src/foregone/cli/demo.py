@@ -30,6 +30,7 @@ from foregone.cli.solve import solution_fields
 from foregone.display import EnvelopeDisplay, SavingsDisplay, envelope_shape
 from foregone.errors import InvalidInputError, MissingExtraError
 from foregone.evaluation import evaluate
+from foregone.file_reading import reason_of
 from foregone.progress import working
 from foregone.solving import Criterion, Solution, solve
 from foregone.strategy import StoppingStrategy
@@ -66,8 +67,8 @@ def demo_command(
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInputError(f"cannot make the folder {output}: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"cannot make the folder {output}: {reason_of(error)}") from None
     console = make_console()
     if not as_json:
         _print_start(console)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from foregone.cli.vote_file import read_counts
 from foregone.errors import InvalidInputError
+from foregone.file_reading import reason_of
 from foregone.solving import ANSWERS, CRITERIA, Criterion, Solution
 from foregone.strategy import StoppingStrategy
 from foregone.strategy_file import read_file
@@ -22,6 +24,7 @@ __all__ = [
     "JsonFlag",
     "Looks",
     "MaxDisagreement",
+    "MaxMemory",
     "StrategyFile",
     "VoteFile",
     "Voters",
@@ -98,6 +101,14 @@ VoteFile = Annotated[
         "two columns, n and count. Without it every n is taken as equally likely.",
     ),
 ]
+MaxMemory = Annotated[
+    float | None,
+    typer.Option(
+        "--max-memory",
+        metavar="BYTES",
+        help="Memory that reading may take besides 100 times the size of the file; 256 MiB by default.",
+    ),
+]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON, with every digit, instead of text.")]
 StrategyFile = Annotated[
     Path, typer.Argument(metavar="STRATEGY", help="A strategy file, as 'foregone solve -o' writes it.")
@@ -154,7 +165,13 @@ def check_writable(file: Path | None) -> None:
     """Say so before any work is done if ``file`` cannot be written."""
     if file is None:
         return
-    if file.is_dir():
+    try:
+        is_folder = stat.S_ISDIR(file.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_folder = False
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"cannot write {file}: {reason_of(error)}; give another name") from None
+    if is_folder:
         raise InvalidInputError(f"cannot write {file}: it is a folder; give the name of a file in it")
     if not file.absolute().parent.is_dir():
         raise InvalidInputError(

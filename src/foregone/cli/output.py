@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from foregone.atomic_file import write_atomically
 from foregone.display import envelope_picture
 from foregone.evaluation import Figures
 from foregone.planning.words import number_of_voters, short_looks
+from foregone.shown import shown
 from foregone.solving import MaxDisagreement, Solution
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
@@ -48,9 +50,16 @@ PICTURE_WIDTH = 80
 MOST_LOOKS = 10
 
 
+class _HarmlessConsole(Console):
+    """A console whose texts cannot do anything to the terminal; styles still can."""
+
+    def render_str(self, text: str, *args: Any, **options: Any) -> Text:
+        return super().render_str(shown(text), *args, **options)
+
+
 def make_console() -> Console:
     """Return a console on stdout that prints what it is given and nothing more."""
-    return Console(highlight=False, markup=True, soft_wrap=True)
+    return _HarmlessConsole(highlight=False, markup=True, soft_wrap=True)
 
 
 def rate(value: float) -> str:
@@ -125,7 +134,10 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 def write_csv(rows: Sequence[Mapping[str, object]], file: Path) -> None:
-    """Write rows of the same names to ``file`` as CSV, floats with every digit, whole or not at all."""
+    """Write rows of the same names to ``file`` as CSV, floats with every digit, whole or not at all.
+
+    For numbers and words of our own: texts from elsewhere have to pass through `foregone.shown.csv_cell`.
+    """
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()

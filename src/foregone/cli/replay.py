@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from foregone.cli.number_lists import parse_rates
-from foregone.cli.options import JsonFlag, check_writable, most_answers
+from foregone.cli.options import JsonFlag, MaxMemory, check_writable, most_answers
 from foregone.cli.output import (
     make_console,
     print_json,
@@ -88,6 +88,7 @@ def replay_command(
         bool, typer.Option("--skip-short", help="Leave out items with fewer votes than voters.")
     ] = False,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw calls against disagreement.")] = None,
+    max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Replay recorded votes under our criteria and other rules.
@@ -109,7 +110,7 @@ def replay_command(
         raise InvalidInputError("--yes is for two answers and --answers for many: give one of them")
     limits = parse_rates(max_disagreement)
     items: YesNoItems | PluralityItems
-    recorded = read_votes(file)
+    recorded = read_votes(file, max_memory=max_memory)
     two = answers is None and (yes is not None or len(recorded.labels) <= 2 or are_yes_or_no(recorded))
     catalogue = YES_NO if two else PLURALITY
     names = catalogue.usual if rule_list is None else rule_list.split(",")

@@ -8,14 +8,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foregone.errors import FileFormatError
+from foregone.file_reading import read_bytes
 from foregone.planning.words import number_of_voters
+from foregone.tally import shorten
 
 __all__ = ["read_counts"]
+
+MOST_DIGITS = 18  # of n; Python itself refuses to read numbers of thousands of digits
 
 
 class _Line(NamedTuple):
     number: int
-    cells: list[str]
+    content: str
+
+    @property
+    def cells(self) -> list[str]:
+        return re.split(r"\s*[,;\t]\s*|\s+", self.content)
 
 
 def read_counts(file: Path, n_voters: int | None = None) -> list[float]:
@@ -64,16 +72,14 @@ def read_counts(file: Path, n_voters: int | None = None) -> list[float]:
 
 def _lines(file: Path) -> list[_Line]:
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = read_bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileFormatError(f"{file}: not a text file; give counts as text, such as CSV") from None
-    except OSError as error:
-        raise FileFormatError(f"cannot read {file}: {error.strerror or error}") from None
     lines = []
     for number, line in enumerate(text.splitlines(), start=1):
         content = line.split("#")[0].strip()
         if content:
-            lines.append(_Line(number, re.split(r"\s*[,;\t]\s*|\s+", content.rstrip(",;"))))
+            lines.append(_Line(number, content.rstrip(",;")))
     if lines and not any(_is_number(cell) for cell in lines[0].cells):
         del lines[0]
     if not lines:
@@ -84,15 +90,16 @@ def _lines(file: Path) -> list[_Line]:
 def _from_pairs(file: Path, lines: list[_Line], n_voters: int | None) -> list[float]:
     found: dict[int, float] = {}
     for line in lines:
-        if len(line.cells) != 2:
+        cells = line.cells
+        if len(cells) != 2:
             raise FileFormatError(
-                f"{file}, line {line.number}: expected two columns, n and count, found {len(line.cells)}"
+                f"{file}, line {line.number}: expected two columns, n and count, found {len(cells)}"
             )
-        if not line.cells[0].isdecimal():
+        if not cells[0].isdecimal() or len(cells[0]) > MOST_DIGITS:
             raise FileFormatError(
-                f"{file}, line {line.number}: n must be a whole number from 0, not {line.cells[0]!r}"
+                f"{file}, line {line.number}: n must be a whole number from 0, not {shorten(cells[0])}"
             )
-        n = int(line.cells[0])
+        n = int(cells[0])
         if n_voters is not None and n > n_voters:
             raise FileFormatError(
                 f"{file}, line {line.number}: n is {n}, more than the {number_of_voters(n_voters)}"
@@ -101,7 +108,7 @@ def _from_pairs(file: Path, lines: list[_Line], n_voters: int | None) -> list[fl
             raise FileFormatError(
                 f"{file}, line {line.number}: n = {n} stands there twice; add its counts up"
             )
-        found[n] = _count(file, line.number, line.cells[1])
+        found[n] = _count(file, line.number, cells[1])
     if n_voters is None and len(found) != max(found) + 1:
         raise FileFormatError(
             f"{file}: some n do not occur, so say how many voters there are, with --voters N"
@@ -111,17 +118,18 @@ def _from_pairs(file: Path, lines: list[_Line], n_voters: int | None) -> list[fl
 
 
 def _only(file: Path, line: _Line) -> tuple[int, str]:
-    if len(line.cells) != 1:
-        raise FileFormatError(
-            f"{file}, line {line.number}: expected one count, found {len(line.cells)} values"
-        )
-    return line.number, line.cells[0]
+    cells = line.cells
+    if len(cells) != 1:
+        raise FileFormatError(f"{file}, line {line.number}: expected one count, found {len(cells)} values")
+    return line.number, cells[0]
 
 
 def _count(file: Path, number: int, cell: str) -> float:
     value = float(cell) if _is_number(cell) else math.nan
     if not (math.isfinite(value) and value >= 0):
-        raise FileFormatError(f"{file}, line {number}: a count must be a number of at least 0, not {cell!r}")
+        raise FileFormatError(
+            f"{file}, line {number}: a count must be a number of at least 0, not {shorten(cell)}"
+        )
     return value
 
 

@@ -15,7 +15,6 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy.typing as npt
 
 from foregone.atomic_file import PathLike, write_atomically
 from foregone.errors import FileFormatError
+from foregone.file_reading import Memory, read_bytes
 from foregone.strategy_file import Fields
 
 __all__ = ["read", "write"]
@@ -77,8 +77,10 @@ def _with_checksum(pieces: Iterator[bytes | memoryview]) -> Iterator[bytes | mem
     yield checksum.digest()
 
 
-def read(path: PathLike, kind: str) -> tuple[Fields, dict[str, npt.NDArray[Any]]]:
-    """Read a file of the given kind.
+def read(
+    path: PathLike, kind: str, max_memory: float | None = None
+) -> tuple[Fields, dict[str, npt.NDArray[Any]]]:
+    """Read a file of the given kind; ``max_memory`` as in `foregone.file_reading.Memory`.
 
     What the fields and arrays mean is for the caller to check; their types and sizes are as they say.
 
@@ -88,10 +90,8 @@ def read(path: PathLike, kind: str) -> tuple[Fields, dict[str, npt.NDArray[Any]]
         If the file is missing, damaged, of an unknown version or of another kind.
     """
     name = str(path)
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise FileFormatError(f"cannot read {name}: {error.strerror or error}") from None
+    memory = Memory(name, max_memory)
+    content = read_bytes(path)
     if content[: len(MAGIC)] != MAGIC:
         raise FileFormatError(f"{name}: not a file of packed arrays that foregone wrote")
     if len(content) < PREFIX_SIZE + CHECKSUM_SIZE:
@@ -102,13 +102,13 @@ def read(path: PathLike, kind: str) -> tuple[Fields, dict[str, npt.NDArray[Any]]
     end = PREFIX_SIZE + int.from_bytes(content[len(MAGIC) : PREFIX_SIZE], "little")
     if end > len(body):
         raise FileFormatError(f"{name}: its header claims to be longer than the file")
-    header = _parse(bytes(body[PREFIX_SIZE:end]), name)
+    header = _parse(bytes(body[PREFIX_SIZE:end]), name, memory)
     if header.text("kind") != kind:
         raise FileFormatError(f"{name}: holds a {header.text('kind')!r}, not a {kind!r}")
     return header.section("fields"), _arrays(header, body, end)
 
 
-def _parse(text: bytes, name: str) -> Fields:
+def _parse(text: bytes, name: str, memory: Memory) -> Fields:
     try:
         header = json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -121,7 +121,7 @@ def _parse(text: bytes, name: str) -> Fields:
             f'{name}: field "version" is {version!r}; this foregone reads versions up to {VERSION}. '
             "A newer foregone may be needed."
         )
-    return Fields(header, name, STRATEGY_VERSIONS[version])
+    return Fields(header, name, STRATEGY_VERSIONS[version], memory)
 
 
 def _arrays(header: Fields, body: memoryview, place: int) -> dict[str, npt.NDArray[Any]]:

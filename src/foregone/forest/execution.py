@@ -18,7 +18,7 @@ from foregone._kernels.resting_walk import SIDE_BY_SIDE
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import Keys, RowFormat, Rows
 
-__all__ = ["Scratch", "block_bytes", "for_each_block"]
+__all__ = ["Scratch", "block_bytes", "for_each_block", "usable_cores"]
 
 BLOCK_ROWS = 16_384  # enough for a tree to be fetched into the cache once for many rows
 # Bytes of keys in a block. Small trees are fetched again for nothing: then the rows stay in the second cache.
@@ -84,8 +84,9 @@ def for_each_block(
         if n_threads > 1:
             share = max(-(-(n_rows - done) // (BLOCKS_A_THREAD * n_threads)), FEWEST_ROWS)
             blocks = list(_blocks(done, n_rows, min(block_rows, share)))
-            _in_threads(work, blocks, n_threads, scratch, new_scratch)
-            return
+            if len(blocks) > 1:
+                _in_threads(work, blocks, min(n_threads, len(blocks)), scratch, new_scratch)
+                return
     for start, end in _blocks(done, n_rows, block_rows):
         work(start, end, scratch)
 
@@ -123,9 +124,15 @@ def _in_threads(
             pending.clear()  # after a failure or an interrupt the others end with the block at hand
 
 
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _thread_count(n_threads: Any) -> int:
+    """Return how many threads to use at most: as many as asked for, and never more than there are cores."""
     if n_threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return usable_cores()
     if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer) or n_threads < 1:
         raise InvalidInputError(f"n_threads must be a whole number of at least 1, or None, not {n_threads!r}")
-    return int(n_threads)
+    return min(int(n_threads), usable_cores())

@@ -52,6 +52,8 @@ def labels_from_field(fields: Fields, key: str, least: int = 2, most: int = 2) -
     if not isinstance(name, str) or not TYPE_NAME.fullmatch(name) or any(row[0] != name for row in rows):
         raise problem
     values = [row[1] for row in rows]
+    if name[0] == "U":  # labels of one width, though most may be short
+        fields.memory.take(2 * len(values) * 4 * int(name[1:]), "for its class labels")
     try:
         classes = np.array(values, dtype=name)
     except (TypeError, ValueError, OverflowError):

@@ -280,17 +280,24 @@ class PluralityForest:
         container.write(path, KIND, *self.to_parts())
 
     @classmethod
-    def load(cls, path: PathLike) -> PluralityForest:
+    def load(cls, path: PathLike, *, max_memory: float | None = None) -> PluralityForest:
         """Read a forest that `save` wrote.
 
         Everything is checked, so that no file, damaged or made to harm, can lead a walk astray.
+
+        Parameters
+        ----------
+        path : path
+            Of the file.
+        max_memory : float, optional
+            Bytes that may be used besides 100 times the size of the file; by default 256 MiB.
 
         Raises
         ------
         FileFormatError
             If the file is missing, damaged, of an unknown version, or not a forest of many classes.
         """
-        return cls.from_parts(*container.read(path, KIND))
+        return cls.from_parts(*container.read(path, KIND, max_memory))
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return the fields and arrays of a file, for files that hold a forest among other things."""

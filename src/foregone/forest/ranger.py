@@ -14,7 +14,6 @@ Missing values are refused, as ranger 0.14 does, with which this was tested.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ import numpy.typing as npt
 
 from foregone.atomic_file import PathLike
 from foregone.errors import FileFormatError, InvalidInputError
+from foregone.file_reading import read_bytes
 from foregone.forest.category_values import CategoryValues, category_list
 from foregone.forest.nested_nodes import check_links
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
@@ -61,10 +61,9 @@ def import_scores(path: PathLike) -> ImportedScores:
 
 
 def _read(path: PathLike) -> dict[str, Any]:
+    text = read_bytes(path)
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileFormatError(f"cannot read {path}: {error.strerror or error}") from None
+        content = json.loads(text.decode())
     except (ValueError, RecursionError):
         raise FileFormatError(f"{path}: not a JSON file, so not an export of a forest of ranger") from None
     if not isinstance(content, dict) or "treetype" not in content:

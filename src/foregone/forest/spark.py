@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from foregone.atomic_file import PathLike
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
+from foregone.file_reading import Memory, cannot_read
 from foregone.forest.category_sets import CategorySets
 from foregone.forest.category_values import CategoryValues, category_list
 from foregone.forest.nested_nodes import check_links
@@ -33,6 +34,7 @@ FOREST = "org.apache.spark.ml.classification.RandomForestClassificationModel"
 FIELDS = ("id", "impurityStats", "leftChild", "rightChild", "split")
 SPLIT_FIELDS = ("featureIndex", "leftCategoriesOrThreshold", "numCategories")
 NUMERIC = -1  # in the place of the number of categories
+BYTES_A_CATEGORY = 150  # in the list of a column, while it is made
 
 
 def import_scores(folder: PathLike, classes: Sequence[Any] = (0.0, 1.0)) -> ImportedScores:
@@ -80,7 +82,10 @@ def import_scores(folder: PathLike, classes: Sequence[Any] = (0.0, 1.0)) -> Impo
 
 
 def _metadata(root: Path) -> dict[str, Any]:
-    parts = sorted((root / "metadata").glob("part-*"))
+    try:
+        parts = sorted((root / "metadata").glob("part-*"))
+    except (OSError, ValueError) as error:
+        raise cannot_read(root, error) from None
     if not parts:
         raise FileFormatError(f"{root}: not a folder that Spark ML saved a model to (no metadata/part-*)")
     try:
@@ -132,6 +137,7 @@ class _Reader:
         self.n_features = n_features
         self.sets = CategorySets()
         self.n_categories: dict[int, int] = {}
+        self.memory = Memory(str(root))
 
     def read(self, by_tree: dict[int, list[dict[str, Any]]], n_trees: int) -> list[ScoredTree]:
         if sorted(by_tree) != list(range(n_trees)):
@@ -140,6 +146,8 @@ class _Reader:
             return [
                 self._tree(sorted(by_tree[number], key=lambda node: node["id"])) for number in range(n_trees)
             ]
+        except FileFormatError:
+            raise
         except (TypeError, ValueError, IndexError, KeyError, OverflowError):
             raise FileFormatError(f"{self.root}: its data are damaged: a node cannot be understood") from None
 
@@ -194,6 +202,8 @@ class _Reader:
 
         Spark looks for a value in the smaller of the two sets; what is in neither goes the other way.
         """
+        if column not in self.n_categories:
+            self.memory.take(n_categories * BYTES_A_CATEGORY, f"for the categories of column {column}")
         if self.n_categories.setdefault(column, n_categories) != n_categories or n_categories < 1:
             raise ValueError
         goes_left: npt.NDArray[np.bool_] = np.isin(np.arange(n_categories), values)

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
+from foregone.file_reading import cannot_read
 from foregone.forest.category_sets import CategorySets
 from foregone.forest.nested_nodes import check_links
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
@@ -103,8 +104,8 @@ def _model(model: Any) -> Any:
     try:
         with Path(model).open("rb") as file:
             version = np.frombuffer(file.read(4), "<i4")
-    except OSError as error:
-        raise FileFormatError(f"cannot read {model}: {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        raise cannot_read(model, error) from None
     # Treelite takes the sizes in a file at their word, so what is surely none of its own is kept from it.
     if len(version) < 1 or not 3 <= version[0] <= int(treelite.__version__.partition(".")[0]):
         raise FileFormatError(f"{model}: not a checkpoint that treelite's Model.serialize wrote")

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
+from foregone.file_reading import cannot_read
 from foregone.forest.category_sets import CategorySets
 from foregone.forest.category_values import CategoryValues, category_list
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
@@ -67,7 +68,11 @@ def _forest(model: Any) -> Any:
     except ImportError:
         raise MissingExtraError("ydf", "forests", "Reading a random forest of ydf") from None
     if isinstance(model, str | os.PathLike):
-        if not (Path(model) / "data_spec.pb").is_file():
+        try:
+            is_model = (Path(model) / "data_spec.pb").is_file()
+        except OSError as error:
+            raise cannot_read(model, error) from None
+        if not is_model:
             raise FileFormatError(f"{model}: not a folder that a model of ydf was saved to")
         try:
             model = ydf.load_model(str(model))

@@ -14,7 +14,7 @@ from foregone._kernels import plurality as kernels
 from foregone.errors import InvalidInputError
 from foregone.votes import FloatArray, check_n_voters
 
-__all__ = ["Lattice", "check_n_classes", "count_states", "lattice_of"]
+__all__ = ["Lattice", "check_n_classes", "count_states", "lattice_of", "solving_bytes", "table_bytes"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -204,18 +204,29 @@ class Lattice:
 def _partition_counts(n_voters: int, n_classes: int) -> tuple[npt.NDArray[np.int64], list[int]]:
     """Return the table that ranks are read from, and the number of states after each number of votes."""
     n_states = count_states(n_voters, n_classes)
-    table = (n_voters + 1) ** 2 * (n_classes + 1) * 8
-    if n_states * (_BYTES_A_STATE + _EDGES_A_STATE * _BYTES_AN_EDGE) + table > MOST_BYTES:
+    if solving_bytes(n_states) + table_bytes(n_voters, n_classes) > MOST_BYTES:
         raise _too_large(n_voters, n_classes, n_states)
     counts = np.zeros((n_voters + 1, n_classes + 1, n_voters + 1), np.int64)
     partitions.fill_partition_counts(counts)
     return counts, counts[:, n_classes, n_voters].tolist()
 
 
+def table_bytes(n_voters: int, n_classes: int) -> int:
+    """Return the memory of a lattice before its edges are found: the table that ranks are read from."""
+    return (n_voters + 1) ** 2 * (n_classes + 1) * 8
+
+
+def solving_bytes(n_states: float) -> float:
+    """Return about how much memory solving or evaluating takes, the edges included."""
+    return n_states * (_BYTES_A_STATE + _EDGES_A_STATE * _BYTES_AN_EDGE)
+
+
 def count_states(n_voters: int, n_classes: int) -> float:
-    """Return the number of states; of more than memory can hold, a number that is no less than that."""
-    if n_voters > MOST_BYTES // 64:
-        return float(n_voters) if n_classes == 1 else np.inf
+    """Return the number of states, infinity for more than memory can hold; it takes little memory itself."""
+    if n_classes == 1:
+        return n_voters + 1.0
+    if n_voters**2 / 4 > 1e12:  # already among two answers there are more states than that
+        return np.inf
     # Partitions into at most k parts are as many as those into parts of at most k (turn the diagram over).
     ways = np.ones(n_voters + 1)
     for part in range(2, n_classes + 1):

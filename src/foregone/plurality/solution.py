@@ -14,7 +14,7 @@ from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.evaluation import evaluate_plurality
 from foregone.plurality.evidence import Evidence
-from foregone.plurality.lattice import Lattice
+from foregone.plurality.lattice import Lattice, solving_bytes
 from foregone.plurality.problem import PluralityProblem
 from foregone.plurality.strategy import PluralityStrategy
 from foregone.solving.problem import CRITERIA, Criterion, check_confidence, check_max_disagreement
@@ -110,9 +110,18 @@ class PluralitySolution:
         write_file(path, self.to_fields())
 
     @classmethod
-    def load(cls, path: PathLike) -> PluralitySolution:
-        """Read what `save` wrote. Cost and risk are computed anew, not taken from the file."""
-        fields = read_file(path)
+    def load(cls, path: PathLike, *, max_memory: float | None = None) -> PluralitySolution:
+        """Read what `save` wrote. Cost and risk are computed anew, not taken from the file.
+
+        Parameters
+        ----------
+        path : path
+            Of the file.
+        max_memory : float, optional
+            Bytes that may be used besides 100 times the size of the file; by default 256 MiB, enough for 50
+            voters and any answers. Evaluating larger strategies takes up to as much as solving them.
+        """
+        fields = read_file(path, max_memory)
         solution = cls.from_fields(fields)
         fields.check_intact()
         return solution
@@ -149,6 +158,7 @@ class PluralitySolution:
                 "solution", "is missing: the file does not say what its strategy is optimal for"
             )
         section = fields.section("solution")
+        fields.memory.take(solving_bytes(lattice.n_states), "to evaluate its strategy")
         criterion = next((name for name in CRITERIA if name == section.text("criterion")), None)
         if criterion is None:
             raise section.error("criterion", f"must be one of {', '.join(CRITERIA)}")

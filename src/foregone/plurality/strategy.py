@@ -16,7 +16,7 @@ import numpy.typing as npt
 from foregone._kernels import plurality as kernels
 from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
-from foregone.plurality.lattice import IntArray, Lattice, count_states, lattice_of
+from foregone.plurality.lattice import IntArray, Lattice, count_states, lattice_of, table_bytes
 from foregone.strategy_file import Fields, read_file, write_file
 from foregone.votes import FloatArray, as_numbers
 
@@ -202,9 +202,18 @@ class PluralityStrategy:
         write_file(path, {"kind": "plurality", **self.to_fields()})
 
     @classmethod
-    def load(cls, path: PathLike) -> PluralityStrategy:
-        """Read a strategy that `save` wrote; anything else is an error."""
-        fields = read_file(path)
+    def load(cls, path: PathLike, *, max_memory: float | None = None) -> PluralityStrategy:
+        """Read a strategy that `save` wrote; anything else is an error.
+
+        Parameters
+        ----------
+        path : path
+            Of the file.
+        max_memory : float, optional
+            Bytes that may be used besides 100 times the size of the file; by default 256 MiB. Only the
+            strategies of thousands of voters need more.
+        """
+        fields = read_file(path, max_memory)
         strategy = cls.from_fields(fields)
         fields.check_intact()
         return strategy
@@ -235,21 +244,27 @@ class PluralityStrategy:
         n_states = count_states(n_voters, n_classes)
         if len(packed) != -(-n_states // 8):  # before memory is taken for so many
             raise fields.error("stops", f"must hold {n_states:.0f} bits")
+        fields.memory.take(table_bytes(n_voters, n_classes), f"for the states of {n_voters:,} voters")
         try:
             lattice = lattice_of(n_voters, n_classes)
         except InvalidInputError as error:
             raise fields.error("n_voters", f"is not valid: {error}") from None
-        theta = np.unpackbits(np.frombuffer(packed, np.uint8), count=lattice.n_states).astype(np.float64)
-        for state, probability in fields.rows("exceptions", 2):
+        stops = np.unpackbits(np.frombuffer(packed, np.uint8), count=lattice.n_states).view(np.bool_)
+        if stops[0] or not stops[lattice.level[-2] :].all():
+            raise fields.error(
+                "stops", "is not valid: at least one voter must be asked, and it must stop after the last"
+            )
+        exceptions = fields.rows("exceptions", 2)
+        for state, probability in exceptions:
             if type(state) is not int or not 0 < state < lattice.level[-2]:
                 raise fields.error("exceptions", "must hold numbers of states")
-            if type(probability) is not float or not 0 < probability < 1 or theta[state] != 0:
+            if type(probability) is not float or not 0 < probability < 1 or stops[state]:
                 raise fields.error("exceptions", "must hold probabilities between 0 and 1, once a state")
-            theta[state] = probability
-        try:
-            return cls.from_probabilities(lattice, theta)
-        except InvalidInputError as error:
-            raise fields.error("stops", f"is not valid: {error}") from None
+        exceptions = sorted(exceptions)
+        states = np.array([state for state, _ in exceptions], np.int64)
+        if (np.diff(states) == 0).any():
+            raise fields.error("exceptions", "must hold probabilities between 0 and 1, once a state")
+        return cls(lattice, stops, states, np.array([chance for _, chance in exceptions], np.float64))
 
 
 def leader(counts: dict[Hashable, int] | Iterable[tuple[Hashable, int]]) -> Hashable:

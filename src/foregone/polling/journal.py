@@ -3,8 +3,12 @@
 A file of JSON lines. The first names what is polled: strategy, voters, seed and questions; a journal of
 something else is refused. Every other line is a vote, or a voter that failed for good::
 
-    {"question": 17, "voter": 0, "vote": true}
-    {"question": 17, "voter": 1, "failed": "TimeoutError: "}
+    {"question": 17, "voter": 0, "vote": true, "checksum": "5d0f6b1a"}
+    {"question": 17, "voter": 1, "failed": "TimeoutError: ", "checksum": "c2a80e77"}
+
+The checksum of a line is the CRC-32 of all lines up to this one, without their checksums. So any changed byte
+is noticed, and any line that was removed, repeated or moved, but for lines missing at the very end: those
+votes are asked for again. Journals of version 1 have no checksums; they are read and continued as they are.
 
 Each line is handed to the operating system in one piece before anything is made of the vote, so a process
 that is killed loses nothing that was answered. It is forced to the disk once a second and at the end: when
@@ -18,12 +22,14 @@ import json
 import math
 import os
 import time
+import zlib
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from foregone.atomic_file import PathLike
 from foregone.errors import FileFormatError, InvalidInputError, JournalError
+from foregone.file_reading import reason_of
 from foregone.strategy_file import Fields
 from foregone.tally import shorten
 
@@ -34,7 +40,8 @@ except ImportError:  # not on Windows: there, nobody keeps two processes from on
 
 __all__ = ["FAILED", "Journal"]
 
-FORMAT, VERSION = "foregone-journal", 1
+FORMAT, VERSION = "foregone-journal", 2
+SEAL = b', "checksum": "'  # what a line ends with, before the checksum
 SECONDS_UNSAVED = 1.0
 FAILED = object()  # what is recorded of a voter that failed for good
 
@@ -78,12 +85,12 @@ class Journal:
             self._file = os.open(
                 path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666
             )
-        except (OSError, ValueError) as error:  # ValueError: a name no file can have
-            reason = getattr(error, "strerror", None) or error
-            raise InvalidInputError(f"cannot write {self._name}: {reason}") from None
+        except (OSError, ValueError) as error:
+            raise InvalidInputError(f"cannot write {self._name}: {reason_of(error)}") from None
         try:
             self._lock()
             self._end = 0
+            self._checksum: int | None = 0  # of the lines up to the end; None in journals without
             self._read(settings, keep_seed)
         except BaseException:
             os.close(self._file)
@@ -112,13 +119,13 @@ class Journal:
             if not first.endswith(b"\n"):
                 self._begin(first, settings)
                 return
-            self._check_header(self._parse(first, 1), settings, keep_seed)
+            self._check_header(first[:-1], settings, keep_seed)
             self._end = len(first)
             for number, line in enumerate(stream, 2):
                 if not line.endswith(b"\n"):
                     self._repair(line, number)
                     return  # before the stream reads on in what was just repaired
-                self._take(self._parse(line, number))
+                self._take(self._record(line[:-1], number))
                 self._end += len(line)
 
     def _begin(self, found: bytes, settings: dict[str, Any]) -> None:
@@ -128,35 +135,66 @@ class Journal:
             raise FileFormatError(
                 f"{self._name}: not a journal: name another file, this one is left as it is"
             )
+        self._refuse_damaged_end(found, 1)
         os.ftruncate(self._file, 0)
         self._append({"format": FORMAT, "version": VERSION, **settings})
 
     def _repair(self, line: bytes, number: int) -> None:
         """Take the last line if only its end is missing, and take it away if more is."""
         try:
-            fields = self._parse(line, number)
+            fields = self._record(line, number)
         except FileFormatError:
+            self._refuse_damaged_end(line, number)
             os.ftruncate(self._file, self._end)
             return
         self._take(fields)
         self._write(b"\n")
         self._end += len(line) + 1
 
+    def _refuse_damaged_end(self, line: bytes, number: int) -> None:
+        """Raise if a line that seems cut off is whole, and only its end is another byte."""
+        if self._checksum is not None and _checksum_of(line[:-1], self._checksum) is not None:
+            raise self._damaged(number, "its end was changed")
+
+    def _record(self, line: bytes, number: int) -> Fields:
+        """Return the fields of a line, given without its end, if the checksum fits."""
+        fields = self._parse(line, number)
+        self._check_checksum(line, number)
+        return fields
+
     def _parse(self, line: bytes, number: int) -> Fields:
-        where = f"{self._name}, line {number}"
         try:
             content = json.loads(line)
         except (ValueError, RecursionError):
-            raise FileFormatError(f"{where}: damaged, or not a journal (not valid JSON)") from None
+            raise self._damaged(number, "not valid JSON") from None
         if not isinstance(content, dict):
-            raise FileFormatError(f"{where}: damaged, or not a journal (not an object)")
-        return Fields(content, where)
+            raise self._damaged(number, "not an object")
+        return Fields(content, f"{self._name}, line {number}")
 
-    def _check_header(self, header: Fields, settings: dict[str, Any], keep_seed: bool) -> None:
+    def _check_checksum(self, line: bytes, number: int) -> None:
+        if self._checksum is None:
+            return
+        checksum = _checksum_of(line, self._checksum)
+        if checksum is None:
+            raise self._damaged(number, "its checksum does not fit it and the lines before")
+        self._checksum = checksum
+
+    def _damaged(self, number: int, problem: str) -> FileFormatError:
+        return FileFormatError(
+            f"{self._name}, line {number}: damaged, or not a journal ({problem}). The file is left as it is: "
+            "restore it from a copy, or delete this line and all after it to have those votes asked for again"
+        )
+
+    def _check_header(self, line: bytes, settings: dict[str, Any], keep_seed: bool) -> None:
+        header = self._parse(line, 1)
         if "format" not in header or header.entry("format") != FORMAT:
             raise header.error("format", f'is not "{FORMAT}", so this is not a journal')
-        if header.whole("version", 1) > VERSION:
+        version = header.whole("version", 1)
+        if version > VERSION:
             raise header.error("version", f"is above {VERSION}: a newer foregone may be needed")
+        if version == 1 and "checksum" not in header:
+            self._checksum = None
+        self._check_checksum(line, 1)
         for key, other in WHAT.items():
             if header.entry(key) != settings[key]:
                 raise InvalidInputError(
@@ -208,9 +246,12 @@ class Journal:
         )
 
     def _append(self, record: dict[str, Any]) -> None:
-        line = json.dumps(record).encode() + b"\n"
-        self._write(line)
-        self._end += len(line)
+        line, checksum = json.dumps(record).encode(), None
+        if self._checksum is not None:
+            line, checksum = _with_checksum(line, self._checksum)
+        self._write(line + b"\n")
+        self._end += len(line) + 1
+        self._checksum = checksum
 
     def _write(self, line: bytes) -> None:
         try:
@@ -245,3 +286,15 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _with_checksum(line: bytes, before: int) -> tuple[bytes, int]:
+    """Return a line with its checksum, and that, given the one of the line before."""
+    checksum = zlib.crc32(line, before)
+    return line[:-1] + SEAL + f'{checksum:08x}"}}'.encode(), checksum
+
+
+def _checksum_of(line: bytes, before: int) -> int | None:
+    """Return the checksum at the end of a line, None if there is none that fits."""
+    whole, checksum = _with_checksum(line.rpartition(SEAL)[0] + b"}", before)
+    return checksum if whole == line else None

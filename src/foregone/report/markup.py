@@ -1,10 +1,12 @@
-"""HTML that is safe by construction: whatever is not marked as HTML is escaped."""
+"""HTML that is safe by construction: whatever is not marked as HTML is escaped, invisible characters too."""
 
 from __future__ import annotations
 
 import json
 from html import escape
 from typing import Any
+
+from foregone.shown import shown
 
 __all__ = ["Html", "data_block", "raw", "tag"]
 
@@ -35,14 +37,14 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
     <p class="note">1 &lt; 2, <b>R&amp;D</b></p>
     """
     said = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(shown(str(value)))}"')
         for key, value in attributes.items()
         if value is not None
     )
     if name in EMPTY:
         return Html(f"<{name}{said}/>")
     inside = "".join(
-        child if isinstance(child, Html) else escape(str(child), quote=False)
+        child if isinstance(child, Html) else escape(shown(str(child)), quote=False)
         for child in children
         if child is not None
     )

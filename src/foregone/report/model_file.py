@@ -8,6 +8,7 @@ from typing import Any
 
 from foregone.atomic_file import PathLike
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
+from foregone.file_reading import cannot_read
 from foregone.report.sound_trees import check_trees
 
 __all__ = ["read_model"]
@@ -42,7 +43,9 @@ def read_model(path: PathLike, *, trust: Iterable[str] = (), trust_pickle: bool 
     """
     file = Path(path)
     named_pickle = file.suffix.lower() in PICKLES
-    start = b"" if named_pickle and file.exists() and not trust_pickle else _first_bytes(file)
+    start = _first_bytes(file)
+    if named_pickle and not trust_pickle:
+        start = b""
     if start == OURS:
         from foregone.classifier import EarlyStoppingClassifier
 
@@ -64,7 +67,7 @@ def _first_bytes(file: Path) -> bytes:
         with file.open("rb") as stream:
             return stream.read(len(OURS))
     except (OSError, ValueError) as error:
-        raise FileFormatError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+        raise cannot_read(file, error) from None
 
 
 def _read_skops(file: Path, trust: list[str]) -> Any:
