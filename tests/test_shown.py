@@ -2,7 +2,7 @@
 
 import pytest
 
-from foregone.shown import csv_cell, shown
+from foregone.shown import shown
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,3 @@ def test_what_is_not_seen_or_obeyed_by_terminals_becomes_a_visible_escape(text, 
 )
 def test_what_is_seen_stays_as_it_is(text):
     assert shown(text) == text
-
-
-@pytest.mark.parametrize("start", "=+-@\t\r\n")
-def test_a_text_that_begins_like_a_formula_gets_an_apostrophe(start):
-    assert csv_cell(f"{start}1") == f"'{start}1"
-    assert csv_cell(f"1{start}") == f"1{start}"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["csv_cell", "shown"]
-
-FORMULA_STARTS = tuple("=+-@\t\r\n")
+__all__ = ["shown"]
 
 
 def shown(text: str) -> str:
@@ -27,14 +25,3 @@ def _shown_character(character: str) -> str:
     if character.isprintable() or character in "\n\t" or unicodedata.category(character) == "Zs":
         return character
     return character.encode("unicode_escape").decode()
-
-
-def csv_cell(text: str) -> str:
-    """Return a text for a cell of CSV that no spreadsheet takes for a formula: an apostrophe goes before it.
-
-    Examples
-    --------
-    >>> csv_cell("=cmd|' /C calc'!A0"), csv_cell("ham")
-    ("'=cmd|' /C calc'!A0", 'ham')
-    """
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text

@@ -34,6 +34,7 @@ VOCABULARY = {
     "--data": "a folder of datasets",
     "--datasets": "which of them",
     "--engine": "what does the work",
+    "--escape-formulas": "keep spreadsheets from running texts",
     "--help": "what a command does",
     "--jobs": "processes at a time",
     "--json": "JSON instead of text",

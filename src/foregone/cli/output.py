@@ -136,7 +136,7 @@ def print_json(content: dict[str, Any]) -> None:
 def write_csv(rows: Sequence[Mapping[str, object]], file: Path) -> None:
     """Write rows of the same names to ``file`` as CSV, floats with every digit, whole or not at all.
 
-    For numbers and words of our own: texts from elsewhere have to pass through `foregone.shown.csv_cell`.
+    For numbers and words of our own: texts from elsewhere could be formulas to a spreadsheet.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")

@@ -37,6 +37,13 @@ def score_command(
     prefix: Annotated[
         str, typer.Option(metavar="TEXT", help="Put before the names of the new columns.")
     ] = "",
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas",
+            help="In CSV, put ' before texts that a spreadsheet would run: those that start with = + - @.",
+        ),
+    ] = False,
     engine: Annotated[str, typer.Option(metavar="NAME", help="local, dask or spark.")] = "local",
     jobs: Annotated[
         int | None, typer.Option(metavar="N", help="Parts at a time on this machine; all cores by default.")
@@ -53,7 +60,9 @@ def score_command(
 
     Writes the columns label and votes_asked, for each row of the input in its
     order. Run it again after an interruption: what is finished is kept in
-    OUTPUT.parts, the rest is done. OUTPUT appears when it is whole.
+    OUTPUT.parts, the rest is done. OUTPUT appears when it is whole. Texts in CSV
+    are written as they are; --escape-formulas keeps spreadsheets from running
+    those that are formulas.
 
     \b
     Examples:
@@ -74,6 +83,7 @@ def score_command(
             features=None if columns is None else _names(columns, "--columns"),
             keep=[] if keep is None else _names(keep, "--keep"),
             prefix=prefix,
+            escape_formulas=escape_formulas,
             engine=engine,  # type: ignore[arg-type]  # it checks
             jobs=jobs,
             cluster=cluster,

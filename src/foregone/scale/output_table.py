@@ -12,7 +12,7 @@ from foregone.scale.input_files import pyarrow
 __all__ = ["table_writer"]
 
 ROW_GROUP_ROWS = 1 << 20
-FORMULA = r"^[=+\-@\t\r]"
+FORMULA = r"^[=+\-@\t\r\n]"  # how a text starts that spreadsheets run
 
 
 @contextlib.contextmanager

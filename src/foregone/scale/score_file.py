@@ -108,8 +108,8 @@ def score_file(
     prefix : str, default=""
         Put before the names of the new columns, ``label`` and ``votes_asked``.
     escape_formulas : bool, default=False
-        Put ``'`` before texts in a CSV output that start with ``=``, ``+``, ``-``, ``@``, a tab or a
-        carriage return, which spreadsheets would run as formulas. By default every text is written as it is.
+        Put ``'`` before texts in a CSV output that start with ``=``, ``+``, ``-``, ``@``, a tab or
+        the end of a line, which spreadsheets would run as formulas. By default every text is written as it is.
     engine : {"local", "dask", "spark"}
         Who does the parts: threads of this process, or the workers of a cluster, which must see the files
         under the same names as this process does.
