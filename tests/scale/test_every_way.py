@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
+import warnings
+
+import lightgbm as lgb
+import numpy as np
 import pandas as pd
 import pytest
 
-from foregone import EarlyStoppingClassifier
+from foregone import EarlyStoppingClassifier, early_stop
 from foregone.errors import InvalidInputError
+from foregone.forest import ScoredForest
 from foregone.scale import score_file
 from tests.scale.ways import CASES, case_of
 
@@ -83,11 +88,6 @@ def test_texts_where_categories_are_numbers_are_refused(tmp_path):
 def test_integers_in_arrays_are_rounded_as_lightgbm_does():
     case = case_of("LightGBM", "numbers")
     whole = case.rows[["beyond_float32", "beyond_int32", "beyond_float64", "small", "flag"]].astype("int64")
-    import lightgbm as lgb
-    import numpy as np
-
-    from foregone.forest import ScoredForest
-
     y = np.arange(len(whole)) % 2
     model = lgb.LGBMClassifier(n_estimators=5, min_child_samples=1, verbose=-1).fit(whole, y)
     array = whole.to_numpy()
@@ -97,3 +97,17 @@ def test_integers_in_arrays_are_rounded_as_lightgbm_does():
     forest = ScoredForest.from_model(model)
     np.testing.assert_array_equal(forest.full_scores(array), model.predict(array, raw_score=True))
     assert (forest.full_scores(array) != forest.full_scores(whole)).any()
+
+
+def test_a_model_that_does_not_know_its_columns_of_categories_is_refused(tmp_path):
+    rows = case_of("LightGBM", "categories").rows
+    model = lgb.LGBMClassifier(n_estimators=3, verbose=-1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # LightGBM's own, that not all columns of categories are used as such
+        model.fit(rows, np.arange(len(rows)) % 2, categorical_feature=["text"])
+        classifier = early_stop(model, rows, max_disagreement=0, random_state=0)
+    np.testing.assert_array_equal(classifier.predict(rows), model.predict(rows))
+    classifier.save(tmp_path / "model.foregone")
+    rows.to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(InvalidInputError, match="does not say which columns they belong to"):
+        score_file(tmp_path / "model.foregone", tmp_path / "rows.parquet", tmp_path / "out.parquet")

@@ -83,12 +83,6 @@ class CategoryValues(NamedTuple):
     def _of_table(self, X: Any, columns: Sequence[Any]) -> tuple[int, ...]:
         """Return the columns of a table that hold categories; raise if they are not those of the lists."""
         if isinstance(X, Columns):
-            if self.features is None and self.values:
-                raise InvalidInputError(
-                    "this model has lists of categories, but does not know which columns they belong to: "
-                    "train on a frame whose columns of dtype category are all categorical features, or "
-                    "predict on such a frame in memory"
-                )
             return self.features or ()
         found = tuple(place for place, column in enumerate(columns) if is_category(column))
         if len(found) != len(self.values) or self.features not in (None, found):

@@ -131,8 +131,14 @@ class ModelFile(NamedTuple):
 
 
 def _categories(lists: CategoryValues | None, n_features: int) -> tuple[str, ...]:
-    if lists is None or lists.features is None:
+    if lists is None or not lists.values:
         return ("",) * n_features
+    if lists.features is None:
+        raise InvalidInputError(
+            "the model has lists of categories, but its file does not say which columns they belong to: make "
+            "it anew with early_stop from a model all of whose columns of dtype category are categorical "
+            "features, or predict on frames in memory"
+        )
     kinds = {
         feature: TEXTS if values.dtype == object else NUMBERS
         for feature, values in zip(lists.features, lists.values, strict=True)

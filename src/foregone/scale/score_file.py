@@ -109,7 +109,7 @@ def score_file(
         Put before the names of the new columns, ``label`` and ``votes_asked``.
     escape_formulas : bool, default=False
         Put ``'`` before texts in a CSV output that start with ``=``, ``+``, ``-``, ``@``, a tab or
-        the end of a line, which spreadsheets would run as formulas. By default every text is written as it is.
+        the end of a line, which spreadsheets would run as formulas. By default texts are written as they are.
     engine : {"local", "dask", "spark"}
         Who does the parts: threads of this process, or the workers of a cluster, which must see the files
         under the same names as this process does.
