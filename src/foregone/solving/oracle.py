@@ -17,10 +17,7 @@ from foregone.solving.problem import Problem
 from foregone.strategy import IntArray, StoppingStrategy
 from foregone.votes import FloatArray
 
-__all__ = ["AS_GOOD_AS_ZERO", "Cut", "Oracle", "Policy", "undecided_band"]
-
-# Prices are in inverse proportion to the limit; for a smaller one they could not be held.
-AS_GOOD_AS_ZERO = 1e-290
+__all__ = ["Cut", "Oracle", "Policy", "undecided_band"]
 
 _NARROW_FROM = 400  # voters; below, finding a narrower band costs more than it saves
 
@@ -101,11 +98,9 @@ class Oracle:
         What is to be solved.
     cuts : sequence of Cut
         Disagreements that get a channel each, but for two kinds: a limit of one limits nothing, and for a
-        limit of at most ``forbidden`` it must go on wherever the answer could be wrong.
+        limit of zero it must go on wherever the answer could be wrong.
     cost_at : sequence of int
         Numbers n whose expected votes get a channel of their own (minimax).
-    forbidden : float
-        Limits up to this are taken for zero.
 
     Attributes
     ----------
@@ -117,21 +112,15 @@ class Oracle:
         Their channels, and those of the expected votes given the ``cost_at``.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        cuts: Sequence[Cut],
-        cost_at: Sequence[int] = (),
-        forbidden: float = AS_GOOD_AS_ZERO,
-    ) -> None:
+    def __init__(self, problem: Problem, cuts: Sequence[Cut], cost_at: Sequence[int] = ()) -> None:
         N, yes = problem.n_voters, is_yes(problem.n_voters)
         self.n_voters = N
-        self.cuts = [cut for cut in cuts if forbidden < cut.budget.limit < 1]
+        self.cuts = [cut for cut in cuts if 0 < cut.budget.limit < 1]
         self.limits = np.array([cut.budget.limit for cut in self.cuts])
         self.risk_channels = list(range(1, 1 + len(self.cuts)))
         self.cost_channels = list(range(1 + len(self.cuts), 1 + len(self.cuts) + len(cost_at)))
         self.yes_from = problem.yes_from
-        self.held_from, self.held_to, self.wait = held_states(problem, forbidden)
+        self.held_from, self.held_to, self.wait = held_states(problem)
         bases = _Bases()
         said_yes = [bases.add(np.where(yes, 0.0, cut.weights)) for cut in self.cuts]
         said_no = [bases.add(np.where(yes, cut.weights, 0.0)) for cut in self.cuts]
@@ -153,7 +142,7 @@ class Oracle:
         self._hull, self._no_room = np.zeros((2, N), np.int64), np.zeros(0, np.int64)
         self._no_channels = np.zeros((0, n_channels))
         self.low, self.high = undecided_band(N)
-        if N >= _NARROW_FROM and _may_narrow(problem, forbidden):
+        if N >= _NARROW_FROM and _may_narrow(problem):
             no_votes, yes_votes = _halves(problem.votes.probabilities)
             prices = _largest_prices(problem)
             hypergeometric.widen_band(no_votes, yes_votes, *prices, self.low, self.high)
@@ -249,7 +238,7 @@ def _halves(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.where(yes, 0.0, weights), np.where(yes, weights, 0.0)
 
 
-def held_states(problem: Problem, forbidden: float) -> tuple[IntArray, IntArray, IntArray]:
+def held_states(problem: Problem) -> tuple[IntArray, IntArray, IntArray]:
     """Return, per step, the first and the last j where it must go on, and the votes until the next look.
 
     It must go on between looks, and where its answer could be wrong for a budget that allows nothing.
@@ -260,7 +249,7 @@ def held_states(problem: Problem, forbidden: float) -> tuple[IntArray, IntArray,
     held_from, held_to = np.zeros(N + 1, np.int64), np.full(N + 1, -1)
     possible = np.zeros(N + 1, bool)
     for budget in problem.budgets:
-        if budget.limit <= forbidden:
+        if budget.limit == 0:
             possible |= budget.distributions.possible()
     # An open state (i, j) leaves n from j to N - i + j, always both m and m + 1: only the possible n nearest
     # to the middle can matter.
@@ -280,10 +269,10 @@ def held_states(problem: Problem, forbidden: float) -> tuple[IntArray, IntArray,
     return held_from, held_to, wait
 
 
-def _may_narrow(problem: Problem, forbidden: float) -> bool:
+def _may_narrow(problem: Problem) -> bool:
     """Whether one band serves all prices: the disagreement is priced by the votes that the cost is over."""
     return problem.looks is None and all(
-        isinstance(budget.distributions, OneDistribution) and budget.limit > forbidden
+        isinstance(budget.distributions, OneDistribution) and budget.limit > 0
         for budget in problem.budgets
     )
 
@@ -293,7 +282,7 @@ def _largest_prices(problem: Problem) -> tuple[float, float]:
     no_votes, yes_votes = _halves(problem.votes.probabilities)
     share = {"all": 1.0, "no": float(no_votes.sum()), "yes": float(yes_votes.sum())}
     prices = {
-        budget.side: 2.0 * (1 + 1e-9) * problem.n_voters / (budget.limit * share[budget.side])
+        budget.side: 2.0 * (1 + 1e-9) * problem.n_voters / budget.limit / share[budget.side]
         for budget in problem.budgets
     }
     return prices.get("no", prices.get("all", 0.0)), prices.get("yes", prices.get("all", 0.0))
