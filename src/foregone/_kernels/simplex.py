@@ -6,6 +6,7 @@ from numba import njit
 TOLERANCE = 1e-14  # of what a reduced cost is summed from: less is rounding
 PATIENCE = 60  # pivots after which rounding is taken to be ten times as large, so that the search ends
 SINGULAR = 1e15  # condition number of a basis that is none
+LEAST_PIVOT = 1e-14  # small, since columns are scaled: one that breaks a limit of 1e-12 holds no entry above
 
 
 @njit(cache=True)
@@ -108,13 +109,13 @@ def optimise(columns, costs, right_side, basis, duals, values):
         refine(matrix, inverse, columns[:, entering].copy(), direction)
         shortest = np.inf
         for k in range(size):
-            if direction[k] > 1e-11:
+            if direction[k] > LEAST_PIVOT:
                 shortest = min(shortest, values[k] / direction[k])
         if shortest == np.inf:
             return False
         leaving = -1
         for k in range(size):
-            if direction[k] > 1e-11 and values[k] / direction[k] <= shortest * (1 + 1e-12) + 1e-15:
+            if direction[k] > LEAST_PIVOT and values[k] / direction[k] <= shortest * (1 + 1e-12) + 1e-15:
                 better = basis[k] < basis[leaving] if careful else direction[k] > direction[leaving]
                 if leaving < 0 or better:
                     leaving = k

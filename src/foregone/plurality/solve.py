@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.decided import is_decided
 from foregone.plurality.evaluation import evaluate_plurality
-from foregone.plurality.evidence import Evidence
+from foregone.plurality.evidence import Evidence, best_stops
 from foregone.plurality.known_distribution import solve_known, solve_known_without_risk
 from foregone.plurality.lattice import Lattice, lattice_of
 from foregone.plurality.possible import NestedSets, OneDistribution
@@ -24,6 +25,13 @@ from foregone.solving.problem import CRITERIA, Criterion, check_confidence, chec
 from foregone.votes import FloatArray
 
 __all__ = ["solve_plurality"]
+
+# Limits up to the first are taken for zero if that is good enough; the linear program cannot
+# hold the others. Up to the second they always are: prices are in inverse proportion to the limit.
+_NEXT_TO_ZERO = 1e-14
+_AS_GOOD_AS_ZERO = 1e-290
+_GOOD_ENOUGH = 1e-10  # a gap
+_PROHIBITIVE = 1e250  # a price; times a weight it stays finite
 
 
 def solve_plurality(
@@ -110,21 +118,45 @@ def _distribution(given: Any, lattice: Lattice) -> CompositionDistribution:
 
 
 def _solve(problem: PluralityProblem, observed: FloatArray) -> tuple[PluralityStrategy, float, Evidence]:
-    known = isinstance(problem.possible, OneDistribution)
     if problem.limit == 0:
-        return solve_known_without_risk(problem) if known else _never_wrong(problem)
+        return _without_risk(problem)
+    known, sampled = (isinstance(problem.possible, kind) for kind in (OneDistribution, NestedSets))
+    first = observed if known else np.full(len(observed), 1.0 / len(observed))
+    if isinstance(problem.possible, NestedSets):
+        first = pessimistic(problem.lattice, observed, problem.possible)
+    if problem.limit <= _NEXT_TO_ZERO:
+        strategy, without, evidence = _without_risk(replace(problem, limit=0.0))
+        bound, evidence = _proof_with(problem, evidence.cost_weights, first)
+        if without - bound <= _GOOD_ENOUGH * without or problem.limit <= _AS_GOOD_AS_ZERO:
+            return strategy, bound, evidence
     if known:
         return solve_known(problem, observed)
-    if isinstance(problem.possible, NestedSets):
-        return solve_sampled(problem, pessimistic(problem.lattice, observed, problem.possible))
-    return solve_worst_case(problem, np.full(len(observed), 1.0 / len(observed)))
+    if sampled or problem.limit <= _NEXT_TO_ZERO:
+        return solve_sampled(problem, first)
+    return solve_worst_case(problem, first)
+
+
+def _proof_with(
+    problem: PluralityProblem, cost_weights: FloatArray, risk: FloatArray
+) -> tuple[float, Evidence]:
+    """Return a lower bound for a limit next to zero, at the highest price that is good enough."""
+    price = min(_GOOD_ENOUGH / 10 / problem.limit, _PROHIBITIVE)
+    lattice, prices = problem.lattice, Evidence(cost_weights, price * risk, price)
+    reach, wrong = lattice.pull_back(cost_weights), lattice.pull_back_wrong(prices.risk_weights)
+    return best_stops(lattice, reach, wrong)[1] - problem.limit * price, prices
+
+
+def _without_risk(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
+    if isinstance(problem.possible, OneDistribution):
+        return solve_known_without_risk(problem)
+    return _never_wrong(problem)
 
 
 def _never_wrong(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
     """Return the only strategies that are never wrong and ask no vote too many; nothing else is optimal."""
     strategy = PluralityStrategy.from_probabilities(problem.lattice, is_decided(problem.lattice))
-    cost_weights = problem.mean
+    evaluation = evaluate_plurality(strategy)
+    votes, cost_weights = evaluation.expected_votes, problem.mean
     if problem.minimises_the_worst:
-        votes = evaluate_plurality(strategy).expected_votes
         cost_weights = np.eye(1, len(votes), int(np.argmax(votes)))[0]
-    return strategy, np.inf, Evidence(cost_weights, np.zeros(len(problem.mean)), 0.0)
+    return strategy, problem.cost(evaluation), Evidence(cost_weights, np.zeros(len(votes)), 0.0)
