@@ -45,8 +45,8 @@ def certify_plurality(
     Returns
     -------
     Certificate
-        Its ``holds`` says whether everything is proven; with a confidence the gap is never as small as the
-        usual ``max_gap``, and ``risk_is_proven`` is what matters.
+        Its ``holds`` says whether all that is claimed is proven; with a confidence that is the limit, and a
+        lower bound that may be far from the expected votes.
 
     Examples
     --------
@@ -87,6 +87,7 @@ def certify_plurality(
         max_gap=max_gap,
         risk_is_proven=risk[1] <= Fraction(solution.max_disagreement),
         optimality_is_proven=gap <= Fraction(max_gap),
+        optimality_is_claimed=solution.confidence is None,
         confidence=solution.confidence,
     )
 

@@ -57,6 +57,9 @@ class Certificate:
         Whether the risk is at most the limit, beyond doubt.
     optimality_is_proven : bool
         Whether the gap is at most ``max_gap`` or, for costs below one vote, ``max_gap`` votes; beyond doubt.
+    optimality_is_claimed : bool
+        Whether the solution claims to be optimal. For many answers with a confidence it does not: the best
+        strategy is not searched for.
     confidence : float or None
         Of minimean: the risk is the largest mean under all distributions of votes that the observations leave
         with this confidence. That they do is theory, not part of the certificate.
@@ -72,12 +75,13 @@ class Certificate:
     max_gap: float
     risk_is_proven: bool
     optimality_is_proven: bool
+    optimality_is_claimed: bool = True
     confidence: float | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether both the limit on the risk and the optimality are proven."""
-        return self.risk_is_proven and self.optimality_is_proven
+        """Whether all that is claimed is proven: the limit on the risk and, if claimed, the optimality."""
+        return self.risk_is_proven and (self.optimality_is_proven or not self.optimality_is_claimed)
 
     def __str__(self) -> str:
         words = {
@@ -111,6 +115,8 @@ class Certificate:
         least = f"{self.lower_bound:.12g} votes {on}"
         if self.optimality_is_proven:
             return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}"
+        if not self.optimality_is_claimed:
+            return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}; not claimed optimal"
         if self.lower_bound == 0:
             return f"OPEN    no lower bound: the solution brings no multipliers that prove one; {this}"
         return f"OPEN    some strategy within the limit may ask as few as {least}; {this}"
