@@ -1,12 +1,12 @@
 """The likelier full vote in every state, as one threshold a step."""
 
 import numpy as np
-from numba import njit
 
+from foregone._kernels.compiled import compiled
 from foregone._kernels.induction import step_back
 
 
-@njit(cache=True)
+@compiled
 def likeliest(no_weights, yes_weights, thresholds):
     """Move ``thresholds[i]``, from where on the answer is yes, to agree with the likelier full vote.
 

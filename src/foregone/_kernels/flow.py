@@ -4,10 +4,11 @@
 """
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 
-@njit(cache=True)
+@compiled
 def step_forward(row, numbers, i, out):
     """Turn row i into row i + 1 of the same sums, over which of the i + 1 votes came last."""
     share = 1.0 / (i + 1)
@@ -18,7 +19,7 @@ def step_forward(row, numbers, i, out):
         filled[k] = ((top - count[k]) * here[k] + count[k] * before[k]) * share
 
 
-@njit(cache=True)
+@compiled
 def load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop):
     """Fill ``stop[0..i]`` with the stop probabilities of step i."""
     for j in range(i + 1):
@@ -29,7 +30,7 @@ def load_stop_row(i, lower, upper, start, exception_yes, exception_probability, 
         stop[exception_yes[k]] = exception_probability[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def evaluate_all(
     lower, upper, start, exception_yes, exception_probability, yes_from, cost, said_yes, said_no
 ):
@@ -82,7 +83,7 @@ def evaluate_all(
         said_no[n] = g[2, n]
 
 
-@njit(cache=True)
+@compiled
 def go_on_probabilities(lower, upper, start, exception_yes, exception_probability, offset, out):
     """Fill ``out`` with p(i, j) * (1 - stop probability) between the thresholds, row i at ``offset[i]``."""
     N = len(lower) - 1
@@ -100,7 +101,7 @@ def go_on_probabilities(lower, upper, start, exception_yes, exception_probabilit
             p[j] = (i + 1 - j) * share * p[j] + j * share * p[j - 1]
 
 
-@njit(cache=True)
+@compiled
 def survival(lower, upper, offset, go_on, weights, out):
     """Fill ``out[i]`` with the mass that goes on after i votes when n has the given weights."""
     N = len(lower) - 1

@@ -7,12 +7,13 @@ deviances, both small near the mode, so that nothing of the size of log N! is ev
 import math
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 LOG_2PI = math.log(2.0 * math.pi)
 
 
-@njit(cache=True)
+@compiled
 def stirling_remainder(x):
     """Return log x! - log(sqrt(2 pi x) (x / e)^x), for whole x >= 1."""
     if x <= 15.0:
@@ -21,7 +22,7 @@ def stirling_remainder(x):
     return (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x
 
 
-@njit(cache=True)
+@compiled
 def deviance(x, mean):
     """Return x log(x / mean) + mean - x, without cancellation when x is near the mean."""
     if abs(x - mean) < 0.1 * (x + mean):
@@ -39,7 +40,7 @@ def deviance(x, mean):
     return x * math.log(x / mean) + mean - x
 
 
-@njit(cache=True)
+@compiled
 def log_binomial(x, n, p, q):
     """Return the log of the probability of x successes among n, each of probability p = 1 - q."""
     if x == 0.0:
@@ -51,7 +52,7 @@ def log_binomial(x, n, p, q):
     return remainder - deviance(x, n * p) - deviance(n - x, n * q) - scale
 
 
-@njit(cache=True)
+@compiled
 def hypergeometric(N, n, i, j):
     """Return h_n(i, j), the chance that the first i of N votes hold j of the n yes."""
     if j < 0 or j > n or i - j < 0 or i - j > N - n:
@@ -67,7 +68,7 @@ def hypergeometric(N, n, i, j):
     )
 
 
-@njit(cache=True)
+@compiled
 def mixed_weight(weights, first, last, i, j):
     """Return sum_n weights[n] h_n(i, j); the weights are zero outside first..last.
 
@@ -98,7 +99,7 @@ def mixed_weight(weights, first, last, i, j):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def edge_weights(bases, first, last, low, high, out):
     """Fill ``out[b, i, :]`` with the weight of basis b just below and just above the band of every step."""
     N = bases.shape[1] - 1
@@ -108,7 +109,7 @@ def edge_weights(bases, first, last, low, high, out):
             out[b, i, 1] = mixed_weight(bases[b], first[b], last[b], i, high[i] + 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def widen_band(no_weights, yes_weights, no_price, yes_price, low, high):
     """Fill ``low, high`` with a band outside which stopping costs less than one more vote.
 
@@ -151,7 +152,7 @@ def widen_band(no_weights, yes_weights, no_price, yes_price, low, high):
     low[N] = m + 1
 
 
-@njit(cache=True)
+@compiled
 def support(weights):
     """Return the first and last place of a positive weight; (len, -1) when there is none."""
     places = np.nonzero(weights)[0]

@@ -15,13 +15,14 @@ too, for ``wait[i]`` votes until the next look, and stops then.
 """
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 # Rows are passed as slices and walked from zero: only then does the compiler know that no index is negative,
 # and turn the loops into vector instructions.
 
 
-@njit(cache=True)
+@compiled
 def step_back(row, numbers, i, width):
     """Turn row i + 1 (of width + 1 entries) into row i, in place, summing over the next vote."""
     share = 1.0 / (i + 1)
@@ -30,21 +31,21 @@ def step_back(row, numbers, i, width):
         row[k] = ((top - numbers[k]) * row[k] + (numbers[k] + 1.0) * row[k + 1]) * share
 
 
-@njit(cache=True)
+@compiled
 def add_times(total, factor, row, width):
     """Add ``factor * row`` to ``total``."""
     for k in range(width):
         total[k] += factor * row[k]
 
 
-@njit(cache=True)
+@compiled
 def add_times_where(total, chosen, factor, row, width):
     """Add ``factor * row`` to ``total`` where ``chosen`` is one rather than zero."""
     for k in range(width):
         total[k] += chosen[k] * factor * row[k]
 
 
-@njit(cache=True)
+@compiled
 def set_edge(i, j, side, edge, go_on, yes, no, yes_from, wait, a, x):
     """Put the state (i, j) just outside the band of step i in place: it stops, at the next look."""
     if j < 0 or j > i:
@@ -59,7 +60,7 @@ def set_edge(i, j, side, edge, go_on, yes, no, yes_from, wait, a, x):
         x[c, j] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def induce(
     low, high, edge, yes_from, held_from, held_to, wait, go_on, yes, no, price, tolerance,
     values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on,
@@ -163,7 +164,7 @@ def induce(
     return n_holes, n_ties
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def flow_to_states(first, last, hole_i, hole_j, source_i, source_j, state_i, state_j, out):
     """Fill ``out[k]`` with the chance to reach state k after going on from the source.
 

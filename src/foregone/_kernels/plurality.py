@@ -5,12 +5,13 @@ Of the i votes of a state c, each is the last with the same probability, so the 
 """
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 __all__: list[str] = []
 
 
-@njit(cache=True)
+@compiled
 def shift_behind(value, times, b, last):
     """Return by how many places the parts behind part ``b`` move when that loses a vote.
 
@@ -22,7 +23,7 @@ def shift_behind(value, times, b, last):
     return (0 if there else 1) - vanishes
 
 
-@njit(cache=True)
+@compiled
 def pull_back(level, edge_start, value, times, child, at_end, reach):
     """Fill A(c), the chance of each state, from the weights of the states of the last level."""
     N = len(level) - 2
@@ -38,7 +39,7 @@ def pull_back(level, edge_start, value, times, child, at_end, reach):
                 reach[child[e]] += mass * (np.int64(value[e]) * np.int64(times[e]))
 
 
-@njit(cache=True)
+@compiled
 def pull_back_wrong(level, edge_start, value, times, child, at_end, wrong):
     """Fill the chance of each state together with that of its leader not being a leader in the end.
 
@@ -81,7 +82,7 @@ def pull_back_wrong(level, edge_start, value, times, child, at_end, wrong):
             wrong[state] = marked[e - start] / times[e] if i > 1 else 0.0
 
 
-@njit(cache=True)
+@compiled
 def induce(level, edge_start, value, times, child, reach, wrong, least_votes, stops):
     """Fill where stopping is cheaper than going on, and return the least price of all.
 
@@ -113,7 +114,7 @@ def induce(level, edge_start, value, times, child, reach, wrong, least_votes, st
     return after[0]
 
 
-@njit(cache=True)
+@compiled
 def push_forward(level, edge_start, value, times, child, stop, counts_votes, cost, marked):
     """Fill the expected votes asked, for every state of the last level, and a mean for each of its parts.
 
@@ -170,7 +171,7 @@ def push_forward(level, edge_start, value, times, child, stop, counts_votes, cos
     marked[:] = of_part
 
 
-@njit(cache=True)
+@compiled
 def sum_losers(level, edge_start, value, times, child, marked, wrong):
     """Fill, for every state of the last level, the sum over the parts that do not lead."""
     N = len(level) - 2
@@ -182,7 +183,7 @@ def sum_losers(level, edge_start, value, times, child, marked, wrong):
         wrong[state - level[N]] = total
 
 
-@njit(cache=True)
+@compiled
 def fill_reach(level, edge_start, value, times, child, stop, reach):
     """Fill the chance to come to each state, given that the votes so far have these counts."""
     reach[0] = 1.0
@@ -196,7 +197,7 @@ def fill_reach(level, edge_start, value, times, child, stop, reach):
             reach[state] = here
 
 
-@njit(cache=True)
+@compiled
 def redraw(level, edge_start, value, times, child, K, first_level, newness, chance):
     """Fill the chances of the states above a level, when votes are added to it by an urn.
 
@@ -225,7 +226,7 @@ def redraw(level, edge_start, value, times, child, K, first_level, newness, chan
             chance[state] = total
 
 
-@njit(cache=True)
+@compiled
 def fill_least_votes(level, edge_start, value, times, child, stop, least):
     """Fill after how many more votes, at the least, each state may lead to a stop; given any."""
     N = len(level) - 2
@@ -241,7 +242,7 @@ def fill_least_votes(level, edge_start, value, times, child, stop, least):
                     least[child[e]] = more
 
 
-@njit(cache=True)
+@compiled
 def fill_most_votes(level, edge_start, value, times, child, stop, most):
     """Fill after how many more votes, at the most, each state leads to a stop; 0 if it stops for certain."""
     N = len(level) - 2
@@ -257,7 +258,7 @@ def fill_most_votes(level, edge_start, value, times, child, stop, most):
             most[state] = 0
 
 
-@njit(cache=True)
+@compiled
 def top_two(edge_start, value, times, top, second):
     """Fill the largest and the next largest count of each state; 0 where there is none."""
     for state in range(len(top)):

@@ -1,7 +1,8 @@
 """The pivots of a small dense simplex method."""
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 TOLERANCE = 1e-14  # of what a reduced cost is summed from: less is rounding
 PATIENCE = 60  # pivots after which rounding is taken to be ten times as large, so that the search ends
@@ -9,7 +10,7 @@ SINGULAR = 1e15  # condition number of a basis that is none
 LEAST_PIVOT = 1e-14  # small, since columns are scaled: one that breaks a limit of 1e-12 holds no entry above
 
 
-@njit(cache=True)
+@compiled
 def invert(matrix, inverse):
     """Fill ``inverse`` by elimination with row exchanges; return whether the matrix is regular."""
     size = len(matrix)
@@ -45,7 +46,7 @@ def invert(matrix, inverse):
     return norm * inverse_norm < SINGULAR
 
 
-@njit(cache=True)
+@compiled
 def refine(matrix, inverse, right_side, x):
     """Fill ``x`` with the solution of ``matrix x = right_side``, each row met to rounding of its own size."""
     size = len(right_side)
@@ -66,7 +67,7 @@ def refine(matrix, inverse, right_side, x):
             rest[row] = total
 
 
-@njit(cache=True)
+@compiled
 def optimise(columns, costs, right_side, basis, duals, values):
     """Pivot from a feasible basis to an optimal one; fill its duals and the values of its variables.
 
