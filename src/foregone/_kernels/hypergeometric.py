@@ -100,32 +100,29 @@ def mixed_weight(weights, first, last, i, j):
 
 
 @compiled(nogil=True)
-def edge_weights(bases, first, last, low, high, out):
-    """Fill ``out[b, i, :]`` with the weight of basis b just below and just above the band of every step."""
-    N = bases.shape[1] - 1
+def edge_weights(from_row, to_row, bases, first, last, low, high, out):
+    """Fill ``out[b, i, :]`` with the weight of basis b just below and just above the band of some steps."""
     for b in range(len(bases)):
-        for i in range(N + 1):
+        for i in range(from_row, to_row):
             out[b, i, 0] = mixed_weight(bases[b], first[b], last[b], i, low[i] - 1)
             out[b, i, 1] = mixed_weight(bases[b], first[b], last[b], i, high[i] + 1)
 
 
 @compiled(nogil=True)
-def widen_band(no_weights, yes_weights, no_price, yes_price, low, high):
+def widen_band(from_row, to_row, no_weights, yes_weights, supports, no_price, yes_price, low, high):
     """Fill ``low, high`` with a band outside which stopping costs less than one more vote.
 
     ``no_weights`` and ``yes_weights`` are the parts of the vote distribution whose full vote is "no" and
-    "yes"; the prices are what a unit of disagreement with each costs. The chance that the full vote is
+    "yes", ``supports`` those of both; the prices are what a unit of disagreement with each costs. The chance that the full vote is
     "no" falls with j (monotone likelihood ratio), so the first sure stop ends the search. On entry
-    ``low, high`` hold the widest band wanted; the result lies inside it, ``high`` and ``i - low`` never
-    decrease.
+    ``low, high`` hold the widest band wanted from row ``from_row`` on, and the result before it; that lies
+    inside, ``high`` and ``i - low`` never decrease.
     """
     N = len(no_weights) - 1
-    m = N // 2
-    first_no, last_no = support(no_weights)
-    first_yes, last_yes = support(yes_weights)
-    top = 0
-    top_no = 0  # the band's largest number of no votes
-    for i in range(N):
+    (first_no, last_no), (first_yes, last_yes) = supports
+    top = high[from_row - 1] if from_row > 0 else 0
+    top_no = from_row - 1 - low[from_row - 1] if from_row > 0 else 0  # the band's largest number of no votes
+    for i in range(from_row, to_row):
         widest = high[i]
         widest_no = i - low[i]
         top = min(widest, max(top, i // 2))
@@ -148,8 +145,6 @@ def widen_band(no_weights, yes_weights, no_price, yes_price, low, high):
             top_no += 1
         high[i] = top
         low[i] = i - top_no
-    high[N] = m
-    low[N] = m + 1
 
 
 @compiled

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from foregone._kernels import hypergeometric, induction
+from foregone._kernels.pieces import pieces
 from foregone.solving.budget import Budget, OneDistribution, is_yes
 from foregone.solving.problem import Problem
 from foregone.strategy import IntArray, StoppingStrategy
@@ -50,18 +51,14 @@ class Policy:
     def reach(self, source: tuple[int, int] | None = None) -> FloatArray:
         """Return the chance to reach each tie from the start, or after going on from ``source``."""
         i, j = source if source is not None else (-1, 0)
-        out = np.zeros(len(self.ties))
-        induction.flow_to_states(
-            self.first,
-            self.last,
-            self.holes[:, 0],
-            self.holes[:, 1],
-            i,
-            j,
-            self.ties[:, 0],
-            self.ties[:, 1],
-            out,
-        )
+        out, N = np.zeros(len(self.ties)), len(self.first)
+        p, place = np.zeros(N + 2), np.array([i, j, j, len(self.holes) - 1, 0])
+        p[j] = 1.0
+        for _, row in pieces(N + 1, N):
+            if not induction.flow_to_states(
+                row, p, place, self.first, self.last, *self.holes.T, i, *self.ties.T, out
+            ):
+                break
         return out
 
     def strategy(self, tie_probability: FloatArray | None = None) -> StoppingStrategy:
@@ -138,28 +135,43 @@ class Oracle:
             for row, terms in zip(rows, terms_of, strict=True):
                 for basis, factor in terms:
                     row[basis] = factor
-        # What `least` has no use for.
+        # What `least` has no use for, or uses anew each time.
         self._hull, self._no_room = np.zeros((2, N), np.int64), np.zeros(0, np.int64)
         self._no_channels = np.zeros((0, n_channels))
         self.low, self.high = undecided_band(N)
         if N >= _NARROW_FROM and _may_narrow(problem):
             no_votes, yes_votes = _halves(problem.votes.probabilities)
             prices = _largest_prices(problem)
-            hypergeometric.widen_band(no_votes, yes_votes, *prices, self.low, self.high)
+            supports = hypergeometric.support(no_votes), hypergeometric.support(yes_votes)
+            for rows in pieces(N, N):
+                hypergeometric.widen_band(*rows, no_votes, yes_votes, supports, *prices, self.low, self.high)
+            self.low[N], self.high[N] = N // 2 + 1, N // 2
         support = np.array([hypergeometric.support(basis) for basis in self.bases])
         self.edge = np.zeros((len(self.bases), N + 1, 2))
-        hypergeometric.edge_weights(self.bases, support[:, 0], support[:, 1], self.low, self.high, self.edge)
+        for rows in pieces(N + 1, 2 * N * len(self.bases)):
+            hypergeometric.edge_weights(*rows, self.bases, *support.T, self.low, self.high, self.edge)
+        self._rows = pieces(N, int((self.high - self.low).max() + 1) * (len(self.bases) + n_channels))
 
     def least(self, prices: FloatArray) -> FloatArray:
         """Return the channels of a strategy that minimises ``prices @ channels``."""
         values = np.zeros(len(prices))
         (first, last), none = self._hull, self._no_room
-        induction.induce(
-            self.low, self.high, self.edge, self.yes_from, self.held_from, self.held_to, self.wait,
-            self.go_on, self.yes, self.no, prices, 0.0,
-            values, first, last, none, none, none, none, self._no_channels, self._no_channels,
-        )  # fmt: skip
+        self._induce(
+            prices, 0.0, values, first, last, none, none, none, none, self._no_channels, self._no_channels
+        )
         return values
+
+    def _induce(self, prices: FloatArray, tolerance: float, *results: FloatArray | IntArray) -> IntArray:
+        """Fill the results of `induction.induce`; return the number of holes and of ties."""
+        found, N = np.zeros(2, np.int64), self.n_voters
+        a, x = np.zeros((len(self.bases), N + 3)), np.zeros((len(prices), N + 3))
+        for rows in reversed(self._rows):
+            induction.induce(
+                *rows, a, x, found,
+                self.low, self.high, self.edge, self.yes_from, self.held_from, self.held_to, self.wait,
+                self.go_on, self.yes, self.no, prices, tolerance, *results,
+            )  # fmt: skip
+        return found
 
     def policy(self, prices: FloatArray, tolerance: float) -> Policy:
         """Return that strategy itself, with its ties up to a relative ``tolerance``."""
@@ -179,11 +191,9 @@ class Oracle:
         hole_i, hole_j = np.zeros((2, room_for_holes), np.int64)
         tie_i, tie_j = np.zeros((2, room_for_ties), np.int64)
         tie_stop, tie_go_on = np.zeros((2, room_for_ties, n_channels))
-        n_holes, n_ties = induction.induce(
-            self.low, self.high, self.edge, self.yes_from, self.held_from, self.held_to, self.wait,
-            self.go_on, self.yes, self.no, prices, tolerance,
-            values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on,
-        )  # fmt: skip
+        n_holes, n_ties = self._induce(
+            prices, tolerance, values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on
+        ).tolist()
         ties = np.column_stack([tie_i, tie_j])[:n_ties]
         order = np.lexsort((ties[:, 1], ties[:, 0]))
         holes = np.column_stack([hole_i, hole_j])[:n_holes]
