@@ -143,7 +143,7 @@ class Oracle:
             no_votes, yes_votes = _halves(problem.votes.probabilities)
             prices = _largest_prices(problem)
             supports = hypergeometric.support(no_votes), hypergeometric.support(yes_votes)
-            for rows in pieces(N, N):
+            for rows in pieces(N, 4 * N):
                 hypergeometric.widen_band(*rows, no_votes, yes_votes, supports, *prices, self.low, self.high)
             self.low[N], self.high[N] = N // 2 + 1, N // 2
         support = np.array([hypergeometric.support(basis) for basis in self.bases])
