@@ -11,8 +11,8 @@ import numpy as np
 from foregone._kernels import flow
 from foregone._kernels.pieces import pieces
 from foregone.errors import InvalidInputError
-from foregone.strategy import StoppingStrategy
-from foregone.votes import FloatArray, VoteDistribution
+from foregone.strategy import StoppingStrategy, check_strategy
+from foregone.votes import FloatArray, VoteDistribution, check_votes
 
 __all__ = ["Answer", "Evaluation", "Figures", "evaluate"]
 
@@ -122,7 +122,7 @@ class Evaluation:
 
 
 def _weights(votes: VoteDistribution, strategy: StoppingStrategy) -> FloatArray:
-    if votes.n_voters != strategy.n_voters:
+    if check_votes(votes).n_voters != strategy.n_voters:
         raise InvalidInputError(
             f"the votes are for {votes.n_voters} voters, the strategy for {strategy.n_voters}: use equal ones"
         )
@@ -144,7 +144,7 @@ def evaluate(strategy: StoppingStrategy) -> Evaluation:
     >>> round(evaluation.mean(VoteDistribution.flat(101)).expected_votes, 3)
     34.494
     """
-    n_voters = strategy.n_voters
+    n_voters = check_strategy(strategy).n_voters
     span, reach, sums = np.zeros(2, np.int64), np.zeros((2, n_voters + 2)), np.zeros((2, 3, n_voters + 2))
     reach[0, 0] = 1.0
     for rows in pieces(n_voters + 1, 4 * n_voters):

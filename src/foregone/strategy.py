@@ -24,7 +24,7 @@ from foregone.strategy_parts import (
 )
 from foregone.votes import FloatArray, as_numbers, check_n_voters
 
-__all__ = ["IntArray", "StoppingStrategy"]
+__all__ = ["IntArray", "StoppingStrategy", "check_strategy"]
 
 MAJORITY = "majority"  # what a file says instead of yes_from when every answer is the majority's
 
@@ -362,6 +362,16 @@ class StoppingStrategy:
         except InvalidInputError as error:
             raise fields.error("exceptions", f"is not valid: {error}") from None
         return cls._assemble(lower, upper, _yes_from_of(fields, n_voters), exceptions)
+
+
+def check_strategy(strategy: Any) -> StoppingStrategy:
+    """Return ``strategy``. Raises InvalidInputError if it is anything but a StoppingStrategy."""
+    if not isinstance(strategy, StoppingStrategy):
+        raise InvalidInputError(
+            f"strategy must be a StoppingStrategy, not {type(strategy).__name__}: give the .strategy of a "
+            "Solution, or one of foregone.rules; for many answers use foregone.plurality"
+        )
+    return strategy
 
 
 def _yes_from_of(fields: Fields, n_voters: int) -> IntArray:

@@ -90,7 +90,7 @@ def solve_plurality(
     >>> round(solve_plurality(past, 0.05, n_voters=9, confidence=None).expected_votes, 2)
     1.0
     """
-    if criterion not in CRITERIA:
+    if not isinstance(criterion, str) or criterion not in CRITERIA:
         raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
     limit = check_max_disagreement(max_disagreement)
     if criterion != "minimean":

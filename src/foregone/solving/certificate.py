@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Literal
+from numbers import Real
+from typing import Any, Literal
 
 from foregone.errors import InvalidInputError
 from foregone.solving.budget import Budget, NestedBounds, OneDistribution
@@ -22,7 +23,7 @@ from foregone.solving.exact import (
 from foregone.solving.problem import MaxDisagreement
 from foregone.solving.solution import Solution
 
-__all__ = ["Certificate", "certify", "round_down", "round_up"]
+__all__ = ["Certificate", "certify", "check_max_gap", "round_down", "round_up"]
 
 RATIONAL_UP_TO = 4_000  # voters; beyond, whole numbers grow so long that balls are faster
 
@@ -168,10 +169,14 @@ def certify(
       PROVEN  worst disagreement 0 <= 0
       PROVEN  no strategy within the limit asks fewer than 2 votes in the worst case; this one asks 2 (gap 0)
     """
+    if not isinstance(solution, Solution):
+        raise InvalidInputError(
+            f"solution must be a Solution, as solve returns it, not {type(solution).__name__}: a strategy "
+            "alone does not say what it is optimal for; for many answers use certify_plurality"
+        )
     if arithmetic not in ("auto", "rational", "ball"):
         raise InvalidInputError(f"arithmetic must be one of auto, rational, ball, not {arithmetic!r}")
-    if not 0 <= max_gap < math.inf:
-        raise InvalidInputError(f"max_gap must be a number of at least 0, not {max_gap!r}")
+    check_max_gap(max_gap)
     N, budgets = solution.n_voters, solution.problem.budgets
     votes = [Fraction(p) for p in solution.votes.probabilities.tolist()]
     if arithmetic == "auto":
@@ -198,6 +203,12 @@ def certify(
         optimality_is_proven=gap <= Fraction(max_gap),
         confidence=solution.confidence if solution.criterion == "minimean" else None,
     )
+
+
+def check_max_gap(max_gap: Any) -> None:
+    """Raise InvalidInputError unless ``max_gap`` is a finite number of at least 0."""
+    if isinstance(max_gap, bool) or not isinstance(max_gap, Real) or not 0 <= max_gap < math.inf:
+        raise InvalidInputError(f"max_gap must be a number of at least 0, not {max_gap!r}")
 
 
 def _risk(budget: Budget, risks: list[Interval], votes: list[Fraction]) -> Interval:
