@@ -2,6 +2,7 @@
 
 import multiprocessing
 import warnings
+from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache
@@ -11,7 +12,7 @@ __all__ = ["cache_problem", "compiled"]
 _problems: list[str] = []
 
 
-def compiled(function=None, *, nogil=False):
+def compiled(function: Any = None, *, nogil: bool = False) -> Any:
     """Compile a function when it is first called, and keep the result on disk if that can be done.
 
     If it cannot be kept, the function is compiled in memory, and one warning in all says so.

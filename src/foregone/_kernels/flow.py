@@ -32,8 +32,9 @@ def load_stop_row(i, lower, upper, start, exception_yes, exception_probability, 
 
 @compiled(nogil=True)
 def evaluate_rows(
-    from_row, to_row, lower, upper, start, exception_yes, exception_probability, yes_from, span, rows_p, rows_g
-):
+    from_row, to_row, lower, upper, start, exception_yes, exception_probability, yes_from,
+    span, rows_p, rows_g,
+):  # fmt: skip
     """Carry p and the sums of three figures through some rows, for every n at once.
 
     ``rows_g`` holds, next to p in ``rows_p``, the sums G(i, j) of the terms seen so far given that the first

@@ -62,7 +62,8 @@ def set_edge(i, j, side, edge, go_on, yes, no, yes_from, wait, a, x):
 
 @compiled(nogil=True)
 def induce(
-    from_row, to_row, a, x, found, low, high, edge, yes_from, held_from, held_to, wait, go_on, yes, no, price, tolerance,
+    from_row, to_row, a, x, found,
+    low, high, edge, yes_from, held_from, held_to, wait, go_on, yes, no, price, tolerance,
     values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on,
 ):  # fmt: skip
     """Find the strategy of least price in some rows, the last first; a near-tie goes on.
@@ -166,7 +167,7 @@ def induce(
 
 @compiled(nogil=True)
 def flow_to_states(to_row, p, place, first, last, hole_i, hole_j, source_i, state_i, state_j, out):
-    """Fill ``out[k]`` with the chance to reach state k, before row ``to_row``, after going on from the source.
+    """Fill ``out[k]`` with the chance to reach state k after going on from the source, up to row ``to_row``.
 
     Chances are given that the votes asked up to state k hold as many yes as it says, per unit of the
     same at the source. The states are sorted by rising i; holes by falling i. A source in row -1 stands for

@@ -65,7 +65,7 @@ def certify_plurality(
         )
     lattice = solution.strategy.lattice
     digits = lattice.n_voters * math.log10(max(lattice.n_classes, 2))
-    if arithmetic not in ("auto", "rational", "float"):
+    if not isinstance(arithmetic, str) or arithmetic not in ("auto", "rational", "float"):
         raise InvalidInputError(f"arithmetic must be one of auto, rational, float, not {arithmetic!r}")
     if arithmetic == "float" and digits > FLOATS_UP_TO:
         raise InvalidInputError('floats cannot hold so many orders of the votes: use arithmetic="rational"')

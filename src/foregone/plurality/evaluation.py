@@ -39,8 +39,8 @@ class PluralityEvaluation:
         """Return the figures averaged over a distribution of the full vote."""
         if not isinstance(compositions, CompositionDistribution):
             raise InvalidInputError(
-                f"compositions must be a CompositionDistribution, not {type(compositions).__name__}: make one "
-                "with CompositionDistribution.from_counts or from_answers"
+                f"compositions must be a CompositionDistribution, not {type(compositions).__name__}: make "
+                "one with CompositionDistribution.from_counts or from_answers"
             )
         weights = compositions.weights_on(self.strategy.lattice)
         return Figures(float(weights @ self.expected_votes), float(weights @ self.disagreement))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from foregone._kernels import partitions
 from foregone._kernels import plurality as kernels
 from foregone.errors import InvalidInputError
-from foregone.votes import FloatArray, check_n_voters
+from foregone.votes import FloatArray, as_numbers, check_n_voters
 
 __all__ = ["Lattice", "check_n_classes", "count_states", "lattice_of"]
 
@@ -131,7 +131,10 @@ class Lattice:
 
     def number_of(self, counts: npt.ArrayLike) -> int:
         """Return the number of the state with these counts, in any order."""
-        parts = np.sort(np.asarray(counts, np.int64))[::-1]
+        given = as_numbers(counts, "counts")
+        if given.ndim != 1 or not (np.isfinite(given).all() and (given == np.floor(given)).all()):
+            raise InvalidInputError(f"counts must be one row of whole numbers, not {counts!r}")
+        parts = np.sort(given.astype(np.int64))[::-1]
         parts = parts[parts != 0]
         total = int(parts.sum())
         if len(parts) > self.n_classes or total > self.n_voters or (len(parts) and parts[-1] < 0):

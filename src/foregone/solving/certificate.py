@@ -117,7 +117,8 @@ class Certificate:
         if self.optimality_is_proven:
             return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}"
         if not self.optimality_is_claimed:
-            return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}; not claimed optimal"
+            this += "; not claimed optimal"
+            return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}"
         if self.lower_bound == 0:
             return f"OPEN    no lower bound: the solution brings no multipliers that prove one; {this}"
         return f"OPEN    some strategy within the limit may ask as few as {least}; {this}"
@@ -174,7 +175,7 @@ def certify(
             f"solution must be a Solution, as solve returns it, not {type(solution).__name__}: a strategy "
             "alone does not say what it is optimal for; for many answers use certify_plurality"
         )
-    if arithmetic not in ("auto", "rational", "ball"):
+    if not isinstance(arithmetic, str) or arithmetic not in ("auto", "rational", "ball"):
         raise InvalidInputError(f"arithmetic must be one of auto, rational, ball, not {arithmetic!r}")
     check_max_gap(max_gap)
     N, budgets = solution.n_voters, solution.problem.budgets
@@ -207,7 +208,7 @@ def certify(
 
 def check_max_gap(max_gap: Any) -> None:
     """Raise InvalidInputError unless ``max_gap`` is a finite number of at least 0."""
-    if isinstance(max_gap, bool) or not isinstance(max_gap, Real) or not 0 <= max_gap < math.inf:
+    if isinstance(max_gap, bool) or not isinstance(max_gap, Real) or not 0 <= float(max_gap) < math.inf:
         raise InvalidInputError(f"max_gap must be a number of at least 0, not {max_gap!r}")
 
 

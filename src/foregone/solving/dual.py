@@ -64,7 +64,7 @@ def _allowing_nothing(problem: Problem, budgets: Sequence[Budget]) -> Problem:
     """Return the problem with the limits of some of its budgets set to zero."""
     if not isinstance(problem.max_disagreement, dict):
         return replace(problem, max_disagreement=0.0)
-    zero = {budget.side: 0.0 for budget in budgets}
+    zero: dict[str, float] = {budget.side: 0.0 for budget in budgets}
     return replace(problem, max_disagreement={**problem.max_disagreement, **zero})
 
 
@@ -85,8 +85,7 @@ def _proof_with(problem: Problem, others: Multipliers, tiny: Sequence[Budget]) -
             prices.append(float(weights.sum()))
     cost_at = [n for n, _ in others.cost_at]
     oracle = Oracle(problem, cuts, cost_at)
-    weights = [weight for _, weight in others.cost_at]
-    priced = np.array([0.0 if cost_at else 1.0, *prices, *weights])
+    priced = np.array([0.0 if cost_at else 1.0, *prices, *(weight for _, weight in others.cost_at)])
     spent = float(priced[oracle.risk_channels] @ oracle.limits)
     total = float(priced[oracle.cost_channels or [0]].sum())
     bound = (float(priced @ oracle.least(priced)) - spent) / total

@@ -143,13 +143,13 @@ class Oracle:
             no_votes, yes_votes = _halves(problem.votes.probabilities)
             prices = _largest_prices(problem)
             supports = hypergeometric.support(no_votes), hypergeometric.support(yes_votes)
-            for rows in pieces(N, 4 * N):
-                hypergeometric.widen_band(*rows, no_votes, yes_votes, supports, *prices, self.low, self.high)
+            for some in pieces(N, 4 * N):
+                hypergeometric.widen_band(*some, no_votes, yes_votes, supports, *prices, self.low, self.high)
             self.low[N], self.high[N] = N // 2 + 1, N // 2
         support = np.array([hypergeometric.support(basis) for basis in self.bases])
         self.edge = np.zeros((len(self.bases), N + 1, 2))
-        for rows in pieces(N + 1, 2 * N * len(self.bases)):
-            hypergeometric.edge_weights(*rows, self.bases, *support.T, self.low, self.high, self.edge)
+        for some in pieces(N + 1, 2 * N * len(self.bases)):
+            hypergeometric.edge_weights(*some, self.bases, *support.T, self.low, self.high, self.edge)
         self._rows = pieces(N, int((self.high - self.low).max() + 1) * (len(self.bases) + n_channels))
 
     def least(self, prices: FloatArray) -> FloatArray:
@@ -282,8 +282,7 @@ def held_states(problem: Problem) -> tuple[IntArray, IntArray, IntArray]:
 def _may_narrow(problem: Problem) -> bool:
     """Whether one band serves all prices: the disagreement is priced by the votes that the cost is over."""
     return problem.looks is None and all(
-        isinstance(budget.distributions, OneDistribution) and budget.limit > 0
-        for budget in problem.budgets
+        isinstance(budget.distributions, OneDistribution) and budget.limit > 0 for budget in problem.budgets
     )
 
 

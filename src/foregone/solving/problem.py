@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -109,12 +109,12 @@ class Problem:
                     'criterion="minimixed", which needs none'
                 )
         return cls(
-            cast(Criterion, criterion),
+            criterion,
             votes,
             check_limits(max_disagreement),
             confidence,
             check_looks(looks, votes.n_voters),
-            cast(Answer, answer),
+            answer,
         )
 
     @property
