@@ -19,10 +19,11 @@ def compiled(function: Any = None, *, nogil: bool = False) -> Any:
     """
     if function is None:
         return lambda function: compiled(function, nogil=nogil)
-    kernel = njit(nogil=nogil)(function)
+    kernel: Any = njit(nogil=nogil)(function)
+    cache: Any = _Cache
     if kernel is not function:  # as it is when NUMBA_DISABLE_JIT is set
         try:
-            kernel._cache = _Cache(function)  # what numba's cache=True does, with a cache of its own
+            kernel._cache = cache(function)  # what numba's cache=True does, with a cache of its own
         except (RuntimeError, OSError) as error:  # it finds no folder to write to
             _report(error)
     return kernel

@@ -115,8 +115,8 @@ def widen_band(from_row, to_row, no_weights, yes_weights, supports, no_price, ye
     ``no_weights`` and ``yes_weights`` are the parts of the vote distribution whose full vote is "no" and
     "yes", ``supports`` those of both; the prices are what a unit of disagreement with each costs. The chance
     that the full vote is "no" falls with j (monotone likelihood ratio), so the first sure stop ends the
-    search. On entry ``low, high`` hold the widest band wanted from row ``from_row`` on, and the result before it; that lies
-    inside, ``high`` and ``i - low`` never decrease.
+    search. On entry ``low, high`` hold the widest band wanted from row ``from_row`` on, and the result before
+    it; that lies inside, ``high`` and ``i - low`` never decrease.
     """
     N = len(no_weights) - 1
     (first_no, last_no), (first_yes, last_yes) = supports

@@ -76,10 +76,10 @@ def next_partition(parts):
 
 
 @compiled
-def count_edges(K, level, n_edges):
-    """Fill how many distinct positive parts each state has."""
+def count_edges(first, end, K, level, n_edges):
+    """Fill how many distinct positive parts each state of some levels has."""
     parts = np.zeros(K, np.int64)
-    for i in range(len(level) - 1):
+    for i in range(first, end):
         spread(parts, 0, i)
         for state in range(level[i], level[i + 1]):
             for j in range(K):
@@ -89,12 +89,12 @@ def count_edges(K, level, n_edges):
 
 
 @compiled
-def fill_edges(P, level, edge_start, value, times, child):
-    """Fill the edges of all states."""
+def fill_edges(first, end, P, level, edge_start, value, times, child):
+    """Fill the edges of all states of some levels."""
     K = P.shape[1] - 1
     parts = np.zeros(K, np.int64)
     behind = np.zeros(K + 1, np.int64)  # of the rank of c without a vote: the terms from part j on
-    for i in range(1, len(level) - 1):
+    for i in range(first, end):
         spread(parts, 0, i)
         for state in range(level[i], level[i + 1]):
             used = 0

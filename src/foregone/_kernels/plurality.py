@@ -2,6 +2,9 @@
 
 Of the i votes of a state c, each is the last with the same probability, so the state before c was
 ``child[e]`` with probability ``value[e] * times[e] / i``, whatever the full vote.
+
+A pass goes through the levels from ``first`` to before ``end`` only, up or down, because compiled code sees
+no signals: what it has of the level that it came to is taken and returned, or stands in its result.
 """
 
 import numpy as np
@@ -24,12 +27,9 @@ def shift_behind(value, times, b, last):
 
 
 @compiled
-def pull_back(level, edge_start, value, times, child, at_end, reach):
-    """Fill A(c), the chance of each state, from the weights of the states of the last level."""
-    N = len(level) - 2
-    reach[:] = 0.0
-    reach[level[N] : level[N + 1]] = at_end
-    for i in range(N, 0, -1):
+def pull_back(level, edge_start, value, times, child, first, end, reach):
+    """Fill A(c), the chance of each state, from those of the last level; those below are zero."""
+    for i in range(end - 1, first - 1, -1):
         share = 1.0 / i
         for state in range(level[i], level[i + 1]):
             mass = reach[state] * share
@@ -40,20 +40,22 @@ def pull_back(level, edge_start, value, times, child, at_end, reach):
 
 
 @compiled
-def pull_back_wrong(level, edge_start, value, times, child, at_end, wrong):
+def pull_back_wrong(level, edge_start, value, times, child, lowest, highest, at_end, marked, wrong):
     """Fill the chance of each state together with that of its leader not being a leader in the end.
 
     Parts that do not win in the end are followed back one by one: ``marked[e]`` is the expected number of
-    them that stand at part e of a state. The leader is one of the ``times`` largest parts.
+    them that stand at part e of a state; given for level ``highest`` unless that is the last, and returned
+    for the one below ``lowest``. The leader is one of the ``times`` largest parts.
     """
     N = len(level) - 2
-    start, end = edge_start[level[N]], edge_start[level[N + 1]]
-    marked = np.zeros(end - start)
-    for state in range(level[N], level[N + 1]):
-        wrong[state] = 0.0
-        for e in range(edge_start[state] + 1, edge_start[state + 1]):
-            marked[e - start] = at_end[state - level[N]] * times[e]
-    for i in range(N, 0, -1):
+    start, end = edge_start[level[highest]], edge_start[level[highest + 1]]
+    if highest == N:
+        marked = np.zeros(end - start)
+        for state in range(level[N], level[N + 1]):
+            wrong[state] = 0.0
+            for e in range(edge_start[state] + 1, edge_start[state + 1]):
+                marked[e - start] = at_end[state - level[N]] * times[e]
+    for i in range(highest, lowest - 1, -1):
         share = 1.0 / i
         below = edge_start[level[i - 1]]
         fewer = np.zeros(start - below)
@@ -80,18 +82,18 @@ def pull_back_wrong(level, edge_start, value, times, child, at_end, wrong):
         for state in range(level[i - 1], level[i]):
             e = edge_start[state]
             wrong[state] = marked[e - start] / times[e] if i > 1 else 0.0
+    return marked
 
 
 @compiled
-def induce(level, edge_start, value, times, child, reach, wrong, least_votes, stops):
-    """Fill where stopping is cheaper than going on, and return the least price of all.
+def induce(level, edge_start, value, times, child, first, end, reach, wrong, least_votes, after, stops):
+    """Fill where stopping is cheaper than going on, and return the least price from each state on.
 
+    ``after`` holds those of the level before ``end``, all zero at the last.
     ``reach`` is what one vote costs in each state, ``wrong`` what stopping there costs. A tie goes on.
     Nothing stops before ``least_votes`` votes.
     """
-    N = len(level) - 2
-    after = np.zeros(level[N + 1] - level[N])
-    for i in range(N, 0, -1):
+    for i in range(end - 1, first - 1, -1):
         before = np.zeros(level[i] - level[i - 1])
         share = 1.0 / i
         base = level[i - 1]
@@ -110,26 +112,24 @@ def induce(level, edge_start, value, times, child, reach, wrong, least_votes, st
                 stops[base + k] = False
                 before[k] = go_on
         after = before
-    stops[level[N] : level[N + 1]] = True
-    return after[0]
+    return after
 
 
 @compiled
-def push_forward(level, edge_start, value, times, child, stop, counts_votes, cost, marked):
-    """Fill the expected votes asked, for every state of the last level, and a mean for each of its parts.
+def push_forward(
+    level, edge_start, value, times, child, lowest, end, stop, counts_votes, going, asked, of_part
+):
+    """Return the expected votes asked, for every state of the last level, and a mean for each of its parts.
 
     ``stop`` holds the probability of stopping in each state. Going up, three things are kept for the states
     of a level, given that the votes so far have these counts: the chance to have gone on until here,
     the votes asked so far, and for each part a mean: how many of its votes were asked, if ``counts_votes``,
-    otherwise the chance that it was answered. ``marked`` gets these of the parts of the last level, each for
-    one part of its size.
+    otherwise the chance that it was answered, each for one part of its size. They are given for the level
+    below ``lowest`` and returned for that before ``end``.
     """
     N = len(level) - 2
-    going = np.ones(1)
-    asked = np.zeros(1)
-    of_part = np.zeros(0)
-    below = 0
-    for i in range(1, N + 1):
+    below = edge_start[level[lowest - 1]]
+    for i in range(lowest, end):
         share = 1.0 / i
         start = edge_start[level[i]]
         more_going = np.zeros(level[i + 1] - level[i])
@@ -167,8 +167,7 @@ def push_forward(level, edge_start, value, times, child, stop, counts_votes, cos
             more_going[k] = here - stopping
         going, asked, of_part = more_going, more_asked, more_of_part
         below = start
-    cost[:] = asked
-    marked[:] = of_part
+    return going, asked, of_part
 
 
 @compiled
@@ -184,10 +183,9 @@ def sum_losers(level, edge_start, value, times, child, marked, wrong):
 
 
 @compiled
-def fill_reach(level, edge_start, value, times, child, stop, reach):
-    """Fill the chance to come to each state, given that the votes so far have these counts."""
-    reach[0] = 1.0
-    for i in range(1, len(level) - 1):
+def fill_reach(level, edge_start, value, times, child, first, end, stop, reach):
+    """Fill the chance to come to each state, given that the votes so far have these counts; 1 at first."""
+    for i in range(first, end):
         share = 1.0 / i
         for state in range(level[i], level[i + 1]):
             here = 0.0
@@ -198,13 +196,13 @@ def fill_reach(level, edge_start, value, times, child, stop, reach):
 
 
 @compiled
-def redraw(level, edge_start, value, times, child, K, first_level, newness, chance):
-    """Fill the chances of the states above a level, when votes are added to it by an urn.
+def redraw(level, edge_start, value, times, child, lowest, end, K, newness, chance):
+    """Fill the chances of the states of some levels, when votes are added by an urn to what is below.
 
     Of i votes so far, the next one repeats each with weight 1, and is for an answer of its own with weight
     ``newness``, if there are fewer than K answers yet.
     """
-    for i in range(first_level + 1, len(level) - 1):
+    for i in range(lowest, end):
         for state in range(level[i], level[i + 1]):
             first, last = edge_start[state], edge_start[state + 1]
             parts = 0

@@ -73,8 +73,7 @@ def evaluate_plurality(strategy: PluralityStrategy) -> PluralityEvaluation:
 
 def votes_and_disagreement(lattice: Lattice, stop: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the expected votes and the disagreement for every full vote, given all stop probabilities."""
-    votes, wrong = np.zeros((2, lattice.n_compositions))
-    answered = np.zeros(lattice.edge_start[-1] - lattice.edge_start[lattice.level[-2]])
-    kernels.push_forward(*lattice.edges, stop, False, votes, answered)
+    votes, answered = lattice.push_forward(stop, counts_votes=False)
+    wrong = np.zeros(lattice.n_compositions)
     kernels.sum_losers(*lattice.edges, answered, wrong)
     return votes, wrong

@@ -12,7 +12,7 @@ from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.decided import is_decided
 from foregone.plurality.evaluation import evaluate_plurality
-from foregone.plurality.evidence import Evidence, best_stops
+from foregone.plurality.evidence import Evidence
 from foregone.plurality.known_distribution import solve_known, solve_known_without_risk
 from foregone.plurality.lattice import Lattice, lattice_of
 from foregone.plurality.possible import NestedSets, OneDistribution
@@ -143,7 +143,7 @@ def _proof_with(
     price = min(_GOOD_ENOUGH / 10 / problem.limit, _PROHIBITIVE)
     lattice, prices = problem.lattice, Evidence(cost_weights, price * risk, price)
     reach, wrong = lattice.pull_back(cost_weights), lattice.pull_back_wrong(prices.risk_weights)
-    return best_stops(lattice, reach, wrong)[1] - problem.limit * price, prices
+    return lattice.best_stops(reach, wrong)[1] - problem.limit * price, prices
 
 
 def _without_risk(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
