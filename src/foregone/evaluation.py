@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from foregone._kernels import flow
+from foregone._kernels.pieces import pieces
 from foregone.errors import InvalidInputError
-from foregone.strategy import StoppingStrategy
-from foregone.votes import FloatArray, VoteDistribution
+from foregone.strategy import StoppingStrategy, check_strategy
+from foregone.votes import FloatArray, VoteDistribution, check_votes
 
 __all__ = ["Answer", "Evaluation", "Figures", "evaluate"]
 
@@ -108,15 +109,20 @@ class Evaluation:
         lower, upper, start, yes, probability, _ = self.strategy.kernel_arrays
         offset = np.concatenate([[0], np.cumsum(upper - lower - 1)])
         go_on = np.zeros(offset[-1])
-        flow.go_on_probabilities(lower, upper, start, yes, probability, offset, go_on)
-        later = np.zeros(self.strategy.n_voters + 1)  # later[i]: probability that more than i are asked
-        flow.survival(lower, upper, offset, go_on, np.append(weights, 0.0), later)
+        n_voters = self.strategy.n_voters
+        rows, reach = pieces(n_voters, n_voters), np.eye(1, n_voters + 2)[0]
+        for some in rows:
+            flow.go_on_probabilities(*some, lower, upper, start, yes, probability, offset, reach, go_on)
+        later = np.zeros(n_voters + 1)  # later[i]: probability that more than i are asked
+        mass = np.append(weights, 0.0)
+        for some in reversed(rows):
+            flow.survival(*some, lower, upper, offset, go_on, mass, later)
         asked: FloatArray = np.concatenate([[1.0], later[:-1]]) - later
         return np.maximum(asked, 0.0)  # a difference of equal numbers may round below zero
 
 
 def _weights(votes: VoteDistribution, strategy: StoppingStrategy) -> FloatArray:
-    if votes.n_voters != strategy.n_voters:
+    if check_votes(votes).n_voters != strategy.n_voters:
         raise InvalidInputError(
             f"the votes are for {votes.n_voters} voters, the strategy for {strategy.n_voters}: use equal ones"
         )
@@ -138,9 +144,12 @@ def evaluate(strategy: StoppingStrategy) -> Evaluation:
     >>> round(evaluation.mean(VoteDistribution.flat(101)).expected_votes, 3)
     34.494
     """
-    n_voters = strategy.n_voters
-    cost, said_yes, said_no = np.zeros((3, n_voters + 1))
-    flow.evaluate_all(*strategy.kernel_arrays, cost, said_yes, said_no)
+    n_voters = check_strategy(strategy).n_voters
+    span, reach, sums = np.zeros(2, np.int64), np.zeros((2, n_voters + 2)), np.zeros((2, 3, n_voters + 2))
+    reach[0, 0] = 1.0
+    for rows in pieces(n_voters + 1, 4 * n_voters):
+        flow.evaluate_rows(*rows, *strategy.kernel_arrays, span, reach, sums)
+    cost, said_yes, said_no = sums[n_voters % 2, :, : n_voters + 1].copy()
     full_vote_is_yes = 2 * np.arange(n_voters + 1) > n_voters
     disagreement = np.where(full_vote_is_yes, said_no, said_yes)
     for array, most in ((cost, n_voters), (disagreement, 1)):

@@ -24,7 +24,7 @@ from foregone.strategy_parts import (
 )
 from foregone.votes import FloatArray, as_numbers, check_n_voters
 
-__all__ = ["IntArray", "StoppingStrategy"]
+__all__ = ["IntArray", "StoppingStrategy", "check_strategy"]
 
 MAJORITY = "majority"  # what a file says instead of yes_from when every answer is the majority's
 
@@ -135,6 +135,11 @@ class StoppingStrategy:
         """
         n_voters = check_n_voters(n_voters)
         answers = check_yes_from(yes_from, n_voters)
+        if not callable(row):
+            raise InvalidInputError(
+                f"row must be a function from votes asked to stop probabilities, not {type(row).__name__}: "
+                "for a matrix use StoppingStrategy.from_table"
+            )
         lower, upper = always_stop(n_voters)
         exceptions: list[tuple[int, int, float]] = []
         for asked in range(n_voters):
@@ -214,7 +219,7 @@ class StoppingStrategy:
 
     def stop_probabilities(self, asked: int) -> FloatArray:
         """Return the stop probabilities of one step, for 0 to ``asked`` yes votes."""
-        if not 0 <= asked <= self.n_voters:
+        if not _are_whole(asked) or not 0 <= asked <= self.n_voters:
             raise InvalidInputError(f"step {asked} is impossible: need 0 <= asked <= {self.n_voters}")
         row = np.ones(asked + 1)
         row[self.lower[asked] + 1 : self.upper[asked]] = 0.0
@@ -228,7 +233,7 @@ class StoppingStrategy:
         return bool(yes >= self.yes_from[asked])
 
     def _check_state(self, asked: int, yes: int) -> None:
-        if not 0 <= yes <= asked <= self.n_voters:
+        if not _are_whole(asked, yes) or not 0 <= yes <= asked <= self.n_voters:
             raise InvalidInputError(
                 f"state ({asked}, {yes}) is impossible: need 0 <= yes <= asked <= {self.n_voters}"
             )
@@ -362,6 +367,20 @@ class StoppingStrategy:
         except InvalidInputError as error:
             raise fields.error("exceptions", f"is not valid: {error}") from None
         return cls._assemble(lower, upper, _yes_from_of(fields, n_voters), exceptions)
+
+
+def _are_whole(*numbers: Any) -> bool:
+    return all(isinstance(number, int | np.integer) and not isinstance(number, bool) for number in numbers)
+
+
+def check_strategy(strategy: Any) -> StoppingStrategy:
+    """Return ``strategy``. Raises InvalidInputError if it is anything but a StoppingStrategy."""
+    if not isinstance(strategy, StoppingStrategy):
+        raise InvalidInputError(
+            f"strategy must be a StoppingStrategy, not {type(strategy).__name__}: give the .strategy of a "
+            "Solution, or one of foregone.rules; for many answers use foregone.plurality"
+        )
+    return strategy
 
 
 def _yes_from_of(fields: Fields, n_voters: int) -> IntArray:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from foregone.beta_binomial import fit as fit_beta_binomial
 from foregone.errors import InvalidInputError
 
-__all__ = ["FloatArray", "VoteDistribution", "as_numbers", "check_n_voters"]
+__all__ = ["FloatArray", "VoteDistribution", "as_numbers", "check_n_voters", "check_votes"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -250,3 +250,13 @@ class VoteDistribution:
         source = "assumed" if self.n_observations is None else f"from {self.n_observations:,} observations"
         voters = "1 voter" if self.n_voters == 1 else f"{self.n_voters} voters"
         return f"<VoteDistribution of {voters}, {source}>"
+
+
+def check_votes(votes: Any) -> VoteDistribution:
+    """Return ``votes``. Raises InvalidInputError if they are anything but a VoteDistribution."""
+    if not isinstance(votes, VoteDistribution):
+        raise InvalidInputError(
+            f"votes must be a VoteDistribution, not {type(votes).__name__}: make one with "
+            "VoteDistribution.from_votes, from_yes_counts or from_counts"
+        )
+    return votes

@@ -34,3 +34,16 @@ def test_a_solution_for_many_answers_is_proven_too(run: Run, tmp_path: Path) -> 
     outcome = run("certify", tmp_path / "many.json")
     assert outcome.code == 0
     assert outcome.out.count("PROVEN") == 2
+    assert "not claimed optimal" not in outcome.out
+
+
+def test_with_a_confidence_many_answers_claim_only_the_limit(run: Run, tmp_path: Path) -> None:
+    solution = solve_plurality([[6, 0, 0]] * 60 + [[3, 2, 1]], 0.05, n_voters=6)
+    assert solution.gap > 1e-3
+    solution.save(tmp_path / "many.json")
+    outcome = run("certify", tmp_path / "many.json")
+    assert outcome.code == 0
+    assert "PROVEN  at 0.95 confidence, largest mean disagreement" in outcome.out
+    assert outcome.out.strip().endswith("not claimed optimal")
+    replace(solution, max_disagreement=solution.disagreement / 2).save(tmp_path / "bold.json")
+    assert run("certify", tmp_path / "bold.json").code == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from foregone import Solution, solve
+from foregone.cli import precompute
 from tests.cli.conftest import Run
 
 GRID = ["--voters", "3:7:2", "--max-disagreement", "0,1e-2,...,0.1", "--jobs", "2"]
@@ -97,6 +98,35 @@ def _group_is_alive(group: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def fail_some(task: precompute.Task, folder: Path) -> None:
+    """Fail as a defect would, die as a process without memory would, or work."""
+    if task.file_name == "minimax-5-0.1.json":
+        raise ZeroDivisionError("division by zero")
+    if task.file_name in ("minimixed-5-0.1.json", "minimax-7-0.json"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    solve(task.criterion, task.n_voters, task.max_disagreement).save(folder / task.file_name)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_problem_that_fails_is_named_and_the_others_are_solved(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    (tmp_path / "minimean-3-0.json").mkdir()  # where its file should go
+    bad = {"minimax-5-0.1.json", "minimixed-5-0.1.json", "minimax-7-0.json", "minimean-3-0.json"}
+    with monkeypatch.context() as patched:
+        patched.setattr(precompute, "_solve_one", fail_some)
+        outcome = run("precompute", *GRID[:-1], jobs, "-o", tmp_path)
+    assert outcome.code == 1
+    assert "23 solved" in outcome.out
+    assert {line.split()[1] for line in outcome.err.splitlines() if " failed: " in line} == bad
+    assert "minimax-5-0.1.json failed: ZeroDivisionError: division by zero" in outcome.err
+    assert "minimax-7-0.json failed: its process was killed" in outcome.err
+    assert outcome.err.splitlines()[-1].startswith("foregone: 4 of 27 strategies failed")
+    assert {file.name for file in tmp_path.iterdir() if file.is_file()} == set(NAMES) - bad
+    (tmp_path / "minimean-3-0.json").rmdir()
+    assert "4 solved, 23 were there already: 27 of 27" in run("precompute", *GRID, "-o", tmp_path).out
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(run: Run, strategy_file: Path) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from foregone.errors import InvalidInputError
-from foregone.plurality import lattice_of
+from foregone.plurality import lattice as lattice_module
+from foregone.plurality import lattice_of, solve_plurality
 
 
 def partitions(total: int, most_parts: int, largest: int) -> list[tuple[int, ...]]:
@@ -103,3 +104,20 @@ def test_votes_drawn_anew_follow_the_urn():
     assert lattice_of(3, 2).redraw(np.array([1.0, 0.0]), 1, 1.0) == pytest.approx(
         [2 / 3 + 1 / 3 * 1 / 3, 1 / 3 * 2 / 3]
     )
+
+
+def test_passes_cut_into_pieces_give_the_same(monkeypatch):
+    def figures():
+        lattice_module._kept.cache_clear()
+        solution = solve_plurality([[6, 2, 1], [5, 4, 0], [9, 0, 0]], 0.02, n_voters=9)
+        worst = solve_plurality(None, 0.02, n_voters=9, criterion="minimixed")
+        return [
+            (found.strategy.stop_probabilities().tolist(), found.lower_bound, found.disagreement)
+            for found in (solution, worst)
+        ]
+
+    whole = figures()
+    monkeypatch.setattr(lattice_module, "_STATES_A_PIECE", 10)
+    assert figures() == whole
+    assert len(lattice_of(9).pieces) > 5
+    lattice_module._kept.cache_clear()

@@ -4,10 +4,11 @@
 """
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 
-@njit(cache=True)
+@compiled
 def step_forward(row, numbers, i, out):
     """Turn row i into row i + 1 of the same sums, over which of the i + 1 votes came last."""
     share = 1.0 / (i + 1)
@@ -18,7 +19,7 @@ def step_forward(row, numbers, i, out):
         filled[k] = ((top - count[k]) * here[k] + count[k] * before[k]) * share
 
 
-@njit(cache=True)
+@compiled
 def load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop):
     """Fill ``stop[0..i]`` with the stop probabilities of step i."""
     for j in range(i + 1):
@@ -29,25 +30,25 @@ def load_stop_row(i, lower, upper, start, exception_yes, exception_probability, 
         stop[exception_yes[k]] = exception_probability[k]
 
 
-@njit(cache=True, nogil=True)
-def evaluate_all(
-    lower, upper, start, exception_yes, exception_probability, yes_from, cost, said_yes, said_no
-):
-    """Fill, for every n at once, E[votes asked | n], Pr(answers yes | n), Pr(answers no | n).
+@compiled(nogil=True)
+def evaluate_rows(
+    from_row, to_row, lower, upper, start, exception_yes, exception_probability, yes_from,
+    span, rows_p, rows_g,
+):  # fmt: skip
+    """Carry p and the sums of three figures through some rows, for every n at once.
 
-    One pass carries, next to p, the three sums G(i, j) of their terms seen so far given that the first i
-    votes hold j yes; G(N, n) is the result. Only sums of products of non-negative numbers.
+    ``rows_g`` holds, next to p in ``rows_p``, the sums G(i, j) of the terms seen so far given that the first
+    i votes hold j yes, of E[votes asked | n], Pr(answers yes | n) and Pr(answers no | n); G(N, n) is the
+    result. Only sums of products of non-negative numbers. Row i is at i % 2; p is zero outside ``span``. At
+    row 0 all are zero but p(0, 0), which is one.
     """
     N = len(lower) - 1
-    p = np.zeros(N + 2)
-    p_next = np.zeros(N + 2)
     stop = np.ones(N + 1)
-    g = np.zeros((3, N + 2))
-    g_next = np.zeros((3, N + 2))
     numbers = np.arange(N + 2).astype(np.float64)
-    p[0] = 1.0
-    first, last = 0, 0  # p is zero outside
-    for i in range(N + 1):
+    first, last = span[0], span[1]
+    for i in range(from_row, to_row):
+        p, p_next = rows_p[i % 2], rows_p[(i + 1) % 2]
+        g, g_next = rows_g[i % 2], rows_g[(i + 1) % 2]
         load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop)
         for j in range(first, last + 1):
             stopped = p[j] * stop[j]
@@ -69,27 +70,24 @@ def evaluate_all(
         if first == 0 and last >= 0:
             p_next[0] = p[0]
         last += 1
-        p, p_next = p_next, p
-        p[last + 1] = 0.0
+        p_next[last + 1] = 0.0
         if first > 0:
-            p[first - 1] = 0.0
+            p_next[first - 1] = 0.0
         for k in range(3):
             step_forward(g[k], numbers, i, g_next[k])
-        g, g_next = g_next, g
-    for n in range(N + 1):
-        cost[n] = g[0, n]
-        said_yes[n] = g[1, n]
-        said_no[n] = g[2, n]
+    span[0], span[1] = first, last
 
 
-@njit(cache=True)
-def go_on_probabilities(lower, upper, start, exception_yes, exception_probability, offset, out):
-    """Fill ``out`` with p(i, j) * (1 - stop probability) between the thresholds, row i at ``offset[i]``."""
-    N = len(lower) - 1
-    p = np.zeros(N + 2)
-    stop = np.ones(N + 1)
-    p[0] = 1.0
-    for i in range(N):
+@compiled(nogil=True)
+def go_on_probabilities(
+    from_row, to_row, lower, upper, start, exception_yes, exception_probability, offset, p, out
+):
+    """Fill ``out`` with p(i, j) * (1 - stop probability) between the thresholds, row i at ``offset[i]``.
+
+    ``p`` holds row ``from_row``, and in the end ``to_row``.
+    """
+    stop = np.ones(len(lower))
+    for i in range(from_row, to_row):
         load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop)
         for j in range(i + 1):
             p[j] *= 1.0 - stop[j]
@@ -100,12 +98,13 @@ def go_on_probabilities(lower, upper, start, exception_yes, exception_probabilit
             p[j] = (i + 1 - j) * share * p[j] + j * share * p[j - 1]
 
 
-@njit(cache=True)
-def survival(lower, upper, offset, go_on, weights, out):
-    """Fill ``out[i]`` with the mass that goes on after i votes when n has the given weights."""
-    N = len(lower) - 1
-    a = weights.copy()  # a[j]: weight of the first i votes holding j yes
-    for i in range(N - 1, -1, -1):
+@compiled(nogil=True)
+def survival(from_row, to_row, lower, upper, offset, go_on, a, out):
+    """Fill ``out[i]`` with the mass that goes on after i votes, for some rows, the last first.
+
+    ``a[j]`` is the weight of the first ``to_row`` votes holding j yes, and in the end of ``from_row``.
+    """
+    for i in range(to_row - 1, from_row - 1, -1):
         share = 1.0 / (i + 1)
         for j in range(i + 1):
             a[j] = (i + 1 - j) * share * a[j] + (j + 1) * share * a[j + 1]
@@ -113,4 +112,3 @@ def survival(lower, upper, offset, go_on, weights, out):
         for j in range(lower[i] + 1, upper[i]):
             total += go_on[offset[i] + j - lower[i] - 1] * a[j]
         out[i] = total
-    out[N] = 0.0

@@ -8,9 +8,10 @@ The key of a category is its number.
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from foregone._kernels.compiled import compiled
 from foregone._kernels.compiled_only import compiled_only
 
 FINITE, MISSING, TOO_LARGE = 0, 1, 2  # bits: what is among the values
@@ -96,7 +97,7 @@ def _what_is(magnitude):
     return status
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def fill_keys(values, keys):
     """Fill one key a value; return MISSING if any is NaN, else TOO_LARGE if any is infinite, else FINITE."""
     worst = magnitude_of(bits_of(0.0, keys))
@@ -107,7 +108,7 @@ def fill_keys(values, keys):
     return what_is(worst)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def fill_paired_keys(values, keys):
     """Fill two keys a value, any of which may be NaN; return the bits of all that is among them."""
     status = FINITE
@@ -123,7 +124,7 @@ def fill_paired_keys(values, keys):
     return status
 
 
-@njit(cache=True)
+@compiled
 def is_in_set(categories, start, number):
     """Whether a category is in the set that begins at ``start`` with its length in words."""
     word = number >> U5
@@ -133,13 +134,13 @@ def is_in_set(categories, start, number):
     return (bits >> (number & U31)) & np.uint64(1) != np.uint64(0)
 
 
-@njit(cache=True)
+@compiled
 def category_of(value):
     """Return the number of a category, its value cut to a whole number, or NO_CATEGORY."""
     return np.uint64(np.int64(value)) if -1.0 < value < MOST_CATEGORIES else NO_CATEGORY
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def fill_ruled_keys(values, keys, rules):
     """Fill two keys a value for columns that have rules; return the bits of all that is among the values."""
     status = FINITE
@@ -162,7 +163,7 @@ def fill_ruled_keys(values, keys, rules):
     return status
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def load_keys(values, keys, takes, rules):
     """Fill the keys of rows, one after another, and return the ``shift`` that goes with them, or REFUSED.
 

@@ -24,9 +24,10 @@ Indices are unsigned throughout: numba then leaves out Python's rule for negativ
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from foregone._kernels.compiled import compiled
 from foregone._kernels.compiled_only import compiled_only
 
 U0, U1, U2, U3, U4 = (np.uint64(number) for number in range(5))
@@ -120,7 +121,7 @@ def _payload(nodes, place):
     return lambda nodes, place: nodes[place, 0]
 
 
-@njit(cache=True)
+@compiled
 def place_nodes(left, right, weight, place, base, payloads):
     """Fill where nodes go and where their children start; return how many places, and the largest offset.
 
@@ -164,7 +165,7 @@ def place_nodes(left, right, weight, place, base, payloads):
     return free, largest
 
 
-@njit(cache=True)
+@compiled
 def pack_tree(left, right, column, key, category, leaf, place, base, nodes):
     """Write one tree's nodes at the places that `place_nodes` gave them.
 
@@ -188,7 +189,7 @@ def pack_tree(left, right, column, key, category, leaf, place, base, nodes):
         )  # fmt: skip
 
 
-@njit(cache=True)
+@compiled
 def first_unsound_node(nodes, keys, categories, tree_start, n_features):
     """Return the first node that could lead a walk astray, or -1 when every walk stays inside and ends.
 
@@ -213,7 +214,7 @@ def first_unsound_node(nodes, keys, categories, tree_start, n_features):
     return -1
 
 
-@njit(cache=True)
+@compiled
 def first_unsound_place(nodes, keys, categories, tree_start, n_features, kinds):
     """Return the first place that could lead a walk astray, or -1 when all of them form trees.
 
@@ -243,7 +244,7 @@ def first_unsound_place(nodes, keys, categories, tree_start, n_features, kinds):
     return -1
 
 
-@njit(cache=True)
+@compiled
 def _is_set(categories, start):
     """Whether a set of categories, its length first, begins at ``start`` and ends inside."""
     n_words = np.uint64(len(categories))

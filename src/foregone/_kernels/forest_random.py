@@ -6,9 +6,10 @@ decision to stop after ``asked`` votes (``2 * asked``) and odd for the order of 
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from foregone._kernels.compiled import compiled
 from foregone._kernels.compiled_only import compiled_only
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -24,7 +25,7 @@ ORDER_OF_ALL = -1  # the "row" whose order is the one that all rows share
 ATTEMPTS = 512  # counters set aside for each place of an order
 
 
-@njit(cache=True)
+@compiled
 def _mix(z):
     z = (z ^ (z >> SHIFT_30)) * MIX_1
     z = (z ^ (z >> SHIFT_27)) * MIX_2
@@ -43,7 +44,7 @@ def _minus_zero(keys):
     return lambda keys: MINUS_ZERO_64
 
 
-@njit(cache=True)
+@compiled
 def bits_of_row(keys, shift, base, n_features):
     """Return 64 bits that stand for the values of the row whose keys begin at ``base``.
 
@@ -57,7 +58,7 @@ def bits_of_row(keys, shift, base, n_features):
     return np.int64(mixed)
 
 
-@njit(cache=True)
+@compiled
 def random_bits(seed, row, counter):
     """Return 64 random bits."""
     mixed = _mix(np.uint64(seed) + GOLDEN)
@@ -65,13 +66,13 @@ def random_bits(seed, row, counter):
     return _mix(mixed + (np.uint64(counter) + ONE) * GOLDEN)
 
 
-@njit(cache=True)
+@compiled
 def stop_draw(seed, row, asked):
     """Return a whole number below 2**53, to be compared with ``probability * 2**53``."""
     return np.int64(random_bits(seed, row, 2 * asked) >> SHIFT_11)
 
 
-@njit(cache=True)
+@compiled
 def swap_in(order, place, seed, row):
     """Draw ``order[place]`` uniformly from ``order[place:]`` by a swap (one step of Fisher and Yates).
 
@@ -91,7 +92,7 @@ def swap_in(order, place, seed, row):
     order[place] = drawn
 
 
-@njit(cache=True)
+@compiled
 def fill_order(order, seed, row):
     """Fill ``order`` with a random permutation of 0, 1, ..."""
     for place in range(len(order)):

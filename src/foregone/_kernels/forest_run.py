@@ -6,8 +6,8 @@ yes_from of the state after i votes, for i up to N + 1; ``exceptions[k]`` holds 
 """
 
 import numpy as np
-from numba import njit
 
+from foregone._kernels.compiled import compiled
 from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
@@ -18,7 +18,7 @@ HEADER = 5  # numbers before the roots in a schedule that is one array
 ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
 
 
-@njit(cache=True)
+@compiled
 def draws_a_stop(steps, exceptions, seed, keys, shift, base, n_features, asked, yes):
     """Whether the row at ``base``, between the thresholds, stops by exception."""
     for k in range(steps[asked, START], steps[asked + 1, START]):
@@ -29,7 +29,7 @@ def draws_a_stop(steps, exceptions, seed, keys, shift, base, n_features, asked, 
     return False
 
 
-@njit(cache=True)
+@compiled
 def votes_before_a_stop(steps, exceptions, asked, yes):
     """Return how many more votes must come in before any stop is possible, whatever they are."""
     more = 1
@@ -43,7 +43,7 @@ def votes_before_a_stop(steps, exceptions, asked, yes):
         more += 1
 
 
-@njit(cache=True)
+@compiled
 def finish_row(
     nodes, roots, steps, exceptions, seed, own_order, keys, shift, base, n_features, memory, asked, yes
 ):
@@ -73,7 +73,7 @@ def finish_row(
         asked = decision
 
 
-@njit(cache=True)
+@compiled
 def _run_row(values, nodes, schedule, keys):
     n_features = len(values)
     n_trees, seed, own_order, takes = schedule[0], schedule[1], schedule[2] != 0, schedule[3]
@@ -95,7 +95,7 @@ def _run_row(values, nodes, schedule, keys):
     return asked, yes, yes >= steps[asked, YES_FROM]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def run_row_32(values, nodes, schedule):
     """Run one row, from its raw values on; return votes asked, yes votes and the answer.
 
@@ -107,13 +107,13 @@ def run_row_32(values, nodes, schedule):
     return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint32))
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def run_row_64(values, nodes, schedule):
     """Do the same as `run_row_32` with keys of 64 bits."""
     return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint64))
 
 
-@njit(cache=True)
+@compiled
 def keep_undecided(steps, exceptions, seed, keys, stride, shift, n_features, i, rows, n_rows, asked, yes):
     """Drop the rows that stop after i votes from the front of ``rows``; return how many go on."""
     lower, upper = steps[i, LOWER], steps[i, UPPER]
@@ -137,7 +137,7 @@ def keep_undecided(steps, exceptions, seed, keys, stride, shift, n_features, i, 
     return kept
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def run_block(nodes, roots, steps, exceptions, seed, keys, stride, shift, rows, answers, asked, yes):
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache."""
     n_features = stride >> (1 - shift)
@@ -164,7 +164,7 @@ def run_block(nodes, roots, steps, exceptions, seed, keys, stride, shift, rows, 
         answers[k] = yes[k] >= steps[asked[k], YES_FROM]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def run_rows(nodes, roots, steps, exceptions, seed, keys, stride, shift, answers, asked, yes):
     """Run a block of rows, each in its own order."""
     n_features = stride >> (1 - shift)
@@ -180,7 +180,7 @@ def run_rows(nodes, roots, steps, exceptions, seed, keys, stride, shift, answers
         answers[k] = yes[k] >= steps[asked[k], YES_FROM]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def fill_vote_matrix(nodes, roots, keys, stride, shift, rows, votes):
     """Fill ``votes[tree, row]`` with 0 or 1."""
     stride, shift = np.uint64(stride), np.uint64(shift)

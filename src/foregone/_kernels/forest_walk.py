@@ -7,9 +7,10 @@ of a class, unsigned, takes the place of the one before.
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from foregone._kernels.compiled import compiled
 from foregone._kernels.compiled_only import compiled_only
 from foregone._kernels.forest_keys import ANY_CATEGORY, is_in_set
 from foregone._kernels.forest_nodes import U0, U1, U3, by_category, payload, read_node
@@ -21,7 +22,7 @@ NOTHING = np.uint64(2**64 - 1)  # instead of what a tree's walk found
 LINE = np.uint64(64)  # bytes of a cache line
 
 
-@njit(cache=True)
+@compiled
 def goes_right(words, categories, place, key, own):
     """Whether a row goes right at a node that may split by categories; ``own`` is the row's key."""
     if by_category(words, place):
@@ -91,7 +92,7 @@ def _plus(total, nodes, word):
     return lambda total, nodes, word: total + np.uint64(payload(words_of(nodes), word)).view(np.float64)
 
 
-@njit(cache=True)
+@compiled
 def last_steps(
     nodes, keys, shift, base_0, base_1, base_2, base_3, base_4, base_5, at_0, at_1, at_2, at_3, at_4, at_5
 ):  # fmt: skip
@@ -117,7 +118,7 @@ def last_steps(
         at_5 = at_5 if side_5 else next_5
 
 
-@njit(cache=True)
+@compiled
 def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
     """Add one tree's votes to ``totals[row]`` for the first ``n_rows`` of ``rows``.
 
@@ -203,7 +204,7 @@ def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
         k += 6
 
 
-@njit(cache=True)
+@compiled
 def add_trees(nodes, roots, keys, shift, base, memory, first, last, end, started, walking, total):
     """Add what the trees from ``first`` to before ``last`` say about the one row at ``base``, one by one.
 

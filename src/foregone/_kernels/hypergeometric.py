@@ -7,12 +7,13 @@ deviances, both small near the mode, so that nothing of the size of log N! is ev
 import math
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 LOG_2PI = math.log(2.0 * math.pi)
 
 
-@njit(cache=True)
+@compiled
 def stirling_remainder(x):
     """Return log x! - log(sqrt(2 pi x) (x / e)^x), for whole x >= 1."""
     if x <= 15.0:
@@ -21,7 +22,7 @@ def stirling_remainder(x):
     return (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x
 
 
-@njit(cache=True)
+@compiled
 def deviance(x, mean):
     """Return x log(x / mean) + mean - x, without cancellation when x is near the mean."""
     if abs(x - mean) < 0.1 * (x + mean):
@@ -39,7 +40,7 @@ def deviance(x, mean):
     return x * math.log(x / mean) + mean - x
 
 
-@njit(cache=True)
+@compiled
 def log_binomial(x, n, p, q):
     """Return the log of the probability of x successes among n, each of probability p = 1 - q."""
     if x == 0.0:
@@ -51,7 +52,7 @@ def log_binomial(x, n, p, q):
     return remainder - deviance(x, n * p) - deviance(n - x, n * q) - scale
 
 
-@njit(cache=True)
+@compiled
 def hypergeometric(N, n, i, j):
     """Return h_n(i, j), the chance that the first i of N votes hold j of the n yes."""
     if j < 0 or j > n or i - j < 0 or i - j > N - n:
@@ -67,7 +68,7 @@ def hypergeometric(N, n, i, j):
     )
 
 
-@njit(cache=True)
+@compiled
 def mixed_weight(weights, first, last, i, j):
     """Return sum_n weights[n] h_n(i, j); the weights are zero outside first..last.
 
@@ -98,33 +99,30 @@ def mixed_weight(weights, first, last, i, j):
     return total
 
 
-@njit(cache=True, nogil=True)
-def edge_weights(bases, first, last, low, high, out):
-    """Fill ``out[b, i, :]`` with the weight of basis b just below and just above the band of every step."""
-    N = bases.shape[1] - 1
+@compiled(nogil=True)
+def edge_weights(from_row, to_row, bases, first, last, low, high, out):
+    """Fill ``out[b, i, :]`` with the weight of basis b just below and just above the band of some steps."""
     for b in range(len(bases)):
-        for i in range(N + 1):
+        for i in range(from_row, to_row):
             out[b, i, 0] = mixed_weight(bases[b], first[b], last[b], i, low[i] - 1)
             out[b, i, 1] = mixed_weight(bases[b], first[b], last[b], i, high[i] + 1)
 
 
-@njit(cache=True, nogil=True)
-def widen_band(no_weights, yes_weights, no_price, yes_price, low, high):
+@compiled(nogil=True)
+def widen_band(from_row, to_row, no_weights, yes_weights, supports, no_price, yes_price, low, high):
     """Fill ``low, high`` with a band outside which stopping costs less than one more vote.
 
     ``no_weights`` and ``yes_weights`` are the parts of the vote distribution whose full vote is "no" and
-    "yes"; the prices are what a unit of disagreement with each costs. The chance that the full vote is
-    "no" falls with j (monotone likelihood ratio), so the first sure stop ends the search. On entry
-    ``low, high`` hold the widest band wanted; the result lies inside it, ``high`` and ``i - low`` never
-    decrease.
+    "yes", ``supports`` those of both; the prices are what a unit of disagreement with each costs. The chance
+    that the full vote is "no" falls with j (monotone likelihood ratio), so the first sure stop ends the
+    search. On entry ``low, high`` hold the widest band wanted from row ``from_row`` on, and the result before
+    it; that lies inside, ``high`` and ``i - low`` never decrease.
     """
     N = len(no_weights) - 1
-    m = N // 2
-    first_no, last_no = support(no_weights)
-    first_yes, last_yes = support(yes_weights)
-    top = 0
-    top_no = 0  # the band's largest number of no votes
-    for i in range(N):
+    (first_no, last_no), (first_yes, last_yes) = supports
+    top = high[from_row - 1] if from_row > 0 else 0
+    top_no = from_row - 1 - low[from_row - 1] if from_row > 0 else 0  # the band's largest number of no votes
+    for i in range(from_row, to_row):
         widest = high[i]
         widest_no = i - low[i]
         top = min(widest, max(top, i // 2))
@@ -147,11 +145,9 @@ def widen_band(no_weights, yes_weights, no_price, yes_price, low, high):
             top_no += 1
         high[i] = top
         low[i] = i - top_no
-    high[N] = m
-    low[N] = m + 1
 
 
-@njit(cache=True)
+@compiled
 def support(weights):
     """Return the first and last place of a positive weight; (len, -1) when there is none."""
     places = np.nonzero(weights)[0]

@@ -15,13 +15,14 @@ too, for ``wait[i]`` votes until the next look, and stops then.
 """
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 # Rows are passed as slices and walked from zero: only then does the compiler know that no index is negative,
 # and turn the loops into vector instructions.
 
 
-@njit(cache=True)
+@compiled
 def step_back(row, numbers, i, width):
     """Turn row i + 1 (of width + 1 entries) into row i, in place, summing over the next vote."""
     share = 1.0 / (i + 1)
@@ -30,21 +31,21 @@ def step_back(row, numbers, i, width):
         row[k] = ((top - numbers[k]) * row[k] + (numbers[k] + 1.0) * row[k + 1]) * share
 
 
-@njit(cache=True)
+@compiled
 def add_times(total, factor, row, width):
     """Add ``factor * row`` to ``total``."""
     for k in range(width):
         total[k] += factor * row[k]
 
 
-@njit(cache=True)
+@compiled
 def add_times_where(total, chosen, factor, row, width):
     """Add ``factor * row`` to ``total`` where ``chosen`` is one rather than zero."""
     for k in range(width):
         total[k] += chosen[k] * factor * row[k]
 
 
-@njit(cache=True)
+@compiled
 def set_edge(i, j, side, edge, go_on, yes, no, yes_from, wait, a, x):
     """Put the state (i, j) just outside the band of step i in place: it stops, at the next look."""
     if j < 0 or j > i:
@@ -59,32 +60,33 @@ def set_edge(i, j, side, edge, go_on, yes, no, yes_from, wait, a, x):
         x[c, j] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def induce(
+    from_row, to_row, a, x, found,
     low, high, edge, yes_from, held_from, held_to, wait, go_on, yes, no, price, tolerance,
     values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on,
 ):  # fmt: skip
-    """Find the strategy of least price; a near-tie goes on.
+    """Find the strategy of least price in some rows, the last first; a near-tie goes on.
+
+    ``a[b, j]`` is A_b(i, j) inside the band and ``x[c, j]`` channel c from (i, j) on, per unit of reach:
+    given for i = ``to_row`` and filled for ``from_row``. At the last row both are zero.
 
     Fills ``values`` with the channels of that strategy, ``first[i]..last[i]`` with the hull of the states
     of step i where it goes on (first > last where there is none), the stops inside a hull (``hole_*``)
     and the states where both actions cost the same up to ``tolerance`` (``tie_*``, with the channels
-    of stopping and of going on there). Returns how many holes and ties there are; only as many as fit
-    are stored. Both come sorted by falling i, then rising j.
+    of stopping and of going on there). ``found`` counts holes and ties; only as many as fit are stored. Both
+    come sorted by falling i, then rising j.
     """
     N = len(low) - 1
     n_bases, n_channels = len(edge), len(price)
-    a = np.zeros((n_bases, N + 3))  # a[b, j] = A_b(i, j) inside the band
-    x = np.zeros((n_channels, N + 3))  # x[c, j] = channel c from (i, j) on, per unit of reach
     all_numbers = np.arange(N + 3).astype(np.float64)
     stop_cost = np.zeros(N + 2)
     go_cost = np.zeros(N + 2)
     stops = np.zeros(N + 2)
     price_yes = price @ yes
     price_no = price @ no
-    n_holes = 0
-    n_ties = 0
-    for i in range(N - 1, -1, -1):
+    n_holes, n_ties = found[0], found[1]
+    for i in range(to_row - 1, from_row - 1, -1):
         set_edge(i + 1, low[i + 1] - 1, 0, edge, go_on, yes, no, yes_from, wait, a, x)
         set_edge(i + 1, high[i + 1] + 1, 1, edge, go_on, yes, no, yes_from, wait, a, x)
         lo = low[i]
@@ -160,28 +162,26 @@ def induce(
                 n_holes += 1
     for c in range(n_channels):
         values[c] = x[c, 0]
-    return n_holes, n_ties
+    found[0], found[1] = n_holes, n_ties
 
 
-@njit(cache=True, nogil=True)
-def flow_to_states(first, last, hole_i, hole_j, source_i, source_j, state_i, state_j, out):
-    """Fill ``out[k]`` with the chance to reach state k after going on from the source.
+@compiled(nogil=True)
+def flow_to_states(to_row, p, place, first, last, hole_i, hole_j, source_i, state_i, state_j, out):
+    """Fill ``out[k]`` with the chance to reach state k after going on from the source, up to row ``to_row``.
 
     Chances are given that the votes asked up to state k hold as many yes as it says, per unit of the
-    same at the source. The states are sorted by rising i; holes by falling i. A source of (-1, 0)
-    stands for the start.
+    same at the source. The states are sorted by rising i; holes by falling i. A source in row -1 stands for
+    the start. ``place`` holds the row that ``p`` is of, outside which j it is zero, the next hole and the
+    next state: the source's own at the beginning. Returns whether there is more to do.
     """
     N = len(first)
-    p = np.zeros(N + 2)
-    lo, hi = source_j, source_j  # p is zero outside
-    p[source_j] = 1.0
-    i = source_i
-    n_holes = len(hole_i)
-    hole = n_holes - 1
-    k = 0
+    i, lo, hi, hole, k = place[0], place[1], place[2], place[3], place[4]
     while k < len(state_i) and state_i[k] <= source_i:
         k += 1
     while k < len(state_i) and i < N:
+        if i >= to_row:
+            place[0], place[1], place[2], place[3], place[4] = i, lo, hi, hole, k
+            return True
         if i >= 0 and i != source_i:
             for j in range(lo, min(hi, first[i] - 1) + 1):
                 p[j] = 0.0
@@ -195,7 +195,7 @@ def flow_to_states(first, last, hole_i, hole_j, source_i, source_j, state_i, sta
                 p[hole_j[hole]] = 0.0
                 hole -= 1
             if lo > hi:
-                return
+                return False
         if i >= 0:
             share = 1.0 / (i + 1)
             for j in range(hi + 1, max(lo, 1) - 1, -1):
@@ -206,3 +206,4 @@ def flow_to_states(first, last, hole_i, hole_j, source_i, source_j, state_i, sta
             j = state_j[k]
             out[k] = p[j] if lo <= j <= hi else 0.0
             k += 1
+    return False

@@ -10,12 +10,13 @@ after one vote of one such part is taken away.
 """
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 __all__: list[str] = []
 
 
-@njit(cache=True)
+@compiled
 def fill_partition_counts(P):
     """Fill ``P[m, k, x]``, given zeros."""
     N, K = P.shape[0] - 1, P.shape[1] - 1
@@ -29,7 +30,7 @@ def fill_partition_counts(P):
                 P[m, k, x] = P[m, k, x - 1] + (P[m - x, k - 1, x] if m >= x else 0)
 
 
-@njit(cache=True)
+@compiled
 def rank_of(parts, total, P):
     """Return the rank of sorted counts among the partitions of their total."""
     k = P.shape[1] - 1
@@ -43,14 +44,14 @@ def rank_of(parts, total, P):
     return rank
 
 
-@njit(cache=True)
+@compiled
 def ranks_of(rows, total, P, ranks):
     """Fill the ranks of rows of sorted counts, all of the same total."""
     for k in range(len(rows)):
         ranks[k] = rank_of(rows[k], total, P)
 
 
-@njit(cache=True)
+@compiled
 def spread(parts, first, total):
     """Distribute a total over the parts from ``first`` on, as evenly as possible."""
     k = len(parts) - first
@@ -61,7 +62,7 @@ def spread(parts, first, total):
         parts[first + j] = each + (1 if j < more else 0)
 
 
-@njit(cache=True)
+@compiled
 def next_partition(parts):
     """Go to the next partition in lexicographic order; return whether there is one."""
     behind = 0
@@ -74,11 +75,11 @@ def next_partition(parts):
     return False
 
 
-@njit(cache=True)
-def count_edges(K, level, n_edges):
-    """Fill how many distinct positive parts each state has."""
+@compiled
+def count_edges(first, end, K, level, n_edges):
+    """Fill how many distinct positive parts each state of some levels has."""
     parts = np.zeros(K, np.int64)
-    for i in range(len(level) - 1):
+    for i in range(first, end):
         spread(parts, 0, i)
         for state in range(level[i], level[i + 1]):
             for j in range(K):
@@ -87,13 +88,13 @@ def count_edges(K, level, n_edges):
             next_partition(parts)
 
 
-@njit(cache=True)
-def fill_edges(P, level, edge_start, value, times, child):
-    """Fill the edges of all states."""
+@compiled
+def fill_edges(first, end, P, level, edge_start, value, times, child):
+    """Fill the edges of all states of some levels."""
     K = P.shape[1] - 1
     parts = np.zeros(K, np.int64)
     behind = np.zeros(K + 1, np.int64)  # of the rank of c without a vote: the terms from part j on
-    for i in range(1, len(level) - 1):
+    for i in range(first, end):
         spread(parts, 0, i)
         for state in range(level[i], level[i + 1]):
             used = 0
@@ -121,7 +122,7 @@ def fill_edges(P, level, edge_start, value, times, child):
             next_partition(parts)
 
 
-@njit(cache=True)
+@compiled
 def fill_partitions(K, total, out):
     """Fill the partitions of a total, in the order of their ranks."""
     parts = np.zeros(K, np.int64)

@@ -2,15 +2,19 @@
 
 Of the i votes of a state c, each is the last with the same probability, so the state before c was
 ``child[e]`` with probability ``value[e] * times[e] / i``, whatever the full vote.
+
+A pass goes through the levels from ``first`` to before ``end`` only, up or down, because compiled code sees
+no signals: what it has of the level that it came to is taken and returned, or stands in its result.
 """
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 __all__: list[str] = []
 
 
-@njit(cache=True)
+@compiled
 def shift_behind(value, times, b, last):
     """Return by how many places the parts behind part ``b`` move when that loses a vote.
 
@@ -22,13 +26,10 @@ def shift_behind(value, times, b, last):
     return (0 if there else 1) - vanishes
 
 
-@njit(cache=True)
-def pull_back(level, edge_start, value, times, child, at_end, reach):
-    """Fill A(c), the chance of each state, from the weights of the states of the last level."""
-    N = len(level) - 2
-    reach[:] = 0.0
-    reach[level[N] : level[N + 1]] = at_end
-    for i in range(N, 0, -1):
+@compiled
+def pull_back(level, edge_start, value, times, child, first, end, reach):
+    """Fill A(c), the chance of each state, from those of the last level; those below are zero."""
+    for i in range(end - 1, first - 1, -1):
         share = 1.0 / i
         for state in range(level[i], level[i + 1]):
             mass = reach[state] * share
@@ -38,21 +39,23 @@ def pull_back(level, edge_start, value, times, child, at_end, reach):
                 reach[child[e]] += mass * (np.int64(value[e]) * np.int64(times[e]))
 
 
-@njit(cache=True)
-def pull_back_wrong(level, edge_start, value, times, child, at_end, wrong):
+@compiled
+def pull_back_wrong(level, edge_start, value, times, child, lowest, highest, at_end, marked, wrong):
     """Fill the chance of each state together with that of its leader not being a leader in the end.
 
     Parts that do not win in the end are followed back one by one: ``marked[e]`` is the expected number of
-    them that stand at part e of a state. The leader is one of the ``times`` largest parts.
+    them that stand at part e of a state; given for level ``highest`` unless that is the last, and returned
+    for the one below ``lowest``. The leader is one of the ``times`` largest parts.
     """
     N = len(level) - 2
-    start, end = edge_start[level[N]], edge_start[level[N + 1]]
-    marked = np.zeros(end - start)
-    for state in range(level[N], level[N + 1]):
-        wrong[state] = 0.0
-        for e in range(edge_start[state] + 1, edge_start[state + 1]):
-            marked[e - start] = at_end[state - level[N]] * times[e]
-    for i in range(N, 0, -1):
+    start, end = edge_start[level[highest]], edge_start[level[highest + 1]]
+    if highest == N:
+        marked = np.zeros(end - start)
+        for state in range(level[N], level[N + 1]):
+            wrong[state] = 0.0
+            for e in range(edge_start[state] + 1, edge_start[state + 1]):
+                marked[e - start] = at_end[state - level[N]] * times[e]
+    for i in range(highest, lowest - 1, -1):
         share = 1.0 / i
         below = edge_start[level[i - 1]]
         fewer = np.zeros(start - below)
@@ -79,18 +82,18 @@ def pull_back_wrong(level, edge_start, value, times, child, at_end, wrong):
         for state in range(level[i - 1], level[i]):
             e = edge_start[state]
             wrong[state] = marked[e - start] / times[e] if i > 1 else 0.0
+    return marked
 
 
-@njit(cache=True)
-def induce(level, edge_start, value, times, child, reach, wrong, least_votes, stops):
-    """Fill where stopping is cheaper than going on, and return the least price of all.
+@compiled
+def induce(level, edge_start, value, times, child, first, end, reach, wrong, least_votes, after, stops):
+    """Fill where stopping is cheaper than going on, and return the least price from each state on.
 
+    ``after`` holds those of the level before ``end``, all zero at the last.
     ``reach`` is what one vote costs in each state, ``wrong`` what stopping there costs. A tie goes on.
     Nothing stops before ``least_votes`` votes.
     """
-    N = len(level) - 2
-    after = np.zeros(level[N + 1] - level[N])
-    for i in range(N, 0, -1):
+    for i in range(end - 1, first - 1, -1):
         before = np.zeros(level[i] - level[i - 1])
         share = 1.0 / i
         base = level[i - 1]
@@ -109,26 +112,24 @@ def induce(level, edge_start, value, times, child, reach, wrong, least_votes, st
                 stops[base + k] = False
                 before[k] = go_on
         after = before
-    stops[level[N] : level[N + 1]] = True
-    return after[0]
+    return after
 
 
-@njit(cache=True)
-def push_forward(level, edge_start, value, times, child, stop, counts_votes, cost, marked):
-    """Fill the expected votes asked, for every state of the last level, and a mean for each of its parts.
+@compiled
+def push_forward(
+    level, edge_start, value, times, child, lowest, end, stop, counts_votes, going, asked, of_part
+):
+    """Return the expected votes asked, for every state of the last level, and a mean for each of its parts.
 
     ``stop`` holds the probability of stopping in each state. Going up, three things are kept for the states
     of a level, given that the votes so far have these counts: the chance to have gone on until here,
     the votes asked so far, and for each part a mean: how many of its votes were asked, if ``counts_votes``,
-    otherwise the chance that it was answered. ``marked`` gets these of the parts of the last level, each for
-    one part of its size.
+    otherwise the chance that it was answered, each for one part of its size. They are given for the level
+    below ``lowest`` and returned for that before ``end``.
     """
     N = len(level) - 2
-    going = np.ones(1)
-    asked = np.zeros(1)
-    of_part = np.zeros(0)
-    below = 0
-    for i in range(1, N + 1):
+    below = edge_start[level[lowest - 1]]
+    for i in range(lowest, end):
         share = 1.0 / i
         start = edge_start[level[i]]
         more_going = np.zeros(level[i + 1] - level[i])
@@ -166,11 +167,10 @@ def push_forward(level, edge_start, value, times, child, stop, counts_votes, cos
             more_going[k] = here - stopping
         going, asked, of_part = more_going, more_asked, more_of_part
         below = start
-    cost[:] = asked
-    marked[:] = of_part
+    return going, asked, of_part
 
 
-@njit(cache=True)
+@compiled
 def sum_losers(level, edge_start, value, times, child, marked, wrong):
     """Fill, for every state of the last level, the sum over the parts that do not lead."""
     N = len(level) - 2
@@ -182,11 +182,10 @@ def sum_losers(level, edge_start, value, times, child, marked, wrong):
         wrong[state - level[N]] = total
 
 
-@njit(cache=True)
-def fill_reach(level, edge_start, value, times, child, stop, reach):
-    """Fill the chance to come to each state, given that the votes so far have these counts."""
-    reach[0] = 1.0
-    for i in range(1, len(level) - 1):
+@compiled
+def fill_reach(level, edge_start, value, times, child, first, end, stop, reach):
+    """Fill the chance to come to each state, given that the votes so far have these counts; 1 at first."""
+    for i in range(first, end):
         share = 1.0 / i
         for state in range(level[i], level[i + 1]):
             here = 0.0
@@ -196,14 +195,14 @@ def fill_reach(level, edge_start, value, times, child, stop, reach):
             reach[state] = here
 
 
-@njit(cache=True)
-def redraw(level, edge_start, value, times, child, K, first_level, newness, chance):
-    """Fill the chances of the states above a level, when votes are added to it by an urn.
+@compiled
+def redraw(level, edge_start, value, times, child, lowest, end, K, newness, chance):
+    """Fill the chances of the states of some levels, when votes are added by an urn to what is below.
 
     Of i votes so far, the next one repeats each with weight 1, and is for an answer of its own with weight
     ``newness``, if there are fewer than K answers yet.
     """
-    for i in range(first_level + 1, len(level) - 1):
+    for i in range(lowest, end):
         for state in range(level[i], level[i + 1]):
             first, last = edge_start[state], edge_start[state + 1]
             parts = 0
@@ -225,7 +224,7 @@ def redraw(level, edge_start, value, times, child, K, first_level, newness, chan
             chance[state] = total
 
 
-@njit(cache=True)
+@compiled
 def fill_least_votes(level, edge_start, value, times, child, stop, least):
     """Fill after how many more votes, at the least, each state may lead to a stop; given any."""
     N = len(level) - 2
@@ -241,7 +240,7 @@ def fill_least_votes(level, edge_start, value, times, child, stop, least):
                     least[child[e]] = more
 
 
-@njit(cache=True)
+@compiled
 def fill_most_votes(level, edge_start, value, times, child, stop, most):
     """Fill after how many more votes, at the most, each state leads to a stop; 0 if it stops for certain."""
     N = len(level) - 2
@@ -257,7 +256,7 @@ def fill_most_votes(level, edge_start, value, times, child, stop, most):
             most[state] = 0
 
 
-@njit(cache=True)
+@compiled
 def top_two(edge_start, value, times, top, second):
     """Fill the largest and the next largest count of each state; 0 where there is none."""
     for state in range(len(top)):

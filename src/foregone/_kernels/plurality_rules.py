@@ -1,12 +1,13 @@
 """Compiled loops for the usual rules on the lattice of sorted counts."""
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 __all__: list[str] = []
 
 
-@njit(cache=True)
+@compiled
 def fill_esc(level, edge_start, value, times, child, window, decided, stop):
     """Fill how likely a rule stops in each state that ends with the first window of equal votes.
 
@@ -53,7 +54,7 @@ def fill_esc(level, edge_start, value, times, child, window, decided, stop):
         going, alike, below = more_going, more_alike, start
 
 
-@njit(cache=True)
+@compiled
 def fill_dirichlet(level, edge_start, value, times, child, density, below_x, first_node, last_node, chance):
     """Fill the chance that the leader's share is the largest, were all shares equally likely beforehand.
 

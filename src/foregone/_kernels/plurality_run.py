@@ -16,8 +16,8 @@ as a walk through a tree.
 """
 
 import numpy as np
-from numba import njit
 
+from foregone._kernels.compiled import compiled
 from foregone._kernels.forest_keys import NO_RULES, REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0, U1
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
@@ -30,7 +30,7 @@ NEVER, MAYBE, ALWAYS = 0, 1, 2
 ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
 
 
-@njit(cache=True)
+@compiled
 def count_vote(standing, at, n_slots, said):
     """Count one more vote."""
     slot = at
@@ -45,7 +45,7 @@ def count_vote(standing, at, n_slots, said):
     standing[place] = votes + 1
 
 
-@njit(cache=True)
+@compiled
 def leader_of(standing, at, n_slots):
     """Return the class with the most votes, of several the one that was voted for first, and the votes."""
     counts = at + n_slots
@@ -56,7 +56,7 @@ def leader_of(standing, at, n_slots):
     return standing[best - n_slots], standing[best]
 
 
-@njit(cache=True)
+@compiled
 def state_of(level, P, standing, at, n_slots, asked):
     """Return the number of the state, as `foregone._kernels.partitions.rank_of` has it."""
     place = at + n_slots + n_slots
@@ -73,7 +73,7 @@ def state_of(level, P, standing, at, n_slots, asked):
     return state
 
 
-@njit(cache=True)
+@compiled
 def draws_a_stop(exceptions, low, high, state, seed, keys, shift, base, n_features, asked):
     """Whether the row at ``base`` stops by exception; those from ``low`` to before ``high`` are searched."""
     end = high
@@ -89,7 +89,7 @@ def draws_a_stop(exceptions, low, high, state, seed, keys, shift, base, n_featur
     return stop_draw(seed, row, asked) < exceptions[low, 1]
 
 
-@njit(cache=True)
+@compiled
 def stops_here(
     level, P, by_top, bits, start, exceptions, seed,
     keys, shift, base, n_features, asked, standing, at, n_slots,
@@ -107,7 +107,7 @@ def stops_here(
     )
 
 
-@njit(cache=True)
+@compiled
 def finish_row(
     nodes, roots, level, P, looks, by_top, bits, start, exceptions, seed, own_order,
     keys, shift, base, n_features, memory, asked, standing, at, n_slots,
@@ -139,7 +139,7 @@ def finish_row(
             return asked
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def run_row(values, nodes, roots, rule, seed, own_order, takes, n_slots):
     """Run one row, from its raw values on; return the class, how many were asked, and the class's votes.
 
@@ -163,7 +163,7 @@ def run_row(values, nodes, roots, rule, seed, own_order, takes, n_slots):
     return np.int64(leader), asked, np.int64(votes)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def run_block(
     nodes, roots, rule, seed, n_slots,
     resting, keys, stride, shift, rows, places, walking, answers, asked, votes,
@@ -215,7 +215,7 @@ def run_block(
         left = kept
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def run_rows(nodes, roots, rule, seed, n_slots, keys, stride, shift, answers, asked, votes):
     """Run a block of rows, each in its own order."""
     level, P, looks, by_top, bits, start, exceptions = rule
@@ -234,7 +234,7 @@ def run_rows(nodes, roots, rule, seed, n_slots, keys, stride, shift, answers, as
         answers[k], votes[k] = leader_of(standing, U0, n_slots)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def add_class_votes(resting, keys, stride, shift, rows, places, walking, counts):
     """Add every tree's vote to ``counts[row, class]``; the trees are those of `run_block`."""
     trees, leaves, bounds, phases = resting

@@ -16,9 +16,9 @@ them do.
 """
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 
+from foregone._kernels.compiled import compiled
 from foregone._kernels.compiled_only import compiled_only
 from foregone._kernels.forest_nodes import U0, U1, U4, U9, U32, by_category, payload, read_node, write_node
 
@@ -53,14 +53,14 @@ def _write_resting(trees, keys, place, key, column, offset, category, shift):
     return write
 
 
-@njit(cache=True)
+@compiled
 def write_leaf(trees, leaves, keys, place, carried, shift):
     """Write one leaf, and what it carries."""
     write_resting(trees, keys, np.uint64(place), ALL_BITS, U0, U0, U0, shift)
     leaves[place] = carried
 
 
-@njit(cache=True)
+@compiled
 def place_resting(nodes, keys, first, free, most_shared, level, place_of, by_level):
     """Fill the level and the new place of every place of a tree; return the first place that is free then.
 
@@ -89,7 +89,7 @@ def place_resting(nodes, keys, first, free, most_shared, level, place_of, by_lev
     return free
 
 
-@njit(cache=True)
+@compiled
 def fill_resting(nodes, keys, tree_start, shift, most_shared, trees, leaves, start, by_level):
     """Fill trees to rest in, from packed ones with payloads; return how many places they take.
 

@@ -6,9 +6,10 @@ a walk, which costs more than the steps that are taken for nothing.
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from foregone._kernels.compiled import compiled
 from foregone._kernels.compiled_only import compiled_only
 from foregone._kernels.forest_nodes import U0, U1, U2, U3, U4, U9, U32, read_node
 from foregone._kernels.forest_walk import goes_right, words_of
@@ -68,7 +69,7 @@ def _ahead(trees, keys, shift, base, place):
     return go
 
 
-@njit(cache=True)
+@compiled
 def arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_rows, places, walking):
     """Fill ``places[k]`` with the leaf that ``rows[k]`` comes to, for the first ``n_rows`` of ``rows``.
 
@@ -135,7 +136,7 @@ def arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_row
         left = kept
 
 
-@njit(cache=True)
+@compiled
 def _keep(trees, keys, places, walking, kept, k, place):
     """Note where walk ``k`` is, and list it behind the ``kept`` others if it has not arrived."""
     places[k] = place
@@ -143,7 +144,7 @@ def _keep(trees, keys, places, walking, kept, k, place):
     return kept + np.uint64(offset_at(trees, keys, place) != U0)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def fill_leaf_matrix(resting, keys, stride, shift, rows, places, walking, carried):
     """Fill ``carried[tree, row]`` with what the leaf carries that the row comes to.
 

@@ -7,8 +7,8 @@ other order.
 """
 
 import numpy as np
-from numba import njit
 
+from foregone._kernels.compiled import compiled
 from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_walk import LANES, add_trees
@@ -18,13 +18,13 @@ HEADER = 3  # numbers before the roots in a schedule that is one array
 ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
 
 
-@njit(cache=True)
+@compiled
 def looks(lower, upper, asked):
     """Whether any score could stop after so many trees."""
     return lower[asked] > -np.inf or upper[asked] < np.inf
 
 
-@njit(cache=True)
+@compiled
 def finish_row(nodes, roots, lower, upper, ahead, keys, shift, base, memory, asked, score):
     """Ask on from a running score until the row stops; return how many were asked, and the score then.
 
@@ -47,7 +47,7 @@ def finish_row(nodes, roots, lower, upper, ahead, keys, shift, base, memory, ask
     return asked, score
 
 
-@njit(cache=True)
+@compiled
 def _run_row(values, nodes, schedule, keys):
     n_trees, takes, ahead = schedule[0], schedule[1], schedule[2]
     memory = np.empty(2 * LANES + n_trees, np.uint64)
@@ -67,7 +67,7 @@ def _run_row(values, nodes, schedule, keys):
     return score > lower[asked], asked, score
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def run_row_32(values, nodes, schedule):
     """Run one row, from its raw values on; return the answer, how many were asked and the running score.
 
@@ -78,13 +78,13 @@ def run_row_32(values, nodes, schedule):
     return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint32))
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def run_row_64(values, nodes, schedule):
     """Do the same as `run_row_32` with keys of 64 bits."""
     return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint64))
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def run_block(
     nodes, roots, lower, upper, start, ahead,
     resting, keys, stride, shift, rows, places, walking, answers, asked, scores,

@@ -1,14 +1,16 @@
 """The pivots of a small dense simplex method."""
 
 import numpy as np
-from numba import njit
+
+from foregone._kernels.compiled import compiled
 
 TOLERANCE = 1e-14  # of what a reduced cost is summed from: less is rounding
 PATIENCE = 60  # pivots after which rounding is taken to be ten times as large, so that the search ends
 SINGULAR = 1e15  # condition number of a basis that is none
+LEAST_PIVOT = 1e-14  # small, since columns are scaled: one that breaks a limit of 1e-12 holds no entry above
 
 
-@njit(cache=True)
+@compiled
 def invert(matrix, inverse):
     """Fill ``inverse`` by elimination with row exchanges; return whether the matrix is regular."""
     size = len(matrix)
@@ -44,7 +46,7 @@ def invert(matrix, inverse):
     return norm * inverse_norm < SINGULAR
 
 
-@njit(cache=True)
+@compiled
 def refine(matrix, inverse, right_side, x):
     """Fill ``x`` with the solution of ``matrix x = right_side``, each row met to rounding of its own size."""
     size = len(right_side)
@@ -65,7 +67,7 @@ def refine(matrix, inverse, right_side, x):
             rest[row] = total
 
 
-@njit(cache=True)
+@compiled
 def optimise(columns, costs, right_side, basis, duals, values):
     """Pivot from a feasible basis to an optimal one; fill its duals and the values of its variables.
 
@@ -108,13 +110,13 @@ def optimise(columns, costs, right_side, basis, duals, values):
         refine(matrix, inverse, columns[:, entering].copy(), direction)
         shortest = np.inf
         for k in range(size):
-            if direction[k] > 1e-11:
+            if direction[k] > LEAST_PIVOT:
                 shortest = min(shortest, values[k] / direction[k])
         if shortest == np.inf:
             return False
         leaving = -1
         for k in range(size):
-            if direction[k] > 1e-11 and values[k] / direction[k] <= shortest * (1 + 1e-12) + 1e-15:
+            if direction[k] > LEAST_PIVOT and values[k] / direction[k] <= shortest * (1 + 1e-12) + 1e-15:
                 better = basis[k] < basis[leaving] if careful else direction[k] > direction[leaving]
                 if leaving < 0 or better:
                     leaving = k

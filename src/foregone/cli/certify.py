@@ -33,7 +33,8 @@ def certify_command(
 ) -> None:
     """Prove that a strategy keeps its limit and is optimal.
 
-    Exits with 0 when the proof holds and with 1 when it does not.
+    Exits with 0 when all that the file claims is proven and with 1 otherwise.
+    For many answers with a confidence, only the limit is claimed.
 
     \b
     Examples:

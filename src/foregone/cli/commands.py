@@ -48,3 +48,10 @@ class LazyGroup(TyperGroup):
         """Find what is called, also when it is to be completed."""
         name, found, rest = super().resolve_command(ctx, args)
         return name, found if found is None else load_command(found.name or ""), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it; newer releases of Typer would end an interrupted command without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None

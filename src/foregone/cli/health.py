@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from foregone._kernels.compiled import cache_problem
 from foregone.errors import ForegoneError
 from foregone.worker_processes import n_cores
 
@@ -81,18 +82,15 @@ def find_loops() -> Loops:
 
     if config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba sets it from the environment
         return Loops(0, 0, None, False, "loops run uncompiled, far slower: unset NUMBA_DISABLE_JIT")
-    try:
-        loops = list(_loops())
-    except Exception as error:  # numba says in its own ways that it finds no folder for compiled code
-        said = " ".join(str(error).split())
-        advice = "set NUMBA_CACHE_DIR to a folder that you can write"
-        return Loops(0, 0, None, False, f"loops cannot be loaded ({said}): {advice}")
+    loops = list(_loops())
+    if loops[0][1].stats.cache_path is None:
+        return Loops(len(loops), 0, None, False, cache_problem())
     folder = Path(loops[0][1].stats.cache_path)
     compiled = sum(
         any(Path(loop.stats.cache_path).glob(f"{module}.{loop.__name__}-*.nbi")) for module, loop in loops
     )
     writable = os.access(_nearest(folder), os.W_OK)
-    problem = (
+    problem = cache_problem() or (
         None
         if writable or compiled == len(loops)
         else f"compiled loops cannot be kept in {folder}, so every start compiles anew: make it writable, or "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -17,6 +19,8 @@ from foregone.solving import CRITERIA, Answer, Criterion, Problem, Solution, sol
 from foregone.worker_processes import n_cores, worker_pool
 
 __all__ = ["Task", "precompute_command"]
+
+_DIED = "its process was killed, probably out of memory: solve it on a machine with more, or leave it out"
 
 
 class Task(NamedTuple):
@@ -128,8 +132,12 @@ def precompute_command(
             markup=False,
         )
     if failures:
-        name, reason = next(iter(failures.items()))
-        raise SolverError(f"{len(failures)} could not be solved; the first is {name}: {reason}")
+        for name, reason in failures.items():
+            typer.echo(f"foregone: {name} failed: {reason}", err=True)
+        raise SolverError(
+            f"{len(failures)} of {len(tasks)} strategies failed (named above), the others are in {output}: "
+            "run the same command again to retry"
+        )
 
 
 def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
@@ -137,20 +145,40 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
     failures: dict[str, str] = {}
     if not tasks:
         return failures
+    left = sorted(tasks, key=lambda task: -task.n_voters)
     try:
-        with worker_pool(min(jobs, len(tasks))) as pool, counting("solving", len(tasks)) as advance:
-            by_size = sorted(tasks, key=lambda task: -task.n_voters)
-            futures = {pool.submit(_solve_one, task, folder): task for task in by_size}
-            for future in as_completed(futures):
-                try:
-                    future.result()
-                except ForegoneError as error:
-                    failures[futures[future].file_name] = str(error)
-                advance()
+        with counting("solving", len(tasks)) as advance:
+            while left:
+                jobs = min(jobs, len(left))
+                unfinished = _solve_until_a_process_dies(left, folder, jobs, failures, advance)
+                # A death ends the whole pool. A pool of one works in order, so it shows whose death it was.
+                if unfinished and jobs == 1:
+                    failures[unfinished.pop(0).file_name] = _DIED
+                    advance()
+                left, jobs = unfinished, 1
     except KeyboardInterrupt:
         typer.echo("foregone: interrupted; run the same command again to do the rest", err=True)
         raise typer.Exit(130) from None
     return failures
+
+
+def _solve_until_a_process_dies(
+    tasks: list[Task], folder: Path, jobs: int, failures: dict[str, str], advance: Callable[[], None]
+) -> list[Task]:
+    """Solve, noting failures by file name; return, in order, what the death of a process left undone."""
+    unfinished = []
+    with worker_pool(jobs) as pool:
+        futures = {pool.submit(_solve_one, task, folder): task for task in tasks}
+        for future in as_completed(futures):
+            task, error = futures[future], future.exception()
+            if isinstance(error, BrokenProcessPool):
+                unfinished.append(task)
+                continue
+            if error is not None:
+                named = isinstance(error, ForegoneError)
+                failures[task.file_name] = str(error) if named else f"{type(error).__name__}: {error}"
+            advance()
+    return [task for task in tasks if task in unfinished]
 
 
 def _solve_one(task: Task, folder: Path) -> None:

@@ -117,8 +117,10 @@ class EnvelopeDisplay:
         >>> [display.name for display in EnvelopeDisplay.from_strategies(strategies)]
         ['minimax', 'minimixed', 'minimean']
         """
-        if not strategies:
-            raise InvalidInputError("strategies is empty: give at least one to draw")
+        if not isinstance(strategies, Mapping) or not strategies:
+            raise InvalidInputError(
+                f"strategies must map names to at least one strategy to draw, not {strategies!r}"
+            )
         displays: list[EnvelopeDisplay] = []
         for name, strategy in strategies.items():
             displays.append(cls.from_strategy(strategy, displays[0].ax_ if displays else ax, name))

@@ -91,6 +91,8 @@ class TradeoffDisplay:
         **options
             Passed on to `plot`.
         """
+        if not isinstance(plan, Plan):
+            raise InvalidInputError(f"plan must be a Plan, as foregone.plan returns it, not {plan!r}")
         limits = [row.limit for row in plan.rows]
         others = baseline_curves(plan.votes, limits) if baselines else []
         return cls([plan_curve(plan), *others], plan.n_voters, plan=plan).plot(ax, **options)

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.display.figure import legend_above, take_axes
-from foregone.display.fitted import fitted
+from foregone.display.fitted import MANY_CLASSES, fitted
 from foregone.display.looks import BLUE, ORANGE
 from foregone.errors import InvalidInputError
-from foregone.votes import FloatArray, VoteDistribution
+from foregone.plurality import CompositionDistribution
+from foregone.votes import FloatArray, VoteDistribution, check_votes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["VoteDistributionDisplay"]
 
 _FILLS = ((ORANGE, "////"), (BLUE, None))  # of no and yes
+_NO_YES_VOTES = f"Votes among more than two classes have no number of yes votes to draw: {MANY_CLASSES}"
 _TICKS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
@@ -60,6 +62,8 @@ class VoteDistributionDisplay:
     ) -> None:
         if share_of not in ("class", "all"):
             raise InvalidInputError(f'share_of must be "class" or "all", not {share_of!r}')
+        if not isinstance(shares, Mapping):
+            raise InvalidInputError(f"shares must be a mapping from class to shares, not {shares!r}")
         self.shares = dict(shares)
         if len(self.shares) > len(_FILLS) or len({len(row) for row in self.shares.values()}) != 1:
             raise InvalidInputError("shares must be of one or two classes, with n_voters + 1 numbers each")
@@ -85,7 +89,9 @@ class VoteDistributionDisplay:
         **options
             Passed on to `plot`.
         """
-        says_yes = 2 * np.arange(votes.n_voters + 1) > votes.n_voters
+        if isinstance(votes, CompositionDistribution):
+            raise InvalidInputError(_NO_YES_VOTES)
+        says_yes = 2 * np.arange(check_votes(votes).n_voters + 1) > votes.n_voters
         parts = {"full vote no": ~says_yes, "full vote yes": says_yes}
         shares = {name: np.where(side, votes.probabilities, 0.0) for name, side in parts.items()}
         return cls(shares, share_of="all").plot(ax, **options)
@@ -163,8 +169,10 @@ class VoteDistributionDisplay:
             raise InvalidInputError("give both X and y, or neither for the calibration rows")
         if X is None:
             return cls.from_votes(fitted(estimator, "votes_"), ax, **options)
-        yes = fitted(estimator, "full_votes")(X)
         n_voters = fitted(estimator, "votes_").n_voters
+        yes = fitted(estimator, "full_votes")(X)
+        if np.ndim(yes) != 1:
+            raise InvalidInputError(_NO_YES_VOTES)
         return cls.from_yes_counts(yes, y, n_voters, ax, classes=estimator.classes_, **options)
 
     def plot(self, ax: Axes | None = None, *, furnish: bool = True) -> VoteDistributionDisplay:

@@ -12,7 +12,7 @@ from foregone.plurality.exact import Interval, Levels, cost_and_risk, least_pric
 from foregone.plurality.possible import NestedSets, OneDistribution
 from foregone.plurality.problem import PluralityProblem
 from foregone.plurality.solution import PluralitySolution
-from foregone.solving.certificate import Certificate, round_down, round_up
+from foregone.solving.certificate import Certificate, check_max_gap, round_down, round_up
 
 __all__ = ["certify_plurality"]
 
@@ -45,8 +45,8 @@ def certify_plurality(
     Returns
     -------
     Certificate
-        Its ``holds`` says whether everything is proven; with a confidence the gap is never as small as the
-        usual ``max_gap``, and ``risk_is_proven`` is what matters.
+        Its ``holds`` says whether all that is claimed is proven; with a confidence that is the limit, and a
+        lower bound that may be far from the expected votes.
 
     Examples
     --------
@@ -58,14 +58,18 @@ def certify_plurality(
       PROVEN  worst disagreement 0.05 <= 0.05
       PROVEN  no strategy within the limit asks fewer than 4.227... votes on average; this one asks 4.227...
     """
+    if not isinstance(solution, PluralitySolution):
+        raise InvalidInputError(
+            f"solution must be a PluralitySolution, as solve_plurality returns it, not "
+            f"{type(solution).__name__}; for a Solution use certify"
+        )
     lattice = solution.strategy.lattice
     digits = lattice.n_voters * math.log10(max(lattice.n_classes, 2))
-    if arithmetic not in ("auto", "rational", "float"):
+    if not isinstance(arithmetic, str) or arithmetic not in ("auto", "rational", "float"):
         raise InvalidInputError(f"arithmetic must be one of auto, rational, float, not {arithmetic!r}")
     if arithmetic == "float" and digits > FLOATS_UP_TO:
         raise InvalidInputError('floats cannot hold so many orders of the votes: use arithmetic="rational"')
-    if not 0 <= max_gap < math.inf:
-        raise InvalidInputError(f"max_gap must be a number of at least 0, not {max_gap!r}")
+    check_max_gap(max_gap)
     if arithmetic == "auto":
         small = lattice.n_states <= RATIONAL_UP_TO or digits > FLOATS_UP_TO
         arithmetic = "rational" if small or solution.max_disagreement == 0 else "float"
@@ -87,6 +91,7 @@ def certify_plurality(
         max_gap=max_gap,
         risk_is_proven=risk[1] <= Fraction(solution.max_disagreement),
         optimality_is_proven=gap <= Fraction(max_gap),
+        optimality_is_claimed=solution.confidence is None,
         confidence=solution.confidence,
     )
 

@@ -80,6 +80,10 @@ class CompositionDistribution:
     @classmethod
     def from_answers(cls, items: Iterable[Sequence[Hashable]]) -> CompositionDistribution:
         """From the answers themselves, any hashable ones: for each item, all votes on it."""
+        if not isinstance(items, Iterable):
+            raise InvalidInputError(
+                f"items must be a list with the answers on each item, not {type(items).__name__}"
+            )
         counted = []
         for number, answers in enumerate(items):
             if isinstance(answers, str) or not hasattr(answers, "__iter__"):

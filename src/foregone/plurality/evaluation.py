@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from foregone._kernels import plurality as kernels
+from foregone.errors import InvalidInputError
 from foregone.evaluation import Figures
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.lattice import Lattice
@@ -36,6 +37,11 @@ class PluralityEvaluation:
 
     def mean(self, compositions: CompositionDistribution) -> Figures:
         """Return the figures averaged over a distribution of the full vote."""
+        if not isinstance(compositions, CompositionDistribution):
+            raise InvalidInputError(
+                f"compositions must be a CompositionDistribution, not {type(compositions).__name__}: make "
+                "one with CompositionDistribution.from_counts or from_answers"
+            )
         weights = compositions.weights_on(self.strategy.lattice)
         return Figures(float(weights @ self.expected_votes), float(weights @ self.disagreement))
 
@@ -55,6 +61,11 @@ def evaluate_plurality(strategy: PluralityStrategy) -> PluralityEvaluation:
     >>> round(figures.expected_votes, 3), round(figures.disagreement, 3)
     (3.2, 0.05)
     """
+    if not isinstance(strategy, PluralityStrategy):
+        raise InvalidInputError(
+            f"strategy must be a PluralityStrategy, not {type(strategy).__name__}: give the .strategy of a "
+            "PluralitySolution, or one of foregone.plurality.rules; for a StoppingStrategy use evaluate"
+        )
     return PluralityEvaluation(
         strategy, *votes_and_disagreement(strategy.lattice, strategy.stop_probabilities())
     )
@@ -62,8 +73,7 @@ def evaluate_plurality(strategy: PluralityStrategy) -> PluralityEvaluation:
 
 def votes_and_disagreement(lattice: Lattice, stop: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the expected votes and the disagreement for every full vote, given all stop probabilities."""
-    votes, wrong = np.zeros((2, lattice.n_compositions))
-    answered = np.zeros(lattice.edge_start[-1] - lattice.edge_start[lattice.level[-2]])
-    kernels.push_forward(*lattice.edges, stop, False, votes, answered)
+    votes, answered = lattice.push_forward(stop, counts_votes=False)
+    wrong = np.zeros(lattice.n_compositions)
     kernels.sum_losers(*lattice.edges, answered, wrong)
     return votes, wrong

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foregone._kernels import plurality as kernels
-from foregone.plurality.lattice import Lattice
 from foregone.votes import FloatArray
 
-__all__ = ["BoolArray", "Evidence", "best_stops"]
+__all__ = ["BoolArray", "Evidence"]
 
 BoolArray = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -43,13 +41,3 @@ class Evidence:
             (1 - share) * self.risk_weights + share * other.risk_weights,
             (1 - share) * self.price + share * other.price,
         )
-
-
-def best_stops(lattice: Lattice, reach: FloatArray, wrong: FloatArray) -> tuple[BoolArray, float]:
-    """Return where to stop when going on from each state costs ``reach`` and stopping there ``wrong``.
-
-    The second is the least cost of all. At least one voter is asked; a tie goes on.
-    """
-    stops = np.zeros(lattice.n_states, np.bool_)
-    least = kernels.induce(*lattice.edges, reach, wrong, 1, stops)
-    return stops, float(least)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from foregone._kernels import plurality as kernels
 from foregone.plurality.decided import is_decided
 from foregone.plurality.evaluation import evaluate_plurality
-from foregone.plurality.evidence import Evidence, best_stops
+from foregone.plurality.evidence import Evidence
 from foregone.plurality.lattice import Lattice
 from foregone.plurality.mixing import mix_stops
 from foregone.plurality.problem import PluralityProblem
@@ -31,14 +30,13 @@ class _Oracle:
 
     def stop(self, prices: FloatArray) -> FloatArray:
         """Return where the best strategy at these prices stops, as probabilities."""
-        stops, _ = best_stops(self.lattice, prices[0] * self._reach, prices[1] * self._wrong)
+        stops, _ = self.lattice.best_stops(prices[0] * self._reach, prices[1] * self._wrong)
         return stops.astype(np.float64)
 
     def least(self, prices: FloatArray) -> FloatArray:
         """Return the channels of the best strategy at these prices."""
         stop = self.stop(prices)
-        flow = np.zeros(self.lattice.n_states)
-        kernels.fill_reach(*self.lattice.edges, stop, flow)
+        flow = self.lattice.push_reach(stop)
         return np.array([(flow * (1 - stop)) @ self._reach, (flow * stop) @ self._wrong])
 
 

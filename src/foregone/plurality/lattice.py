@@ -12,7 +12,7 @@ import numpy.typing as npt
 from foregone._kernels import partitions
 from foregone._kernels import plurality as kernels
 from foregone.errors import InvalidInputError
-from foregone.votes import FloatArray, check_n_voters
+from foregone.votes import FloatArray, as_numbers, check_n_voters
 
 __all__ = ["Lattice", "check_n_classes", "count_states", "lattice_of", "solving_bytes", "table_bytes"]
 
@@ -22,6 +22,7 @@ MOST_BYTES = 4 << 30  # that solving may take
 _BYTES_A_STATE = 8 * (1 + 12)  # where its edges start, and what solving keeps for it, measured
 _BYTES_AN_EDGE = 8
 _EDGES_A_STATE = 6  # about, in large lattices
+_STATES_A_PIECE = 300_000  # which take a kernel less than a tenth of a second
 
 
 def check_n_classes(n_classes: Any, n_voters: int) -> int:
@@ -93,14 +94,29 @@ class Lattice:
         return int(self.level[-1] - self.level[-2])
 
     @cached_property
+    def pieces(self) -> list[tuple[int, int]]:
+        """The levels from one vote on in ranges (first, end): kernels go through one of them at a time.
+
+        Compiled code sees no signals, Python sees them in between.
+        """
+        ranges, first, starts = [], 1, self.level.tolist()
+        for end in range(2, self.n_voters + 2):
+            if end > self.n_voters or starts[end + 1] - starts[first] > _STATES_A_PIECE:
+                ranges.append((first, end))
+                first = end
+        return ranges
+
+    @cached_property
     def edges(self) -> tuple[IntArray, IntArray, Any, Any, Any]:
         """The arrays that every kernel takes: most of its memory, and not needed to follow a vote."""
         n_edges = np.zeros(self.n_states, np.int64)
-        partitions.count_edges(self.n_classes, self.level, n_edges)
+        for levels in self.pieces:
+            partitions.count_edges(*levels, self.n_classes, self.level, n_edges)
         edge_start = np.concatenate([[0], np.cumsum(n_edges)])
         value, times = np.zeros((2, edge_start[-1]), np.uint16)
         child = np.zeros(edge_start[-1], np.int32)
-        partitions.fill_edges(self.counts, self.level, edge_start, value, times, child)
+        for levels in self.pieces:
+            partitions.fill_edges(*levels, self.counts, self.level, edge_start, value, times, child)
         return self.level, edge_start, value, times, child
 
     @property
@@ -131,7 +147,10 @@ class Lattice:
 
     def number_of(self, counts: npt.ArrayLike) -> int:
         """Return the number of the state with these counts, in any order."""
-        parts = np.sort(np.asarray(counts, np.int64))[::-1]
+        given = as_numbers(counts, "counts")
+        if given.ndim != 1 or not (np.isfinite(given).all() and (given == np.floor(given)).all()):
+            raise InvalidInputError(f"counts must be one row of whole numbers, not {counts!r}")
+        parts = np.sort(given.astype(np.int64))[::-1]
         parts = parts[parts != 0]
         total = int(parts.sum())
         if len(parts) > self.n_classes or total > self.n_voters or (len(parts) and parts[-1] < 0):
@@ -162,14 +181,46 @@ class Lattice:
     def pull_back(self, weights: FloatArray) -> FloatArray:
         """Return the probability of each state, when full votes have these probabilities."""
         reach = np.zeros(self.n_states)
-        kernels.pull_back(*self.edges, weights, reach)
+        reach[self.level[-2] :] = weights
+        for levels in reversed(self.pieces):
+            kernels.pull_back(*self.edges, *levels, reach)
         return reach
 
     def pull_back_wrong(self, weights: FloatArray) -> FloatArray:
         """Return the probability of each state together with that of its leader not winning in the end."""
         wrong = np.zeros(self.n_states)
-        kernels.pull_back_wrong(*self.edges, weights, wrong)
+        marked = np.zeros(0)
+        for first, end in reversed(self.pieces):
+            marked = kernels.pull_back_wrong(*self.edges, first, end - 1, weights, marked, wrong)
         return wrong
+
+    def best_stops(self, reach: FloatArray, wrong: FloatArray) -> tuple[npt.NDArray[np.bool_], float]:
+        """Return where to stop when going on from a state costs ``reach`` and stopping there ``wrong``.
+
+        The second is the least cost of all. At least one voter is asked; a tie goes on.
+        """
+        stops, after = np.ones(self.n_states, np.bool_), np.zeros(self.n_compositions)
+        for levels in reversed(self.pieces):
+            after = kernels.induce(*self.edges, *levels, reach, wrong, 1, after, stops)
+        return stops, float(after[0])
+
+    def push_forward(self, stop: FloatArray, *, counts_votes: bool) -> tuple[FloatArray, FloatArray]:
+        """Return, for every full vote, the expected votes asked, and for each of its parts a mean.
+
+        That is how many votes of the part were asked, or else the chance that it was answered.
+        """
+        means = np.ones(1), np.zeros(1), np.zeros(0)
+        for levels in self.pieces:
+            means = kernels.push_forward(*self.edges, *levels, stop, counts_votes, *means)
+        return means[1], means[2]
+
+    def push_reach(self, stop: FloatArray) -> FloatArray:
+        """Return the chance to come to each state, given that the votes so far have its counts."""
+        reach = np.zeros(self.n_states)
+        reach[0] = 1.0
+        for levels in self.pieces:
+            kernels.fill_reach(*self.edges, *levels, stop, reach)
+        return reach
 
     def redraw(self, weights: FloatArray, n_votes: int, newness: float) -> FloatArray:
         """Return the distribution of full votes of which some votes were taken away and drawn anew.
@@ -186,7 +237,8 @@ class Lattice:
         """
         chance = self.pull_back(weights)
         left = self.n_voters - n_votes
-        kernels.redraw(*self.edges, self.n_classes, left, newness, chance)
+        for first, end in self.pieces:
+            kernels.redraw(*self.edges, max(first, left + 1), end, self.n_classes, newness, chance)
         drawn = chance[self.level[-2] :]
         return np.asarray(drawn / drawn.sum())
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from foregone._kernels import plurality as kernels
 from foregone.plurality.lattice import Lattice
 from foregone.plurality.strategy import PluralityStrategy
 from foregone.votes import FloatArray
@@ -29,8 +28,7 @@ def mix_stops(lattice: Lattice, parts: Sequence[tuple[float, FloatArray]]) -> Pl
     total = sum(weight for weight, _ in parts)
     reached, stopped = np.zeros((2, lattice.n_states))
     for weight, stop in parts:
-        flow = np.zeros(lattice.n_states)
-        kernels.fill_reach(*lattice.edges, stop, flow)
+        flow = lattice.push_reach(stop)
         reached += (weight / total) * flow
         stopped += (weight / total) * flow * stop
     theta = parts[0][1].copy()

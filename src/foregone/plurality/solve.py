@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,13 @@ from foregone.solving.problem import CRITERIA, Criterion, check_confidence, chec
 from foregone.votes import FloatArray
 
 __all__ = ["solve_plurality"]
+
+# Limits up to the first are taken for zero if that is good enough; the linear program cannot
+# hold the others. Up to the second they always are: prices are in inverse proportion to the limit.
+_NEXT_TO_ZERO = 1e-14
+_AS_GOOD_AS_ZERO = 1e-290
+_GOOD_ENOUGH = 1e-10  # a gap
+_PROHIBITIVE = 1e250  # a price; times a weight it stays finite
 
 
 def solve_plurality(
@@ -82,7 +90,7 @@ def solve_plurality(
     >>> round(solve_plurality(past, 0.05, n_voters=9, confidence=None).expected_votes, 2)
     1.0
     """
-    if criterion not in CRITERIA:
+    if not isinstance(criterion, str) or criterion not in CRITERIA:
         raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
     limit = check_max_disagreement(max_disagreement)
     if criterion != "minimean":
@@ -110,21 +118,45 @@ def _distribution(given: Any, lattice: Lattice) -> CompositionDistribution:
 
 
 def _solve(problem: PluralityProblem, observed: FloatArray) -> tuple[PluralityStrategy, float, Evidence]:
-    known = isinstance(problem.possible, OneDistribution)
     if problem.limit == 0:
-        return solve_known_without_risk(problem) if known else _never_wrong(problem)
+        return _without_risk(problem)
+    known, sampled = (isinstance(problem.possible, kind) for kind in (OneDistribution, NestedSets))
+    first = observed if known else np.full(len(observed), 1.0 / len(observed))
+    if isinstance(problem.possible, NestedSets):
+        first = pessimistic(problem.lattice, observed, problem.possible)
+    if problem.limit <= _NEXT_TO_ZERO:
+        strategy, without, evidence = _without_risk(replace(problem, limit=0.0))
+        bound, evidence = _proof_with(problem, evidence.cost_weights, first)
+        if without - bound <= _GOOD_ENOUGH * without or problem.limit <= _AS_GOOD_AS_ZERO:
+            return strategy, bound, evidence
     if known:
         return solve_known(problem, observed)
-    if isinstance(problem.possible, NestedSets):
-        return solve_sampled(problem, pessimistic(problem.lattice, observed, problem.possible))
-    return solve_worst_case(problem, np.full(len(observed), 1.0 / len(observed)))
+    if sampled or problem.limit <= _NEXT_TO_ZERO:
+        return solve_sampled(problem, first)
+    return solve_worst_case(problem, first)
+
+
+def _proof_with(
+    problem: PluralityProblem, cost_weights: FloatArray, risk: FloatArray
+) -> tuple[float, Evidence]:
+    """Return a lower bound for a limit next to zero, at the highest price that is good enough."""
+    price = min(_GOOD_ENOUGH / 10 / problem.limit, _PROHIBITIVE)
+    lattice, prices = problem.lattice, Evidence(cost_weights, price * risk, price)
+    reach, wrong = lattice.pull_back(cost_weights), lattice.pull_back_wrong(prices.risk_weights)
+    return lattice.best_stops(reach, wrong)[1] - problem.limit * price, prices
+
+
+def _without_risk(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
+    if isinstance(problem.possible, OneDistribution):
+        return solve_known_without_risk(problem)
+    return _never_wrong(problem)
 
 
 def _never_wrong(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
     """Return the only strategies that are never wrong and ask no vote too many; nothing else is optimal."""
     strategy = PluralityStrategy.from_probabilities(problem.lattice, is_decided(problem.lattice))
-    cost_weights = problem.mean
+    evaluation = evaluate_plurality(strategy)
+    votes, cost_weights = evaluation.expected_votes, problem.mean
     if problem.minimises_the_worst:
-        votes = evaluate_plurality(strategy).expected_votes
         cost_weights = np.eye(1, len(votes), int(np.argmax(votes)))[0]
-    return strategy, np.inf, Evidence(cost_weights, np.zeros(len(problem.mean)), 0.0)
+    return strategy, problem.cost(evaluation), Evidence(cost_weights, np.zeros(len(votes)), 0.0)

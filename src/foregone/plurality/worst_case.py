@@ -19,7 +19,7 @@ import numpy as np
 from foregone.errors import SolverError
 from foregone.plurality.decided import is_decided
 from foregone.plurality.evaluation import evaluate_plurality
-from foregone.plurality.evidence import Evidence, best_stops
+from foregone.plurality.evidence import Evidence
 from foregone.plurality.mixing import mix_stops
 from foregone.plurality.problem import PluralityProblem
 from foregone.plurality.program import Column, Program
@@ -56,7 +56,7 @@ class _Search:
 
     def reply(self, prices: Evidence, reach: FloatArray, wrong: FloatArray) -> Column:
         """Return the best strategy at these prices, and keep the bound that they prove."""
-        stops, priced = best_stops(self.problem.lattice, reach, wrong)
+        stops, priced = self.problem.lattice.best_stops(reach, wrong)
         proven = priced - self.problem.limit * prices.price
         if proven > self.bound:
             self.bound, self.best = proven, prices

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels import plurality as kernels
 from foregone.plurality import (
     CompositionDistribution,
     Lattice,
@@ -242,10 +241,7 @@ class PluralityPlayed:
         stop = np.zeros(lattice.n_states)
         theta = self.evaluation.strategy.stop_probabilities()
         stop[: len(theta)] = theta
-        votes = np.zeros(lattice.n_compositions)
-        asked = np.zeros(lattice.edge_start[-1] - lattice.edge_start[lattice.level[-2]])
-        kernels.push_forward(*lattice.edges, stop, True, votes, asked)
-        return asked
+        return lattice.push_forward(stop, counts_votes=True)[1]
 
 
 def _mean_tokens(codes: Indices, tokens: FloatArray, counts: npt.NDArray[Any]) -> FloatArray:

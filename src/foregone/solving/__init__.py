@@ -52,7 +52,8 @@ def solve(
         depend on it but for its ties: among minimax-optimal strategies it takes the one with the least
         mean cost under this distribution.
     max_disagreement : float or mapping
-        Largest allowed probability to answer otherwise than the full vote, from 0 to 1. With one for each of
+        Largest allowed probability to answer otherwise than the full vote, from 0 to 1; one of at most 1e-290
+        counts as 0. With one for each of
         ``"yes"`` and ``"no"``, it is bounded given what the full vote says, so that a rare answer has a
         budget of its own.
     confidence : float, optional
@@ -90,14 +91,14 @@ def solve(
     (44.95, {'yes': 0.0001, 'no': 0.01})
     """
     problem = Problem.check(criterion, votes_or_n_voters, max_disagreement, confidence, looks, answer)
+    if not isinstance(method, str) or method not in METHODS:
+        raise InvalidInputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     # The reference solvers bring heavy imports of their own; each method is loaded when asked for.
     if method == "dual":
         from foregone.solving.dual import solve_dual as run
     elif method == "linear_program":
         from foregone.solving.linear_program import solve_linear_program as run
-    elif method == "quadratic_program":
-        from foregone.solving.quadratic_program import solve_quadratic_program as run
     else:
-        raise InvalidInputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+        from foregone.solving.quadratic_program import solve_quadratic_program as run
     strategy, lower_bound, multipliers = run(problem)
     return Solution.of(problem, strategy, lower_bound, multipliers, method)

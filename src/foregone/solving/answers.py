@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foregone._kernels import answers
+from foregone._kernels.pieces import pieces
 from foregone.solving.budget import is_yes
 from foregone.strategy import IntArray
 from foregone.votes import VoteDistribution
@@ -38,7 +39,7 @@ def likeliest_answers(votes: VoteDistribution) -> IntArray:
     """
     yes = is_yes(votes.n_voters)
     thresholds = majority_answers(votes.n_voters)
-    answers.likeliest(
-        np.where(yes, 0.0, votes.probabilities), np.where(yes, votes.probabilities, 0.0), thresholds
-    )
+    weights = np.where(yes, 0.0, votes.probabilities), np.where(yes, votes.probabilities, 0.0)
+    for rows in reversed(pieces(votes.n_voters, 2 * votes.n_voters)):
+        answers.likeliest(*rows, *weights, thresholds)
     return thresholds

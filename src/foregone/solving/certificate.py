@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Literal
+from numbers import Real
+from typing import Any, Literal
 
 from foregone.errors import InvalidInputError
 from foregone.solving.budget import Budget, NestedBounds, OneDistribution
@@ -22,7 +23,7 @@ from foregone.solving.exact import (
 from foregone.solving.problem import MaxDisagreement
 from foregone.solving.solution import Solution
 
-__all__ = ["Certificate", "certify", "round_down", "round_up"]
+__all__ = ["Certificate", "certify", "check_max_gap", "round_down", "round_up"]
 
 RATIONAL_UP_TO = 4_000  # voters; beyond, whole numbers grow so long that balls are faster
 
@@ -57,6 +58,9 @@ class Certificate:
         Whether the risk is at most the limit, beyond doubt.
     optimality_is_proven : bool
         Whether the gap is at most ``max_gap`` or, for costs below one vote, ``max_gap`` votes; beyond doubt.
+    optimality_is_claimed : bool
+        Whether the solution claims to be optimal. For many answers with a confidence it does not: the best
+        strategy is not searched for.
     confidence : float or None
         Of minimean: the risk is the largest mean under all distributions of votes that the observations leave
         with this confidence. That they do is theory, not part of the certificate.
@@ -72,12 +76,13 @@ class Certificate:
     max_gap: float
     risk_is_proven: bool
     optimality_is_proven: bool
+    optimality_is_claimed: bool = True
     confidence: float | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether both the limit on the risk and the optimality are proven."""
-        return self.risk_is_proven and self.optimality_is_proven
+        """Whether all that is claimed is proven: the limit on the risk and, if claimed, the optimality."""
+        return self.risk_is_proven and (self.optimality_is_proven or not self.optimality_is_claimed)
 
     def __str__(self) -> str:
         words = {
@@ -110,6 +115,9 @@ class Certificate:
         this = f"this one asks {self.expected_votes[1]:.12g} (gap {self.gap:.2g})"
         least = f"{self.lower_bound:.12g} votes {on}"
         if self.optimality_is_proven:
+            return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}"
+        if not self.optimality_is_claimed:
+            this += "; not claimed optimal"
             return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}"
         if self.lower_bound == 0:
             return f"OPEN    no lower bound: the solution brings no multipliers that prove one; {this}"
@@ -162,10 +170,14 @@ def certify(
       PROVEN  worst disagreement 0 <= 0
       PROVEN  no strategy within the limit asks fewer than 2 votes in the worst case; this one asks 2 (gap 0)
     """
-    if arithmetic not in ("auto", "rational", "ball"):
+    if not isinstance(solution, Solution):
+        raise InvalidInputError(
+            f"solution must be a Solution, as solve returns it, not {type(solution).__name__}: a strategy "
+            "alone does not say what it is optimal for; for many answers use certify_plurality"
+        )
+    if not isinstance(arithmetic, str) or arithmetic not in ("auto", "rational", "ball"):
         raise InvalidInputError(f"arithmetic must be one of auto, rational, ball, not {arithmetic!r}")
-    if not 0 <= max_gap < math.inf:
-        raise InvalidInputError(f"max_gap must be a number of at least 0, not {max_gap!r}")
+    check_max_gap(max_gap)
     N, budgets = solution.n_voters, solution.problem.budgets
     votes = [Fraction(p) for p in solution.votes.probabilities.tolist()]
     if arithmetic == "auto":
@@ -192,6 +204,12 @@ def certify(
         optimality_is_proven=gap <= Fraction(max_gap),
         confidence=solution.confidence if solution.criterion == "minimean" else None,
     )
+
+
+def check_max_gap(max_gap: Any) -> None:
+    """Raise InvalidInputError unless ``max_gap`` is a finite number of at least 0."""
+    if isinstance(max_gap, bool) or not isinstance(max_gap, Real) or not 0 <= float(max_gap) < math.inf:
+        raise InvalidInputError(f"max_gap must be a number of at least 0, not {max_gap!r}")
 
 
 def _risk(budget: Budget, risks: list[Interval], votes: list[Fraction]) -> Interval:

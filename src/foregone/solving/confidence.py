@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betainccinv
 
+from foregone._kernels.pieces import pieces
 from foregone.solving.budget import NestedBounds, is_yes
 from foregone.votes import FloatArray, VoteDistribution
 
@@ -58,9 +59,10 @@ def upper_bounds(counts: FloatArray, total: int, failure: float) -> FloatArray:
     ranks = np.arange(1.0, len(counts) + 1)
     share = failure * 4 / ((ranks + 3) * (ranks + 4))
     bounds = np.ones(len(counts))
-    some_outside = counts < total
-    c = counts[some_outside]
-    bounds[some_outside] = betainccinv(c + 1, total - c, share[some_outside])
+    some_outside = np.flatnonzero(counts < total)
+    for start, end in pieces(len(some_outside), 10_000):
+        some = some_outside[start:end]
+        bounds[some] = betainccinv(counts[some] + 1, total - counts[some], share[some])
     # A smaller set cannot be more probable than a larger one.
     bounds = np.minimum.accumulate(bounds[::-1])[::-1]
     return _rounded_up(bounds)

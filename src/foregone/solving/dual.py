@@ -16,7 +16,7 @@ from foregone.evaluation import Evaluation, evaluate
 from foregone.solving.budget import Budget, OneDistribution, is_yes
 from foregone.solving.column_generation import Known, Limit, Prices, find_prices, known_at
 from foregone.solving.mixing import mix_strategies
-from foregone.solving.oracle import AS_GOOD_AS_ZERO, Cut, Oracle
+from foregone.solving.oracle import Cut, Oracle
 from foregone.solving.problem import Problem
 from foregone.solving.recovery import recover_strategy
 from foregone.solving.solution import Multipliers
@@ -29,6 +29,10 @@ _Result = tuple[StoppingStrategy, float, Multipliers]
 
 # A price so high that nothing is worth any risk; small enough that price times weight stays finite.
 _PROHIBITIVE = 1e250
+# Limits up to the first are taken for zero if that costs no more than rounding. Up to the second they always
+# are: prices are in inverse proportion to the limit, and those could not be held.
+_NEXT_TO_ZERO = (1e-16, 1e-290)
+_LOST_IN_ROUNDING = 1e-13
 _MOST_CUTS = 1_000
 # Voters up to which strategies are mixed state by state, if nothing better is found.
 _MIX_UP_TO = 4_000
@@ -39,16 +43,60 @@ _TIE_BREAK_SLACK = 2e-10
 
 
 def solve_dual(problem: Problem) -> _Result:
-    """Return an optimal strategy, a lower bound, and the prices that prove it.
-
-    The budgets are first kept under a few distributions of their sets. If the strategy found breaks one under
-    another distribution, that is added, and all is done again.
-    """
+    """Return an optimal strategy, a lower bound, and the prices that prove it."""
     if _may_ask_nobody(problem):
         stop = StoppingStrategy.from_rows(
             problem.n_voters, lambda asked: np.ones(asked + 1), yes_from=problem.yes_from
         )
         return stop, 0.0, Multipliers()
+    for threshold in _NEXT_TO_ZERO:
+        tiny = [budget for budget in problem.budgets if 0 < budget.limit <= threshold]
+        if not tiny:
+            continue
+        strategy, without, multipliers = solve_dual(_allowing_nothing(problem, tiny))
+        bound, multipliers = _proof_with(problem, multipliers, tiny)
+        if without - bound <= _LOST_IN_ROUNDING * max(without, 1.0) or threshold == _NEXT_TO_ZERO[-1]:
+            return strategy, bound, multipliers
+    return _within_cuts(problem)
+
+
+def _allowing_nothing(problem: Problem, budgets: Sequence[Budget]) -> Problem:
+    """Return the problem with the limits of some of its budgets set to zero."""
+    if not isinstance(problem.max_disagreement, dict):
+        return replace(problem, max_disagreement=0.0)
+    zero: dict[str, float] = {budget.side: 0.0 for budget in budgets}
+    return replace(problem, max_disagreement={**problem.max_disagreement, **zero})
+
+
+def _proof_with(problem: Problem, others: Multipliers, tiny: Sequence[Budget]) -> tuple[float, Multipliers]:
+    """Return a lower bound and its multipliers: those of the other budgets, and new ones for tiny limits."""
+    given = np.zeros(problem.n_voters + 1)
+    for n, price in others.disagreement_at:
+        given[n] = price
+    cuts, prices = [], []
+    for budget in problem.budgets:
+        if budget in tiny:
+            worth = min(_LOST_IN_ROUNDING / 10 / budget.limit, _PROHIBITIVE)
+            for weights in budget.distributions.first_cuts():
+                cuts.append(Cut(budget, weights))
+                prices.append(worth)
+        elif (weights := np.where(is_yes(problem.n_voters) == (budget.side == "yes"), given, 0.0)).any():
+            cuts.append(Cut(budget, weights / weights.sum()))
+            prices.append(float(weights.sum()))
+    cost_at = [n for n, _ in others.cost_at]
+    oracle = Oracle(problem, cuts, cost_at)
+    priced = np.array([0.0 if cost_at else 1.0, *prices, *(weight for _, weight in others.cost_at)])
+    spent = float(priced[oracle.risk_channels] @ oracle.limits)
+    total = float(priced[oracle.cost_channels or [0]].sum())
+    bound = (float(priced @ oracle.least(priced)) - spent) / total
+    return bound, _multipliers(problem, oracle, priced, cost_at)
+
+
+def _within_cuts(problem: Problem) -> _Result:
+    """Solve, with each budget kept under a few distributions of its set.
+
+    If the strategy found breaks one under another distribution, that is added, and all is done again.
+    """
     cuts = [
         Cut(budget, weights) for budget in problem.budgets for weights in budget.distributions.first_cuts()
     ]
@@ -87,7 +135,7 @@ def _at_most(budget: Budget, wrong: FloatArray) -> bool:
 
 def _solve_under(problem: Problem, cuts: list[Cut]) -> _Result:
     """Solve, with the disagreement bounded under the distributions of the cuts only."""
-    if not any(AS_GOOD_AS_ZERO < cut.budget.limit < 1 for cut in cuts):
+    if not any(0 < cut.budget.limit < 1 for cut in cuts):
         return _without_risk(problem, cuts)
     solve_within = _minimax if problem.minimises_the_worst else _mean_cost
     # Aim a little below the limits, so that rounding cannot lift the disagreement above them. A little more
@@ -177,18 +225,11 @@ def _without_risk(problem: Problem, cuts: list[Cut]) -> _Result:
     evaluation = evaluate(strategy)
     cost = problem.cost(evaluation)
     cost_at = [int(np.argmax(evaluation.expected_votes))] if problem.minimises_the_worst else []
-    # Dearer than anything that floats can tell, for those limits that are zero or next to it.
-    oracle = Oracle(problem, cuts, cost_at, forbidden=-1.0)
+    oracle = Oracle(problem, cuts, cost_at)
     prices = np.zeros(len(oracle.go_on))
-    prices[oracle.risk_channels] = _PROHIBITIVE
     prices[oracle.cost_channels or [0]] = 1.0
-    multipliers = _multipliers(problem, oracle, prices, cost_at)
-    if (oracle.limits > 0).any():
-        spent = _PROHIBITIVE * float(oracle.limits.sum())
-        return strategy, float(prices @ oracle.least(prices)) - spent, multipliers
-    # Stopping sooner is wrong for some n, going on longer only costs: there is nothing better, even where
-    # a weight is too small for any price that a float can hold.
-    return strategy, cost, multipliers
+    # Stopping sooner is wrong for some n, going on longer only costs: there is nothing better.
+    return strategy, cost, _multipliers(problem, oracle, prices, cost_at)
 
 
 def _minimax(problem: Problem, cuts: list[Cut], share: float, may_mix: bool) -> _Result | None:

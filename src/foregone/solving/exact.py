@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -142,7 +143,8 @@ def least_priced_cost(
     N = len(cost) - 1
     may_stop = set(range(N) if looks is None else looks)
     power = max(w.denominator for w in cost + risk)  # all are powers of two: the weights were floats
-    least_common = math.lcm(*range(1, N + 2)) // (N + 1)  # the least common multiple of all binomial(N, n)
+    # The least common multiple of all binomial(N, n); one by one, so that an interruption is noticed.
+    least_common = reduce(math.lcm, range(1, N + 2)) // (N + 1)
     per_order = [least_common // binomial for binomial in _binomials(N)]
     # Weight of one order that reaches (i, j): of going on; of answering yes, or no, in error.
     go_on = numbers.row(int(w * power) * each for w, each in zip(cost, per_order, strict=True))

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from foregone._kernels import hypergeometric, induction
+from foregone._kernels.pieces import pieces
 from foregone.solving.budget import Budget, OneDistribution, is_yes
 from foregone.solving.problem import Problem
 from foregone.strategy import IntArray, StoppingStrategy
 from foregone.votes import FloatArray
 
-__all__ = ["AS_GOOD_AS_ZERO", "Cut", "Oracle", "Policy", "undecided_band"]
-
-# Prices are in inverse proportion to the limit; for a smaller one they could not be held.
-AS_GOOD_AS_ZERO = 1e-290
+__all__ = ["Cut", "Oracle", "Policy", "undecided_band"]
 
 _NARROW_FROM = 400  # voters; below, finding a narrower band costs more than it saves
 
@@ -53,18 +51,14 @@ class Policy:
     def reach(self, source: tuple[int, int] | None = None) -> FloatArray:
         """Return the chance to reach each tie from the start, or after going on from ``source``."""
         i, j = source if source is not None else (-1, 0)
-        out = np.zeros(len(self.ties))
-        induction.flow_to_states(
-            self.first,
-            self.last,
-            self.holes[:, 0],
-            self.holes[:, 1],
-            i,
-            j,
-            self.ties[:, 0],
-            self.ties[:, 1],
-            out,
-        )
+        out, N = np.zeros(len(self.ties)), len(self.first)
+        p, place = np.zeros(N + 2), np.array([i, j, j, len(self.holes) - 1, 0])
+        p[j] = 1.0
+        for _, row in pieces(N + 1, N):
+            if not induction.flow_to_states(
+                row, p, place, self.first, self.last, *self.holes.T, i, *self.ties.T, out
+            ):
+                break
         return out
 
     def strategy(self, tie_probability: FloatArray | None = None) -> StoppingStrategy:
@@ -101,11 +95,9 @@ class Oracle:
         What is to be solved.
     cuts : sequence of Cut
         Disagreements that get a channel each, but for two kinds: a limit of one limits nothing, and for a
-        limit of at most ``forbidden`` it must go on wherever the answer could be wrong.
+        limit of zero it must go on wherever the answer could be wrong.
     cost_at : sequence of int
         Numbers n whose expected votes get a channel of their own (minimax).
-    forbidden : float
-        Limits up to this are taken for zero.
 
     Attributes
     ----------
@@ -117,21 +109,15 @@ class Oracle:
         Their channels, and those of the expected votes given the ``cost_at``.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        cuts: Sequence[Cut],
-        cost_at: Sequence[int] = (),
-        forbidden: float = AS_GOOD_AS_ZERO,
-    ) -> None:
+    def __init__(self, problem: Problem, cuts: Sequence[Cut], cost_at: Sequence[int] = ()) -> None:
         N, yes = problem.n_voters, is_yes(problem.n_voters)
         self.n_voters = N
-        self.cuts = [cut for cut in cuts if forbidden < cut.budget.limit < 1]
+        self.cuts = [cut for cut in cuts if 0 < cut.budget.limit < 1]
         self.limits = np.array([cut.budget.limit for cut in self.cuts])
         self.risk_channels = list(range(1, 1 + len(self.cuts)))
         self.cost_channels = list(range(1 + len(self.cuts), 1 + len(self.cuts) + len(cost_at)))
         self.yes_from = problem.yes_from
-        self.held_from, self.held_to, self.wait = held_states(problem, forbidden)
+        self.held_from, self.held_to, self.wait = held_states(problem)
         bases = _Bases()
         said_yes = [bases.add(np.where(yes, 0.0, cut.weights)) for cut in self.cuts]
         said_no = [bases.add(np.where(yes, cut.weights, 0.0)) for cut in self.cuts]
@@ -149,28 +135,43 @@ class Oracle:
             for row, terms in zip(rows, terms_of, strict=True):
                 for basis, factor in terms:
                     row[basis] = factor
-        # What `least` has no use for.
+        # What `least` has no use for, or uses anew each time.
         self._hull, self._no_room = np.zeros((2, N), np.int64), np.zeros(0, np.int64)
         self._no_channels = np.zeros((0, n_channels))
         self.low, self.high = undecided_band(N)
-        if N >= _NARROW_FROM and _may_narrow(problem, forbidden):
+        if N >= _NARROW_FROM and _may_narrow(problem):
             no_votes, yes_votes = _halves(problem.votes.probabilities)
             prices = _largest_prices(problem)
-            hypergeometric.widen_band(no_votes, yes_votes, *prices, self.low, self.high)
+            supports = hypergeometric.support(no_votes), hypergeometric.support(yes_votes)
+            for some in pieces(N, 4 * N):
+                hypergeometric.widen_band(*some, no_votes, yes_votes, supports, *prices, self.low, self.high)
+            self.low[N], self.high[N] = N // 2 + 1, N // 2
         support = np.array([hypergeometric.support(basis) for basis in self.bases])
         self.edge = np.zeros((len(self.bases), N + 1, 2))
-        hypergeometric.edge_weights(self.bases, support[:, 0], support[:, 1], self.low, self.high, self.edge)
+        for some in pieces(N + 1, 2 * N * len(self.bases)):
+            hypergeometric.edge_weights(*some, self.bases, *support.T, self.low, self.high, self.edge)
+        self._rows = pieces(N, int((self.high - self.low).max() + 1) * (len(self.bases) + n_channels))
 
     def least(self, prices: FloatArray) -> FloatArray:
         """Return the channels of a strategy that minimises ``prices @ channels``."""
         values = np.zeros(len(prices))
         (first, last), none = self._hull, self._no_room
-        induction.induce(
-            self.low, self.high, self.edge, self.yes_from, self.held_from, self.held_to, self.wait,
-            self.go_on, self.yes, self.no, prices, 0.0,
-            values, first, last, none, none, none, none, self._no_channels, self._no_channels,
-        )  # fmt: skip
+        self._induce(
+            prices, 0.0, values, first, last, none, none, none, none, self._no_channels, self._no_channels
+        )
         return values
+
+    def _induce(self, prices: FloatArray, tolerance: float, *results: FloatArray | IntArray) -> IntArray:
+        """Fill the results of `induction.induce`; return the number of holes and of ties."""
+        found, N = np.zeros(2, np.int64), self.n_voters
+        a, x = np.zeros((len(self.bases), N + 3)), np.zeros((len(prices), N + 3))
+        for rows in reversed(self._rows):
+            induction.induce(
+                *rows, a, x, found,
+                self.low, self.high, self.edge, self.yes_from, self.held_from, self.held_to, self.wait,
+                self.go_on, self.yes, self.no, prices, tolerance, *results,
+            )  # fmt: skip
+        return found
 
     def policy(self, prices: FloatArray, tolerance: float) -> Policy:
         """Return that strategy itself, with its ties up to a relative ``tolerance``."""
@@ -190,11 +191,9 @@ class Oracle:
         hole_i, hole_j = np.zeros((2, room_for_holes), np.int64)
         tie_i, tie_j = np.zeros((2, room_for_ties), np.int64)
         tie_stop, tie_go_on = np.zeros((2, room_for_ties, n_channels))
-        n_holes, n_ties = induction.induce(
-            self.low, self.high, self.edge, self.yes_from, self.held_from, self.held_to, self.wait,
-            self.go_on, self.yes, self.no, prices, tolerance,
-            values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on,
-        )  # fmt: skip
+        n_holes, n_ties = self._induce(
+            prices, tolerance, values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on
+        ).tolist()
         ties = np.column_stack([tie_i, tie_j])[:n_ties]
         order = np.lexsort((ties[:, 1], ties[:, 0]))
         holes = np.column_stack([hole_i, hole_j])[:n_holes]
@@ -249,7 +248,7 @@ def _halves(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.where(yes, 0.0, weights), np.where(yes, weights, 0.0)
 
 
-def held_states(problem: Problem, forbidden: float) -> tuple[IntArray, IntArray, IntArray]:
+def held_states(problem: Problem) -> tuple[IntArray, IntArray, IntArray]:
     """Return, per step, the first and the last j where it must go on, and the votes until the next look.
 
     It must go on between looks, and where its answer could be wrong for a budget that allows nothing.
@@ -260,7 +259,7 @@ def held_states(problem: Problem, forbidden: float) -> tuple[IntArray, IntArray,
     held_from, held_to = np.zeros(N + 1, np.int64), np.full(N + 1, -1)
     possible = np.zeros(N + 1, bool)
     for budget in problem.budgets:
-        if budget.limit <= forbidden:
+        if budget.limit == 0:
             possible |= budget.distributions.possible()
     # An open state (i, j) leaves n from j to N - i + j, always both m and m + 1: only the possible n nearest
     # to the middle can matter.
@@ -280,11 +279,10 @@ def held_states(problem: Problem, forbidden: float) -> tuple[IntArray, IntArray,
     return held_from, held_to, wait
 
 
-def _may_narrow(problem: Problem, forbidden: float) -> bool:
+def _may_narrow(problem: Problem) -> bool:
     """Whether one band serves all prices: the disagreement is priced by the votes that the cost is over."""
     return problem.looks is None and all(
-        isinstance(budget.distributions, OneDistribution) and budget.limit > forbidden
-        for budget in problem.budgets
+        isinstance(budget.distributions, OneDistribution) and budget.limit > 0 for budget in problem.budgets
     )
 
 
@@ -293,7 +291,7 @@ def _largest_prices(problem: Problem) -> tuple[float, float]:
     no_votes, yes_votes = _halves(problem.votes.probabilities)
     share = {"all": 1.0, "no": float(no_votes.sum()), "yes": float(yes_votes.sum())}
     prices = {
-        budget.side: 2.0 * (1 + 1e-9) * problem.n_voters / (budget.limit * share[budget.side])
+        budget.side: 2.0 * (1 + 1e-9) * problem.n_voters / budget.limit / share[budget.side]
         for budget in problem.budgets
     }
     return prices.get("no", prices.get("all", 0.0)), prices.get("yes", prices.get("all", 0.0))

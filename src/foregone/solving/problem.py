@@ -6,7 +6,8 @@ import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast, get_args
+from numbers import Real
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -79,9 +80,9 @@ class Problem:
         answer: Any = "majority",
     ) -> Problem:
         """Make a problem from what a user gave, or say what is wrong with it."""
-        if criterion not in CRITERIA:
+        if not isinstance(criterion, str) or criterion not in CRITERIA:
             raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
-        if answer not in ANSWERS:
+        if not isinstance(answer, str) or answer not in ANSWERS:
             raise InvalidInputError(f"answer must be one of {', '.join(ANSWERS)}, not {answer!r}")
         if answer == "likeliest" and criterion == "minimax":
             raise InvalidInputError(
@@ -90,8 +91,14 @@ class Problem:
             )
         if isinstance(votes_or_n_voters, VoteDistribution):
             votes = votes_or_n_voters
-        else:
+        elif isinstance(votes_or_n_voters, Real):
             votes = VoteDistribution.flat(check_n_voters(votes_or_n_voters))
+        else:
+            raise InvalidInputError(
+                "votes must be a VoteDistribution or a number of voters, not "
+                f"{type(votes_or_n_voters).__name__}: make one with VoteDistribution.from_votes, "
+                "from_yes_counts or from_counts; for many answers use solve_plurality"
+            )
         if confidence is not None:
             confidence = check_confidence(confidence)
             if criterion == "minimean" and votes.n_observations is None:
@@ -102,12 +109,12 @@ class Problem:
                     'criterion="minimixed", which needs none'
                 )
         return cls(
-            cast(Criterion, criterion),
+            criterion,
             votes,
             check_limits(max_disagreement),
             confidence,
             check_looks(looks, votes.n_voters),
-            cast(Answer, answer),
+            answer,
         )
 
     @property

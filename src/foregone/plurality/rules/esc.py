@@ -40,5 +40,6 @@ def esc(n_voters: int, window: int = 5, *, n_classes: int | None = None) -> Plur
     """
     lattice, window = lattice_of(n_voters, n_classes), check_at_least_one(window, "window")
     stop = np.zeros(lattice.n_states)
+    window = min(window, lattice.n_voters + 1)  # a longer one never ends, and may not fit a machine's word
     kernels.fill_esc(*lattice.edges, window, is_decided(lattice), stop)
     return PluralityStrategy.from_probabilities(lattice, stop)

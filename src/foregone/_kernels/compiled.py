@@ -1,0 +1,60 @@
+"""compiled: numba's decorator for every kernel, with a cache on disk that may fail without harm."""
+
+import multiprocessing
+import warnings
+from typing import Any
+
+from numba import njit
+from numba.core.caching import FunctionCache
+
+__all__ = ["cache_problem", "compiled"]
+
+_problems: list[str] = []
+
+
+def compiled(function: Any = None, *, nogil: bool = False) -> Any:
+    """Compile a function when it is first called, and keep the result on disk if that can be done.
+
+    If it cannot be kept, the function is compiled in memory, and one warning in all says so.
+    """
+    if function is None:
+        return lambda function: compiled(function, nogil=nogil)
+    kernel: Any = njit(nogil=nogil)(function)
+    cache: Any = _Cache
+    if kernel is not function:  # as it is when NUMBA_DISABLE_JIT is set
+        try:
+            kernel._cache = cache(function)  # what numba's cache=True does, with a cache of its own
+        except (RuntimeError, OSError) as error:  # it finds no folder to write to
+            _report(error)
+    return kernel
+
+
+def cache_problem() -> str | None:
+    """Return why compiled code cannot be kept on disk and what to do, or None if nothing was found wrong."""
+    return _problems[0] if _problems else None
+
+
+class _Cache(FunctionCache):
+    """Treats what cannot be read as absent, and goes on if it cannot write."""
+
+    def load_overload(self, sig, target_context):
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a damaged pickle raises almost anything
+            return None
+
+    def save_overload(self, sig, data):
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:  # saving begins with reading what is there
+            _report(error)
+
+
+def _report(error: Exception) -> None:
+    _problems.append(
+        f"Compiled code cannot be kept on disk ({' '.join(str(error).split())}), so every start compiles it "
+        "again: set NUMBA_CACHE_DIR to a writable folder with free space"
+    )
+    # The parent of a worker process has the same problem, and has warned.
+    if len(_problems) == 1 and multiprocessing.parent_process() is None:
+        warnings.warn(_problems[0], RuntimeWarning, stacklevel=2)
