@@ -4,8 +4,8 @@
     python -m fuzzing files --mutations 2000 --formats journal,classifier
     python -m fuzzing files --repeat journal:1234 --formats journal
 
-Mutants are made from a seed, so a second run attacks with the same ones. They are loaded in processes that are
-limited in time and memory. A mutant that does harm is saved. Exit status 1 if there is one.
+Mutants are made from a seed, so a second run attacks with the same ones. They are loaded in processes that
+are limited in time and memory. A mutant that does harm is saved. Exit status 1 if there is one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.markdown import table
+
 from fuzzing.attack import BAD, OUTCOMES, USED, Attack, Result, make_mutant
 from fuzzing.formats import FORMATS
 from fuzzing.formats.format import write_folder
@@ -67,9 +68,8 @@ def main(arguments: Sequence[str]) -> int:
         print(json.dumps({"seed": options.seed, "seconds": seconds, "formats": rows, "bad": bad}, indent=1))
     else:
         print(_table(rows))
-        print(
-            f"\n{len(results):,} mutants in {seconds:.0f} s, {len(results) / seconds:.0f} a second; seed {options.seed}"
-        )
+        rate = len(results) / seconds
+        print(f"\n{len(results):,} mutants in {seconds:.0f} s, {rate:.0f} a second; seed {options.seed}")
         shown: Counter[tuple[str, str]] = Counter()
         for result in results:
             shown[result.format, result.outcome] += 1
@@ -226,9 +226,8 @@ class _Worker:
         begins = self._line(SECONDS_TO_START if first else self._seconds)
         if not begins:
             status = self._stop()
-            raise RuntimeError(
-                f"a worker ended with status {status} before {name}:{number}:\n{self._errors.read_text()[-2000:]}"
-            )
+            said = self._errors.read_text()[-2000:]
+            raise RuntimeError(f"a worker ended with status {status} before {name}:{number}:\n{said}")
         self._known.add(name)
         line = self._line(self._seconds)
         if line is None:

@@ -1,4 +1,4 @@
-"""Forests and classifiers in containers of arrays, and the exports of other libraries that they are made of."""
+"""Forests and classifiers in containers of arrays, and the exports of other libraries they are made of."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _of_classifier(classifier: EarlyStoppingClassifier) -> str:
 
 
 def _rows_for(n_features: int) -> list[Any]:
-    """Return one row, a few and some with extreme values, or none where a row would be all there is to see."""
+    """Return one row, a few, and some with extreme values; none where a row would take all memory."""
     if n_features > MOST_FEATURES:
         return []
     draws = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""What runs that can be stopped go on from: journals of polls, finished parts of a scoring, pieces of the paper."""
+"""What stopped runs go on from: journals of polls, finished parts of a scoring, pieces of the paper."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Checksums made to fit again after a change, as somebody would who forges a file.
 
-Written from the descriptions of the formats, not with the library's functions: what is attacked does not help.
+Written from the descriptions of the formats, without the library's functions, which are under attack.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def container_header(content: bytes) -> list[slice]:
 
 
 def put_container_header(content: bytes, place: slice, text: bytes) -> bytes:
-    """Put in another header: its length is given and the arrays are aligned anew, so that they can be read."""
+    """Put in another header; its length is given and the arrays are aligned anew, so that they are found."""
     arrays = content[place.stop + -place.stop % ALIGNMENT :]
     head = MAGIC + len(text).to_bytes(8, "little") + text
     return head + b"\0" * (-len(head) % ALIGNMENT) + arrays

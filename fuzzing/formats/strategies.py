@@ -133,7 +133,7 @@ def _vote(strategy: Any, answers: tuple[Any, ...]) -> None:
             ballot.useful(3)
             if ballot.cast(answers[draws.integers(len(answers))]) is not None:
                 break
-    repr(strategy), strategy.fingerprint  # noqa: B018  # what users print
+    repr(strategy)
 
 
 def _use_strategy(strategy: StoppingStrategy) -> None:
@@ -156,7 +156,7 @@ def _use_plurality(strategy: PluralityStrategy) -> None:
     strategy.votes_needed_at_least([1])
 
 
-def _use_plurality_solution(solution: PluralitySolution) -> None:
+def _use_many_solution(solution: PluralitySolution) -> None:
     _use_plurality(solution.strategy)
     repr(solution)
 
@@ -174,7 +174,7 @@ FORMATS = (
     _format("solution", _write_solutions, Solution.load, _use_solution),
     _format("score strategy", _write_scores, ScoreStrategy.load, _use_scores),
     _format("plurality strategy", _write_plurality, PluralityStrategy.load, _use_plurality),
-    _format("plurality solution", _write_plurality_solutions, PluralitySolution.load, _use_plurality_solution),
+    _format("plurality solution", _write_plurality_solutions, PluralitySolution.load, _use_many_solution),
     Format(
         "precomputed", _write_precomputed, _load_precomputed, _fields, _use_solution,
         of_all(reseal_strategy), json=(all_of_it, put),

@@ -34,10 +34,9 @@ def _write_votes(folder: Path) -> None:
     lines = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
     (folder / "0" / "votes").write_text("\n".join([header, *lines]) + "\n")
     parquet.write_table(pa.table(columns), folder / "1" / "votes")
-    parquet.write_table(
-        pa.table({"item": items, "draw": columns["draw"], "answer": pa.array(columns["answer"]).dictionary_encode()}),
-        folder / "2" / "votes", compression="none", row_group_size=13,
-    )  # fmt: skip
+    answers = pa.array(columns["answer"]).dictionary_encode()
+    coded = pa.table({"item": items, "draw": columns["draw"], "answer": answers})
+    parquet.write_table(coded, folder / "2" / "votes", compression="none", row_group_size=13)
 
 
 def _load_votes(sample: Path, home: Path) -> RecordedVotes:
