@@ -32,6 +32,7 @@ __all__ = [
 MEMORY_CONSTANT, MEMORY_MULTIPLE = 64 << 20, 50
 
 SHARE_RESEALED = 0.7  # of the mutants of a format with checksums
+SHARE_FORGED = 0.02
 
 USED = "used"  # of another valid content: without an error
 GOOD = ("refused", "same", "other")
@@ -71,16 +72,29 @@ def allowed_memory(size: int) -> int:
     return MEMORY_CONSTANT + MEMORY_MULTIPLE * size
 
 
-def make_mutant(format: Format, samples: list[Files], seed: int, number: int) -> tuple[Files, bool]:
-    """Return a mutant, the same for the same arguments, and whether its checksums were made to fit."""
+def make_mutant(
+    format: Format, samples: list[Files], forged: list[Files], seed: int, number: int
+) -> tuple[Files, bool]:
+    """Return a mutant, the same for the same arguments, and whether it may rightly say something else.
+
+    First come the forgeries as they are, then mutants of samples and now and then of a forgery.
+    """
     chance = Random(f"{seed} {format.name} {number}")
-    mutant = mutate(chance, samples, format.json)
+    if number < len(forged):
+        return _reseal(format, forged[number])[0], True
+    is_forgery = forged and chance.random() < SHARE_FORGED
+    mutant = mutate(chance, forged if is_forgery else samples, format.json)
     if format.reseal is None or chance.random() > SHARE_RESEALED:
-        return mutant, False
+        return mutant, bool(is_forgery)
+    return _reseal(format, mutant)
+
+
+def _reseal(format: Format, files: Files) -> tuple[Files, bool]:
+    """Return files with their checksums made to fit, if they have any, and whether that was done."""
     try:
-        return format.reseal(mutant), True
+        return (format.reseal(files), True) if format.reseal else (files, False)
     except (ValueError, RecursionError, OverflowError):
-        return mutant, False
+        return files, False
 
 
 class Attack:
@@ -101,6 +115,7 @@ class Attack:
     def __init__(self, name: str, home: Path, scratch: Path, seed: int) -> None:
         self.format = FORMATS[name]
         self.samples = self.format.read_samples(home)
+        self._forged = self.format.forge(self.samples)
         self._home, self._scratch, self._seed = home, scratch, seed
         self._valid = []
         for sample in self.samples:  # also compiles what will be used, which is not to be counted
@@ -111,7 +126,7 @@ class Attack:
 
     def run(self, number: int) -> Result:
         """Make a mutant and attack with it."""
-        mutant, resealed = make_mutant(self.format, self.samples, self._seed, number)
+        mutant, resealed = make_mutant(self.format, self.samples, self._forged, self._seed, number)
         self._put(mutant)
         size = sum(map(len, mutant.values()))
         began, before, self._memory = time.perf_counter(), _reset_peak(), 0
@@ -181,9 +196,10 @@ def _status(field: str) -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:")), 0)
 
 
-def limit_memory(most: int) -> None:
-    """Let this process take so much more address space, and no more."""
+def limit_memory(most: int | None) -> None:
+    """Let this process take so much more address space, and no more; or as much as it wants."""
     import resource
 
+    limit = resource.RLIM_INFINITY if most is None else _status("VmSize") + most
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (_status("VmSize") + most, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))

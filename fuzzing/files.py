@@ -158,7 +158,8 @@ def attack_all(
 
 def _save(result: Result, samples: Path, seed: int, output: Path) -> None:
     format = FORMATS[result.format]
-    mutant, _ = make_mutant(format, format.read_samples(samples / result.format), seed, result.number)
+    valid = format.read_samples(samples / result.format)
+    mutant, _ = make_mutant(format, valid, format.forge(valid), seed, result.number)
     folder = output / result.format.replace(" ", "-") / f"{result.outcome}-{seed}-{result.number}"
     write_folder(folder, mutant)
     (folder.with_suffix(".txt")).write_text(f"{result.detail}\n")

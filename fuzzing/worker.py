@@ -29,6 +29,7 @@ def main(samples: Path, scratch: Path, seed: int) -> None:
     for line in sys.stdin:
         name, start, end = json.loads(line)
         if name not in attacks:
+            limit_memory(None)
             attacks[name] = Attack(name, samples / name, scratch, seed)
             limit_memory(GUARD)
         for number in range(start, end):

@@ -15,6 +15,7 @@ from foregone import EarlyStoppingClassifier, ScoreStrategy, early_stop, rules
 from foregone.errors import ForegoneError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.plurality import rules as plurality_rules
+from fuzzing.formats.forgeries import forge_from, many_labels, spark_sizes
 from fuzzing.formats.format import Format, all_of_it, none, put
 from fuzzing.formats.seals import container_header, of_all, put_container_header, reseal_container
 
@@ -174,7 +175,8 @@ def _container(name: str, write: Callable[[Path], None], kind: Any, content: Any
         return kind.load(sample / NAME)
 
     places = (container_header, put_container_header)
-    return Format(name, write, load, content, use, of_all(reseal_container), json=places)
+    forge = forge_from(many_labels)
+    return Format(name, write, load, content, use, of_all(reseal_container), forge, json=places)
 
 
 # Exports of others ------------------------------------------------------------------------------
@@ -205,6 +207,6 @@ FORMATS = (
     ),
     Format(
         "Spark ML folder", _copy(GOLDEN / "spark-forest"), _load_spark, _of_forest, _use_scored,
-        checked=False, json=(_metadata, put),
+        forge=forge_from(spark_sizes), checked=False, json=(_metadata, put),
     ),
 )  # fmt: skip

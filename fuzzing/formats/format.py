@@ -48,6 +48,8 @@ class Format:
     reseal : callable or None
         Returns the files with their checksums made to fit; raises ValueError where there is nothing to fit.
         None if the format has no checksums of its own.
+    forge : callable
+        Returns hostile files made from the samples, yet to be resealed.
     checked : bool
         Whether another content, unsealed, is an error: not so in formats that are anybody's, such as CSV.
     json : pair of callables
@@ -62,6 +64,7 @@ class Format:
     content: Callable[[Any], Any]
     use: Callable[[Any], object]
     reseal: Callable[[Files], Files] | None = None
+    forge: Callable[[list[Files]], list[Files]] = lambda samples: []
     checked: bool = True
     json: JsonPlaces = (none, put)
     agrees: Callable[[Any, Collection[Any]], bool] = lambda found, valid: found in valid

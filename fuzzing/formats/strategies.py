@@ -27,8 +27,10 @@ from foregone import (
 from foregone.cli.precompute import Task
 from foregone.plurality import PluralitySolution
 from foregone.plurality import rules as plurality_rules
+from fuzzing.formats.forgeries import forge_from, many_states, many_voters
 from fuzzing.formats.format import Format, all_of_it, put
 from fuzzing.formats.seals import of_all, reseal_strategy
+from fuzzing.mutations import Files
 
 __all__ = ["FORMATS"]
 
@@ -89,7 +91,7 @@ def _write_plurality(folder: Path) -> None:
     )
 
 
-def _write_plurality_solutions(folder: Path) -> None:
+def _write_many_solutions(folder: Path) -> None:
     _save(folder, *_plurality_solutions())
 
 
@@ -161,20 +163,24 @@ def _use_many_solution(solution: PluralitySolution) -> None:
     repr(solution)
 
 
-def _format(name: str, write: Callable[[Path], None], load: Any, use: Any) -> Format:
+def _format(
+    name: str, write: Callable[[Path], None], load: Any, use: Any, forger: Callable[[Files], list[Files]]
+) -> Format:
     def load_file(sample: Path, home: Path) -> Any:
         return load(sample / NAME)
 
     seal = of_all(reseal_strategy)
-    return Format(name, write, load_file, _fields, use, seal, json=(all_of_it, put))
+    return Format(name, write, load_file, _fields, use, seal, forge_from(forger), json=(all_of_it, put))
 
 
 FORMATS = (
-    _format("strategy", _write_strategies, StoppingStrategy.load, _use_strategy),
-    _format("solution", _write_solutions, Solution.load, _use_solution),
-    _format("score strategy", _write_scores, ScoreStrategy.load, _use_scores),
-    _format("plurality strategy", _write_plurality, PluralityStrategy.load, _use_plurality),
-    _format("plurality solution", _write_plurality_solutions, PluralitySolution.load, _use_many_solution),
+    _format("strategy", _write_strategies, StoppingStrategy.load, _use_strategy, many_voters),
+    _format("solution", _write_solutions, Solution.load, _use_solution, many_voters),
+    _format("score strategy", _write_scores, ScoreStrategy.load, _use_scores, many_voters),
+    _format("plurality strategy", _write_plurality, PluralityStrategy.load, _use_plurality, many_states),
+    _format(
+        "plurality solution", _write_many_solutions, PluralitySolution.load, _use_many_solution, many_states
+    ),
     Format(
         "precomputed", _write_precomputed, _load_precomputed, _fields, _use_solution,
         of_all(reseal_strategy), json=(all_of_it, put),

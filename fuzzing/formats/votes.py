@@ -11,6 +11,7 @@ from pyarrow import parquet
 from foregone import VoteDistribution, plan
 from foregone.cli.vote_file import read_counts
 from foregone.replaying import RecordedVotes, YesNoItems, choose_methods, read_votes, replay
+from fuzzing.formats.forgeries import forge_from, many_rows
 from fuzzing.formats.format import Format
 
 __all__ = ["FORMATS"]
@@ -74,6 +75,14 @@ def _use_counts(counts: list[float]) -> None:
 
 
 FORMATS = (
-    Format("recorded votes", _write_votes, _load_votes, _content, _use_votes, checked=False),
+    Format(
+        "recorded votes",
+        _write_votes,
+        _load_votes,
+        _content,
+        _use_votes,
+        forge=forge_from(many_rows),
+        checked=False,
+    ),
     Format("vote counts", _write_counts, _load_counts, list, _use_counts, checked=False),
 )
