@@ -12,8 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from foregone.errors import ForegoneError
-from fuzzing.formats import FORMATS, Format
-from fuzzing.formats.format import write_folder
+from fuzzing.formats.format import Format, write_folder
 from fuzzing.mutations import Files, mutate
 
 __all__ = [
@@ -102,8 +101,8 @@ class Attack:
 
     Parameters
     ----------
-    name : str
-        The format.
+    format : Format
+        Whose reader.
     home : Path
         Where its samples were written.
     scratch : Path
@@ -112,8 +111,8 @@ class Attack:
         Decides them, with their numbers.
     """
 
-    def __init__(self, name: str, home: Path, scratch: Path, seed: int) -> None:
-        self.format = FORMATS[name]
+    def __init__(self, format: Format, home: Path, scratch: Path, seed: int) -> None:
+        self.format = format
         self.samples = self.format.read_samples(home)
         self._forged = self.format.forge(self.samples)
         self._home, self._scratch, self._seed = home, scratch, seed
@@ -134,6 +133,8 @@ class Attack:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 outcome, detail = self._judge(resealed, before, size)
+        except MemoryError as error:
+            outcome, detail = "memory", _where(error)
         except Exception as error:  # whatever a reader raises that is not ours
             outcome, detail = "crash", _where(error)
         return Result(

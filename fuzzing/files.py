@@ -13,30 +13,25 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import queue
-import select
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.markdown import table
 
 from fuzzing.attack import BAD, OUTCOMES, USED, Attack, Result, make_mutant
-from fuzzing.formats import FORMATS
 from fuzzing.formats.format import write_folder
+from fuzzing.registry import FORMATS
+from fuzzing.workers import attack_all
 
-__all__ = ["attack_all", "main", "summary"]
+__all__ = ["main", "summary"]
 
-ROOT = Path(__file__).parent.parent
 SECONDS = 20.0  # for one mutant
-SECONDS_TO_START = 300.0  # imports, and compilation where nothing is compiled yet
-AT_ONCE = 50  # mutants in one order to a worker
+PLACED = ("crash", "memory")  # what ends in an error, which says where
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -47,20 +42,22 @@ def main(arguments: Sequence[str]) -> int:
     if unknown:
         print(f"no format {', '.join(unknown)}; there are {', '.join(FORMATS)}", file=sys.stderr)
         return 2
+    results: list[Result] = []
     with tempfile.TemporaryDirectory(dir=_fast_folder()) as folder:
         samples = Path(folder) / "samples"
         _write_samples(names, samples)
         if options.repeat is not None:
             name, _, number = options.repeat.rpartition(":")
-            print(Attack(name, samples / name, Path(folder) / "scratch", options.seed).run(int(number)))
+            attack = Attack(FORMATS[name], samples / name, Path(folder) / "scratch", options.seed)
+            print(attack.run(int(number)))
             return 0
         began = time.monotonic()
         shares = _shares(names, options.mutations)
-        results = list(
-            attack_all(
-                shares, samples, Path(folder), options.seed, options.jobs, options.seconds, options.output
-            )
-        )
+        settings = {"seed": options.seed, "jobs": options.jobs, "seconds": options.seconds}
+        for result in attack_all(shares, Path(folder), **settings):
+            results.append(result)
+            if result.outcome in BAD:
+                _save(result, samples, options.seed, options.output)
         seconds = time.monotonic() - began
     rows = summary(results, names)
     if options.as_json:
@@ -70,11 +67,12 @@ def main(arguments: Sequence[str]) -> int:
         print(_table(rows))
         rate = len(results) / seconds
         print(f"\n{len(results):,} mutants in {seconds:.0f} s, {rate:.0f} a second; seed {options.seed}")
-        shown: Counter[tuple[str, str]] = Counter()
-        for result in results:
-            shown[result.format, result.outcome] += 1
-            if result.outcome in BAD and shown[result.format, result.outcome] <= options.show:
-                print(f"{result.outcome}: {result.format}:{result.number}: {result.detail}")
+        kinds = Counter(_kind(result) for result in results if result.outcome in BAD)
+        firsts = {_kind(result): result for result in reversed(results)}
+        for kind, times in kinds.items():
+            first = firsts[kind]
+            where = f"{first.format}:{first.number}"
+            print(f"{first.outcome} {times} times, such as {where}: {first.detail}")
     return int(any(result.outcome in BAD for result in results))
 
 
@@ -90,7 +88,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--output", type=Path, default=Path("fuzz-findings"), help="folder for harmful mutants"
     )
-    parser.add_argument("--show", type=int, default=3, help="of each kind of harm, mutants to list")
     parser.add_argument("--repeat", metavar="FORMAT:NUMBER", help="attack with one mutant in this process")
     parser.add_argument("--json", dest="as_json", action="store_true", help="print JSON instead of a table")
     return parser
@@ -118,42 +115,9 @@ def _shares(names: Sequence[str], total: int) -> dict[str, int]:
     return {name: (total + place) // len(names) for place, name in enumerate(names)}
 
 
-def attack_all(
-    shares: dict[str, int], samples: Path, folder: Path, seed: int, jobs: int, seconds: float, output: Path
-) -> Iterator[Result]:
-    """Attack with so many mutants of each format; yield what becomes of each, and save those that do harm."""
-    orders: queue.SimpleQueue[tuple[str, int, int]] = queue.SimpleQueue()
-    for name, total in shares.items():
-        for start in range(0, total, AT_ONCE):
-            orders.put((name, start, min(start + AT_ONCE, total)))
-    found: queue.SimpleQueue[Result | BaseException | None] = queue.SimpleQueue()
-
-    def serve(number: int) -> None:
-        try:
-            worker = _Worker(samples, folder / f"worker-{number}", seed, seconds)
-            with worker:
-                while True:
-                    for result in worker.do(*orders.get_nowait()):
-                        found.put(result)
-        except queue.Empty:
-            found.put(None)
-        except BaseException as error:
-            found.put(error)
-
-    threads = [threading.Thread(target=serve, args=(number,), daemon=True) for number in range(jobs)]
-    for thread in threads:
-        thread.start()
-    ended = 0
-    while ended < jobs:
-        result = found.get()
-        if isinstance(result, BaseException):
-            raise result
-        if result is None:
-            ended += 1
-            continue
-        if result.outcome in BAD:
-            _save(result, samples, seed, output)
-        yield result
+def _kind(result: Result) -> tuple[str, str, str]:
+    """Return what harmful mutants have in common that show the same fault: the lines that were passed."""
+    return result.format, result.outcome, result.detail.rpartition("(")[2] if result.outcome in PLACED else ""
 
 
 def _save(result: Result, samples: Path, seed: int, output: Path) -> None:
@@ -163,101 +127,6 @@ def _save(result: Result, samples: Path, seed: int, output: Path) -> None:
     folder = output / result.format.replace(" ", "-") / f"{result.outcome}-{seed}-{result.number}"
     write_folder(folder, mutant)
     (folder.with_suffix(".txt")).write_text(f"{result.detail}\n")
-
-
-class _Worker:
-    """A worker process, started anew when it dies or hangs."""
-
-    def __init__(self, samples: Path, folder: Path, seed: int, seconds: float) -> None:
-        self._command = [
-            sys.executable,
-            "-m",
-            "fuzzing.worker",
-            str(samples),
-            str(folder / "mutant"),
-            str(seed),
-        ]
-        self._seconds = seconds
-        self._errors = folder / "stderr"
-        folder.mkdir()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._known: set[str] = set()
-        self._report = b""
-
-    def __enter__(self) -> _Worker:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._stop()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        paths = [str(ROOT / "src"), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        with self._errors.open("w") as errors:
-            return subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            )  # fmt: skip
-
-    def _stop(self) -> int:
-        """End the process and return its status."""
-        process, self._process, self._report = self._process, None, b""
-        self._known.clear()
-        if process is None:
-            return 0
-        process.kill()
-        process.stdin.close()
-        process.stdout.close()
-        return process.wait()
-
-    def do(self, name: str, start: int, end: int) -> Iterator[Result]:
-        """Attack with the mutants of these numbers."""
-        while start < end:
-            self._process = self._process or self._start()
-            self._process.stdin.write(json.dumps([name, start, end]).encode() + b"\n")
-            self._process.stdin.flush()
-            for number in range(start, end):
-                outcome = self._one(name, number)
-                yield outcome
-                start = number + 1
-                if outcome.outcome in ("died", "hang"):
-                    break
-
-    def _one(self, name: str, number: int) -> Result:
-        first = name not in self._known
-        begins = self._line(SECONDS_TO_START if first else self._seconds)
-        if not begins:
-            status = self._stop()
-            said = self._errors.read_text()[-2000:]
-            raise RuntimeError(f"a worker ended with status {status} before {name}:{number}:\n{said}")
-        self._known.add(name)
-        line = self._line(self._seconds)
-        if line is None:
-            self._stop()
-            return Result(name, number, "hang", f"no end within {self._seconds:g} s", self._seconds)
-        if not line:
-            status = self._process.wait()
-            self._stop()
-            return Result(name, number, "died", f"exit status {status}: {_first_lines(self._errors)}")
-        return Result(*json.loads(line))
-
-    def _line(self, seconds: float) -> bytes | None:
-        """Return the next line of the report: None if there is none in time, an empty one at its end."""
-        stream = self._process.stdout.fileno()
-        until = time.monotonic() + seconds
-        while b"\n" not in self._report:
-            if not select.select([stream], [], [], max(0.0, until - time.monotonic()))[0]:
-                return None
-            some = os.read(stream, 1 << 16)
-            if not some:
-                return b""
-            self._report += some
-        line, _, self._report = self._report.partition(b"\n")
-        return line
-
-
-def _first_lines(file: Path) -> str:
-    lines = [line.strip() for line in file.read_text(errors="replace").splitlines() if line.strip()]
-    return " | ".join(lines[-12:])[:600]
 
 
 def summary(results: Sequence[Result], names: Sequence[str]) -> dict[str, dict[str, float]]:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from foregone import EarlyStoppingClassifier, early_stop, poll_many, rules
 from foregone.cli import main as foregone
-from fuzzing.formats.forests import _forest
+from fuzzing.formats.forests import grown_forest
 
 __all__ = ["JOBS", "Job"]
 
@@ -106,7 +106,9 @@ def _prepare_rows(inputs: Path, suffix: str) -> None:
         file = inputs / "rows" / f"{number}{suffix}"
         rows.to_csv(file, index=False) if suffix == ".csv" else rows.to_parquet(file)
     sample = draws.normal(0, 2, (300, len(FEATURES)))
-    early_stop(_forest(), sample, 0.05, voting="hard", confidence=None, random_state=0).save(inputs / "model")
+    early_stop(grown_forest(), sample, 0.05, voting="hard", confidence=None, random_state=0).save(
+        inputs / "model"
+    )
 
 
 def _score(inputs: Path, work: Path, suffix: str) -> int:

@@ -209,18 +209,16 @@ def _orphans(session: int) -> int:
 
 
 def _refer(job: Job, folder: Path) -> Reference:
-    """Prepare a job, and run it undisturbed: a first time for what is slow only then, a second to measure."""
+    """Prepare a job, and run it undisturbed."""
     (folder / "inputs").mkdir(parents=True)
     pid = _fork(lambda: _quietly(job.prepare, folder / "inputs"))
     if os.waitpid(pid, 0)[1]:
         raise RuntimeError(f"{job.name} could not be prepared")
     _quietly(job.warm, folder / "inputs")
-    for name in ("first", "reference"):
-        work = _new_folder(folder / name)
-        began = time.monotonic()
-        if _run(job, folder, work, None)[1]:
-            raise RuntimeError(f"{job.name} fails undisturbed: {(work / 'printed').read_text()[-2000:]}")
-        seconds = time.monotonic() - began
+    work, began = _new_folder(folder / "reference"), time.monotonic()
+    if _run(job, folder, work, None)[1]:
+        raise RuntimeError(f"{job.name} fails undisturbed: {(work / 'printed').read_text()[-2000:]}")
+    seconds = time.monotonic() - began
     return Reference(_content(job, work), seconds, (work / "operations").read_text().splitlines())
 
 

@@ -12,15 +12,17 @@ import faulthandler
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from fuzzing.attack import Attack, allowed_memory, limit_memory
+from fuzzing.formats.format import Format
 from fuzzing.mutations import MOST_BYTES
 
 GUARD = allowed_memory(MOST_BYTES) + (1 << 30)  # of address space, of which much is never touched
 
 
-def main(samples: Path, scratch: Path, seed: int) -> None:
+def main(formats: Mapping[str, Format], samples: Path, scratch: Path, seed: int) -> None:
     """Serve until the input ends."""
     faulthandler.enable()
     report = os.fdopen(os.dup(1), "w", buffering=1)
@@ -30,12 +32,14 @@ def main(samples: Path, scratch: Path, seed: int) -> None:
         name, start, end = json.loads(line)
         if name not in attacks:
             limit_memory(None)
-            attacks[name] = Attack(name, samples / name, scratch, seed)
-            limit_memory(GUARD)
+            attacks[name] = Attack(formats[name], samples / name, scratch, seed)
+        limit_memory(GUARD)
         for number in range(start, end):
             report.write(f"{number}\n")
             report.write(json.dumps(attacks[name].run(number)) + "\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))
+    from fuzzing.registry import FORMATS
+
+    main(FORMATS, Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))

@@ -19,7 +19,7 @@ from fuzzing.formats.forgeries import forge_from, many_labels, spark_sizes
 from fuzzing.formats.format import Format, all_of_it, none, put
 from fuzzing.formats.seals import container_header, of_all, put_container_header, reseal_container
 
-__all__ = ["FORMATS"]
+__all__ = ["FORMATS", "grown_forest"]
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 NAME = "model.foregone"
@@ -30,7 +30,8 @@ def _rows(n_classes: int = 2) -> tuple[Any, Any]:
     return make_classification(300, 5, n_informative=4, n_redundant=0, n_classes=n_classes, random_state=0)
 
 
-def _forest(n_classes: int = 2, **settings: Any) -> RandomForestClassifier:
+def grown_forest(n_classes: int = 2, **settings: Any) -> RandomForestClassifier:
+    """Return a small forest of scikit-learn for five columns."""
     options = {"n_estimators": 7, "max_depth": 4, "random_state": 0, **settings}
     return RandomForestClassifier(**options).fit(*_rows(n_classes))
 
@@ -49,7 +50,7 @@ def _save(folder: Path, *models: Any) -> None:
 def _write_packed(folder: Path) -> None:
     _save(
         folder,
-        PackedForest.from_sklearn(_forest()),
+        PackedForest.from_sklearn(grown_forest()),
         PackedForest.from_spark(GOLDEN / "spark-forest"),
         PackedForest.from_ranger(GOLDEN / "ranger-forest" / "ordered-factor.json"),
     )
@@ -59,7 +60,7 @@ def _write_scored(folder: Path) -> None:
     _save(
         folder,
         ScoredForest.from_model(_boosted()),
-        ScoredForest.from_model(_forest()),
+        ScoredForest.from_model(grown_forest()),
         ScoredForest.from_spark(GOLDEN / "spark-forest"),
     )
 
@@ -67,8 +68,8 @@ def _write_scored(folder: Path) -> None:
 def _write_plurality(folder: Path) -> None:
     _save(
         folder,
-        PluralityForest.from_sklearn(_forest(3)),
-        PluralityForest.from_sklearn(_forest(4, n_estimators=3, max_depth=6)),
+        PluralityForest.from_sklearn(grown_forest(3)),
+        PluralityForest.from_sklearn(grown_forest(4, n_estimators=3, max_depth=6)),
     )
 
 
@@ -76,9 +77,9 @@ def _write_classifiers(folder: Path) -> None:
     X, _ = _rows()
     _save(
         folder,
-        early_stop(_forest(), X, 0.05, voting="hard", confidence=None, random_state=0),
+        early_stop(grown_forest(), X, 0.05, voting="hard", confidence=None, random_state=0),
         early_stop(_boosted(), X, 0.1, random_state=0),
-        early_stop(_forest(3), X, 0.05, confidence=None, voting="hard", random_state=0),
+        early_stop(grown_forest(3), X, 0.05, confidence=None, voting="hard", random_state=0),
         GOLDEN / "classifier-v1.foregone",
         GOLDEN / "classifier-v2.foregone",
     )

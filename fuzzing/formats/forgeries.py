@@ -24,7 +24,7 @@ LATTICES = ((10**6, 1), (3_000, 2), (200, 3), (90, 4), (60, 5), (40, 40))
 SIZES_WITHOUT_STATES = ((2**20, 2), (2**25, 2), (2**25, 2**25), (2**53, 1), (2**53, 2**53))
 SIZES = (2**20, 2**31 - 1, 2**31, 10**12, 2**53, 10**30)
 N_LABELS, WIDE_TYPE = 50_000, "U9999"
-N_ROWS = 1_000_000
+N_VOTES, N_NODES = 500_000, 100_000
 
 
 def _edit(sample: Files, **changes: Any) -> Files:
@@ -36,7 +36,7 @@ def _edit(sample: Files, **changes: Any) -> Files:
 def many_voters(sample: Files) -> list[Files]:
     """Claim many voters, without and with thresholds for all of them."""
     claimed = [_edit(sample, n_voters=size) for size in SIZES]
-    n = 50_000
+    n = 20_000
     steps = {"n_voters": n, "lower": [-1] * n + [n // 2], "upper": [*range(1, n + 1), n // 2 + 1]}
     return [*claimed, _edit(sample, **steps), _edit(sample, **steps, exceptions=[[5, 3, 0.5]] * 50_000)]
 
@@ -73,7 +73,7 @@ def many_labels(sample: Files) -> list[Files]:
 
 
 def spark_sizes(sample: Files) -> list[Files]:
-    """Claim many columns, trees and classes, and repeat a node a million times."""
+    """Claim many columns, trees and classes, and repeat a node many times."""
     (head,) = (name for name in sample if name.startswith("metadata"))
     (data,) = (name for name in sample if name.startswith("data"))
     fields = json.loads(sample[head])
@@ -82,13 +82,13 @@ def spark_sizes(sample: Files) -> list[Files]:
         for key in ("numFeatures", "numTrees")
         for size in SIZES
     ]
-    nodes = parquet.read_table(io.BytesIO(sample[data])).take([0] * N_ROWS)
+    nodes = parquet.read_table(io.BytesIO(sample[data])).take([0] * N_NODES)
     return [*claimed, {**sample, data: _parquet(nodes)}]
 
 
 def many_rows(sample: Files) -> list[Files]:
-    """Repeat a vote a million times in Parquet, which takes next to no room there."""
-    columns = {"item": ["x" * 100] * N_ROWS, "draw": [1] * N_ROWS, "answer": ["yes"] * N_ROWS}
+    """Repeat a vote many times in Parquet, which takes next to no room there."""
+    columns = {"item": ["x" * 100] * N_VOTES, "draw": [1] * N_VOTES, "answer": ["yes"] * N_VOTES}
     return [{"votes": _parquet(pa.table(columns))}]
 
 

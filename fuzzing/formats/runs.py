@@ -21,7 +21,7 @@ from foregone.plurality import rules as plurality_rules
 from foregone.polling import Polls
 from foregone.polling.journal import FAILED
 from foregone.scale import score_file
-from fuzzing.formats.forests import _forest
+from fuzzing.formats.forests import grown_forest
 from fuzzing.formats.format import Format, all_of_it, none, put
 from fuzzing.formats.seals import of_all, reseal_piece
 
@@ -108,7 +108,7 @@ def _write_parts(home: Path) -> None:
             inputs / f"{number}.parquet"
         )
         os.utime(inputs / f"{number}.parquet", (MODIFIED, MODIFIED))
-    early_stop(_forest(), draws.normal(0, 2, (300, 5)), 0.05, voting="hard", confidence=None).save(
+    early_stop(grown_forest(), draws.normal(0, 2, (300, 5)), 0.05, voting="hard", confidence=None).save(
         home / "model"
     )
     for number, name in enumerate(("out.parquet", "out.csv", "out.parquet")):

@@ -36,6 +36,7 @@ __all__ = ["FORMATS"]
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 NAME = "strategy.json"
+MOST_VOTERS = 1_000  # that are evaluated here: more take long, and rightly so
 TASKS = (Task("minimixed", 7, 0.01), Task("minimean", 8, 0.1, (2, 4, 8)))
 
 
@@ -139,13 +140,15 @@ def _vote(strategy: Any, answers: tuple[Any, ...]) -> None:
 
 
 def _use_strategy(strategy: StoppingStrategy) -> None:
-    evaluate(strategy)
+    if strategy.n_voters <= MOST_VOTERS:
+        evaluate(strategy)
     _vote(strategy, (True, False))
 
 
 def _use_solution(solution: Solution) -> None:
     _use_strategy(solution.strategy)
-    certify(solution)
+    if solution.n_voters <= MOST_VOTERS:
+        certify(solution)
 
 
 def _use_scores(strategy: ScoreStrategy) -> None:
