@@ -11,6 +11,7 @@ are limited in time and memory. A mutant that does harm is saved. Exit status 1 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -25,6 +26,7 @@ from benchmarks.markdown import table
 
 from fuzzing.attack import BAD, OUTCOMES, USED, Attack, Result, make_mutant
 from fuzzing.formats.format import write_folder
+from fuzzing.mutations import Files
 from fuzzing.registry import FORMATS
 from fuzzing.workers import attack_all
 
@@ -120,10 +122,15 @@ def _kind(result: Result) -> tuple[str, str, str]:
     return result.format, result.outcome, result.detail.rpartition("(")[2] if result.outcome in PLACED else ""
 
 
+@functools.cache
+def _bases(name: str, samples: Path) -> tuple[list[Files], list[Files]]:
+    """Return what mutants of a format are made of: valid samples, and forgeries."""
+    valid = FORMATS[name].read_samples(samples / name)
+    return valid, FORMATS[name].forge(valid)
+
+
 def _save(result: Result, samples: Path, seed: int, output: Path) -> None:
-    format = FORMATS[result.format]
-    valid = format.read_samples(samples / result.format)
-    mutant, _ = make_mutant(format, valid, format.forge(valid), seed, result.number)
+    mutant, _ = make_mutant(FORMATS[result.format], *_bases(result.format, samples), seed, result.number)
     folder = output / result.format.replace(" ", "-") / f"{result.outcome}-{seed}-{result.number}"
     write_folder(folder, mutant)
     (folder.with_suffix(".txt")).write_text(f"{result.detail}\n")
