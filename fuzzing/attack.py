@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 # The rule for readers: a file takes at most so much memory, a constant and a multiple of its size.
-MEMORY_CONSTANT, MEMORY_MULTIPLE = 64 << 20, 50
+MEMORY_CONSTANT, MEMORY_MULTIPLE = 256 << 20, 100
 
 SHARE_RESEALED = 0.7  # of the mutants of a format with checksums
 SHARE_FORGED = 0.02

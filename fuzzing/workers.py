@@ -99,7 +99,7 @@ class _Worker:
         self._stop()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        paths = [str(ROOT / "src"), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        paths = [*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT / "src"), str(ROOT)]
         with self._errors.open("w") as errors:
             return subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,

@@ -24,7 +24,7 @@ LATTICES = ((10**6, 1), (3_000, 2), (200, 3), (90, 4), (60, 5), (40, 40))
 SIZES_WITHOUT_STATES = ((2**20, 2), (2**25, 2), (2**25, 2**25), (2**53, 1), (2**53, 2**53))
 SIZES = (2**20, 2**31 - 1, 2**31, 10**12, 2**53, 10**30)
 N_LABELS, WIDE_TYPE = 50_000, "U9999"
-N_VOTES, N_NODES = 500_000, 100_000
+N_VOTES, N_NODES = 2_000_000, 500_000
 
 
 def _edit(sample: Files, **changes: Any) -> Files:

@@ -23,7 +23,7 @@ from foregone.polling.journal import FAILED
 from foregone.scale import score_file
 from fuzzing.formats.forests import grown_forest
 from fuzzing.formats.format import Format, all_of_it, none, put
-from fuzzing.formats.seals import of_all, reseal_piece
+from fuzzing.formats.seals import of_all, reseal_journal, reseal_piece
 
 __all__ = ["FORMATS"]
 
@@ -190,7 +190,7 @@ def _use_piece(loaded: tuple[Task, dict[str, Any]]) -> None:
 FORMATS = (
     Format(
         "journal", _write_journals, _load_journal, _journal_content, lambda loaded: _finish(loaded[0]),
-        json=(_lines, put), agrees=_says_no_more,
+        of_all(reseal_journal), json=(_lines, put), agrees=_says_no_more,
     ),
     Format("finished parts", _write_parts, _load_parts, bytes, len, json=(_manifest, put)),
     Format(

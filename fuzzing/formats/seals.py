@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +18,13 @@ __all__ = [
     "of_all",
     "put_container_header",
     "reseal_container",
+    "reseal_journal",
     "reseal_piece",
     "reseal_strategy",
 ]
 
 MAGIC, ALIGNMENT, CHECKSUM_SIZE = b"foregone packed\n", 64, 32
+JOURNAL_SEAL = b', "checksum": "'
 PREFIX = len(MAGIC) + 8
 
 
@@ -56,6 +59,19 @@ def _parse(content: bytes) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise ValueError("not an object, so there is nothing to seal")
     return fields
+
+
+def reseal_journal(content: bytes) -> bytes:
+    """Fit the checksum of every line of a journal, which is one of all lines up to it."""
+    *lines, last = content.split(b"\n")
+    if not any(JOURNAL_SEAL in line for line in lines):
+        raise ValueError("a journal from before there were checksums")
+    checksum, resealed = 0, []
+    for line in lines:
+        bare = line.rpartition(JOURNAL_SEAL)[0] + b"}" if JOURNAL_SEAL in line else line
+        checksum = zlib.crc32(bare, checksum)
+        resealed.append(bare[:-1] + JOURNAL_SEAL + f'{checksum:08x}"}}'.encode())
+    return b"\n".join([*resealed, last])
 
 
 def reseal_container(content: bytes) -> bytes:
