@@ -119,7 +119,8 @@ def _shares(names: Sequence[str], total: int) -> dict[str, int]:
 
 def _kind(result: Result) -> tuple[str, str, str]:
     """Return what harmful mutants have in common that show the same fault: the lines that were passed."""
-    return result.format, result.outcome, result.detail.rpartition("(")[2] if result.outcome in PLACED else ""
+    before, _, places = result.detail.rpartition("(")
+    return result.format, result.outcome, places if before and result.outcome in PLACED else ""
 
 
 @functools.cache

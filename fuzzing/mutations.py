@@ -73,7 +73,8 @@ def mutate(chance: Random, samples: Sequence[Files], json_places: JsonPlaces) ->
             changed = _mutate_json(chance, mutant[name][place])
             mutant[name] = json_places[1](mutant[name], place, changed)
         else:
-            mutant[name] = chance.choice(OF_BYTES)(chance, mutant[name], chance.choice(others))
+            changes = IN_PLACE if chance.random() < 0.5 else OF_BYTES
+            mutant[name] = chance.choice(changes)(chance, mutant[name], chance.choice(others))
         mutant = {name: content[:MOST_BYTES] for name, content in mutant.items()}
     return mutant
 
@@ -189,7 +190,6 @@ def _set_text_number(chance: Random, content: bytes, other: bytes) -> bytes:
 
 OF_BYTES: tuple[Callable[[Random, bytes, bytes], bytes], ...] = (
     _flip_bits,
-    _flip_bits,
     _change_bytes,
     _delete,
     _insert,
@@ -198,10 +198,12 @@ OF_BYTES: tuple[Callable[[Random, bytes, bytes], bytes], ...] = (
     _swap,
     _splice,
     _set_number,
-    _set_number,
     _lines,
     _set_text_number,
 )
+
+# A file whose parts stay where they are is looked at more closely before it is refused.
+IN_PLACE = (_flip_bits, _set_number, _set_text_number)
 
 # JSON ------------------------------------------------------------------------------------------
 
