@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fuzzing.attack import BAD, Attack, make_mutant
@@ -21,28 +20,22 @@ MUTANTS = 30 * len(FORMATS)
 RESEALED = [name for name, format in FORMATS.items() if format.reseal is not None]
 
 pytestmark = [
-    pytest.mark.xdist_group("fuzzing files"),  # the attack is made once for all tests
     pytest.mark.skipif(sys.platform != "linux", reason="memory is measured in /proc"),
     pytest.mark.filterwarnings("ignore"),  # of samples that are no good models
 ]
 
 
-@pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    output = tmp_path_factory.mktemp("findings")
-    command = ["files", "--mutations", str(MUTANTS), "--output", str(output), "--json"]
+@pytest.mark.slow
+def test_no_damaged_or_hostile_file_does_harm(tmp_path: Path) -> None:
+    command = ["files", "--mutations", str(MUTANTS), "--output", str(tmp_path), "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "fuzzing", *command], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode in (0, 1), done.stderr
-    return json.loads(done.stdout)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FORMATS)
-def test_no_damaged_or_hostile_file_does_harm(attacked: dict[str, Any], name: str) -> None:
-    assert attacked["formats"][name]["mutations"] == MUTANTS // len(FORMATS)
-    assert [harm for harm in attacked["bad"] if harm["format"] == name] == []
+    attacked = json.loads(done.stdout)
+    assert {name: row["mutations"] for name, row in attacked["formats"].items()} == dict.fromkeys(FORMATS, 30)
+    harms = {f"{harm['format']}:{harm['number']}": harm["detail"] for harm in attacked["bad"]}
+    assert harms == {}
 
 
 def test_the_faults_of_naive_readers_are_found_and_told_apart(tmp_path: Path) -> None:
@@ -108,9 +101,9 @@ def test_a_resealed_sample_is_read_and_a_changed_one_gets_past_the_checksum(
     n_forged = len(format.forge(samples))
     results = [attack.run(number) for number in range(n_forged, n_forged + 200)]
     # Where a damaged file is made again, nobody says why it was refused.
-    accepted = sum(result.outcome == "other" for result in results)
-    told = [result.detail for result in results if result.outcome == "refused" and result.detail]
-    assert accepted + sum("checksum" not in detail for detail in told) > 30 or accepted > 3
+    reasons = [result.detail for result in results if result.outcome == "refused" and result.detail]
+    assert any(result.outcome == "other" for result in results)
+    assert not reasons or sum("checksum" not in reason for reason in reasons) > 30
 
 
 @pytest.mark.parametrize("name", ["strategy", "classifier", "journal", "vote counts"])
