@@ -202,6 +202,9 @@ def _orphans(session: int) -> int:
     for pid in left:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    # Python's own semaphores outlive a kill of all processes, because the one that removes them is killed, too.
+    for semaphore in Path("/dev/shm").glob(f"sem.*-{session}-*"):
+        semaphore.unlink(missing_ok=True)
     return len(left)
 
 
