@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs images examples clean
+.PHONY: help demo test lint format docs images examples clean fuzz fuzz-kill
 .PHONY: bench-solve bench-predict bench-guarantees bench-scores bench-replay bench-plurality bench-polls bench-scale
 
 help:  ## Say what there is to make
@@ -54,6 +54,12 @@ bench-scale: $(VENV)/.has-test  ## Score 10 million rows here, on Dask and on Sp
 bench-plurality: $(VENV)/.has-test  ## Many answers: ours beside other rules on real votes, and the limit (10 minutes)
 	$(BIN)/python -m benchmarks.plurality $(BENCH)
 
+fuzz: $(VENV)/.has-test  ## Attack every reader with 100,000 damaged and hostile files (10 minutes)
+	$(BIN)/python -m fuzzing files $(FUZZ)
+
+fuzz-kill: $(VENV)/.has-test  ## Kill resumable jobs 500 times and check what they make (10 minutes)
+	$(BIN)/python -m fuzzing kills $(FUZZ)
+
 images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	mkdir -p docs/images
 	$(BIN)/foregone compare --voters 101 --max-disagreement 0.001 --png docs/images/envelopes.png
@@ -67,8 +73,8 @@ docs: $(VENV)/.has-docs  ## Build the documentation site into ./site; every warn
 	@echo "Open site/index.html"
 
 clean:  ## Remove everything that was made here, the .venv included
-	rm -rf $(VENV) demo build dist results site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) demo build dist results site fuzz-findings .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks fuzzing -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A .venv whose pip runs is kept; a half-made one is made again from nothing.
 $(VENV)/.made:
