@@ -134,7 +134,7 @@ def _scoring(suffix: str) -> Job:
         lambda inputs: _prepare_rows(inputs, suffix),
         lambda inputs, work: _score(inputs, work, suffix),
         _load_and_predict,
-        f"labels{suffix}.parts/part-*.arrow",
+        f"labels{suffix}.parts/part-*",
         _scored_twice,
     )
 

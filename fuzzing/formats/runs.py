@@ -22,8 +22,16 @@ from foregone.polling import Polls
 from foregone.polling.journal import FAILED
 from foregone.scale import score_file
 from fuzzing.formats.forests import grown_forest
-from fuzzing.formats.format import Format, all_of_it, none, put
-from fuzzing.formats.seals import of_all, reseal_journal, reseal_piece
+from fuzzing.formats.format import Format, all_of_it, put
+from fuzzing.formats.seals import (
+    container_header,
+    of_all,
+    put_container_header,
+    reseal_container,
+    reseal_journal,
+    reseal_piece,
+)
+from fuzzing.mutations import Files
 
 __all__ = ["FORMATS"]
 
@@ -144,8 +152,18 @@ def _load_parts(sample: Path, home: Path) -> bytes:
     return output
 
 
-def _manifest(content: bytes) -> list[slice]:
-    return all_of_it(content) if content.startswith(b"{") else none(content)
+def _manifest_or_header(content: bytes) -> list[slice]:
+    return all_of_it(content) if content.startswith(b"{") else container_header(content)
+
+
+def _put(content: bytes, place: slice, text: bytes) -> bytes:
+    return (put if content.startswith(b"{") else put_container_header)(content, place, text)
+
+
+def _reseal_parts(files: Files) -> Files:
+    return {
+        name: reseal_container(content) if "part-" in name else content for name, content in files.items()
+    }
 
 
 # Pieces of the paper -----------------------------------------------------------------------------
@@ -192,7 +210,10 @@ FORMATS = (
         "journal", _write_journals, _load_journal, _journal_content, lambda loaded: _finish(loaded[0]),
         of_all(reseal_journal), json=(_lines, put), agrees=_says_no_more,
     ),
-    Format("finished parts", _write_parts, _load_parts, bytes, len, json=(_manifest, put)),
+    Format(
+        "finished parts", _write_parts, _load_parts, bytes, len, _reseal_parts,
+        json=(_manifest_or_header, _put),
+    ),
     Format(
         "paper piece", _write_pieces, _load_piece, _piece_content, _use_piece, of_all(reseal_piece),
         json=(all_of_it, put),
