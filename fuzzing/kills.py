@@ -82,9 +82,6 @@ def main(arguments: Sequence[str]) -> int:
         root = Path(folder)
         references = {name: _refer(JOBS[name], root / name) for name in names}
         lives = _kill_all(references, root, options.kills, options.jobs, options.seed)
-    # Python's own semaphores outlive a kill of all processes: the one that removes them is killed, too.
-    for semaphore in Path("/dev/shm").glob(f"sem.*-{os.getpid()}-*"):
-        semaphore.unlink(missing_ok=True)
     seconds = time.monotonic() - began
     rows = _summary(lives, names, references)
     if options.as_json:
@@ -205,6 +202,10 @@ def _orphans(session: int) -> int:
     for pid in left:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    # Semaphores of its pool outlive a kill of all: the process that removes them is killed, too. They are
+    # named after the job's process, so none of another program is touched.
+    for semaphore in Path("/dev/shm").glob(f"sem.*-{session}-*"):
+        semaphore.unlink(missing_ok=True)
     return len(left)
 
 
