@@ -12,13 +12,12 @@ from random import Random
 from typing import NamedTuple
 
 from foregone.errors import ForegoneError
+from foregone.file_reading import MEMORY, MEMORY_PER_BYTE
 from fuzzing.formats.format import Format, write_folder
 from fuzzing.mutations import Files, mutate
 
 __all__ = [
     "BAD",
-    "MEMORY_CONSTANT",
-    "MEMORY_MULTIPLE",
     "OUTCOMES",
     "USED",
     "Attack",
@@ -26,9 +25,6 @@ __all__ = [
     "allowed_memory",
     "make_mutant",
 ]
-
-# The rule for readers: a file takes at most so much memory, a constant and a multiple of its size.
-MEMORY_CONSTANT, MEMORY_MULTIPLE = 256 << 20, 100
 
 SHARE_RESEALED = 0.7  # of the mutants of a format with checksums
 SHARE_FORGED = 0.02
@@ -68,7 +64,7 @@ class Result(NamedTuple):
 
 def allowed_memory(size: int) -> int:
     """Return how much memory reading a file of this size may take."""
-    return MEMORY_CONSTANT + MEMORY_MULTIPLE * size
+    return MEMORY + MEMORY_PER_BYTE * size
 
 
 def make_mutant(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Collection
 from pathlib import Path
@@ -188,21 +187,11 @@ def _write_pieces(folder: Path) -> None:
         PieceStore(folder / str(number)).save(task.inputs, content or task.work())
 
 
-def _load_piece(sample: Path, home: Path) -> tuple[Task, dict[str, Any]] | None:
+def _load_piece(sample: Path, home: Path) -> Any:
     """Return what a run would go on with; a piece that it takes for damaged is made again."""
     store, file = PieceStore(sample), next(sample.iterdir())
     (task,) = (task for task in TASKS if store.path(task.inputs) == file)
-    content = store.load(task.inputs)
-    return None if content is None else (task, content)
-
-
-def _piece_content(loaded: tuple[Task, dict[str, Any]]) -> str:
-    return json.dumps(loaded[1], sort_keys=True)
-
-
-def _use_piece(loaded: tuple[Task, dict[str, Any]]) -> None:
-    task, content = loaded
-    task.result(content)
+    return store.load(task.inputs, task.result)
 
 
 FORMATS = (
@@ -215,7 +204,7 @@ FORMATS = (
         json=(_manifest_or_header, _put),
     ),
     Format(
-        "paper piece", _write_pieces, _load_piece, _piece_content, _use_piece, of_all(reseal_piece),
+        "paper piece", _write_pieces, _load_piece, repr, repr, of_all(reseal_piece),
         json=(all_of_it, put),
     ),
 )  # fmt: skip

@@ -24,7 +24,7 @@ def test_what_is_saved_is_found_again_bit_for_bit(
 ) -> None:
     store = PieceStore(tmp_path_factory.getbasetemp() / "pieces")
     store.save(inputs, content)
-    assert store.load(inputs) == content
+    assert store.load(inputs, dict) == content
 
 
 def test_other_inputs_are_another_piece(tmp_path: Path) -> None:

@@ -55,7 +55,9 @@ class GrownElsewhere(ABC):
         return cls.from_imported(import_scores(model))
 
     @classmethod
-    def from_spark(cls, folder: PathLike, classes: Sequence[Any] = (0.0, 1.0)) -> Self:
+    def from_spark(
+        cls, folder: PathLike, classes: Sequence[Any] = (0.0, 1.0), *, max_memory: float | None = None
+    ) -> Self:
         """Pack a two-class RandomForestClassificationModel of Spark ML; see `foregone.forest.spark`.
 
         Parameters
@@ -64,10 +66,12 @@ class GrownElsewhere(ABC):
             What the model's ``save`` wrote, in a local file system. Neither Spark nor Java is needed.
         classes : sequence of two labels
             What no and yes are called, such as the labels of the StringIndexer that numbered them.
+        max_memory : float, optional
+            Bytes that may be used besides 100 times the size of the folder's files; by default 256 MiB.
         """
         from foregone.forest.spark import import_scores
 
-        return cls.from_imported(import_scores(folder, classes))
+        return cls.from_imported(import_scores(folder, classes, max_memory))
 
     @classmethod
     def from_ranger(cls, path: PathLike) -> Self:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from foregone.atomic_file import PathLike
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
-from foregone.file_reading import Memory, cannot_read
+from foregone.file_reading import MEMORY_PER_BYTE, Memory, cannot_read
 from foregone.forest.category_sets import CategorySets
 from foregone.forest.category_values import CategoryValues, category_list
 from foregone.forest.nested_nodes import check_links
@@ -35,9 +35,13 @@ FIELDS = ("id", "impurityStats", "leftChild", "rightChild", "split")
 SPLIT_FIELDS = ("featureIndex", "leftCategoriesOrThreshold", "numCategories")
 NUMERIC = -1  # in the place of the number of categories
 BYTES_A_CATEGORY = 150  # in the list of a column, while it is made
+BYTES_A_FEATURE = 24
+BYTES_A_NODE = 1_000  # while it is read
 
 
-def import_scores(folder: PathLike, classes: Sequence[Any] = (0.0, 1.0)) -> ImportedScores:
+def import_scores(
+    folder: PathLike, classes: Sequence[Any] = (0.0, 1.0), max_memory: float | None = None
+) -> ImportedScores:
     """Read a saved two-class forest, without Spark.
 
     Rows hold the entries of the features column's vectors; categories are the numbers that Spark's indexers
@@ -59,13 +63,15 @@ def import_scores(folder: PathLike, classes: Sequence[Any] = (0.0, 1.0)) -> Impo
         )
     if labels.shape != (2,) or labels[0] == labels[1]:
         raise InvalidInputError(f"classes must be two labels, those of 0.0 and 1.0, not {classes!r}")
-    if head.get("paramMap", {}).get("thresholds") is not None:
+    if head["paramMap"].get("thresholds") is not None:
         raise InvalidInputError(
             f"{folder}: the forest has thresholds that shift its answers, which is not supported: clear them "
             "with  model.clear(model.thresholds)  before it is saved"
         )
-    reader = _Reader(root, head["numFeatures"])
-    trees = reader.read(_nodes(root), head["numTrees"])
+    memory = Memory(str(root), max_memory)
+    memory.take(head["numFeatures"] * BYTES_A_FEATURE, f"for {head['numFeatures']:,} features")
+    reader = _Reader(root, head["numFeatures"], memory)
+    trees = reader.read(_nodes(root, memory), head["numTrees"])
     return ImportedScores(
         lambda: iter(trees),
         n_features=head["numFeatures"],
@@ -90,7 +96,7 @@ def _metadata(root: Path) -> dict[str, Any]:
         raise FileFormatError(f"{root}: not a folder that Spark ML saved a model to (no metadata/part-*)")
     try:
         head = json.loads("".join(part.read_text(encoding="utf-8") for part in parts))
-        kind = head["class"]
+        kind, _ = head["class"], head.setdefault("paramMap", {}).items()
         sizes = {name: head.get(name) for name in ("numFeatures", "numClasses", "numTrees")}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FileFormatError(
@@ -106,15 +112,19 @@ def _metadata(root: Path) -> dict[str, Any]:
     return dict(head)
 
 
-def _nodes(root: Path) -> dict[int, list[dict[str, Any]]]:
+def _nodes(root: Path, memory: Memory) -> dict[int, list[dict[str, Any]]]:
     """Return the nodes of each tree."""
     try:
-        from pyarrow import ArrowException, parquet
+        from pyarrow import ArrowException, dataset
     except ImportError:
         raise MissingExtraError("pyarrow", "forests", "Reading a forest of Spark ML") from None
     # Spark 3 and 4 call the columns so; what else is there, is passed over.
     try:
-        table = parquet.read_table(root / "data", columns=["treeID", "nodeData"])
+        found = dataset.dataset(root / "data")
+        size = sum(file.stat().st_size for file in map(Path, found.files))
+        n_nodes = found.count_rows()
+        memory.take(max(n_nodes * BYTES_A_NODE - MEMORY_PER_BYTE * size, 0), f"for {n_nodes:,} nodes")
+        table = found.to_table(columns=["treeID", "nodeData"])
         rows = zip(table["treeID"].to_pylist(), table["nodeData"].to_pylist(), strict=True)
         trees: dict[int, list[dict[str, Any]]] = {}
         for tree, node in rows:
@@ -123,7 +133,7 @@ def _nodes(root: Path) -> dict[int, list[dict[str, Any]]]:
                     f"{root}: its data are damaged: a node lacks some of {', '.join(FIELDS)}"
                 )
             trees.setdefault(tree, []).append(node)
-    except (OSError, ArrowException, KeyError) as error:
+    except (OSError, UnicodeDecodeError, ArrowException, KeyError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise FileFormatError(f"{root}: its data cannot be read as Parquet of nodes: {reason}") from None
     return trees
@@ -132,15 +142,15 @@ def _nodes(root: Path) -> dict[int, list[dict[str, Any]]]:
 class _Reader:
     """Turns Spark's nodes into arrays; remembers which columns hold how many categories."""
 
-    def __init__(self, root: Path, n_features: int) -> None:
+    def __init__(self, root: Path, n_features: int, memory: Memory) -> None:
         self.root = root
         self.n_features = n_features
         self.sets = CategorySets()
         self.n_categories: dict[int, int] = {}
-        self.memory = Memory(str(root))
+        self.memory = memory
 
     def read(self, by_tree: dict[int, list[dict[str, Any]]], n_trees: int) -> list[ScoredTree]:
-        if sorted(by_tree) != list(range(n_trees)):
+        if len(by_tree) != n_trees or sorted(by_tree) != list(range(n_trees)):
             raise FileFormatError(f"{self.root}: damaged: its data do not hold {n_trees} trees")
         try:
             return [

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from foregone.atomic_file import write_atomically
 from foregone.errors import InvalidInputError
@@ -16,6 +16,7 @@ __all__ = ["PieceStore"]
 FORMAT = "foregone paper piece 1"
 
 Content = dict[str, Any]
+Record = TypeVar("Record")
 
 
 class PieceStore:
@@ -35,10 +36,10 @@ class PieceStore:
     >>> import tempfile
     >>> store = PieceStore(Path(tempfile.mkdtemp()))
     >>> inputs = {"kind": "forest", "dataset": "skin", "repeat": 0}
-    >>> store.load(inputs) is None
+    >>> store.load(inputs, dict) is None
     True
     >>> store.save(inputs, {"rows": 3})
-    >>> store.load(inputs)
+    >>> store.load(inputs, dict)
     {'rows': 3}
     """
 
@@ -52,11 +53,14 @@ class PieceStore:
         return self.folder / f"{'-'.join([*words, digest[:20]])}.json"
 
     def load(
-        self, inputs: Mapping[str, Any], say: Callable[[str], None] = lambda line: None
-    ) -> Content | None:
-        """Return the content of a finished piece, or None when there is none.
+        self,
+        inputs: Mapping[str, Any],
+        make: Callable[[Content], Record],
+        say: Callable[[str], None] = lambda line: None,
+    ) -> Record | None:
+        """Return what ``make`` makes of the content of a finished piece, or None when there is none.
 
-        A damaged file counts as none; ``say`` is told so in one line.
+        A damaged file, or one that nothing can be made of, counts as none; ``say`` is told so in one line.
         """
         path = self.path(inputs)
         try:
@@ -66,14 +70,16 @@ class PieceStore:
         except (OSError, ValueError, RecursionError) as error:
             say(f"the piece {path.name} cannot be read ({_brief(error)}): it is made again")
             return None
-        if not isinstance(record, dict) or record.pop("checksum", None) != _checksum(record):
-            say(f"the piece {path.name} is damaged: it is made again")
-            return None
-        if record.get("format") != FORMAT or _canonical(record.get("inputs")) != _canonical(inputs):
-            say(f"the piece {path.name} is of another kind: it is made again")
-            return None
-        content: Content = record["content"]
-        return content
+        try:
+            if record.pop("checksum", None) == _checksum(record):
+                if record.get("format") == FORMAT and _canonical(record.get("inputs")) == _canonical(inputs):
+                    return make(record["content"])
+                say(f"the piece {path.name} is of another kind: it is made again")
+                return None
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError):
+            pass
+        say(f"the piece {path.name} is damaged: it is made again")
+        return None
 
     def save(self, inputs: Mapping[str, Any], content: Content) -> None:
         """Keep a finished piece.

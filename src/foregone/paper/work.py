@@ -26,7 +26,7 @@ def do_tasks(
     tasks: Sequence[Task], store: PieceStore, pool: Executor, reporter: Reporter
 ) -> list[tuple[Task, Any]]:
     """Return the result of every task, in a fixed order; do those that are not done yet."""
-    found = {task: store.load(task.inputs, reporter.line) for task in tasks}
+    found: dict[Task, Any] = {task: store.load(task.inputs, task.result, reporter.line) for task in tasks}
     open_tasks = [task for task in tasks if found[task] is None]
     if not tasks:
         return []
@@ -37,12 +37,12 @@ def do_tasks(
         futures = {pool.submit(finish, task, store.folder): task for task in open_tasks}
         for future in as_completed(futures):
             task = futures[future]
-            found[task] = _result(future, task.dataset)
+            found[task] = task.result(_result(future, task.dataset))
             advance()
             left[task.dataset] -= 1
             if not left[task.dataset]:
                 reporter.line(f"{task.dataset} is done, {sum(left.values())} pieces to go")
-    return [(task, task.result(content)) for task, content in found.items() if content is not None]
+    return list(found.items())
 
 
 def _result(future: Future[dict[str, Any]], dataset: str) -> dict[str, Any]:
@@ -111,8 +111,8 @@ def _time_one(method: str, n_voters: int, store: PieceStore, reporter: Reporter)
         "max_disagreement": timing.MAX_DISAGREEMENT,
         "time_limit": timing.TIME_LIMIT,
     }
-    content = store.load(inputs, reporter.line)
-    if content is None:
-        content = asdict(timing.measure_timing(method, n_voters))
-        store.save(inputs, content)
-    return Timing(**content)
+    found = store.load(inputs, lambda content: Timing(**content), reporter.line)
+    if found is None:
+        found = timing.measure_timing(method, n_voters)
+        store.save(inputs, asdict(found))
+    return found

@@ -58,7 +58,7 @@ def _parquet_columns(file: Path, memory: Memory) -> dict[str, Sequence[Any]]:
             names = parquet.schema_arrow.names
             wanted = [name for name in (*REQUIRED, TOKENS) if name in names]
             table = parquet.read(columns=wanted).to_pydict()
-    except (ArrowException, OSError) as error:
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
         raise FileFormatError(f"{file}: not a Parquet file that can be read: {error}") from None
     # Names alone are enough for columns that are ignored.
     return {name: table.get(name, ()) for name in names}

@@ -176,19 +176,24 @@ def _one_line(error: Exception) -> str:
 
 
 def _parquet_file(file: str) -> Any:
-    pa = pyarrow()
+    pyarrow()
     from pyarrow.parquet import ParquetFile
 
     try:
         # Pages are read as they are needed: a row group may be larger than memory.
         return ParquetFile(file, pre_buffer=False, buffer_size=SCAN_BYTES)
-    except pa.ArrowException as error:
+    except (OSError, ValueError) as error:  # ValueError: pyarrow's, too
         raise FileFormatError(f"{file}: not a Parquet file that can be read: {_one_line(error)}") from None
 
 
 def _parquet_schema(file: str) -> Any:
     with _parquet_file(file) as parquet:
-        return parquet.schema_arrow
+        schema = parquet.schema_arrow
+    try:
+        _ = schema.names
+    except UnicodeDecodeError:
+        raise FileFormatError(f"{file}: damaged: the name of a column is not UTF-8") from None
+    return schema
 
 
 def _what_it_holds(kind: Any) -> str:
