@@ -4,7 +4,8 @@ Of the i votes of a state c, each is the last with the same probability, so the 
 ``child[e]`` with probability ``value[e] * times[e] / i``, whatever the full vote.
 
 A pass goes through the levels from ``first`` to before ``end`` only, up or down, because compiled code sees
-no signals: what it has of the level that it came to is taken and returned, or stands in its result.
+no signals: what it has of the level that it came to is taken and given on, or stands in its result. No array
+is returned: making a Python object of it is where a signal would turn into a SystemError.
 """
 
 import numpy as np
@@ -40,12 +41,12 @@ def pull_back(level, edge_start, value, times, child, first, end, reach):
 
 
 @compiled
-def pull_back_wrong(level, edge_start, value, times, child, lowest, highest, at_end, marked, wrong):
+def pull_back_wrong(level, edge_start, value, times, child, lowest, highest, at_end, marked, out, wrong):
     """Fill the chance of each state together with that of its leader not being a leader in the end.
 
     Parts that do not win in the end are followed back one by one: ``marked[e]`` is the expected number of
-    them that stand at part e of a state; given for level ``highest`` unless that is the last, and returned
-    for the one below ``lowest``. The leader is one of the ``times`` largest parts.
+    them that stand at part e of a state; given for level ``highest`` unless that is the last, and put into
+    ``out`` for the one below ``lowest``. The leader is one of the ``times`` largest parts.
     """
     N = len(level) - 2
     start, end = edge_start[level[highest]], edge_start[level[highest + 1]]
@@ -82,14 +83,15 @@ def pull_back_wrong(level, edge_start, value, times, child, lowest, highest, at_
         for state in range(level[i - 1], level[i]):
             e = edge_start[state]
             wrong[state] = marked[e - start] / times[e] if i > 1 else 0.0
-    return marked
+    out[:] = marked
 
 
 @compiled
-def induce(level, edge_start, value, times, child, first, end, reach, wrong, least_votes, after, stops):
-    """Fill where stopping is cheaper than going on, and return the least price from each state on.
+def induce(level, edge_start, value, times, child, first, end, reach, wrong, least_votes, after, out, stops):
+    """Fill where stopping is cheaper than going on.
 
-    ``after`` holds those of the level before ``end``, all zero at the last.
+    ``after`` holds the least price from each state of the level before ``end`` on, all zero at the last, and
+    ``out`` gets those of the level below ``first``.
     ``reach`` is what one vote costs in each state, ``wrong`` what stopping there costs. A tie goes on.
     Nothing stops before ``least_votes`` votes.
     """
@@ -112,20 +114,21 @@ def induce(level, edge_start, value, times, child, first, end, reach, wrong, lea
                 stops[base + k] = False
                 before[k] = go_on
         after = before
-    return after
+    out[:] = after
 
 
 @compiled
 def push_forward(
-    level, edge_start, value, times, child, lowest, end, stop, counts_votes, going, asked, of_part
-):
-    """Return the expected votes asked, for every state of the last level, and a mean for each of its parts.
+    level, edge_start, value, times, child, lowest, end, stop, counts_votes,
+    going, asked, of_part, out_going, out_asked, out_of_part,
+):  # fmt: skip
+    """Fill the expected votes asked, for every state of the last level, and a mean for each of its parts.
 
     ``stop`` holds the probability of stopping in each state. Going up, three things are kept for the states
     of a level, given that the votes so far have these counts: the chance to have gone on until here,
     the votes asked so far, and for each part a mean: how many of its votes were asked, if ``counts_votes``,
     otherwise the chance that it was answered, each for one part of its size. They are given for the level
-    below ``lowest`` and returned for that before ``end``.
+    below ``lowest`` and filled for that before ``end``.
     """
     N = len(level) - 2
     below = edge_start[level[lowest - 1]]
@@ -167,7 +170,9 @@ def push_forward(
             more_going[k] = here - stopping
         going, asked, of_part = more_going, more_asked, more_of_part
         below = start
-    return going, asked, of_part
+    out_going[:] = going
+    out_asked[:] = asked
+    out_of_part[:] = of_part
 
 
 @compiled

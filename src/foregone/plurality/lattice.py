@@ -191,8 +191,15 @@ class Lattice:
         wrong = np.zeros(self.n_states)
         marked = np.zeros(0)
         for first, end in reversed(self.pieces):
-            marked = kernels.pull_back_wrong(*self.edges, first, end - 1, weights, marked, wrong)
+            below = np.zeros(self._sizes(first - 1)[1])
+            kernels.pull_back_wrong(*self.edges, first, end - 1, weights, marked, below, wrong)
+            marked = below
         return wrong
+
+    def _sizes(self, level: int) -> tuple[int, int]:
+        """Return how many states and how many edges a level has."""
+        start, end = self.level[level : level + 2].tolist()
+        return end - start, int(self.edge_start[end] - self.edge_start[start])
 
     def best_stops(self, reach: FloatArray, wrong: FloatArray) -> tuple[npt.NDArray[np.bool_], float]:
         """Return where to stop when going on from a state costs ``reach`` and stopping there ``wrong``.
@@ -200,8 +207,10 @@ class Lattice:
         The second is the least cost of all. At least one voter is asked; a tie goes on.
         """
         stops, after = np.ones(self.n_states, np.bool_), np.zeros(self.n_compositions)
-        for levels in reversed(self.pieces):
-            after = kernels.induce(*self.edges, *levels, reach, wrong, 1, after, stops)
+        for first, end in reversed(self.pieces):
+            below = np.zeros(self._sizes(first - 1)[0])
+            kernels.induce(*self.edges, first, end, reach, wrong, 1, after, below, stops)
+            after = below
         return stops, float(after[0])
 
     def push_forward(self, stop: FloatArray, *, counts_votes: bool) -> tuple[FloatArray, FloatArray]:
@@ -210,8 +219,11 @@ class Lattice:
         That is how many votes of the part were asked, or else the chance that it was answered.
         """
         means = np.ones(1), np.zeros(1), np.zeros(0)
-        for levels in self.pieces:
-            means = kernels.push_forward(*self.edges, *levels, stop, counts_votes, *means)
+        for first, end in self.pieces:
+            n_states, n_edges = self._sizes(end - 1)
+            above = np.zeros(n_states), np.zeros(n_states), np.zeros(n_edges)
+            kernels.push_forward(*self.edges, first, end, stop, counts_votes, *means, *above)
+            means = above
         return means[1], means[2]
 
     def push_reach(self, stop: FloatArray) -> FloatArray:
