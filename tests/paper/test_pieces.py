@@ -31,7 +31,7 @@ def test_other_inputs_are_another_piece(tmp_path: Path) -> None:
     store = PieceStore(tmp_path)
     store.save(INPUTS, CONTENT)
     for other in ({**INPUTS, "seed": 1}, {**INPUTS, "more": None}, {**INPUTS, "repeat": "3"}):
-        assert store.load(other) is None
+        assert store.load(other, dict) is None
     assert store.path(INPUTS).name.startswith("votes-skin-3-")
 
 
@@ -43,12 +43,12 @@ def test_a_file_damaged_anywhere_is_noticed_and_said(tmp_path: Path) -> None:
     for place in range(len(whole) - 1):  # the last byte is the end of the line
         file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         said: list[str] = []
-        assert store.load(INPUTS, said.append) is None
+        assert store.load(INPUTS, dict, said.append) is None
         assert len(said) == 1
         assert "made again" in said[0]
     for damaged in (b"", whole[: len(whole) // 2], b"[]", b"{}", b"[" * 100_000):
         file.write_bytes(damaged)
-        assert store.load(INPUTS) is None
+        assert store.load(INPUTS, dict) is None
     store.save(INPUTS, CONTENT)
     assert file.read_bytes() == whole
 
@@ -59,7 +59,7 @@ def test_a_piece_under_anothers_name_is_not_taken_for_it(tmp_path: Path) -> None
     store.save(other, CONTENT)
     store.path(other).replace(store.path(INPUTS))
     said: list[str] = []
-    assert store.load(INPUTS, said.append) is None
+    assert store.load(INPUTS, dict, said.append) is None
     assert "of another kind" in said[0]
 
 
@@ -67,3 +67,10 @@ def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidInputError, match="cannot make the folder"):
         PieceStore(tmp_path / "file").save(INPUTS, CONTENT)
+
+
+def test_a_piece_that_no_record_can_be_made_of_is_made_again(tmp_path: Path) -> None:
+    store, said = PieceStore(tmp_path), []
+    store.save(INPUTS, {"other": 1})
+    assert store.load(INPUTS, lambda content: content["rows"], said.append) is None
+    assert said == [f"the piece {store.path(INPUTS).name} is damaged: it is made again"]
