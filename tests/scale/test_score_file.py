@@ -383,3 +383,24 @@ def test_a_column_of_texts_is_named(frame, model_path, tmp_path):
     with pytest.raises(InvalidInputError, match=r"column 'e' of .*rows\.parquet has type"):
         score_file(model_path, tmp_path / "rows.parquet", tmp_path / "out.parquet")
     assert Path(tmp_path / "out.parquet.parts").exists() is False
+
+
+def test_the_manifest_is_the_last_to_go_so_that_a_kill_on_the_way_leaves_a_folder_of_ours(
+    rows, expected, model_path, tmp_path, monkeypatch
+):
+    output, removed = tmp_path / "out.parquet", []
+    remove = FinishedParts._remove
+
+    def remove_or_die(self, name):
+        removed.append(name)
+        if len(removed) == 4:
+            raise KeyboardInterrupt
+        remove(self, name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FinishedParts, "_remove", remove_or_die)
+        with pytest.raises(KeyboardInterrupt):
+            score_file(model_path, rows, output)
+    assert score_file(model_path, rows, output).rows == 1200
+    assert_same(pd.read_parquet(output), expected)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out.parquet", "rows.parquet"]

@@ -202,8 +202,9 @@ class FinishedParts:
 
     def _remove_all(self) -> None:
         with contextlib.suppress(OSError):  # of someone else's files in it
-            for file in [*self.folder.iterdir(), self.folder / MANIFEST]:
-                self._remove(file.name)
+            names = {file.name for file in self.folder.iterdir()}
+            for name in [*(names - {MANIFEST}), MANIFEST]:  # which says whose the folder is, to the end
+                self._remove(name)
             self.folder.rmdir()
 
     def _remove(self, name: str) -> None:
