@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from foregone.cli.options import JsonFlag, StrategyFile
+from foregone.cli.options import JsonFlag, MaxMemory, StrategyFile
 from foregone.cli.output import make_console, number_of_voters, print_json
 from foregone.plurality import PluralitySolution, certify_plurality
 from foregone.progress import working
@@ -29,6 +29,7 @@ def certify_command(
             help="auto (by size), rational or ball; for many answers rational or float.",
         ),
     ] = "auto",
+    max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Prove that a strategy keeps its limit and is optimal.
@@ -46,7 +47,7 @@ def certify_command(
 
     solution: Solution | PluralitySolution
     if read_file(strategy_file).text("kind") == "plurality":
-        solution = PluralitySolution.load(strategy_file)
+        solution = PluralitySolution.load(strategy_file, max_memory=max_memory)
     else:
         solution = Solution.load(strategy_file)
     with working(f"Proving for {number_of_voters(solution.n_voters)}"):

@@ -14,6 +14,7 @@ from foregone.cli.compare_many import compare_many
 from foregone.cli.options import (
     Answers,
     JsonFlag,
+    MaxMemory,
     VoteFile,
     Voters,
     check_writable,
@@ -65,6 +66,7 @@ def compare_command(
         Path | None, typer.Option("--png", metavar="FILE", help="Draw the three optimal envelopes.")
     ] = None,
     answers: Answers = None,
+    max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Put optimal strategies and the usual rules side by side.
@@ -82,7 +84,7 @@ def compare_command(
     if answers is not None:
         if png is not None:
             raise InvalidInputError("--png draws envelopes of two answers: leave out --answers or --png")
-        compare_many(limit, voters, most_answers(answers), vote_file, lead, window, as_json)
+        compare_many(limit, voters, most_answers(answers), vote_file, lead, window, as_json, max_memory)
         return
     distribution = choose_votes(voters, vote_file)
     n_voters = distribution.n_voters

@@ -34,6 +34,7 @@ def compare_many(
     lead: int,
     window: int,
     as_json: bool,
+    max_memory: float | None,
 ) -> None:
     """Print the comparison, for recorded votes or every composition equally likely."""
     if n_voters is None:
@@ -43,7 +44,7 @@ def compare_many(
         distribution = CompositionDistribution.flat(lattice)
         meant = "flat votes: every way to split the votes equally likely"
     else:
-        items = PluralityItems.of(read_votes(vote_file), n_voters, n_classes=n_classes)
+        items = PluralityItems.of(read_votes(vote_file, max_memory=max_memory), n_voters, n_classes=n_classes)
         distribution = items.calibrate(np.arange(items.n_items)).averaged
         meant = f"the votes in {vote_file}"
     shown = OPTIMAL if lattice.n_states <= MOST_STATES_FOR_THE_WORST else OPTIMAL[:1]

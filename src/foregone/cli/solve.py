@@ -17,6 +17,7 @@ from foregone.cli.options import (
     JsonFlag,
     Looks,
     MaxDisagreement,
+    MaxMemory,
     VoteFile,
     Voters,
     check_criterion,
@@ -56,6 +57,7 @@ def solve_command(
         ),
     ] = "dual",
     answers: Answers = None,
+    max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Find the strategy that asks the fewest voters.
@@ -80,7 +82,7 @@ def solve_command(
         if isinstance(limit, dict) or looks is not None or (answer, method) != ("majority", "dual"):
             raise InvalidInputError("many answers have one limit, and no --looks, --answer or --method")
         chosen, sure = check_criterion(criterion), parse_confidence(confidence)
-        solve_many(limit, voters, most_answers(answers), chosen, vote_file, sure, output, as_json)
+        solve_many(limit, voters, most_answers(answers), chosen, vote_file, sure, output, as_json, max_memory)
         return
     votes = choose_votes(voters, vote_file)
     with working(f"Solving for {number_of_voters(votes.n_voters)}"):

@@ -29,13 +29,14 @@ def solve_many(
     confidence: float | None,
     output: Path | None,
     as_json: bool,
+    max_memory: float | None,
 ) -> None:
     """Solve for recorded votes, or for every composition equally likely; write and print the solution."""
     if n_voters is None:
         raise InvalidInputError("say how many voters there are, with --voters N")
     given: CompositionDistribution | None = None
     if vote_file is not None:
-        items = PluralityItems.of(read_votes(vote_file), n_voters, n_classes=n_classes)
+        items = PluralityItems.of(read_votes(vote_file, max_memory=max_memory), n_voters, n_classes=n_classes)
         calibration = items.calibrate(np.arange(items.n_items))
         given = calibration.averaged if confidence is None else calibration.observed
     solution = solve_plurality(
