@@ -6,7 +6,7 @@ two quotes stand for one, and a single one ends the quoted part.
 
 from __future__ import annotations
 
-import numba as nb
+from foregone._kernels.compiled import compiled
 
 __all__ = ["LINE_START", "find_line_ends"]
 
@@ -15,7 +15,7 @@ LINE_START, IN_FIELD, IN_QUOTES, AFTER_QUOTE = 0, 1, 2, 3
 QUOTE, COMMA, LINE_FEED, RETURN = 34, 44, 10, 13
 
 
-@nb.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def find_line_ends(block, state, ends):
     """Fill ``ends`` with the places behind the first line ends; return how many, and the state at the end."""
     n_ends = 0
