@@ -16,9 +16,8 @@ from foregone.errors import FileFormatError, InvalidInputError
 
 __all__ = ["MEMORY", "MEMORY_PER_BYTE", "Memory", "cannot_read", "read_bytes", "reason_of"]
 
-MEMORY = (
-    256 << 20
-)  # bytes: strategies for 50 voters and any answers, 101 voters and 5 answers, with their proofs
+# In bytes: enough for strategies of 50 voters and any answers, or of 101 voters and 5, with their proofs.
+MEMORY = 256 << 20
 MEMORY_PER_BYTE = 100  # the most is 70, for recorded votes in CSV with one row an item; JSON takes up to 40
 
 
@@ -48,7 +47,7 @@ class Memory:
         FileFormatError
             If that is more than may be taken; it says how much would be needed.
         """
-        self._taken += n_bytes
+        self._taken += float(min(n_bytes, 10**300))  # a file may claim more than a float can hold
         if self._taken > self._most:
             megabytes = -(-self._taken // 10**6)
             raise FileFormatError(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +158,33 @@ def test_a_tree_for_wider_rows_than_its_forest_takes_is_refused(rare: Any) -> No
     wide.n_features_in_ = 4
     with pytest.raises(FileFormatError, match="other numbers of features"):
         check_trees(wide, "name")
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [("node_count", -1), ("node_count", 10**9), ("node_count", 0.5), ("n_outputs", 2), ("n_outputs", 10**12)],
+)
+def test_numbers_that_scikit_learn_would_believe_are_refused_before_a_tree_is_made(
+    place: str, value: Any, rare: Any, tmp_path: Path
+) -> None:
+    file, changed = tmp_path / "model.skops", tmp_path / "changed.skops"
+    skops.io.dump(RandomForestClassifier(3, random_state=0).fit(*rare[:2]), file)
+    read_model(file)
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "schema.json":
+                schema = json.loads(content)
+                state = schema["content"]["content"]["estimators_"]["content"][1]["content"]["content"][
+                    "tree_"
+                ]
+                number = (
+                    state["content"]["content"]["node_count"]
+                    if place == "node_count"
+                    else state["__reduce__"]["args"]["content"][2]
+                )
+                number["content"] = json.dumps(value)
+                content = json.dumps(schema).encode()
+            new.writestr(name, content)
+    with pytest.raises(FileFormatError, match="ValueError: a tree has"):
+        read_model(changed)

@@ -9,7 +9,7 @@ from typing import Any
 from foregone.atomic_file import PathLike
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
 from foregone.file_reading import cannot_read
-from foregone.report.sound_trees import check_trees
+from foregone.report.sound_trees import check_tree_states, check_trees
 
 __all__ = ["read_model"]
 
@@ -78,6 +78,7 @@ def _read_skops(file: Path, trust: list[str]) -> Any:
     try:
         unknown = sorted({*skops.io.get_untrusted_types(file=file)} - {CHECKED, *trust})
         if not unknown:
+            check_tree_states(file)
             model = skops.io.load(file, trusted=sorted({CHECKED, *trust}))
     except Exception as error:  # whatever a damaged file leads to
         raise FileFormatError(f"cannot read {file} as a skops file: {_brief(error)}") from error

@@ -60,11 +60,13 @@ def _read(file: Path) -> Any:
         )
     try:
         import pandas
-        import pyarrow  # noqa: F401  # pandas reads parquet with it
+        from pyarrow import parquet
     except ImportError as error:
         raise MissingExtraError(error.name or "pandas", "report", "Reading a table") from None
     if separator is None:
-        return pandas.read_parquet(file)
+        rows = parquet.read_table(file)
+        rows.validate(full=True)  # texts that are none would fail later, wherever they are looked at
+        return rows.to_pandas()
     table = pandas.read_csv(file, sep=separator)
     if all(_is_number(name) for name in table.columns):
         return pandas.read_csv(file, sep=separator, header=None).to_numpy()

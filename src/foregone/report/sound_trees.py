@@ -7,7 +7,10 @@ all that such a walk depends on.
 
 from __future__ import annotations
 
+import json
+import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,7 +19,51 @@ from sklearn.tree._tree import TREE_LEAF, Tree
 
 from foregone.errors import FileFormatError
 
-__all__ = ["check_trees"]
+__all__ = ["check_tree_states", "check_trees"]
+
+MOST_OUTPUTS = 10_000  # labels that a tree has at a time
+
+
+def check_tree_states(file: Path) -> None:
+    """Raise ValueError unless scikit-learn can make the trees of a skops file without leaving their memory.
+
+    It believes the numbers of outputs and of nodes that it is given, so they are held to the arrays beside
+    them before anything is made.
+    """
+    with zipfile.ZipFile(file) as members:
+
+        def array(state: dict[str, Any]) -> Any:
+            if state["__loader__"] != "NdArrayNode" or state["type"] != "numpy":
+                raise ValueError("an array of a tree is not one of NumPy")
+            with members.open(state["file"]) as stream:
+                return np.lib.format.read_array(stream, allow_pickle=False)
+
+        for state in _tree_states(json.loads(members.read("schema.json"))):
+            _, n_classes, n_outputs = state["__reduce__"]["args"]["content"]
+            fields = state["content"]["content"]
+            numbers, nodes = array(n_classes), array(fields["nodes"])
+            if numbers.shape != (_whole(n_outputs, MOST_OUTPUTS),) or nodes.ndim != 1:
+                raise ValueError("a tree has other numbers of classes than of outputs")
+            _whole(fields["node_count"], len(nodes))
+
+
+def _tree_states(schema: Any) -> Iterator[dict[str, Any]]:
+    waiting = [schema]
+    while waiting:
+        state = waiting.pop()
+        if isinstance(state, dict):
+            if state.get("__loader__") == "TreeNode":
+                yield state
+            waiting += state.values()
+        elif isinstance(state, list):
+            waiting += state
+
+
+def _whole(state: dict[str, Any], most: int) -> int:
+    number = json.loads(state["content"])
+    if state["__loader__"] != "JsonNode" or type(number) is not int or not 1 <= number <= most:
+        raise ValueError(f"a tree has a number that is not from 1 to {most}")
+    return number
 
 
 def check_trees(model: Any, name: str) -> None:
