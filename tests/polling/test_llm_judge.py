@@ -169,8 +169,16 @@ def test_as_a_command_it_prints_verdicts_and_goes_on_from_its_journal(example, t
         first = sorted(capsys.readouterr().out.splitlines())
         n_calls = len(calls)
         assert example.main(arguments) == 0
-    assert sorted(capsys.readouterr().out.splitlines()) == first
-    assert len(calls) == n_calls
+        assert sorted(capsys.readouterr().out.splitlines()) == first
+        assert len(calls) == n_calls
+        assert example.main([*arguments, "--max-disagreement", "0.001"]) == 0
+        assert (
+            n_calls
+            < len(calls)
+            == sum(json.loads(line)["asked"] for line in capsys.readouterr().out.splitlines())
+        )
+        assert example.main([*arguments, "--model", "other"]) == 1
+    assert "question '0' has changed" in capsys.readouterr().err
     assert {row["id"]: row["verdict"] for row in map(json.loads, first)} == {
         str(k): "pass" if k == 2 else "fail" for k in range(5)
     }

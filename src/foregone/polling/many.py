@@ -15,7 +15,7 @@ from foregone.errors import InvalidInputError, PollError, PollManyError
 from foregone.polling.asking import Crew, Failure, ask_voter
 from foregone.polling.journal import Journal
 from foregone.polling.line import Line, derive_seed, voter_order
-from foregone.polling.question import Question, fingerprint_of
+from foregone.polling.question import Question
 from foregone.polling.settings import at_least, check_timeout, check_voters
 from foregone.progress import counting
 
@@ -61,10 +61,12 @@ def poll_many(
         finished first.
     seed : int, optional
         For the order of voters and for stops left to chance, different for each question; by default drawn
-        anew, or that of the journal.
+        anew, or that of the journal's first run.
     journal : path, optional
         Where every vote is written as soon as it is there. Run again with the same journal, and what is in it
-        is not asked again, however the last run ended. Answers have to be texts, numbers or booleans then.
+        is not asked again, however the last run ended: also with more or fewer questions, another strategy or
+        another seed. A question whose content has changed and another number of voters are refused. Answers
+        have to be texts, numbers or booleans.
     progress : bool
         Whether to show a progress bar on stderr, if that is a terminal.
 
@@ -165,7 +167,7 @@ class Polls:
 
     def _questions(self, journal: Journal | None) -> Iterator[Question]:
         """Yield the questions one by one, each ready to be asked, with what was recorded about it."""
-        seed = self.seed if journal is None else journal.seed
+        seed = journal.seed if self.seed is None and journal is not None else self.seed
         for key, content in self.questions.items():
             ballot = Ballot(self.strategy, derive_seed(seed, "stop", key))
             order = voter_order(self.voters, derive_seed(seed, "order", key))
@@ -186,15 +188,7 @@ class Polls:
 
     def _open(self, path: PathLike) -> Journal:
         seed = secrets.randbits(63) if self.seed is None else self.seed
-        settings = {
-            "strategy": check_strategy(self.strategy).fingerprint,
-            "voters": self.voters,
-            "n_questions": len(self.questions),
-            "questions": fingerprint_of(self.questions),
-            "seed": seed,
-        }
-        check_vote = Ballot(self.strategy).check
-        return Journal(path, settings, check_vote, keep_seed=self.seed is not None)
+        return Journal(path, self.questions, Ballot(self.strategy).check, self.voters, seed)
 
 
 def _error(failed: dict[Any, PollError], n_questions: int, max_failed: int) -> PollManyError:
