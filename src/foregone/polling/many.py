@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -12,7 +12,7 @@ from typing import Any
 from foregone.atomic_file import PathLike
 from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict, check_seed, check_strategy
 from foregone.errors import InvalidInputError, PollError, PollManyError
-from foregone.polling.asking import Crew, Failure, ask_voter
+from foregone.polling.asking import Crew, Failure, ask_voter, run_to_end
 from foregone.polling.journal import Journal
 from foregone.polling.line import Line, derive_seed, voter_order
 from foregone.polling.question import Question
@@ -74,7 +74,7 @@ def poll_many(
     -------
     Polls
         Iterate over it with ``async for question_id, verdict in ...``, in the order in which they are
-        decided, or call ``run()`` outside of asyncio for a dict of all. Either ends in a `PollManyError` if
+        decided, or call ``run()`` for a dict of all. Either ends in a `PollManyError` if
         some questions got no verdict; its ``failed`` says which and why.
 
     Examples
@@ -117,12 +117,18 @@ class Polls:
     progress: bool
 
     def run(self) -> dict[Any, Verdict]:
-        """Run them all and return id -> verdict; for programs that do not use asyncio themselves."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self._collect())
-        raise InvalidInputError("asyncio is running already: use  async for key, verdict in poll_many(...)")
+        """Run them all and return id -> verdict.
+
+        In a notebook, too: where an event loop is running already, they run on another one in a thread, and
+        this call waits for it. In a program with an event loop of its own use ``async for``, which lets other
+        tasks go on meanwhile.
+        """
+        return run_to_end(self._collect())
+
+    def __repr__(self) -> str:
+        journal = "" if self.journal is None else f", journal {os.fspath(self.journal)}"
+        n_voters = check_strategy(self.strategy).n_voters
+        return f"<Polls: {len(self.questions)} questions to {n_voters} voters{journal}>"
 
     async def _collect(self) -> dict[Any, Verdict]:
         return {key: verdict async for key, verdict in self}
