@@ -208,7 +208,7 @@ def test_no_questions_are_no_verdicts_and_known_answers_need_no_voters():
 
 
 def test_an_answer_that_is_no_vote_names_question_and_voter():
-    with pytest.raises(InvalidInputError, match=r"question 'q', voter 0: a vote must be yes or no.*'PASS'"):
+    with pytest.raises(InvalidInputError, match=r"question 'q', voter 0: expected True or False.*got 'PASS'"):
         poll_many({"q": 1}, lambda _, __: "PASS", SOLUTION).run()
 
 
@@ -222,8 +222,11 @@ def test_bad_arguments_are_refused_at_once():
     ):
         with pytest.raises(InvalidInputError, match=next(iter(settings))):
             poll_many([1], print, SOLUTION, **settings)
-    with pytest.raises(InvalidInputError, match="not one text"):
-        poll_many("question", print, SOLUTION)
+    for single in ("question", 5):
+        with pytest.raises(InvalidInputError, match=f"questions must be a list .*not {single!r}"):
+            poll_many(single, print, SOLUTION)
+    with pytest.raises(InvalidInputError, match="ask must be a function of question and voter, not 'ask'"):
+        poll_many([1], "ask", SOLUTION)
     with pytest.raises(InvalidInputError, match="strategy must be"):
         poll_many([1], print, None)
 

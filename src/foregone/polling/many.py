@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from foregone.atomic_file import PathLike
-from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict, check_seed, check_strategy
+from foregone.ballot import (
+    AnySolution,
+    AnyStrategy,
+    Ballot,
+    Verdict,
+    check_seed,
+    check_several,
+    check_strategy,
+)
 from foregone.errors import InvalidInputError, PollError, PollManyError
 from foregone.polling.asking import Crew, Failure, ask_voter, run_to_end
 from foregone.polling.journal import Journal
@@ -90,8 +98,9 @@ def poll_many(
     at_least(0, retries=retries, max_failures=max_failures, max_failed=max_failed)
     check_timeout(timeout)
     check_voters(voters, check_strategy(strategy).n_voters)
-    if isinstance(questions, str | bytes):
-        raise InvalidInputError("questions must be several questions, in a list or a mapping, not one text")
+    check_several(questions, "questions")
+    if ask is not None and not callable(ask):
+        raise InvalidInputError(f"ask must be a function of question and voter, not {ask!r}")
     by_id = dict(questions) if isinstance(questions, Mapping) else dict(enumerate(questions))
     return Polls(
         by_id, ask, strategy, concurrency, timeout, retries, voters, max_failures, max_failed,
