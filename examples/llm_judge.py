@@ -6,8 +6,8 @@
 
 Each line of answers.jsonl is an object with "id", "question" and "answer". Each line that is printed is one
 with "id", "verdict" (pass or fail), how many votes were "asked", how many of them were "pass", and the "risk"
-that all voters together would have said otherwise. Stop it and run it again: the journal keeps every vote
-that was paid for.
+that all voters together would have said otherwise. Stop it and run it again, with more answers or a stricter
+limit if you like: the journal keeps every vote that was paid for.
 
 Needs httpx:  pip install 'foregone[llm]'
 """
@@ -138,7 +138,8 @@ async def judge_all(options: argparse.Namespace) -> None:
         limits=httpx.Limits(max_connections=options.concurrency),
     ) as client:
         polls = poll_many(
-            read_items(options.items),
+            # The model is part of the question, so that a journal with votes of another one is refused.
+            {name: item | {"model": options.model} for name, item in read_items(options.items).items()},
             Judge(client, options.model).ask,
             solution,
             concurrency=options.concurrency,

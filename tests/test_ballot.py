@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foregone import Ballot, StoppingStrategy, VoteDistribution, evaluate, rules, solve
+from foregone import Ballot, StoppingStrategy, Verdict, VoteDistribution, evaluate, rules, solve
 from foregone.errors import InvalidInputError
 from tests.strategies import answering_strategies, vote_distributions
 
@@ -138,7 +138,7 @@ def test_a_strategy_may_know_the_answer_before_the_first_vote():
     solution = solve("minimean", VoteDistribution.from_counts([100, 1, 0, 0, 0, 0]), 0.1)
     ballot = Ballot(solution, 0)
     assert (ballot.verdict.answer, ballot.verdict.asked, ballot.needed_at_least()) == (False, 0, 0)
-    with pytest.raises(InvalidInputError, match="ended with 'no' after 0 votes"):
+    with pytest.raises(InvalidInputError, match="ended with False after 0 votes"):
         ballot.cast(True)
 
 
@@ -146,7 +146,7 @@ def test_a_strategy_may_know_the_answer_before_the_first_vote():
 def test_what_is_not_yes_or_no_is_refused_and_nothing_is_counted(vote):
     ballot = Ballot(LINE)
     for cast in (lambda: ballot.cast(vote), lambda: ballot.cast_many([True, vote])):
-        with pytest.raises(InvalidInputError, match="a vote must be yes or no"):
+        with pytest.raises(InvalidInputError, match="expected True or False"):
             cast()
     assert ballot.asked == 0
 
@@ -183,9 +183,24 @@ def test_bad_arguments_are_refused():
         Ballot("strategy.json")
     with pytest.raises(InvalidInputError, match="the votes are for 5 voters, the strategy for 21"):
         Ballot(LINE, votes=VoteDistribution.flat(5))
+    with pytest.raises(InvalidInputError, match=r"takes votes as a VoteDistribution, .*not a list"):
+        Ballot(LINE, votes=[0.5, 0.5])
+    for single in (True, "yes"):
+        with pytest.raises(InvalidInputError, match=f"votes must be a list .*not {single!r}"):
+            Ballot(LINE).cast_many(single)
     for seed in (-1, 2**64, 0.5, "1", True):
         with pytest.raises(InvalidInputError, match="seed"):
             Ballot(LINE, seed)
     for k in (-1, 0.5, "1"):
         with pytest.raises(InvalidInputError, match="k must"):
             Ballot(LINE).can_stop_within(k)
+
+
+def test_reprs_fit_a_line_and_say_how_it_stands():
+    ballot = Ballot(rules.lead(21, 4), votes=VoteDistribution.flat(21))
+    assert repr(ballot) == "<Ballot: 0 of 21 voters asked, no verdict yet>"
+    verdict = ballot.cast_many([True, True, True, True])
+    assert repr(ballot) == "<Ballot: 4 of 21 voters asked, answer True>"
+    assert repr(verdict) == f"Verdict(answer=True, asked=4, yes=4, risk={verdict.risk:.4g})"
+    assert repr(Verdict(False, 3, 0, None)) == "Verdict(answer=False, asked=3, yes=0, risk=None)"
+    assert len(repr(Verdict("long " * 1000, 3, 3, 1 / 3))) < 110

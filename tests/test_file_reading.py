@@ -179,7 +179,6 @@ def test_a_max_memory_that_is_no_number_of_bytes_is_refused(bad):
 # Names ---------------------------------------------------------------------------------------
 
 NAMES = {"nul": "a\0b", "lone surrogate": "a\ud800b", "too long": "a" * 5000, "missing": "missing/file"}
-JOURNAL = {"strategy": "s", "voters": None, "n_questions": 1, "questions": "q", "seed": 0}
 OPENED = {
     "StoppingStrategy": StoppingStrategy.load,
     "PluralityStrategy": PluralityStrategy.load,
@@ -197,7 +196,7 @@ OPENED = {
     "rows": read_rows,
     "ranger": PackedForest.from_ranger,
     "spark": lambda path: PackedForest.from_spark(path, classes=(0, 1)),
-    "journal": lambda path: Journal(path, JOURNAL, lambda vote: vote, True),
+    "journal": lambda path: Journal(path, {}, lambda vote: vote),
     "to be written": check_writable,
     "strategy to be written": lambda path: rules.lead(3, 1).save(path),
 }

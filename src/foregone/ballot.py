@@ -14,7 +14,15 @@ from foregone.strategy import StoppingStrategy
 from foregone.tally import Tally, Verdict, YesNoTally, shorten
 from foregone.votes import VoteDistribution
 
-__all__ = ["AnySolution", "AnyStrategy", "Ballot", "Verdict", "check_seed", "check_strategy"]
+__all__ = [
+    "AnySolution",
+    "AnyStrategy",
+    "Ballot",
+    "Verdict",
+    "check_seed",
+    "check_several",
+    "check_strategy",
+]
 
 MOST_SEEDS = 1 << 64
 AnyStrategy = StoppingStrategy | PluralityStrategy
@@ -47,7 +55,7 @@ class Ballot:
     --------
     >>> from foregone import Ballot, solve
     >>> ballot = Ballot(solve("minimixed", 21, 0.01), seed=0)
-    >>> ballot.needed_at_least()                     # so many can be asked at once
+    >>> ballot.needed_at_least()                     # this many can be asked at once
     5
     >>> ballot.cast_many([True, True, True, False])
     >>> ballot.needed_at_least(), ballot.can_stop_within(3), ballot.can_stop_within(4)
@@ -89,7 +97,13 @@ class Ballot:
         return self._tally.asked
 
     def check(self, vote: object) -> Any:
-        """Return a vote in the form in which it is counted, or raise if it is none; count nothing."""
+        """Return a vote in the form in which it is counted; count nothing.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is not a vote.
+        """
         return self._tally.check(vote)
 
     def cast(self, vote: object) -> Verdict | None:
@@ -119,6 +133,7 @@ class Ballot:
             If one of them is not a vote, there are more than voters left, or the verdict has fallen before.
             Nothing is counted then.
         """
+        check_several(votes, "votes")
         checked = self._tally.check_all(votes)
         left = self.n_voters - self.asked
         if checked:
@@ -136,7 +151,7 @@ class Ballot:
     def needed_at_least(self) -> int:
         """Return how many votes must still come before any stop is possible; 0 once the verdict has fallen.
 
-        So many voters can be asked at once, and none of them in vain.
+        This many can be asked in parallel with none wasted.
         """
         return 0 if self.verdict is not None else self._tally.needed_at_least()
 
@@ -156,10 +171,8 @@ class Ballot:
                 f"all {self.n_voters} voters have voted: the strategy is for no more. "
                 "Solve for as many as you have"
             )
-        answer = self.verdict.answer
-        shown = shorten({True: "yes", False: "no"}[answer] if isinstance(answer, bool) else answer)
         raise InvalidInputError(
-            f"the poll has ended with {shown} after {self.verdict.asked} votes: "
+            f"the poll has ended with {shorten(self.verdict.answer)} after {self.verdict.asked} votes: "
             "make a new Ballot for the next question"
         )
 
@@ -176,19 +189,19 @@ class Ballot:
             self.verdict = self._tally.verdict()
 
     def __repr__(self) -> str:
-        state = "open" if self.verdict is None else "decided"
-        return f"<Ballot of {self.n_voters} voters, {self.asked} asked, {state}>"
+        state = "no verdict yet" if self.verdict is None else f"answer {shorten(self.verdict.answer)}"
+        return f"<Ballot: {self.asked} of {self.n_voters} voters asked, {state}>"
 
 
 def check_strategy(strategy: object) -> AnyStrategy:
-    """Return the strategy itself, or say that it is none."""
+    """Return the strategy itself. Raises InvalidInputError if it is not one."""
     if isinstance(strategy, AnySolution):
         return strategy.strategy
     if isinstance(strategy, AnyStrategy):
         return strategy
     raise InvalidInputError(
         "strategy must be a Solution or PluralitySolution (as `solve` and `solve_plurality` give them), a "
-        f"StoppingStrategy or a PluralityStrategy, not a {type(strategy).__name__}"
+        f"StoppingStrategy or a PluralityStrategy, not {shorten(strategy)}"
     )
 
 
@@ -204,8 +217,14 @@ def _tally_of(strategy: object, votes: Any) -> Tally:
     return YesNoTally(followed, votes)
 
 
+def check_several(values: object, name: str) -> None:
+    """Raise InvalidInputError if this is a single value, or a text, where a list is expected."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidInputError(f"{name} must be a list or another iterable, not {shorten(values)}")
+
+
 def check_seed(seed: int) -> int:
-    """Return the seed, or say why it is none."""
+    """Return the seed as an int. Raises InvalidInputError if it is out of range."""
     number = _whole(seed, "seed")
     if number >= MOST_SEEDS:
         raise InvalidInputError(f"seed must be below 2**64, not {seed!r}")

@@ -1,8 +1,9 @@
-"""What a person sees while waiting: on stderr, and only if that is a terminal."""
+"""What a person sees while waiting: on stderr, and only if that is a terminal. Stdout is the caller's."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ def counting(
     """Show a bar while it lasts; what it gives is called after each of ``total`` steps.
 
     Where the total is not known before, it is called with the number of steps done and the total. What is
-    printed on ``console`` meanwhile stands above the bar.
+    printed meanwhile on ``console``, or on stdout if that is the same terminal, stands above the bar.
     """
     with _progress(console, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as progress:
         task = progress.add_task(shown(label), total=total)
@@ -75,9 +76,18 @@ def _progress(console: Console | None, *columns: ProgressColumn) -> Iterator[Pro
         console=console or Console(stderr=True),
         transient=True,
         disable=hidden,
+        redirect_stdout=not hidden and _share_a_terminal(),
     )
     try:
         yield progress
     finally:
         if progress.live.is_started:
             progress.stop()
+
+
+def _share_a_terminal() -> bool:
+    """Whether stdout and stderr are one terminal, where lines printed on stdout would run into the bar."""
+    try:
+        return os.ttyname(sys.stdout.fileno()) == os.ttyname(sys.stderr.fileno())
+    except (AttributeError, OSError, ValueError):  # no stdout, no terminal, no file, or Windows
+        return False

@@ -15,7 +15,7 @@ from foregone.votes import VoteDistribution
 __all__ = ["Tally", "Verdict", "YesNoTally", "shorten"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Verdict:
     """How a poll ended.
 
@@ -43,6 +43,10 @@ class Verdict:
     yes: int
     risk: float | None
 
+    def __repr__(self) -> str:
+        risk = None if self.risk is None else f"{self.risk:.4g}"
+        return f"Verdict(answer={shorten(self.answer)}, asked={self.asked}, yes={self.yes}, risk={risk})"
+
 
 class Tally(Protocol):
     """What a ballot asks of the count behind it; one kind of strategy, one kind of tally."""
@@ -51,10 +55,10 @@ class Tally(Protocol):
     asked: int
 
     def check(self, vote: object) -> Any:
-        """Return a vote in the form in which it is kept, or say why it is none."""
+        """Return a vote in the form in which it is kept. Raises InvalidInputError if it is not a vote."""
 
     def check_all(self, votes: Iterable[object]) -> list[Any]:
-        """Return votes that are to be counted together, checked, or say why one is none."""
+        """Return votes that are to be counted together, checked. Raises InvalidInputError if one is not."""
 
     def add(self, vote: Any) -> None:
         """Count a checked vote."""
@@ -76,6 +80,11 @@ class YesNoTally:
     """The tally of a `StoppingStrategy`: how many were asked, and how many of them said yes."""
 
     def __init__(self, strategy: StoppingStrategy, votes: VoteDistribution | None) -> None:
+        if votes is not None and not isinstance(votes, VoteDistribution):
+            raise InvalidInputError(
+                "a strategy for yes and no takes votes as a VoteDistribution, such as "
+                f"VoteDistribution.from_votes gives, not a {type(votes).__name__}"
+            )
         if votes is not None and votes.n_voters != strategy.n_voters:
             raise InvalidInputError(
                 f"the votes are for {votes.n_voters} voters, the strategy for {strategy.n_voters}: "
@@ -91,8 +100,8 @@ class YesNoTally:
         if isinstance(vote, bool | np.bool_) or (isinstance(vote, int | np.integer) and vote in (0, 1)):
             return bool(vote)
         raise InvalidInputError(
-            f"a vote must be yes or no, that is True or False (or 1 or 0), not {shorten(vote)}: "
-            "turn answers into votes before they are counted"
+            f"expected True or False (or 1 or 0) as a vote, got {shorten(vote)}: turn answers into votes, or "
+            "use a strategy of `solve_plurality` to count any answers"
         )
 
     def check_all(self, votes: Iterable[object]) -> list[bool]:

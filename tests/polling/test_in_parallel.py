@@ -347,7 +347,7 @@ def test_the_late_answer_of_a_plain_function_is_not_counted():
 
 def test_answers_that_are_no_votes_end_the_poll_with_a_clear_error():
     for answer in ("yes", None, 0.7):
-        with pytest.raises(InvalidInputError, match="the poll, voter 0: a vote must be yes or no"):
+        with pytest.raises(InvalidInputError, match="the poll, voter 0: expected True or False"):
             run(poll_async(Voters([answer] * 40), SOLUTION))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -12,12 +13,14 @@ import pytest
 
 from foregone import Verdict, poll_many, rules, solve
 from foregone.errors import FileFormatError, InvalidInputError, JournalError, PollManyError
+from foregone.plurality import rules as plurality_rules
 from foregone.polling.journal import FAILED, Journal
 from tests.polling.simulated import VOTES, Simulated
 
 SOLUTION = solve("minimean", VOTES, 0.01)
-GOLDEN = Path(__file__).parents[1] / "golden" / "journal-v1.jsonl"  # what `written` gave in version 1
-SETTINGS = {"strategy": "s", "voters": None, "n_questions": 2, "questions": "q", "seed": 5}
+GOLDEN = Path(__file__).parents[1] / "golden"  # journals that poll_many wrote in earlier versions
+QUESTIONS = {"a": "Is 7 a prime?", 7: ["ja?", 1.5]}
+MORE = QUESTIONS | {"b": "new", 8: None}
 
 
 def check(vote):
@@ -26,8 +29,8 @@ def check(vote):
     return vote
 
 
-def reopen(path, keep_seed=True, **changes):
-    with Journal(path, SETTINGS | changes, check, keep_seed) as journal:
+def reopen(path, questions=MORE, **settings):
+    with Journal(path, questions, check, **settings) as journal:
         return journal.recorded
 
 
@@ -39,7 +42,7 @@ def path(tmp_path):
 @pytest.fixture
 def written(path):
     """Return a journal with three lines."""
-    with Journal(path, SETTINGS, check, True) as journal:
+    with Journal(path, MORE, check, seed=5) as journal:
         journal.vote("a", 0, True)
         journal.vote("a", 1, False)
         journal.failure(7, 0, TimeoutError("too\nlate"))
@@ -57,7 +60,7 @@ def test_cut_off_anywhere_it_keeps_every_whole_line_and_can_be_written_on(writte
     for length in range(len(whole)):
         written.write_bytes(whole[:length])
         n_votes = sum(length >= end - 1 for end in ends[1:])  # a line without its newline is whole, too
-        with Journal(written, SETTINGS, check, True) as journal:
+        with Journal(written, MORE, check) as journal:
             assert sum(map(len, journal.recorded.values())) == n_votes
             journal.vote("b", 3, True)
         assert reopen(written)["b"] == {3: True}
@@ -78,7 +81,7 @@ def test_every_changed_byte_is_noticed_and_the_file_left_as_it_is(written):
 
 
 def test_every_line_that_is_removed_repeated_or_moved_is_noticed(written):
-    with Journal(written, SETTINGS, check, True) as journal:
+    with Journal(written, MORE, check) as journal:
         journal.failure(7, 1, TimeoutError("too\nlate"))
         journal.vote(8, 0, True)
     lines = written.read_bytes().splitlines(keepends=True)
@@ -108,12 +111,37 @@ def test_what_a_damaged_journal_says_to_do_is_enough(written):
 
 
 def test_a_journal_of_version_1_is_read_and_continued_as_one(path):
-    path.write_bytes(GOLDEN.read_bytes())
-    with Journal(path, SETTINGS, check, True) as journal:
+    path.write_bytes((GOLDEN / "journal-v1.jsonl").read_bytes())
+    with Journal(path, MORE, check) as journal:
         assert journal.recorded == {"a": {0: True, 1: False}, 7: {0: FAILED}}
+        assert journal.seed == 5
         journal.vote("a", 2, True)
-    assert path.read_bytes() == GOLDEN.read_bytes() + b'{"question": "a", "voter": 2, "vote": true}\n'
-    assert reopen(path)["a"] == {0: True, 1: False, 2: True}
+        journal.vote("b", 0, True)
+        journal.vote("b", 1, True)
+    assert path.read_bytes() == (GOLDEN / "journal-v1.jsonl").read_bytes() + (
+        b'{"question": "a", "voter": 2, "vote": true}\n'
+        b'{"question": "b", "voter": 0, "vote": true, "content": "%s"}\n'
+        b'{"question": "b", "voter": 1, "vote": true}\n' % hashlib.sha256(b'"new"').hexdigest()[:16].encode()
+    )
+    assert reopen(path) == {"a": {0: True, 1: False, 2: True}, 7: {0: FAILED}, "b": {0: True, 1: True}}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_journal_of_an_older_version_takes_more_questions_and_refuses_others(path, version):
+    path.write_bytes((GOLDEN / f"journal-v{version}.jsonl").read_bytes())
+    with Journal(path, MORE, check) as journal:
+        journal.vote("b", 0, True)
+    assert reopen(path, QUESTIONS)["a"] == {0: True, 1: False}
+    for questions in (
+        {"a": QUESTIONS["a"]},
+        dict(reversed(QUESTIONS.items())),
+        {"b": "new"} | QUESTIONS,
+        QUESTIONS | {"a": "Is 8 a prime?"},
+    ):
+        with pytest.raises(InvalidInputError, match="questions first, unchanged and in the same order"):
+            reopen(path, questions)
+    with pytest.raises(InvalidInputError, match="question 'b' has changed"):
+        reopen(path, QUESTIONS | {"b": "newer"})
 
 
 @pytest.mark.parametrize(
@@ -124,13 +152,18 @@ def test_a_journal_of_version_1_is_read_and_continued_as_one(path):
         ("true false", "not valid JSON"),
         ('{"question": true, "voter": 2, "vote": true}', '"question" must be a text or a whole number'),
         ('{"question": "a", "voter": -1, "vote": true}', '"voter" must be a whole number'),
-        ('{"question": "a", "voter": 2, "vote": "yes"}', '"vote" is none'),
+        (
+            '{"question": "a", "voter": 2, "vote": "yes"}',
+            '"vote" cannot be counted by this .*: no vote',
+        ),
         ('{"question": "a", "voter": 1, "vote": true}', "has voted on this question before"),
+        ('{"question": "c", "voter": 1, "vote": true}', '"content" is missing'),
         ("[" * 100_000, "not valid JSON"),
     ],
 )
 def test_a_damaged_line_is_named(path, line, problem):
-    content = GOLDEN.read_bytes() + f'{line}\n{{"question": 8, "voter": 0, "vote": true}}\n'.encode()
+    old = (GOLDEN / "journal-v1.jsonl").read_bytes()
+    content = old + f'{line}\n{{"question": 8, "voter": 0, "vote": true}}\n'.encode()
     path.write_bytes(content)
     with pytest.raises(FileFormatError, match=rf"line 5.*{problem}"):
         reopen(path)
@@ -148,32 +181,54 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(path, content):
 
 
 def test_a_newer_version_is_refused(written):
-    written.write_bytes(written.read_bytes().replace(b'"version": 2', b'"version": 3'))
+    written.write_bytes(written.read_bytes().replace(b'"version": 3', b'"version": 4'))
     with pytest.raises(FileFormatError, match="newer foregone"):
         reopen(written)
 
 
-@pytest.mark.parametrize("changed", [key for key in SETTINGS if key != "seed"])
-def test_a_journal_of_another_poll_is_refused(written, changed):
-    with pytest.raises(InvalidInputError, match=r"journal is of a poll with .*other"):
-        reopen(written, **{changed: 99})
+def test_questions_may_be_added_removed_and_reordered(written):
+    recorded = reopen(written)
+    for questions in (QUESTIONS, MORE | {"c": 1}, {"a": QUESTIONS["a"]}, dict(reversed(MORE.items())), {}):
+        assert reopen(written, questions) == recorded
+
+
+def test_a_question_that_has_changed_is_refused_and_the_file_left_as_it_is(written):
+    before = written.read_bytes()
+    with pytest.raises(InvalidInputError, match=r"question 7 has changed .*Give it a new id"):
+        reopen(written, MORE | {7: ["nein?", 1.5]})
+    assert written.read_bytes() == before
+    with Journal(written, {"b": "new"}, check) as journal:
+        journal.vote("b", 0, True)
+    with pytest.raises(InvalidInputError, match="question 'b' has changed"):
+        reopen(written, {"b": "newer"})
+
+
+@pytest.mark.parametrize(("first", "then"), [(None, 30), (30, None), (30, 31)])
+def test_other_voters_are_refused(path, first, then):
+    reopen(path, voters=first)
+    with pytest.raises(InvalidInputError, match=f"recorded with voters={first}, not voters={then}.*new file"):
+        reopen(path, voters=then)
 
 
 def test_the_seed_of_the_first_run_is_kept(written):
-    with Journal(written, SETTINGS | {"seed": 6}, check, keep_seed=False) as journal:
+    with Journal(written, MORE, check, seed=6) as journal:
         assert journal.seed == 5
-    with pytest.raises(InvalidInputError, match="seed 5: give that one, or none"):
-        reopen(written, seed=6)
+
+
+def test_its_repr_says_where_it_is_and_how_much_is_in_it(written):
+    with Journal(written, MORE, check) as journal:
+        journal.vote("b", 0, True)
+        assert repr(journal) == f"<Journal {written}, 4 votes and failures>"
 
 
 def test_two_at_once_are_refused(written):
     pytest.importorskip("fcntl", reason="there are no such locks here")
-    with Journal(written, SETTINGS, check, True), pytest.raises(JournalError, match="another process"):
+    with Journal(written, MORE, check), pytest.raises(JournalError, match="another process"):
         reopen(written)
 
 
 def test_a_full_disk_is_a_clear_error_and_what_was_written_stays_whole(written, monkeypatch):
-    journal = Journal(written, SETTINGS, check, True)
+    journal = Journal(written, MORE, check)
     before, write, room = written.read_bytes(), os.write, 10
 
     def full(file, line):
@@ -253,22 +308,51 @@ def test_questions_without_verdict_are_taken_up_again_with_other_voters(path):
     assert all(voter >= 3 for _, voter in ask.calls)
 
 
-def test_another_strategy_other_questions_or_another_number_of_voters_are_refused(path):
-    def again(questions=(1, 2), strategy=SOLUTION, **options):
-        poll_many(questions, Ask(), strategy, journal=path, **options).run()
+STRICTER = solve("minimean", VOTES, 0.0001)
 
-    again()
-    again()
-    for change in (
-        {"strategy": rules.curtailment(21)},
-        {"strategy": rules.curtailment(5)},
-        {"questions": (1, 3)},
-        {"questions": (1,)},
-        {"questions": {"0": 1, "1": 2}},
-        {"voters": 30},
-    ):
-        with pytest.raises(InvalidInputError, match=r"is of a poll with .*other"):
-            again(**change)
+
+@pytest.mark.parametrize("voters", [None, 30])
+@pytest.mark.parametrize(
+    ("questions", "strategy", "seed"),
+    [
+        (range(20), STRICTER, 4),
+        (range(20), rules.curtailment(5), 4),
+        (range(30), SOLUTION, 4),
+        (range(15), STRICTER, 4),
+        ({key: key for key in reversed(range(5, 25))}, STRICTER, 4),
+        (range(20), SOLUTION, 5),
+        (range(20), STRICTER, None),
+    ],
+    ids=["stricter", "for fewer voters", "more", "fewer, stricter", "reordered", "other seed", "no seed"],
+)
+def test_votes_are_reused_whatever_the_questions_beside_them_the_strategy_and_the_seed(
+    path, voters, questions, strategy, seed
+):
+    first = Ask()
+    poll_many(range(20), first, SOLUTION, journal=path, voters=voters, seed=4).run()
+    again, anew = Ask(), Ask()
+    found = poll_many(questions, again, strategy, journal=path, voters=voters, seed=seed).run()
+    expected = poll_many(questions, anew, strategy, voters=voters, seed=4 if seed is None else seed).run()
+    assert found == expected
+    assert sorted(again.calls) == sorted(set(anew.calls) - set(first.calls))
+    assert set(anew.calls) & set(first.calls)
+
+
+def test_a_stricter_limit_and_back_asks_nobody_twice(path):
+    asks = [Ask(), Ask(), Ask()]
+    runs = [
+        poll_many(range(20), ask, strategy, journal=path, seed=4).run()
+        for ask, strategy in zip(asks, (SOLUTION, STRICTER, SOLUTION), strict=True)
+    ]
+    assert len(asks[1].calls) > 0
+    assert asks[2].calls == []
+    assert runs[2] == runs[0]
+
+
+def test_recorded_votes_that_the_strategy_cannot_count_are_an_error_that_says_so(path):
+    poll_many([1], lambda *_: "42", plurality_rules.lead(9, 3), journal=path).run()
+    with pytest.raises(FileFormatError, match=r'line 2: field "vote" cannot be counted by this strategy'):
+        poll_many([1], Ask(), SOLUTION, journal=path).run()
 
 
 def test_votes_are_in_the_journal_before_anything_is_made_of_them(path):

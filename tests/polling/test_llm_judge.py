@@ -150,6 +150,10 @@ def test_its_docstrings_are_true(example):
     assert (results.failed, results.attempted > 0) == (0, True)
 
 
+def asked_of(lines):
+    return {row["id"]: row["asked"] for row in map(json.loads, lines)}
+
+
 def test_as_a_command_it_prints_verdicts_and_goes_on_from_its_journal(example, tmp_path, monkeypatch, capsys):
     items = tmp_path / "answers.jsonl"
     rows = [{"id": k, "question": "1 + 1?", "answer": str(k)} for k in range(5)]
@@ -169,8 +173,13 @@ def test_as_a_command_it_prints_verdicts_and_goes_on_from_its_journal(example, t
         first = sorted(capsys.readouterr().out.splitlines())
         n_calls = len(calls)
         assert example.main(arguments) == 0
-    assert sorted(capsys.readouterr().out.splitlines()) == first
-    assert len(calls) == n_calls
+        assert sorted(capsys.readouterr().out.splitlines()) == first
+        assert len(calls) == n_calls
+        assert example.main([*arguments, "--max-disagreement", "0.001"]) == 0
+        asked, stricter = map(asked_of, (first, capsys.readouterr().out.splitlines()))
+        assert n_calls < len(calls) == sum(max(asked[k], stricter[k]) for k in asked)
+        assert example.main([*arguments, "--model", "other"]) == 1
+    assert "has changed since its votes were recorded" in capsys.readouterr().err
     assert {row["id"]: row["verdict"] for row in map(json.loads, first)} == {
         str(k): "pass" if k == 2 else "fail" for k in range(5)
     }

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import gc
 import io
+import signal
 import sys
+import threading
 
 import pytest
 
@@ -205,7 +208,7 @@ def test_no_questions_are_no_verdicts_and_known_answers_need_no_voters():
 
 
 def test_an_answer_that_is_no_vote_names_question_and_voter():
-    with pytest.raises(InvalidInputError, match=r"question 'q', voter 0: a vote must be yes or no.*'PASS'"):
+    with pytest.raises(InvalidInputError, match=r"question 'q', voter 0: expected True or False.*got 'PASS'"):
         poll_many({"q": 1}, lambda _, __: "PASS", SOLUTION).run()
 
 
@@ -219,13 +222,72 @@ def test_bad_arguments_are_refused_at_once():
     ):
         with pytest.raises(InvalidInputError, match=next(iter(settings))):
             poll_many([1], print, SOLUTION, **settings)
-    with pytest.raises(InvalidInputError, match="not one text"):
-        poll_many("question", print, SOLUTION)
+    for single in ("question", 5):
+        with pytest.raises(InvalidInputError, match=f"questions must be a list .*not {single!r}"):
+            poll_many(single, print, SOLUTION)
+    with pytest.raises(InvalidInputError, match="ask must be a function of question and voter, not 'ask'"):
+        poll_many([1], "ask", SOLUTION)
     with pytest.raises(InvalidInputError, match="strategy must be"):
         poll_many([1], print, None)
 
-    async def inside():
-        poll_many([1], print, SOLUTION).run()
 
-    with pytest.raises(InvalidInputError, match="asyncio is running already"):
-        run(inside())
+# Inside a running event loop, as in a notebook -------------------------------------------------
+
+
+def in_a_notebook(work):
+    """Call a function from a running event loop that leaves signals alone, as a notebook's does."""
+
+    async def cell():
+        return work()
+
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(cell())
+    finally:
+        loop.close()
+
+
+def test_run_works_where_an_event_loop_is_running():
+    expected = poll_many(range(50), Ask(Simulated(seed=1)), SOLUTION, seed=0).run()
+    ask = Ask(Simulated(seed=1))
+    assert in_a_notebook(poll_many(range(50), ask, SOLUTION, seed=0).run) == expected
+    assert ask.running == 0
+
+
+def test_there_it_sees_the_callers_context_variables_and_raises_what_goes_wrong():
+    variable = contextvars.ContextVar("variable")
+
+    def work():
+        variable.set("set in the cell")
+        seen = []
+        poll_many([1], lambda *_: seen.append(variable.get()) or True, SOLUTION).run()
+        assert set(seen) == {"set in the cell"}
+        poll_many([1], lambda *_: "PASS", SOLUTION).run()
+
+    with pytest.raises(InvalidInputError, match="'PASS'"):
+        in_a_notebook(work)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="there are no such signals here")
+def test_interrupting_it_there_cancels_what_is_in_flight():
+    ended = []
+
+    async def ask(question, voter):
+        try:
+            if (question, voter) == (0, 0):
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            await asyncio.Event().wait()
+        finally:
+            ended.append((question, voter))
+
+    with pytest.raises(KeyboardInterrupt):
+        in_a_notebook(poll_many(range(3), ask, rules.curtailment(5), concurrency=9).run)
+    assert sorted(ended) == [(question, voter) for question in range(3) for voter in range(3)]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("foregone-polls")]
+
+
+def test_the_repr_of_polls_fits_a_line():
+    polls = poll_many(range(1000), print, SOLUTION)
+    assert repr(polls) == f"<Polls: 1000 questions to {N_VOTERS} voters>"
+    polls = poll_many(range(2), print, SOLUTION, journal="votes.jsonl")
+    assert repr(polls) == f"<Polls: 2 questions to {N_VOTERS} voters, journal votes.jsonl>"

@@ -107,7 +107,7 @@ def test_a_strategy_for_another_number_of_voters_is_refused():
 
 
 def test_answers_that_are_no_votes_and_bad_settings_are_refused():
-    with pytest.raises(InvalidInputError, match=r"the poll, voter 1: a vote must be yes or no.*'maybe'"):
+    with pytest.raises(InvalidInputError, match=r"the poll, voter 1: expected True or False.*got 'maybe'"):
         poll([True, "maybe"], SOLUTION)
     with pytest.raises(InvalidInputError, match="retries must be"):
         poll([True], SOLUTION, retries=-1)

@@ -1,4 +1,4 @@
-"""Asking voters at the same time: one voter with a time limit and retries, and a crew of so many at once."""
+"""Asking voters at the same time: one voter with a time limit and retries, a crew of them, a loop for it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import contextvars
 import inspect
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Crew", "Failure", "ask_voter"]
+__all__ = ["Crew", "Failure", "ask_voter", "run_to_end"]
 
 Tag = TypeVar("Tag")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -136,3 +138,45 @@ class Crew(Generic[Tag]):
         self._running.clear()
         if cancelled is not None and error is None:
             raise cancelled
+
+
+def run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine on an event loop of its own; in a thread of its own if this one has a running loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    return _run_in_thread(work)
+
+
+def _run_in_thread(work: Coroutine[Any, Any, Result]) -> Result:
+    ready = threading.Event()  # from then on an interrupt of this thread cancels the work
+    started: Future[Callable[[], object]] = Future()  # what cancels it
+    ended: Future[Result] = Future()
+
+    async def main() -> Result:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        started.set_result(lambda: loop.call_soon_threadsafe(task.cancel))
+        return await work
+
+    def run() -> None:
+        ready.wait()
+        try:
+            ended.set_result(context.run(asyncio.run, main()))
+        except BaseException as error:
+            ended.set_exception(error)
+
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=run, daemon=True, name="foregone-polls")
+    thread.start()
+    try:
+        ready.set()
+        return ended.result()
+    except BaseException:
+        if not ended.done():
+            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+                started.result()()
+        raise
+    finally:
+        thread.join()

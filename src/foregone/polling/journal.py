@@ -1,14 +1,22 @@
 """Journal: every vote on a line of its own as soon as it is there, so that a killed run can go on.
 
-A file of JSON lines. The first names what is polled: strategy, voters, seed and questions; a journal of
-something else is refused. Every other line is a vote, or a voter that failed for good::
+A file of JSON lines. The first names the voters and the seed of the first run. Every other line is a vote, or
+a voter that failed for good; the first line on a question has a digest of what was asked::
 
-    {"question": 17, "voter": 0, "vote": true, "checksum": "5d0f6b1a"}
+    {"format": "foregone-journal", "version": 3, "voters": null, "seed": 5, "checksum": "9b3c8d3c"}
+    {"question": 17, "voter": 0, "vote": true, "content": "0f1e6b8d2c7a9e35", "checksum": "5d0f6b1a"}
     {"question": 17, "voter": 1, "failed": "TimeoutError: ", "checksum": "c2a80e77"}
+
+A vote belongs to a question (its id and its content) and to a voter, and to nothing else. So a poll may go on
+with other questions beside these, another strategy or another seed; it is refused only if a question of the
+file has another content now, or the voters are others.
 
 The checksum of a line is the CRC-32 of all lines up to this one, without their checksums. So any changed byte
 is noticed, and any line that was removed, repeated or moved, but for lines missing at the very end: those
-votes are asked for again. Journals of version 1 have no checksums; they are read and continued as they are.
+votes are asked for again.
+
+Journals of versions 1 and 2 are read and continued as they are. Their first line has one digest of all
+questions of the first run, so those must come first and unchanged; version 1 has no checksums.
 
 Each line is handed to the operating system in one piece before anything is made of the vote, so a process
 that is killed loses nothing that was answered. It is forced to the disk once a second and at the end: when
@@ -18,40 +26,32 @@ the machine itself dies, at most the last second is lost. A last line that was c
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import itertools
 import json
 import math
 import os
 import time
 import zlib
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from foregone.atomic_file import PathLike
+from foregone.atomic_file import PathLike, lock_file
 from foregone.errors import FileFormatError, InvalidInputError, JournalError
 from foregone.file_reading import reason_of
 from foregone.strategy_file import Fields
 from foregone.tally import shorten
 
-try:
-    import fcntl
-except ImportError:  # not on Windows: there, nobody keeps two processes from one journal
-    fcntl = None  # type: ignore[assignment]  # what the type checker knows is POSIX
-
 __all__ = ["FAILED", "Journal"]
 
-FORMAT, VERSION = "foregone-journal", 2
+FORMAT, VERSION = "foregone-journal", 3
 SEAL = b', "checksum": "'  # what a line ends with, before the checksum
 SECONDS_UNSAVED = 1.0
 FAILED = object()  # what is recorded of a voter that failed for good
 
 Key = str | int
-WHAT = {  # the settings that must be equal for a run to go on, and what they are
-    "strategy": "another strategy",
-    "voters": "another number of voters",
-    "n_questions": "another number of questions",
-    "questions": "other questions",
-}
 
 
 class Journal:
@@ -60,27 +60,39 @@ class Journal:
     Parameters
     ----------
     path : path
-        Made if it does not exist; gone on with if it does and is about the same poll.
-    settings : dict
-        What is polled: ``strategy``, ``voters``, ``n_questions``, ``questions`` and ``seed``.
+        Made if it does not exist; gone on with if it does and is of the same questions and voters.
+    questions : mapping
+        Id -> content of what is polled now.
     check_vote : callable
         Returns a vote read from the file in the form in which it is counted, or raises InvalidInputError.
-    keep_seed : bool
-        Whether another seed in the file is an error; otherwise the file's is taken.
+    voters : int, optional
+        How many voters there are; None if there is no end of them.
+    seed : int
+        The seed to write into a new journal.
 
     Attributes
     ----------
     seed : int
-        The seed of the poll since its first run.
+        The seed of the first run.
     recorded : dict
         Question id -> voter -> vote, or `FAILED`.
     """
 
-    def __init__(self, path: PathLike, settings: dict[str, Any], check_vote: Any, keep_seed: bool) -> None:
+    def __init__(
+        self,
+        path: PathLike,
+        questions: Mapping[Any, Any],
+        check_vote: Callable[[Any], Any],
+        voters: int | None = None,
+        seed: int = 0,
+    ) -> None:
         self._name = os.fspath(path)
         self._check_vote = check_vote
+        self._contents = {key: _digest([_dump(key, content)]) for key, content in questions.items()}
+        self._described: set[Key] = set()  # questions whose content the file names
+        self._n_records = 0
         self.recorded: dict[Key, dict[int, Any]] = {}
-        self.seed: int = settings["seed"]
+        self.seed = seed
         try:
             self._file = os.open(
                 path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666
@@ -88,38 +100,33 @@ class Journal:
         except (OSError, ValueError) as error:
             raise InvalidInputError(f"cannot write {self._name}: {reason_of(error)}") from None
         try:
-            self._lock()
+            if not lock_file(self._file):
+                raise JournalError(
+                    f"{self._name}: another process is writing to this journal: wait for it, or name another "
+                    "file"
+                )
             self._end = 0
             self._checksum: int | None = 0  # of the lines up to the end; None in journals without
-            self._read(settings, keep_seed)
+            self._read(questions, voters)
         except BaseException:
             os.close(self._file)
             raise
         self._saved_at = time.monotonic()
 
-    def _lock(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise JournalError(
-                f"{self._name}: another process is writing to this journal: wait for it, or name another file"
-            ) from None
-        except OSError:  # a file system without locks: go without
-            return
+    def __repr__(self) -> str:
+        return f"<Journal {self._name}, {self._n_records} votes and failures>"
 
     # Reading ---------------------------------------------------------------------------------
 
-    def _read(self, settings: dict[str, Any], keep_seed: bool) -> None:
+    def _read(self, questions: Mapping[Any, Any], voters: int | None) -> None:
         if not Path(self._name).is_file():
             raise InvalidInputError(f"cannot keep a journal in {self._name}: it is not a regular file")
         with Path(self._name).open("rb") as stream:
             first = stream.readline()
             if not first.endswith(b"\n"):
-                self._begin(first, settings)
+                self._begin(first, voters)
                 return
-            self._check_header(first[:-1], settings, keep_seed)
+            self._check_header(first[:-1], questions, voters)
             self._end = len(first)
             for number, line in enumerate(stream, 2):
                 if not line.endswith(b"\n"):
@@ -128,7 +135,7 @@ class Journal:
                 self._take(self._record(line[:-1], number))
                 self._end += len(line)
 
-    def _begin(self, found: bytes, settings: dict[str, Any]) -> None:
+    def _begin(self, found: bytes, voters: int | None) -> None:
         """Write the first line into a file that is empty, or whose first line was cut off."""
         start = f'{{"format": "{FORMAT}", '.encode()
         if not (found.startswith(start) or start.startswith(found)):
@@ -137,7 +144,7 @@ class Journal:
             )
         self._refuse_damaged_end(found, 1)
         os.ftruncate(self._file, 0)
-        self._append({"format": FORMAT, "version": VERSION, **settings})
+        self._append({"format": FORMAT, "version": VERSION, "voters": voters, "seed": self.seed})
 
     def _repair(self, line: bytes, number: int) -> None:
         """Take the last line if only its end is missing, and take it away if more is."""
@@ -185,7 +192,7 @@ class Journal:
             "restore it from a copy, or delete this line and all after it to have those votes asked for again"
         )
 
-    def _check_header(self, line: bytes, settings: dict[str, Any], keep_seed: bool) -> None:
+    def _check_header(self, line: bytes, questions: Mapping[Any, Any], voters: int | None) -> None:
         header = self._parse(line, 1)
         if "format" not in header or header.entry("format") != FORMAT:
             raise header.error("format", f'is not "{FORMAT}", so this is not a journal')
@@ -195,32 +202,52 @@ class Journal:
         if version == 1 and "checksum" not in header:
             self._checksum = None
         self._check_checksum(line, 1)
-        for key, other in WHAT.items():
-            if header.entry(key) != settings[key]:
-                raise InvalidInputError(
-                    f"{self._name}: the journal is of a poll with {other}: name another file to start anew"
-                )
         self.seed = header.whole("seed", 0, 2**64 - 1)
-        if keep_seed and self.seed != settings["seed"]:
+        if (recorded := header.entry("voters")) != voters:
             raise InvalidInputError(
-                f"{self._name}: the journal is of a poll with seed {self.seed}: give that one, or none"
+                f"{self._name}: this journal was recorded with voters={recorded}, not voters={voters}. Votes "
+                "of other voters cannot be reused: use a new file"
             )
+        if version < 3:
+            self._check_all_together(header, questions)
+
+    def _check_all_together(self, header: Fields, questions: Mapping[Any, Any]) -> None:
+        """Check the questions of a journal that has one digest for all of them."""
+        first = dict(itertools.islice(questions.items(), header.whole("n_questions", 0)))
+        if header.entry("questions") != _digest((_dump(key, [key, first[key]]) + b"\n" for key in first), 32):
+            raise InvalidInputError(
+                f"{self._name}: this journal was recorded with other questions, and its old version does not "
+                "say which have changed. Give its questions first, unchanged and in the same order, or use a "
+                "new file"
+            )
+        self._described.update(first)
 
     def _take(self, record: Fields) -> None:
         key = record.entry("question")
         if isinstance(key, bool) or not isinstance(key, str | int):
             raise record.error("question", "must be a text or a whole number")
+        if key not in self._described:
+            self._check_content(key, record.entry("content"))
         votes = self.recorded.setdefault(key, {})
         voter = record.whole("voter", 0)
         if voter in votes:
             raise record.error("voter", f"{voter} has voted on this question before: the file was edited")
+        self._n_records += 1
         if "failed" in record:
             votes[voter] = FAILED
             return
         try:
             votes[voter] = self._check_vote(record.entry("vote"))
         except InvalidInputError as error:
-            raise record.error("vote", f"is none: {error}") from None
+            raise record.error("vote", f"cannot be counted by this strategy: {error}") from None
+
+    def _check_content(self, key: Key, recorded: Any) -> None:
+        if recorded != self._contents.get(key, recorded):
+            raise InvalidInputError(
+                f"{self._name}: question {key!r} has changed since its votes were recorded. Give it a new id "
+                "(the ids of a list are the positions: pass a dict instead), or use a new file"
+            )
+        self._described.add(key)
 
     # Writing ---------------------------------------------------------------------------------
 
@@ -237,13 +264,20 @@ class Journal:
                 f"with a journal, answers must be texts, finite numbers or booleans, not {shorten(vote)}: "
                 "turn them into texts"
             )
-        self._append({"question": key, "voter": voter, "vote": vote})
+        self._append_record(key, {"question": key, "voter": voter, "vote": vote})
 
     def failure(self, key: Key, voter: int, error: Exception) -> None:
         """Record that a voter has failed for good."""
-        self._append(
-            {"question": key, "voter": voter, "failed": f"{type(error).__name__}: {str(error)[:200]}"}
+        self._append_record(
+            key, {"question": key, "voter": voter, "failed": f"{type(error).__name__}: {str(error)[:200]}"}
         )
+
+    def _append_record(self, key: Key, record: dict[str, Any]) -> None:
+        if key not in self._described:
+            record["content"] = self._contents[key]
+        self._append(record)
+        self._described.add(key)
+        self._n_records += 1
 
     def _append(self, record: dict[str, Any]) -> None:
         line, checksum = json.dumps(record).encode(), None
@@ -298,3 +332,29 @@ def _checksum_of(line: bytes, before: int) -> int | None:
     """Return the checksum at the end of a line, None if there is none that fits."""
     whole, checksum = _with_checksum(line.rpartition(SEAL)[0] + b"}", before)
     return checksum if whole == line else None
+
+
+def _dump(key: Any, content: Any) -> bytes:
+    """Return the content of a question as JSON, equal in every process for equal contents.
+
+    Raises
+    ------
+    InvalidInputError
+        If JSON cannot hold it, or its id.
+    """
+    if isinstance(key, bool) or not isinstance(key, str | int):
+        raise InvalidInputError(f"with a journal, the id of a question must be a text or an int, not {key!r}")
+    try:
+        return json.dumps(content, sort_keys=True).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(
+            "with a journal, questions must be made of texts, numbers, lists and dicts, "
+            f"and {key!r} is not ({error}): give ids as questions, and let `ask` look up the rest"
+        ) from None
+
+
+def _digest(parts: Iterable[bytes], length: int = 16) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()[:length]

@@ -62,7 +62,7 @@ class Line:
         return self._ballot.verdict
 
     def check(self, voter: int, answer: object) -> Any:
-        """Return the vote of a voter in the form in which it is counted, or say that it is none."""
+        """Return the vote of a voter in the form in which it is counted. Raises if it is not a vote."""
         try:
             return self._ballot.check(answer)
         except InvalidInputError as error:
@@ -80,7 +80,9 @@ class Line:
         voters = list(itertools.islice(self._voters, max(0, min(most, wanted))))
         if wanted > 0 and most > 0 and not voters and not self._line:
             failed = f", {self._n_failures} have failed" if self._n_failures else ""
-            raise self._error(f"no voter is left to ask{failed}") from self._last_error
+            raise self._error(
+                f"no voter is left to ask{failed}, and the strategy is for {self._ballot.n_voters}"
+            ) from self._last_error
         self._line.update(dict.fromkeys(voters, _PENDING))
         return voters
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -10,12 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from foregone.atomic_file import PathLike
-from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict, check_seed, check_strategy
+from foregone.ballot import (
+    AnySolution,
+    AnyStrategy,
+    Ballot,
+    Verdict,
+    check_seed,
+    check_several,
+    check_strategy,
+)
 from foregone.errors import InvalidInputError, PollError, PollManyError
-from foregone.polling.asking import Crew, Failure, ask_voter
+from foregone.polling.asking import Crew, Failure, ask_voter, run_to_end
 from foregone.polling.journal import Journal
 from foregone.polling.line import Line, derive_seed, voter_order
-from foregone.polling.question import Question, fingerprint_of
+from foregone.polling.question import Question
 from foregone.polling.settings import at_least, check_timeout, check_voters
 from foregone.progress import counting
 
@@ -61,10 +69,12 @@ def poll_many(
         finished first.
     seed : int, optional
         For the order of voters and for stops left to chance, different for each question; by default drawn
-        anew, or that of the journal.
+        anew, or that of the journal's first run.
     journal : path, optional
         Where every vote is written as soon as it is there. Run again with the same journal, and what is in it
-        is not asked again, however the last run ended. Answers have to be texts, numbers or booleans then.
+        is not asked again, however the last run ended: also with more or fewer questions, another strategy or
+        another seed. A question whose content has changed and another number of voters are refused. Answers
+        have to be texts, numbers or booleans.
     progress : bool
         Whether to show a progress bar on stderr, if that is a terminal.
 
@@ -72,7 +82,7 @@ def poll_many(
     -------
     Polls
         Iterate over it with ``async for question_id, verdict in ...``, in the order in which they are
-        decided, or call ``run()`` outside of asyncio for a dict of all. Either ends in a `PollManyError` if
+        decided, or call ``run()`` for a dict of all. Either ends in a `PollManyError` if
         some questions got no verdict; its ``failed`` says which and why.
 
     Examples
@@ -88,8 +98,9 @@ def poll_many(
     at_least(0, retries=retries, max_failures=max_failures, max_failed=max_failed)
     check_timeout(timeout)
     check_voters(voters, check_strategy(strategy).n_voters)
-    if isinstance(questions, str | bytes):
-        raise InvalidInputError("questions must be several questions, in a list or a mapping, not one text")
+    check_several(questions, "questions")
+    if ask is not None and not callable(ask):
+        raise InvalidInputError(f"ask must be a function of question and voter, not {ask!r}")
     by_id = dict(questions) if isinstance(questions, Mapping) else dict(enumerate(questions))
     return Polls(
         by_id, ask, strategy, concurrency, timeout, retries, voters, max_failures, max_failed,
@@ -115,12 +126,18 @@ class Polls:
     progress: bool
 
     def run(self) -> dict[Any, Verdict]:
-        """Run them all and return id -> verdict; for programs that do not use asyncio themselves."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self._collect())
-        raise InvalidInputError("asyncio is running already: use  async for key, verdict in poll_many(...)")
+        """Run them all and return id -> verdict.
+
+        In a notebook, too: where an event loop is running already, they run on another one in a thread, and
+        this call waits for it. In a program with an event loop of its own use ``async for``, which lets other
+        tasks go on meanwhile.
+        """
+        return run_to_end(self._collect())
+
+    def __repr__(self) -> str:
+        journal = "" if self.journal is None else f", journal {os.fspath(self.journal)}"
+        n_voters = check_strategy(self.strategy).n_voters
+        return f"<Polls: {len(self.questions)} questions to {n_voters} voters{journal}>"
 
     async def _collect(self) -> dict[Any, Verdict]:
         return {key: verdict async for key, verdict in self}
@@ -165,7 +182,7 @@ class Polls:
 
     def _questions(self, journal: Journal | None) -> Iterator[Question]:
         """Yield the questions one by one, each ready to be asked, with what was recorded about it."""
-        seed = self.seed if journal is None else journal.seed
+        seed = journal.seed if self.seed is None and journal is not None else self.seed
         for key, content in self.questions.items():
             ballot = Ballot(self.strategy, derive_seed(seed, "stop", key))
             order = voter_order(self.voters, derive_seed(seed, "order", key))
@@ -186,15 +203,7 @@ class Polls:
 
     def _open(self, path: PathLike) -> Journal:
         seed = secrets.randbits(63) if self.seed is None else self.seed
-        settings = {
-            "strategy": check_strategy(self.strategy).fingerprint,
-            "voters": self.voters,
-            "n_questions": len(self.questions),
-            "questions": fingerprint_of(self.questions),
-            "seed": seed,
-        }
-        check_vote = Ballot(self.strategy).check
-        return Journal(path, settings, check_vote, keep_seed=self.seed is not None)
+        return Journal(path, self.questions, Ballot(self.strategy).check, self.voters, seed)
 
 
 def _error(failed: dict[Any, PollError], n_questions: int, max_failed: int) -> PollManyError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict
+from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict, check_several
 from foregone.errors import InvalidInputError
 from foregone.polling.line import Line, derive_seed, voter_order
 from foregone.polling.settings import at_least
@@ -54,6 +54,7 @@ def poll(
     (True, 6)
     """
     at_least(0, retries=retries, max_failures=max_failures)
+    check_several(voters, "voters")
     ballot = Ballot(strategy, derive_seed(seed, "stop"))
     known = voters if isinstance(voters, list | tuple) else None
     if known is not None and len(known) > ballot.n_voters:

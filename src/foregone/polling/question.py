@@ -1,18 +1,16 @@
-"""One of many questions that is being asked, and a name for all of them together."""
+"""One of many questions, while it is being asked."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from typing import Any
 
-from foregone.errors import InvalidInputError, PollError
+from foregone.errors import PollError
 from foregone.polling.asking import Failure
 from foregone.polling.journal import FAILED
 from foregone.polling.line import Line
 
-__all__ = ["Question", "fingerprint_of"]
+__all__ = ["Question"]
 
 
 @dataclass(eq=False)
@@ -60,21 +58,3 @@ class Question:
                 self.line.answered(voter, answer)
         except PollError as error:
             self.error = error
-
-
-def fingerprint_of(questions: dict[Any, Any]) -> str:
-    """Return a name that equal questions share, in every process."""
-    digest = hashlib.sha256()
-    for key, content in questions.items():
-        if isinstance(key, bool) or not isinstance(key, str | int):
-            raise InvalidInputError(
-                f"with a journal, the id of a question must be a text or an int, not {key!r}"
-            )
-        try:
-            digest.update(json.dumps([key, content], sort_keys=True).encode() + b"\n")
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidInputError(
-                "with a journal, questions must be made of texts, numbers, lists and dicts, "
-                f"and {key!r} is not ({error}): give ids as questions, and let `ask` look up the rest"
-            ) from None
-    return digest.hexdigest()[:32]
