@@ -1,0 +1,381 @@
+"""The table of kinds by features: what each kind of ensemble can do, and why the rest has no meaning there.
+
+`tests/test_every_kind.py` runs every cell; `python -m tests.kinds` writes the table into docs/kinds.md.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from foregone import EarlyStoppingClassifier, early_stop
+from foregone.errors import InvalidInputError
+
+LIMIT = 0.05
+N_FIT, N_CALIBRATE = 300, 1500
+MEMBERS = [(f"m{k}", member) for k, member in enumerate(
+    [LogisticRegression(C=0.1), GaussianNB(), DecisionTreeClassifier(max_depth=3, random_state=0),
+     DecisionTreeClassifier(max_depth=6, random_state=1), LogisticRegression(C=10.0)]
+)]  # fmt: skip
+WEIGHTS = [1, 2, 1, 2, 1]
+
+
+class Kind(NamedTuple):
+    """A kind of ensemble.
+
+    Attributes
+    ----------
+    name : str
+        As the table has it.
+    tally : {"votes", "answers", "scores"}
+        What is added up.
+    n_classes : int
+        How many labels there are.
+    packed : bool
+        Whether its voters are trees that are packed; otherwise they are Python objects.
+    model : estimator
+        Not fitted.
+    """
+
+    name: str
+    tally: str
+    n_classes: int
+    packed: bool
+    model: Any
+
+
+KINDS = [
+    Kind("votes, forest", "votes", 2, True, RandomForestClassifier(25, random_state=0)),
+    Kind("votes, committee", "votes", 2, False, VotingClassifier(MEMBERS)),
+    Kind("answers, forest", "answers", 3, True, RandomForestClassifier(25, random_state=0)),
+    Kind("answers, committee", "answers", 3, False, VotingClassifier(MEMBERS)),
+    Kind("scores, forest", "scores", 2, True, RandomForestClassifier(25, min_samples_leaf=5, random_state=0)),
+    Kind("scores, boosted", "scores", 2, True, GradientBoostingClassifier(n_estimators=25, random_state=0)),
+    Kind("scores, committee", "scores", 2, False, VotingClassifier(MEMBERS, voting="soft", weights=WEIGHTS)),
+    Kind("scores of many classes", "many scores", 3, True, HistGradientBoostingClassifier(max_iter=5)),
+]  # fmt: skip
+
+
+class Data(NamedTuple):
+    """A fitted model, rows to calibrate with, and new rows."""
+
+    model: Any
+    X: Any
+    y: Any
+    calibration: Any
+    new: Any
+
+
+@cache
+def data_of(kind: Kind) -> Data:
+    X, y = make_classification(
+        3000, 6, n_informative=5, n_redundant=0, n_classes=kind.n_classes, class_sep=1.5, random_state=0
+    )
+    model = clone(kind.model).fit(X[:N_FIT], y[:N_FIT])
+    return Data(model, X, y, X[N_FIT:N_CALIBRATE], X[N_CALIBRATE:])
+
+
+def stopped(kind: Kind, **options: Any) -> EarlyStoppingClassifier:
+    """Return a classifier of that kind; options as for `early_stop`."""
+    data = data_of(kind)
+    settings = {"max_disagreement": LIMIT, "random_state": 0, **options}
+    return early_stop(data.model, data.calibration, **settings)
+
+
+# Features ----------------------------------------------------------------------------------------
+
+
+def _fit(kind: Kind) -> None:
+    data = data_of(kind)
+    classifier = EarlyStoppingClassifier(
+        clone(kind.model), max_disagreement=0.2, calibration_size=0.5, random_state=0
+    ).fit(data.X[:N_CALIBRATE], data.y[:N_CALIBRATE])
+    assert classifier.score(data.new, data.y[N_CALIBRATE:]) > 0.6
+
+
+def _predict(kind: Kind) -> None:
+    classifier, data = stopped(kind), data_of(kind)
+    labels, asked, _ = classifier.predict_with_votes(data.new)
+    np.testing.assert_array_equal(classifier.predict(data.new), labels)
+    assert asked.mean() < 0.7 * classifier.ensemble_.n_voters
+    assert (labels != classifier.full_predict(data.new)).mean() < 2 * LIMIT
+    everyone = asked == classifier.ensemble_.n_voters
+    np.testing.assert_array_equal(labels[everyone], classifier.full_predict(data.new)[everyone])
+
+
+def _full_predict(kind: Kind) -> None:
+    data = data_of(kind)
+    np.testing.assert_array_equal(stopped(kind).full_predict(data.new), data.model.predict(data.new))
+
+
+def _one_row(kind: Kind) -> None:
+    classifier, data = stopped(kind), data_of(kind)
+    want = classifier.predict(data.new[:40])
+    assert [classifier.predict(data.new[k : k + 1])[0] for k in range(40)] == want.tolist()
+
+
+def _probability(kind: Kind) -> None:
+    classifier, data = stopped(kind), data_of(kind)
+    if not hasattr(classifier, "predict_proba"):
+        raise InvalidInputError("the estimator itself has no probabilities")
+    got = classifier.predict_proba(data.new)
+    np.testing.assert_allclose(got, data.model.predict_proba(data.new), atol=1e-9)
+
+
+def _limits_by_class(kind: Kind) -> None:
+    classifier = stopped(kind, max_disagreement={0: 0.1, 1: 0.2})
+    assert classifier.disagreement_by_class_[1] <= 0.2
+
+
+def _no_confidence(kind: Kind) -> None:
+    assert stopped(kind, confidence=None).expected_votes_ <= stopped(kind).expected_votes_ + 1e-9
+
+
+def _looks(kind: Kind) -> None:
+    classifier, data = stopped(kind, looks=2), data_of(kind)
+    asked = classifier.predict_with_votes(data.new)[1]
+    assert set(asked.tolist()) <= {*range(0, 30, 2), classifier.ensemble_.n_voters}
+
+
+def _order_per_row(kind: Kind) -> None:
+    classifier, data = stopped(kind, order="per_row"), data_of(kind)
+    assert (classifier.predict(data.new) != classifier.full_predict(data.new)).mean() < 2 * LIMIT
+
+
+def _order_optimized(kind: Kind) -> None:
+    classifier, data = stopped(kind, order="optimized"), data_of(kind)
+    assert (classifier.predict(data.new) != classifier.full_predict(data.new)).mean() < 2 * LIMIT
+
+
+def _criteria(kind: Kind) -> None:
+    assert stopped(kind, criterion="minimixed").expected_votes_ >= 1
+
+
+def _plan(kind: Kind) -> None:
+    made = stopped(kind).plan([0.2, 0.05], X=data_of(kind).calibration)
+    assert made.max_disagreement in (0.2, 0.05)
+    assert str(made.max_disagreement) in made.recommendation
+
+
+def _display(kind: Kind) -> None:
+    from foregone.display import SavingsDisplay
+
+    data = data_of(kind)
+    assert SavingsDisplay.from_estimator(stopped(kind), data.new).figure_ is not None
+
+
+def _envelope(kind: Kind) -> None:
+    from foregone.display import EnvelopeDisplay
+
+    assert EnvelopeDisplay.from_estimator(stopped(kind)).figure_ is not None
+
+
+def _pickle(kind: Kind) -> None:
+    classifier, data = stopped(kind), data_of(kind)
+    again = pickle.loads(pickle.dumps(classifier))  # noqa: S301  # our own
+    np.testing.assert_array_equal(again.predict(data.new), classifier.predict(data.new))
+
+
+def _save(kind: Kind) -> None:
+    classifier, data = stopped(kind), data_of(kind)
+    with tempfile.TemporaryDirectory() as folder:
+        classifier.save(Path(folder) / "model")
+        again = EarlyStoppingClassifier.load(Path(folder) / "model")
+    for mine, theirs in zip(
+        classifier.predict_with_votes(data.new), again.predict_with_votes(data.new), strict=True
+    ):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def _frame(X: Any) -> pd.DataFrame:
+    return pd.DataFrame(X, columns=list("abcdef"))
+
+
+def _score(kind: Kind) -> None:
+    from foregone.scale import score_file
+
+    classifier, data = stopped(kind), data_of(kind)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _frame(data.new).to_parquet(folder / "rows.parquet")
+        score_file(classifier, folder / "rows.parquet", folder / "out.parquet", features=list("abcdef"))
+        got = pd.read_parquet(folder / "out.parquet")["label"]
+    np.testing.assert_array_equal(got, classifier.predict(data.new))
+
+
+def _dask(kind: Kind) -> None:
+    import dask
+    import dask.dataframe as dd
+
+    from foregone.scale.dask import predict
+
+    classifier, data = stopped(kind), data_of(kind)
+    with dask.config.set(scheduler="synchronous"):
+        lazy = dd.from_pandas(_frame(data.new), npartitions=3)
+        got = predict(lazy, classifier, features=list("abcdef")).compute()
+    np.testing.assert_array_equal(got, classifier.predict(data.new))
+
+
+def _spark(kind: Kind) -> None:
+    pytest.importorskip("pyspark")
+    from foregone.scale.spark import predict_udf
+
+    predict_udf(stopped(kind))  # tests/scale/test_spark.py runs such functions of every kind
+
+
+def _report(kind: Kind) -> None:
+    from foregone.report import make_report
+
+    data = data_of(kind)
+    page = make_report(data.model, data.calibration).html
+    assert "Recommendation" in page or "recommend" in page
+
+
+def _skops(kind: Kind) -> None:
+    from foregone.report import read_model
+
+    data = data_of(kind)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.skops"
+        skops.io.dump(data.model, file)
+        read = read_model(file, trust=skops.io.get_untrusted_types(file=file))
+    assert (early_stop(read, data.calibration, LIMIT, random_state=0).predict(data.new)
+            == stopped(kind).predict(data.new)).all()  # fmt: skip
+
+
+FEATURES: dict[str, Callable[[Kind], None]] = {
+    "`fit`": _fit,
+    "`early_stop`, `predict`, `predict_with_votes`": _predict,
+    "`full_predict` is the model's own `predict`": _full_predict,
+    "one row": _one_row,
+    "`predict_proba`": _probability,
+    "limits by class": _limits_by_class,
+    "`confidence=None`": _no_confidence,
+    "criteria for every input (minimixed, minimax)": _criteria,
+    "`looks`": _looks,
+    '`order="per_row"`': _order_per_row,
+    '`order="optimized"`': _order_optimized,
+    "`plan`": _plan,
+    "`SavingsDisplay`": _display,
+    "`EnvelopeDisplay`": _envelope,
+    "report": _report,
+    "skops file of the model": _skops,
+    "pickle of the classifier": _pickle,
+    "`save`, `load`": _save,
+    "`foregone score`": _score,
+    "Dask": _dask,
+    "Spark": _spark,
+}
+
+
+class Refusal(NamedTuple):
+    """Why a feature has no meaning for some kinds: how the error says it, and how the table does."""
+
+    applies: Callable[[Kind], bool]
+    message: str
+    reason: str
+
+
+def _is(*tallies: str) -> Callable[[Kind], bool]:
+    return lambda kind: kind.tally in tallies
+
+
+def _not_packed(kind: Kind) -> bool:
+    return not kind.packed
+
+
+PYTHON = Refusal(
+    _not_packed, "these voters are Python objects", "voters that are Python objects have no file of ours"
+)
+EVERYWHERE = Refusal(_is("many scores"), "Only binary classification is supported", "not yet")
+REFUSALS: dict[str, list[Refusal]] = {
+    "`predict_proba`": [
+        Refusal(
+            lambda kind: kind.tally in ("votes", "answers") and not kind.packed,
+            "the estimator itself has no probabilities",
+            "a majority of labels has none",
+        )
+    ],
+    "limits by class": [Refusal(_is("answers"), "limits by class are for two classes", "two classes only")],
+    "`confidence=None`": [
+        Refusal(_is("scores"), "always at a confidence", "scores are certified at a confidence, always")
+    ],
+    "criteria for every input (minimixed, minimax)": [
+        Refusal(_is("scores"), "scores have none", "there is no number of yes votes")
+    ],
+    "`looks`": [Refusal(_is("answers"), "looks are for two classes", "two classes only")],
+    '`order="per_row"`': [
+        Refusal(_is("scores"), 'order="per_row" is for votes', "scores are certified in one order")
+    ],
+    '`order="optimized"`': [
+        Refusal(
+            _is("votes", "answers"), 'order="optimized" is for scores', "votes are counted in random order"
+        )
+    ],
+    "`plan`": [Refusal(_is("answers"), "plans are for two classes", "two classes only")],
+    "`EnvelopeDisplay`": [Refusal(_is("answers"), "more than two", "there is no number of yes votes")],
+    "`save`, `load`": [PYTHON],
+    "`foregone score`": [PYTHON],
+    "Dask": [PYTHON],
+    "Spark": [PYTHON],
+}
+
+
+def refusal(feature: str, kind: Kind) -> Refusal | None:
+    """Return why a feature has no meaning for a kind, None if it has one."""
+    return next((one for one in [EVERYWHERE, *REFUSALS.get(feature, [])] if one.applies(kind)), None)
+
+
+# The table in the docs -----------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[1] / "docs" / "kinds.md"
+START, END = "<!-- table of kinds: made by python -m tests.kinds -->\n", "<!-- end of the table -->\n"
+
+
+def table() -> str:
+    """Return the table in Markdown, with a note for each reason."""
+    notes: list[str] = []
+    lines = ["| | " + " | ".join(kind.name for kind in KINDS) + " |", "|---" + "|:-:" * len(KINDS) + "|"]
+    for feature in FEATURES:
+        cells = []
+        for kind in KINDS:
+            found = refusal(feature, kind)
+            if found is None:
+                cells.append("yes")
+                continue
+            if found.reason not in notes:
+                notes.append(found.reason)
+            cells.append(f"no [{notes.index(found.reason) + 1}]")
+        lines.append(f"| {feature} | " + " | ".join(cells) + " |")
+    listed = [f"{number}. {reason}" for number, reason in enumerate(notes, 1)]
+    return "\n".join([*lines, "", *listed, ""])
+
+
+def page_with_table() -> str:
+    """Return the page with the table as it is now."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
+    return before + START + "\n" + table() + "\n" + END + rest.partition(END)[2]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page_with_table(), encoding="utf-8")

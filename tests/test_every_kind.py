@@ -1,0 +1,27 @@
+"""Every feature for every kind of vote: it works, or an error says why it has no meaning there."""
+
+from __future__ import annotations
+
+import pytest
+
+from foregone.errors import ForegoneError
+from tests.kinds import FEATURES, KINDS, PAGE, Kind, page_with_table, refusal
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::foregone.scores.CannotCertifyWarning", "ignore:PySpark does not yet fully support:FutureWarning"
+)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_works_or_says_why_not(feature: str, kind: Kind) -> None:
+    refused = refusal(feature, kind)
+    if refused is None:
+        FEATURES[feature](kind)
+        return
+    with pytest.raises(ForegoneError, match=refused.message):
+        FEATURES[feature](kind)
+
+
+def test_the_table_in_the_docs_is_this_one() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page_with_table(), "make it anew: python -m tests.kinds"
