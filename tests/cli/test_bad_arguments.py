@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pytest
 
+from foregone.errors import InvalidInputError
 from tests.cli.conftest import Run
 
 BAD = {
@@ -109,3 +111,19 @@ def test_a_picture_that_cannot_be_written_is_refused_before_any_work(run: Run, s
     outcome = run("show", strategy_file, "--png", "nowhere/picture.png")
     assert (outcome.code, outcome.out) == (2, "")
     assert "make it first" in outcome.err
+
+
+def test_warnings_are_one_line_without_escapes_from_elsewhere(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from foregone.cli import solve as command
+
+    def warn(*arguments: object, **settings: object) -> None:
+        warnings.warn("the label \x1b[2J is rare\nand \u202elate", UserWarning, stacklevel=1)
+        raise InvalidInputError("enough")
+
+    monkeypatch.setattr(command, "solve", warn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        outcome = run("solve", "--voters", "5", "--max-disagreement", "0.1")
+    assert outcome.err.splitlines()[0] == r"foregone: warning: the label \x1b[2J is rare and \u202elate"

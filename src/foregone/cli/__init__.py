@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a name that the terminal cannot show is no reason to stop
     command = typer.main.get_command(app)
     try:
-        result = command.main(args=arguments, prog_name="foregone", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            result = command.main(args=arguments, prog_name="foregone", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except SystemExit as end:  # Typer's own options for completion end the process themselves
@@ -69,5 +72,13 @@ def _usage_message(error: BaseException) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    print("foregone:", " ".join(shown(message).split()), file=sys.stderr)
+    _say(message)
     return code
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    _say(f"warning: {message}")
+
+
+def _say(message: str) -> None:
+    print("foregone:", " ".join(shown(message).split()), file=sys.stderr)
