@@ -46,9 +46,10 @@ def evaluate_rows(
     stop = np.ones(N + 1)
     numbers = np.arange(N + 2).astype(np.float64)
     first, last = span[0], span[1]
+    # Copies, which the compiler knows to overlap with nothing else.
+    p, p_next = rows_p[from_row % 2].copy(), rows_p[(from_row + 1) % 2].copy()
+    g, g_next = rows_g[from_row % 2].copy(), rows_g[(from_row + 1) % 2].copy()
     for i in range(from_row, to_row):
-        p, p_next = rows_p[i % 2], rows_p[(i + 1) % 2]
-        g, g_next = rows_g[i % 2], rows_g[(i + 1) % 2]
         load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop)
         for j in range(first, last + 1):
             stopped = p[j] * stop[j]
@@ -70,12 +71,17 @@ def evaluate_rows(
         if first == 0 and last >= 0:
             p_next[0] = p[0]
         last += 1
-        p_next[last + 1] = 0.0
+        p, p_next = p_next, p
+        p[last + 1] = 0.0
         if first > 0:
-            p_next[first - 1] = 0.0
+            p[first - 1] = 0.0
         for k in range(3):
             step_forward(g[k], numbers, i, g_next[k])
+        g, g_next = g_next, g
     span[0], span[1] = first, last
+    end = min(to_row, N)
+    rows_p[end % 2], rows_p[(end + 1) % 2] = p, p_next
+    rows_g[end % 2], rows_g[(end + 1) % 2] = g, g_next
 
 
 @compiled(nogil=True)

@@ -62,14 +62,14 @@ def set_edge(i, j, side, edge, go_on, yes, no, yes_from, wait, a, x):
 
 @compiled(nogil=True)
 def induce(
-    from_row, to_row, a, x, found,
+    from_row, to_row, a_row, x_row, found,
     low, high, edge, yes_from, held_from, held_to, wait, go_on, yes, no, price, tolerance,
     values, first, last, hole_i, hole_j, tie_i, tie_j, tie_stop, tie_go_on,
 ):  # fmt: skip
     """Find the strategy of least price in some rows, the last first; a near-tie goes on.
 
-    ``a[b, j]`` is A_b(i, j) inside the band and ``x[c, j]`` channel c from (i, j) on, per unit of reach:
-    given for i = ``to_row`` and filled for ``from_row``. At the last row both are zero.
+    ``a_row[b, j]`` is A_b(i, j) inside the band and ``x_row[c, j]`` channel c from (i, j) on, per unit of
+    reach: given for i = ``to_row`` and filled for ``from_row``. At the last row both are zero.
 
     Fills ``values`` with the channels of that strategy, ``first[i]..last[i]`` with the hull of the states
     of step i where it goes on (first > last where there is none), the stops inside a hull (``hole_*``)
@@ -79,6 +79,7 @@ def induce(
     """
     N = len(low) - 1
     n_bases, n_channels = len(edge), len(price)
+    a, x = a_row.copy(), x_row.copy()  # which the compiler knows to overlap with nothing else
     all_numbers = np.arange(N + 3).astype(np.float64)
     stop_cost = np.zeros(N + 2)
     go_cost = np.zeros(N + 2)
@@ -163,6 +164,7 @@ def induce(
     for c in range(n_channels):
         values[c] = x[c, 0]
     found[0], found[1] = n_holes, n_ties
+    a_row[:], x_row[:] = a, x
 
 
 @compiled(nogil=True)
