@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from paper.pieces import PieceStore
+from paper.results import Settings
+from paper.tasks import ForestTask, StructureTask, Task
 
 from foregone import early_stop, poll_many, rules
 from foregone.errors import PollManyError
-from foregone.paper.pieces import PieceStore
-from foregone.paper.results import Settings
-from foregone.paper.tasks import ForestTask, StructureTask, Task
 from foregone.plurality import rules as plurality_rules
 from foregone.polling import Polls
 from foregone.polling.journal import FAILED

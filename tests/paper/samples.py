@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-
-from foregone import VoteDistribution, evaluate, rules, solve
-from foregone.paper.results import (
+from paper.results import (
     APPROACHES,
     RATES,
     SCATTER_RATES,
@@ -21,6 +19,8 @@ from foregone.paper.results import (
     Structure,
     Timing,
 )
+
+from foregone import VoteDistribution, evaluate, rules, solve
 
 # name, the paper's name, group, number, rows, features, classes, share of the largest; then how the votes are
 # drawn: the sum of the beta's parameters, and the mean share of the votes for the true class

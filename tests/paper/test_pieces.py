@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paper.pieces import PieceStore
 
 from foregone.errors import InvalidInputError
-from foregone.paper.pieces import PieceStore
 
 INPUTS = {"kind": "votes", "dataset": "skin", "repeat": 3, "seed": 0}
 CONTENT = {"counts": [1, 2, 3], "share": 0.1, "name": "skin"}

@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 import pandas as pd
 import pytest
+from paper.items import ITEMS, check_items
+from paper.pieces import PieceStore
+from paper.request import Request
+from paper.results import Settings, Timing
+from paper.tasks import ForestTask
 from sklearn.datasets import make_classification
 
 from foregone.errors import InvalidInputError, MissingExtraError
-from foregone.paper import datasets, output_folder, run, work
-from foregone.paper.items import ITEMS, check_items
-from foregone.paper.pieces import PieceStore
-from foregone.paper.request import Request
-from foregone.paper.results import Settings, Timing
-from foregone.paper.tasks import ForestTask
+from paper import datasets, output_folder, run, work
 
 NAMES = ["skin", "wine"]
 ITEM_NAMES = ["table2", "table3", "tableS1"]
@@ -236,7 +236,7 @@ def test_every_item_can_be_drawn_by_someone() -> None:
     for item in ITEMS.values():
         for renderer in item.renderers:
             module, function = renderer.split(":")
-            assert callable(getattr(__import__(f"foregone.paper.{module}", fromlist=[function]), function))
+            assert callable(getattr(__import__(f"paper.{module}", fromlist=[function]), function))
 
 
 def test_timings_leave_off_after_the_first_that_takes_too_long_and_leave_out_failures(

@@ -13,11 +13,11 @@ from statistics import fmean
 
 import foregone
 from foregone.atomic_file import write_atomically
-from foregone.paper import published
-from foregone.paper.captions import CAPTIONS, Caption, files_of
-from foregone.paper.results import SUMMARY_RATE, Results, Timing
-from foregone.paper.tables import SUMMARY_APPROACH, markdown_table
-from foregone.paper.timing import SIZES
+from paper import published
+from paper.captions import CAPTIONS, Caption, files_of
+from paper.results import SUMMARY_RATE, Results, Timing
+from paper.tables import SUMMARY_APPROACH, markdown_table
+from paper.timing import SIZES
 
 __all__ = ["write_record"]
 
