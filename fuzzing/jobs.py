@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from paper.__main__ import main as paper
 
 from foregone import EarlyStoppingClassifier, early_stop, poll_many, rules
 from foregone.cli import main as foregone
 from fuzzing.formats.forests import grown_forest
+from paper.__main__ import main as paper
 
 __all__ = ["JOBS", "Job"]
 

@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from paper.pieces import PieceStore
-from paper.results import Settings
-from paper.tasks import ForestTask, StructureTask, Task
 
 from foregone import early_stop, poll_many, rules
 from foregone.errors import PollManyError
@@ -31,6 +28,9 @@ from fuzzing.formats.seals import (
     reseal_piece,
 )
 from fuzzing.mutations import Files
+from paper.pieces import PieceStore
+from paper.results import Settings
+from paper.tasks import ForestTask, StructureTask, Task
 
 __all__ = ["FORMATS"]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+
+from foregone import VoteDistribution, evaluate, rules, solve
 from paper.results import (
     APPROACHES,
     RATES,
@@ -19,8 +21,6 @@ from paper.results import (
     Structure,
     Timing,
 )
-
-from foregone import VoteDistribution, evaluate, rules, solve
 
 # name, the paper's name, group, number, rows, features, classes, share of the largest; then how the votes are
 # drawn: the sum of the beta's parameters, and the mean share of the votes for the true class

@@ -11,11 +11,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import typer
+from sklearn.datasets import make_classification
+
 from paper.__main__ import app, main
 from paper.items import ITEMS
 from paper.known_datasets import KNOWN
-from sklearn.datasets import make_classification
-
 from tests.cli.conftest import Outcome, Run
 from tests.cli.test_coherence import VOCABULARY, examples
 

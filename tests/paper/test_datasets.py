@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from paper.known_datasets import KNOWN, check_names
 
 from foregone.errors import ForegoneError, InvalidInputError
 from paper import datasets
+from paper.known_datasets import KNOWN, check_names
 
 FRAME = pd.DataFrame(
     {

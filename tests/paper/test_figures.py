@@ -4,10 +4,10 @@ import itertools
 import matplotlib
 import numpy as np
 import pytest
+
 from paper.figures import fig5, performance
 from paper.figures.looks import look_of
 from paper.results import APPROACHES, Results
-
 from tests.paper.samples import sample_results
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "figs1", "figs2")

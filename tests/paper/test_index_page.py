@@ -2,12 +2,12 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+
+from paper import tables
 from paper.captions import CAPTIONS
 from paper.figures import fig1, figs2
 from paper.index_page import write_index
 from paper.results import Results
-
-from paper import tables
 from tests.paper.samples import sample_results
 
 VOID = {"meta", "img", "br", "link"}

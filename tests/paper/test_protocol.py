@@ -5,13 +5,13 @@ from math import comb
 
 import numpy as np
 import pytest
-from paper.datasets import Dataset
-from paper.results import APPROACHES, RATES, SCATTER_RATES, Piece, Settings
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 from foregone import StoppingStrategy, VoteDistribution, rules, solve
 from paper import protocol
+from paper.datasets import Dataset
+from paper.results import APPROACHES, RATES, SCATTER_RATES, Piece, Settings
 
 SETTINGS = Settings(n_voters=7, repeats=2, seed=3)
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from paper import published, tables
 from paper.figures import fig1
 from paper.items import ITEMS
 from paper.record import write_record
@@ -12,8 +14,6 @@ from paper.request import Request
 from paper.results import Timing
 from paper.run import run
 from paper.timing import SIZES
-
-from paper import published, tables
 from tests.paper.samples import sample_results
 
 DAY = datetime.date(2026, 11, 15)

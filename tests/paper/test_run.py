@@ -13,16 +13,17 @@ from typing import NamedTuple
 
 import pandas as pd
 import pytest
+from sklearn.datasets import make_classification
+
+from foregone.errors import InvalidInputError, MissingExtraError
+from paper import datasets, output_folder, run, work
 from paper.items import ITEMS, check_items
 from paper.pieces import PieceStore
 from paper.request import Request
 from paper.results import Settings, Timing
 from paper.tasks import ForestTask
-from sklearn.datasets import make_classification
 
-from foregone.errors import InvalidInputError, MissingExtraError
-from paper import datasets, output_folder, run, work
-
+ROOT = Path(__file__).parents[2]
 NAMES = ["skin", "wine"]
 ITEM_NAMES = ["table2", "table3", "tableS1"]
 
@@ -127,7 +128,8 @@ def test_a_killed_run_gives_the_same_files_when_run_again(whole: Outcome, data: 
     arguments = ["--datasets", ",".join(NAMES), "--repeats", "3", "--voters", "5", "--seed", "1"]
     places = ["--data", str(data), "-o", str(folder), "--jobs", "1"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "foregone", "paper", "run", *ITEM_NAMES, *arguments, *places],
+        [sys.executable, "-m", "paper", "run", *ITEM_NAMES, *arguments, *places],
+        cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,

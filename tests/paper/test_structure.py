@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from paper.results import RATES
 
 from foregone import StoppingStrategy, solve
 from foregone.solving import CRITERIA
 from paper import structure
+from paper.results import RATES
 
 
 def test_a_strategy_is_described_as_its_table_says() -> None:

@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from paper.results import Results, Structure
 
 from paper import published, tables
+from paper.results import Results, Structure
 from tests.paper.samples import sample_results
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=8)
