@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs images examples clean fuzz fuzz-kill
+.PHONY: help demo test lint format docs images examples clean fuzz fuzz-kill paper
 .PHONY: bench-solve bench-predict bench-guarantees bench-scores bench-replay bench-plurality bench-polls bench-scale
 
 help:  ## Say what there is to make
@@ -18,7 +18,7 @@ demo: $(VENV)/.has-plot  ## Train a forest, stop it early and say what that save
 	@$(BIN)/foregone demo -o demo
 
 test: $(VENV)/.has-test $(VENV)/.looked-for-browser  ## Run the whole test suite, doctests included
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --doctest-modules src tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --doctest-modules src paper tests
 
 lint: $(VENV)/.has-lint  ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -54,6 +54,10 @@ bench-scale: $(VENV)/.has-test  ## Score 10 million rows here, on Dask and on Sp
 bench-plurality: $(VENV)/.has-test  ## Many answers: ours beside other rules on real votes, and the limit (10 minutes)
 	$(BIN)/python -m benchmarks.plurality $(BENCH)
 
+# PAPER is what to reproduce ('run fig1 table3'), or options for all of it ('--repeats 5').
+paper: $(VENV)/.has-paper  ## Reproduce every figure and table of the paper into ./results (hours; run it again to resume)
+	$(BIN)/python -m paper $(if $(filter-out -%,$(firstword $(PAPER))),,all) $(PAPER)
+
 fuzz: $(VENV)/.has-test  ## Attack every reader with 100,000 damaged and hostile files (10 minutes)
 	$(BIN)/python -m fuzzing files $(FUZZ)
 
@@ -74,7 +78,7 @@ docs: $(VENV)/.has-docs  ## Build the documentation site into ./site; every warn
 
 clean:  ## Remove everything that was made here, the .venv included
 	rm -rf $(VENV) demo build dist results site fuzz-findings .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests benchmarks fuzzing -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks fuzzing paper -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A .venv whose pip runs is kept; a half-made one is made again from nothing.
 $(VENV)/.made:

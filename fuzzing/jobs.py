@@ -8,7 +8,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import pandas as pd
 from foregone import EarlyStoppingClassifier, early_stop, poll_many, rules
 from foregone.cli import main as foregone
 from fuzzing.formats.forests import grown_forest
+from paper.__main__ import main as paper
 
 __all__ = ["JOBS", "Job"]
 
@@ -141,14 +142,14 @@ def _scoring(suffix: str) -> Job:
     )
 
 
-# foregone precompute, foregone paper ------------------------------------------------------------
+# foregone precompute, python -m paper ------------------------------------------------------------
 
 
 PRECOMPUTE = (
     "precompute", "--voters", "5:35:2", "--max-disagreement", "0.01,0.1", "--criterion", "minimixed,minimean",
     "-o", "nowhere",
 )  # fmt: skip
-PAPER = ("paper", "run", "table3", "--datasets", "skin", "--repeats", "4", "--voters", "5")
+PAPER = ("run", "table3", "--datasets", "skin", "--repeats", "4", "--voters", "5")
 
 
 def _precompute(inputs: Path, work: Path) -> int:
@@ -164,17 +165,17 @@ def _prepare_dataset(inputs: Path) -> None:
 
 
 def _paper(inputs: Path, work: Path) -> int:
-    return foregone([*PAPER, "--jobs", "1", "--data", str(inputs), "-o", str(work / "out")])
+    return paper([*PAPER, "--jobs", "1", "--data", str(inputs), "-o", str(work / "out")])
 
 
 def _nothing(inputs: Path) -> None:
     """Prepare or warm what needs none of it."""
 
 
-def _refused(*arguments: str) -> None:
+def _refused(*arguments: str, command: Callable[[Sequence[str]], int] = foregone) -> None:
     """Import a command by running it with what it refuses."""
     with contextlib.redirect_stderr(io.StringIO()):
-        foregone(arguments)
+        command(arguments)
 
 
 JOBS: dict[str, Job] = {
@@ -187,7 +188,11 @@ JOBS: dict[str, Job] = {
             "precompute", _nothing, _precompute, lambda inputs: _refused(*PRECOMPUTE, "--jobs", "0"), "*.json"
         ),
         Job(
-            "paper", _prepare_dataset, _paper, lambda inputs: _refused(*PAPER, "--jobs", "0"), "pieces/*.json"
+            "paper",
+            _prepare_dataset,
+            _paper,
+            lambda inputs: _refused(*PAPER, "--jobs", "0", command=paper),
+            "pieces/*.json",
         ),
     )
 }

@@ -13,9 +13,6 @@ import pandas as pd
 
 from foregone import early_stop, poll_many, rules
 from foregone.errors import PollManyError
-from foregone.paper.pieces import PieceStore
-from foregone.paper.results import Settings
-from foregone.paper.tasks import ForestTask, StructureTask, Task
 from foregone.plurality import rules as plurality_rules
 from foregone.polling import Polls
 from foregone.polling.journal import FAILED
@@ -31,6 +28,9 @@ from fuzzing.formats.seals import (
     reseal_piece,
 )
 from fuzzing.mutations import Files
+from paper.pieces import PieceStore
+from paper.results import Settings
+from paper.tasks import ForestTask, StructureTask, Task
 
 __all__ = ["FORMATS"]
 

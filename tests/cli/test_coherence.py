@@ -31,8 +31,6 @@ VOCABULARY = {
     "--confidence": "how surely a mean limit is kept for inputs to come",
     "--criterion": "what is minimised and for whom the limit holds",
     "--csv": "a table, written to a file",
-    "--data": "a folder of datasets",
-    "--datasets": "which of them",
     "--engine": "what does the work",
     "--escape-formulas": "keep spreadsheets from running texts",
     "--help": "what a command does",
@@ -48,8 +46,6 @@ VOCABULARY = {
     "--output": "where to write",
     "--png": "a picture, written to a file",
     "--prefix": "what names begin with",
-    "--record": "where to write the page of a reproduction",
-    "--repeats": "how often to repeat",
     "--rules": "which methods to put side by side",
     "--seed": "what decides everything random",
     "--skip-short": "leave out what has too few votes",
@@ -143,7 +139,6 @@ JSON_RUNS = {
         "--jobs",
         "1",
     ],
-    "paper list": ["paper", "list"],
     "doctor": ["doctor"],
 }
 
@@ -212,7 +207,6 @@ def complete(typed: str) -> list[str]:
 def test_the_shell_is_told_how_to_complete_commands_options_and_names() -> None:
     assert complete("foregone ") == list(COMMANDS)
     assert complete("foregone pl") == ["plan"]
-    assert complete("foregone paper r") == ["run"]
     assert complete("foregone solve --vot") == ["--voters", "--votes"]
     assert complete("foregone solve --criterion minim") == ["minimax", "minimean", "minimixed"]
 

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from foregone import VoteDistribution, evaluate, rules, solve
-from foregone.paper.results import (
+from paper.results import (
     APPROACHES,
     RATES,
     SCATTER_RATES,

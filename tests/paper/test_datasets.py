@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from foregone.errors import ForegoneError, InvalidInputError
-from foregone.paper import datasets
-from foregone.paper.known_datasets import KNOWN, check_names
+from paper import datasets
+from paper.known_datasets import KNOWN, check_names
 
 FRAME = pd.DataFrame(
     {

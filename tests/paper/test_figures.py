@@ -5,9 +5,9 @@ import matplotlib
 import numpy as np
 import pytest
 
-from foregone.paper.figures import fig5, performance
-from foregone.paper.figures.looks import look_of
-from foregone.paper.results import APPROACHES, Results
+from paper.figures import fig5, performance
+from paper.figures.looks import look_of
+from paper.results import APPROACHES, Results
 from tests.paper.samples import sample_results
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "figs1", "figs2")
@@ -20,7 +20,7 @@ def results():
 
 def draw(name, results, folder):
     folder.mkdir(exist_ok=True)
-    return importlib.import_module(f"foregone.paper.figures.{name}").draw(results, folder)
+    return importlib.import_module(f"paper.figures.{name}").draw(results, folder)
 
 
 @pytest.mark.parametrize("name", FIGURES)

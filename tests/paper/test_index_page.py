@@ -3,11 +3,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from foregone.paper import tables
-from foregone.paper.captions import CAPTIONS
-from foregone.paper.figures import fig1, figs2
-from foregone.paper.index_page import write_index
-from foregone.paper.results import Results
+from paper import tables
+from paper.captions import CAPTIONS
+from paper.figures import fig1, figs2
+from paper.index_page import write_index
+from paper.results import Results
 from tests.paper.samples import sample_results
 
 VOID = {"meta", "img", "br", "link"}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foregone.errors import InvalidInputError
-from foregone.paper.pieces import PieceStore
+from paper.pieces import PieceStore
 
 INPUTS = {"kind": "votes", "dataset": "skin", "repeat": 3, "seed": 0}
 CONTENT = {"counts": [1, 2, 3], "share": 0.1, "name": "skin"}
@@ -25,6 +25,15 @@ def test_what_is_saved_is_found_again_bit_for_bit(
     store = PieceStore(tmp_path_factory.getbasetemp() / "pieces")
     store.save(inputs, content)
     assert store.load(inputs, dict) == content
+
+
+def test_a_piece_that_foregone_paper_made_is_found(tmp_path: Path) -> None:
+    (tmp_path / "votes-skin-3-775a9fdfbd0dd8099a41.json").write_text(
+        '{"checksum":"b78933b7e16d6eb1920291d3e1950878510d38b3e60dc76c2241eb51d58f67a0",'
+        '"content":{"counts":[1,2,3],"name":"skin","share":0.1},"format":"foregone paper piece 1",'
+        '"inputs":{"dataset":"skin","kind":"votes","repeat":3,"seed":0}}\n'
+    )
+    assert PieceStore(tmp_path).load(INPUTS, dict) == CONTENT
 
 
 def test_other_inputs_are_another_piece(tmp_path: Path) -> None:

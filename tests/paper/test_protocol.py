@@ -9,9 +9,9 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 from foregone import StoppingStrategy, VoteDistribution, rules, solve
-from foregone.paper import protocol
-from foregone.paper.datasets import Dataset
-from foregone.paper.results import APPROACHES, RATES, SCATTER_RATES, Piece, Settings
+from paper import protocol
+from paper.datasets import Dataset
+from paper.results import APPROACHES, RATES, SCATTER_RATES, Piece, Settings
 
 SETTINGS = Settings(n_voters=7, repeats=2, seed=3)
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from foregone.paper import published, tables
-from foregone.paper.figures import fig1
-from foregone.paper.items import ITEMS
-from foregone.paper.record import write_record
-from foregone.paper.request import Request
-from foregone.paper.results import Timing
-from foregone.paper.run import run
-from foregone.paper.timing import SIZES
+from paper import published, tables
+from paper.figures import fig1
+from paper.items import ITEMS
+from paper.record import write_record
+from paper.request import Request
+from paper.results import Timing
+from paper.run import run
+from paper.timing import SIZES
 from tests.paper.samples import sample_results
 
 DAY = datetime.date(2026, 11, 15)
@@ -26,13 +26,13 @@ def record(results, tmp_path):
     fig1.draw(results, made)
     tables.table2(results, made)
     tables.table3(results, made)
-    page, *others = write_record(results, made, tmp_path / "docs" / "paper", "foregone paper all", DAY)
+    page, *others = write_record(results, made, tmp_path / "docs" / "paper", "python -m paper all", DAY)
     return page.read_text("utf-8"), others
 
 
 def test_it_gives_command_date_and_repeats_and_copies_what_it_shows(tmp_path):
     text, others = record(sample_results(), tmp_path)
-    assert "$ foregone paper all\n" in text
+    assert "$ python -m paper all\n" in text
     assert "2026-11-15" in text
     assert "2 repeats" in text.replace("\n", " ")
     assert sorted(file.name for file in others) == ["fig1.png", "table2.csv", "table3.csv"]

@@ -16,13 +16,14 @@ import pytest
 from sklearn.datasets import make_classification
 
 from foregone.errors import InvalidInputError, MissingExtraError
-from foregone.paper import datasets, output_folder, run, work
-from foregone.paper.items import ITEMS, check_items
-from foregone.paper.pieces import PieceStore
-from foregone.paper.request import Request
-from foregone.paper.results import Settings, Timing
-from foregone.paper.tasks import ForestTask
+from paper import datasets, output_folder, run, work
+from paper.items import ITEMS, check_items
+from paper.pieces import PieceStore
+from paper.request import Request
+from paper.results import Settings, Timing
+from paper.tasks import ForestTask
 
+ROOT = Path(__file__).parents[2]
 NAMES = ["skin", "wine"]
 ITEM_NAMES = ["table2", "table3", "tableS1"]
 
@@ -127,7 +128,8 @@ def test_a_killed_run_gives_the_same_files_when_run_again(whole: Outcome, data: 
     arguments = ["--datasets", ",".join(NAMES), "--repeats", "3", "--voters", "5", "--seed", "1"]
     places = ["--data", str(data), "-o", str(folder), "--jobs", "1"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "foregone", "paper", "run", *ITEM_NAMES, *arguments, *places],
+        [sys.executable, "-m", "paper", "run", *ITEM_NAMES, *arguments, *places],
+        cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -236,7 +238,7 @@ def test_every_item_can_be_drawn_by_someone() -> None:
     for item in ITEMS.values():
         for renderer in item.renderers:
             module, function = renderer.split(":")
-            assert callable(getattr(__import__(f"foregone.paper.{module}", fromlist=[function]), function))
+            assert callable(getattr(__import__(f"paper.{module}", fromlist=[function]), function))
 
 
 def test_timings_leave_off_after_the_first_that_takes_too_long_and_leave_out_failures(

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from foregone import StoppingStrategy, solve
-from foregone.paper import structure
-from foregone.paper.results import RATES
 from foregone.solving import CRITERIA
+from paper import structure
+from paper.results import RATES
 
 
 def test_a_strategy_is_described_as_its_table_says() -> None:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foregone.paper import published, tables
-from foregone.paper.results import Results, Structure
+from paper import published, tables
+from paper.results import Results, Structure
 from tests.paper.samples import sample_results
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=8)

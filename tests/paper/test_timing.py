@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from foregone import solve
-from foregone.paper import timing
+from paper import timing
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from foregone.cli.app import app
 from foregone.errors import ForegoneError, SolverError
 from foregone.shown import shown
 
-__all__ = ["main"]
+__all__ = ["main", "run_app"]
 
 # Newer releases of Typer bring a click of their own; this is the right UsageError with either.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -22,6 +22,23 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``foregone`` with the given arguments (those of the process by default).
+
+    Returns the exit code, as `run_app` does.
+    """
+    return run_app(app, "foregone", arguments)
+
+
+def run_app(application: typer.Typer, called: str, arguments: Sequence[str] | None = None) -> int:
+    """Run a Typer application as every command line of ours is run.
+
+    Parameters
+    ----------
+    application : typer.Typer
+        The commands.
+    called : str
+        What is typed to run it; errors begin with its last word.
+    arguments : sequence of str, optional
+        Those of the process by default.
 
     Returns
     -------
@@ -34,31 +51,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a name that the terminal cannot show is no reason to stop
-    command = typer.main.get_command(app)
+    name = called.split()[-1]
+    command = typer.main.get_command(application)
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            result = command.main(args=arguments, prog_name="foregone", standalone_mode=False)
+            warnings.showwarning = lambda message, *_, **__: _say(name, f"warning: {message}")
+            result = command.main(args=arguments, prog_name=called, standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except SystemExit as end:  # Typer's own options for completion end the process themselves
         return end.code if isinstance(end.code, int) else 1
     except _UsageError as error:
         context = getattr(error, "ctx", None)
-        path = context.command_path if context is not None else "foregone"
-        return _fail(f"{_usage_message(error)} (see {path} --help)", 2)
+        path = context.command_path if context is not None else called
+        return _fail(name, f"{_usage_message(error)} (see {path} --help)", 2)
     except ForegoneError as error:
-        return _fail(str(error), 1 if isinstance(error, SolverError) else 2)
+        return _fail(name, str(error), 1 if isinstance(error, SolverError) else 2)
     except MemoryError:
-        return _fail("not enough memory for that many voters: try fewer", 2)
+        return _fail(name, "not enough memory for that many voters: try fewer", 2)
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted", 130)
+        return _fail(name, "interrupted", 130)
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         _discard_output()
         return 1
     except OSError as error:  # what we read and write ourselves is reported with its name, so this is stdout
         _discard_output()
-        return _fail(f"cannot write the output: {error.strerror or error}", 1)
+        return _fail(name, f"cannot write the output: {error.strerror or error}", 1)
 
 
 def _discard_output() -> None:
@@ -71,14 +89,10 @@ def _usage_message(error: BaseException) -> str:
     return message.strip().rstrip(".")
 
 
-def _fail(message: str, code: int) -> int:
-    _say(message)
+def _fail(name: str, message: str, code: int) -> int:
+    _say(name, message)
     return code
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    _say(f"warning: {message}")
-
-
-def _say(message: str) -> None:
-    print("foregone:", " ".join(shown(message).split()), file=sys.stderr)
+def _say(name: str, message: str) -> None:
+    print(f"{name}:", " ".join(shown(message).split()), file=sys.stderr)

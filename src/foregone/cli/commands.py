@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["COMMANDS", "LazyGroup", "load_command"]
+__all__ = ["COMMANDS", "InterruptibleGroup", "LazyGroup", "load_command"]
 
 # A new command is one line here: NAME is what `NAME_command` or, with commands of its own, the Typer
 # `NAME_app` does in foregone/cli/NAME.py. A test holds the summary to the first line of its docstring.
@@ -24,7 +24,6 @@ COMMANDS = {
     "certify": "Prove that a strategy keeps its limit and is optimal.",
     "precompute": "Solve a grid of problems, each into a file of its own.",
     "demo": "Train a forest, stop it early, and say what that saves.",
-    "paper": "Reproduce the figures and tables of the paper.",
     "doctor": "Say what is installed and whether all is well.",
 }
 
@@ -41,17 +40,21 @@ def load_command(name: str) -> Any:
     return command
 
 
-class LazyGroup(TyperGroup):
+class InterruptibleGroup(TyperGroup):
+    """A group of commands whose interruption reaches the caller."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; newer releases of Typer would end an interrupted one without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
+
+class LazyGroup(InterruptibleGroup):
     """A group whose own commands are only names and summaries; what is called is loaded instead."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find what is called, also when it is to be completed."""
         name, found, rest = super().resolve_command(ctx, args)
         return name, found if found is None else load_command(found.name or ""), rest
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run it; newer releases of Typer would end an interrupted command without a word."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise typer.Abort from None

@@ -18,7 +18,7 @@ from foregone.worker_processes import n_cores
 
 __all__ = ["Loops", "Package", "cores", "find_loops", "packages", "self_test"]
 
-FOR_DEVELOPERS = {"all", "bench", "docs", "lint", "test"}
+FOR_DEVELOPERS = {"all", "bench", "docs", "lint", "paper", "test"}
 LIMITS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
 
 

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from foregone.errors import ForegoneError, InvalidInputError, MissingExtraError
-from foregone.paper import datasets, structure
-from foregone.paper.index_page import write_index
-from foregone.paper.items import Need
-from foregone.paper.known_datasets import KNOWN
-from foregone.paper.output_folder import prepare_folder
-from foregone.paper.pieces import PieceStore
-from foregone.paper.record import write_record
-from foregone.paper.request import Reporter, Request
-from foregone.paper.results import DatasetFacts, Piece, Results, Rounding, Structure
-from foregone.paper.tasks import ForestTask, StructureTask, Task
-from foregone.paper.work import do_tasks, jobs_that_fit, measure_all, time_methods
 from foregone.worker_processes import worker_pool
+from paper import datasets, structure
+from paper.index_page import write_index
+from paper.items import Need
+from paper.known_datasets import KNOWN
+from paper.output_folder import prepare_folder
+from paper.pieces import PieceStore
+from paper.record import write_record
+from paper.request import Reporter, Request
+from paper.results import DatasetFacts, Piece, Results, Rounding, Structure
+from paper.tasks import ForestTask, StructureTask, Task
+from paper.work import do_tasks, jobs_that_fit, measure_all, time_methods
 
 __all__ = ["run"]
 

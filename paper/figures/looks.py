@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from foregone.display.looks import CRITERIA, OTHERS
-from foregone.paper.results import Approach
+from paper.results import Approach, Criterion
 
 __all__ = ["Look", "look_of"]
 
@@ -42,6 +41,13 @@ class Look:
         }
 
 
+# From the palette of Okabe and Ito, told apart by every kind of colour vision: those of foregone.display.
+_CRITERIA: dict[Criterion, tuple[str, str]] = {
+    "minimax": ("#0072B2", "s"),
+    "minimean": ("#009E73", "o"),
+    "minimixed": ("#D55E00", "^"),
+}
+_RULE = Look("#333333", "X", (0, (1, 1)), filled=True)
 _FLAT = (0, (4, 1.5))
 
 
@@ -50,13 +56,12 @@ def look_of(approach: Approach) -> Look:
 
     Examples
     --------
-    >>> from foregone.paper.results import APPROACHES
+    >>> from paper.results import APPROACHES
     >>> len({look_of(approach) for approach in APPROACHES}) == len(APPROACHES)
     True
     """
     if approach.criterion is None:
-        rule = OTHERS[0]
-        return Look(rule.colour, rule.marker, rule.dashes, filled=True)
-    look = CRITERIA[approach.criterion]
+        return _RULE
+    colour, marker = _CRITERIA[approach.criterion]
     solid = approach.calibrated or approach.criterion == "minimax"  # minimax asks for no votes
-    return Look(look.colour, look.marker, "-" if solid else _FLAT, filled=solid)
+    return Look(colour, marker, "-" if solid else _FLAT, filled=solid)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from foregone.paper.items import Item, Need
-from foregone.paper.known_datasets import KNOWN
-from foregone.paper.results import Settings
+from paper.items import Item, Need
+from paper.known_datasets import KNOWN
+from paper.results import Settings
 
 __all__ = ["Reporter", "Request"]
 
@@ -46,7 +46,7 @@ class Request:
     output: Path = Path("results")
     jobs: int | None = None
     record: Path | None = None
-    command: str = "foregone paper"
+    command: str = "python -m paper"
 
     def names(self, *needs: Need) -> list[str]:
         """Return the datasets that are needed for something, in the paper's order."""

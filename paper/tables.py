@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import fmean
 
 from foregone.atomic_file import write_atomically
-from foregone.paper import published
-from foregone.paper.results import SUMMARY_RATE, DatasetFacts, Results, Structure
+from paper import published
+from paper.results import SUMMARY_RATE, DatasetFacts, Results, Structure
 
 __all__ = [
     "SUMMARY_APPROACH",

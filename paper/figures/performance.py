@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foregone.display import TradeoffCurve, TradeoffDisplay
-from foregone.display.by_limit import draw_by_limit, furnish_limits
-from foregone.display.looks import rate_label
-from foregone.paper.figures.canvas import PALE, furnish, save, sheet
-from foregone.paper.figures.looks import look_of
-from foregone.paper.results import APPROACHES, RATES, Approach, DatasetFacts, Measure, Results
+from paper.figures.by_limit import draw_by_limit, furnish_limits, rate_label
+from paper.figures.canvas import PALE, furnish, save, sheet
+from paper.figures.looks import look_of
+from paper.results import APPROACHES, RATES, DatasetFacts, Measure, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,12 +56,11 @@ def _draw_row(axes: Sequence[Axes], results: Results, facts: DatasetFacts) -> No
         approach: [results.measure(facts.name, approach.name, rate) for rate in RATES]
         for approach in APPROACHES
     }
-    styles = {approach.label: {**look_of(approach).line, **_THIN} for approach in APPROACHES}
-    curves = [_curve(approach, found, n_voters) for approach, found in measures.items()]
-    TradeoffDisplay(curves, n_voters).plot((votes, disagreement), styles=styles, furnish=False)
     for approach, found in measures.items():
-        errors = [measure.error for measure in found]
-        draw_by_limit(error, RATES, errors, RATES, label=approach.label, **styles[approach.label])
+        style = {"label": approach.label, **look_of(approach).line, **_THIN}
+        draw_by_limit(votes, RATES, [n_voters * measure.expected_runtime for measure in found], **style)
+        draw_by_limit(disagreement, RATES, [measure.disagreement for measure in found], **style)
+        draw_by_limit(error, RATES, [measure.error for measure in found], **style)
     for ax in axes:
         furnish(ax)
         furnish_limits(ax, RATES)
@@ -71,15 +68,6 @@ def _draw_row(axes: Sequence[Axes], results: Results, facts: DatasetFacts) -> No
     votes.set_ylabel(facts.paper_name, fontsize=10, labelpad=8)
     _draw_limit(disagreement)
     _draw_base(error, measures[APPROACHES[0]][0])
-
-
-def _curve(approach: Approach, measures: Sequence[Measure], n_voters: int) -> TradeoffCurve:
-    return TradeoffCurve(
-        approach.label,
-        RATES,
-        tuple(n_voters * measure.expected_runtime for measure in measures),
-        tuple(measure.disagreement for measure in measures),
-    )
 
 
 def _draw_limit(ax: Axes) -> None:

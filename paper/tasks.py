@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 import foregone
-from foregone.paper import datasets, protocol, structure
-from foregone.paper.pieces import PieceStore
-from foregone.paper.results import RATES, Piece, Rounding, Settings, Structure
+from paper import datasets, protocol, structure
+from paper.pieces import PieceStore
+from paper.results import RATES, Piece, Rounding, Settings, Structure
 
 __all__ = ["ForestTask", "StructureTask", "Task", "finish"]
 

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone.solving import Criterion
-
 __all__ = [
     "APPROACHES",
+    "CRITERIA",
     "RATES",
     "SCATTER_RATES",
     "SUMMARY_RATE",
     "Approach",
+    "Criterion",
     "DatasetFacts",
     "Measure",
     "Piece",
@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 Counts = npt.NDArray[np.int64]
+Criterion = Literal["minimax", "minimean", "minimixed"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 
 RATES = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # figure 3, and the paper's grid of strategies
 SCATTER_RATES = (1e-3, 10**-2.5, 1e-2, 10**-1.5, 1e-1)  # figure 4

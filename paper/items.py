@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from foregone.errors import InvalidInputError
-from foregone.paper.results import Results
+from paper.results import Results
 
 __all__ = ["ITEMS", "Item", "Need", "check_items"]
 
@@ -47,7 +47,7 @@ class Item:
         files: list[Path] = []
         for renderer in self.renderers:
             module, function = renderer.split(":")
-            files += getattr(importlib.import_module(f"foregone.paper.{module}"), function)(results, folder)
+            files += getattr(importlib.import_module(f"paper.{module}"), function)(results, folder)
         return files
 
 

@@ -11,9 +11,8 @@ import time
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
-from foregone.errors import ForegoneError
-from foregone.paper.results import Timing
-from foregone.solving import solve
+from foregone import ForegoneError, solve
+from paper.results import Timing
 
 __all__ = ["CRITERION", "MAX_DISAGREEMENT", "SIZES", "TIME_LIMIT", "measure_timing"]
 

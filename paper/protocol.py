@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone import rules
-from foregone.evaluation import evaluate
+from foregone import StoppingStrategy, VoteDistribution, evaluate, rules, solve
 from foregone.forest import PackedForest
-from foregone.paper.datasets import Dataset
-from foregone.paper.results import (
+from paper.datasets import Dataset
+from paper.results import (
     APPROACHES,
     RATES,
     SCATTER_RATES,
@@ -25,9 +24,6 @@ from foregone.paper.results import (
     Rounding,
     Settings,
 )
-from foregone.solving import solve
-from foregone.strategy import StoppingStrategy
-from foregone.votes import VoteDistribution
 
 __all__ = ["ALL_RATES", "find_strategies", "measure", "run_piece", "run_rounding"]
 

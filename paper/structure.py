@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from foregone.paper.results import RATES, Structure
-from foregone.solving import CRITERIA, Criterion, solve
-from foregone.strategy import StoppingStrategy
+from foregone import StoppingStrategy, solve
+from paper.results import CRITERIA, RATES, Criterion, Structure
 
 __all__ = ["GRID", "describe", "from_fields", "structures_of"]
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from foregone.display import VoteDistributionDisplay
-from foregone.paper.figures.canvas import furnish, save, sheet
-from foregone.paper.results import Piece, Results
-from foregone.votes import FloatArray
+from paper.figures.canvas import furnish, save, sheet
+from paper.results import Piece, Results
 
 __all__ = ["draw", "vote_shares"]
+
+FloatArray = npt.NDArray[np.float64]
 
 
 def draw(results: Results, folder: Path) -> list[Path]:

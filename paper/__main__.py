@@ -1,10 +1,10 @@
-"""``foregone paper``: every figure and table of the paper, reproduced."""
+"""``python -m paper``: every figure and table of the paper, reproduced. ``make paper`` runs it."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
@@ -12,22 +12,29 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from foregone.cli.options import JsonFlag
+from foregone.cli import run_app
+from foregone.cli.commands import InterruptibleGroup
 from foregone.cli.output import make_console, print_json, print_table
 from foregone.errors import InvalidInputError
-from foregone.paper.datasets import check_folder
-from foregone.paper.items import ITEMS, Item, check_items
-from foregone.paper.known_datasets import KNOWN, check_names
-from foregone.paper.request import Request
-from foregone.paper.results import Settings
 from foregone.progress import counting
-from foregone.votes import check_n_voters
+from paper.datasets import check_folder
+from paper.items import ITEMS, Item, check_items
+from paper.known_datasets import KNOWN, check_names
+from paper.request import Request
+from paper.results import Settings
 
-__all__ = ["paper_app"]
+__all__ = ["CALLED", "app", "main"]
 
-paper_app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
+CALLED = "python -m paper"
 MOST_VOTERS = 10_001  # forests beyond are no reproduction of anything
+
+app = typer.Typer(
+    cls=InterruptibleGroup,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
 
 Datasets = Annotated[
     str | None,
@@ -50,28 +57,29 @@ Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Fol
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", help="Processes at a time; as cores and memory allow by default.")
 ]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON, with every digit, instead of text.")]
 
 
-@paper_app.callback()
+@app.callback()
 def paper_command() -> None:
     """Reproduce the figures and tables of the paper.
 
     \b
     Examples:
-      foregone paper list
-      foregone paper run table3 --datasets income,skin --repeats 5
-      foregone paper all --data parquet-files -o results
+      python -m paper list
+      python -m paper run table3 --datasets income,skin --repeats 5
+      python -m paper all --data parquet-files -o results
     """
 
 
-@paper_app.command("list")
+@app.command("list")
 def list_command(as_json: JsonFlag = False) -> None:
     """List the items and the datasets.
 
     \b
     Examples:
-      foregone paper list
-      foregone paper list --json
+      python -m paper list
+      python -m paper list --json
     """
     if as_json:
         items = [{"name": item.name, "title": item.title} for item in ITEMS.values()]
@@ -88,9 +96,9 @@ def list_command(as_json: JsonFlag = False) -> None:
     print_table(console, ("dataset", "source", "rows", "features"), rows)
 
 
-@paper_app.command("run")
+@app.command("run")
 def run_command(
-    items: Annotated[list[str], typer.Argument(metavar="ITEM...", help="As 'foregone paper list' says.")],
+    items: Annotated[list[str], typer.Argument(metavar="ITEM...", help="As 'python -m paper list' says.")],
     names: Datasets = None,
     repeats: Repeats = 30,
     voters: Voters = 101,
@@ -107,14 +115,14 @@ def run_command(
 
     \b
     Examples:
-      foregone paper run fig1 fig2
-      foregone paper run table3 --datasets income,skin --repeats 5
-      foregone paper run fig3 table3 --data parquet-files -o results
+      python -m paper run fig1 fig2
+      python -m paper run table3 --datasets income,skin --repeats 5
+      python -m paper run fig3 table3 --data parquet-files -o results
     """
     _run(check_items(items), names, repeats, voters, seed, data, output, jobs, None, as_json)
 
 
-@paper_app.command("all")
+@app.command("all")
 def all_command(
     names: Datasets = None,
     repeats: Repeats = 30,
@@ -136,9 +144,9 @@ def all_command(
 
     \b
     Examples:
-      foregone paper all
-      foregone paper all --repeats 5 --data parquet-files -o results
-      foregone paper all --record docs/paper
+      python -m paper all
+      python -m paper all --repeats 5 --data parquet-files -o results
+      python -m paper all --record docs/paper
     """
     _run(list(ITEMS.values()), names, repeats, voters, seed, data, output, jobs, record, as_json)
 
@@ -156,23 +164,28 @@ def _run(
     as_json: bool,
 ) -> None:
     """Check every option, then run."""
-    for option, value, least in (("--repeats", repeats, 1), ("--seed", seed, 0), ("--jobs", jobs, 1)):
+    for option, value, least in (
+        ("--repeats", repeats, 1),
+        ("--voters", voters, 1),
+        ("--seed", seed, 0),
+        ("--jobs", jobs, 1),
+    ):
         if value is not None and value < least:
             raise InvalidInputError(f"{option} must be at least {least}, not {value}")
-    if check_n_voters(voters) > MOST_VOTERS:
+    if voters > MOST_VOTERS:
         raise InvalidInputError(f"--voters must be at most {MOST_VOTERS:,}, not {voters}")
     chosen = check_names(names.split(",")) if names is not None else list(KNOWN)
     folder = check_folder(data)
-    from foregone.paper.run import run
+    from paper.run import run
 
     request = Request(
         tuple(items), tuple(chosen), Settings(voters, repeats, seed), folder, output, jobs,
-        record, shlex.join(["foregone", *sys.argv[1:]]),
+        record, f"{CALLED} {shlex.join(sys.argv[1:])}",
     )  # fmt: skip
     try:
         files = run(request, _Terminal())
     except KeyboardInterrupt:
-        typer.echo("foregone: interrupted; run the same command again to do the rest", err=True)
+        typer.echo("paper: interrupted; run the same command again to do the rest", err=True)
         raise typer.Exit(130) from None
     if as_json:
         print_json({"index": str(files[0]), "files": [str(file) for file in files]})
@@ -193,3 +206,12 @@ class _Terminal:
     def progress(self, label: str, total: int) -> AbstractContextManager[Callable[[], None]]:
         """Show a bar while it lasts."""
         return counting(label, total, self._console)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run it with the given arguments (those of the process by default); exit codes are ``foregone``'s."""
+    return run_app(app, CALLED, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

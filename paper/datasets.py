@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from foregone.atomic_file import write_atomically
 from foregone.errors import ForegoneError, InvalidInputError, MissingExtraError
-from foregone.paper.known_datasets import KNOWN, KnownDataset
-from foregone.paper.results import DatasetFacts
+from paper.known_datasets import KNOWN, KnownDataset
+from paper.results import DatasetFacts
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foregone.paper.figures.canvas import PALE, QUIET, furnish, save, sheet
-from foregone.paper.figures.looks import look_of
-from foregone.paper.results import APPROACHES, SCATTER_RATES, Approach, Results
+from paper.figures.canvas import PALE, QUIET, furnish, save, sheet
+from paper.figures.looks import look_of
+from paper.results import APPROACHES, SCATTER_RATES, Approach, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

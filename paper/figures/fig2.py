@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from foregone import solve
 from foregone.display import EnvelopeDisplay, envelope_shape
-from foregone.display.looks import rate_label
-from foregone.paper.figures.canvas import PALE, QUIET, furnish, save, sheet
-from foregone.paper.results import RATES, Results
-from foregone.solving import Criterion, solve
+from paper.figures.by_limit import rate_label
+from paper.figures.canvas import PALE, QUIET, furnish, save, sheet
+from paper.results import RATES, Criterion, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import foregone
 from foregone.atomic_file import write_atomically
-from foregone.paper.captions import CAPTIONS, Caption, files_of
-from foregone.paper.results import Results
+from paper.captions import CAPTIONS, Caption, files_of
+from paper.results import Results
 
 __all__ = ["write_index"]
 
@@ -78,7 +78,7 @@ def write_index(results: Results, folder: Path) -> Path:
 <body>
 <h1>The paper, reproduced</h1>
 <p>The figures and tables of Kalman and Moscovich, <i>Optimal Sequential Testing for Binary Ensemble
-Classifiers</i> (2026), made anew by <code>foregone paper</code>.</p>
+Classifiers</i> (2026), made anew by <code>python -m paper</code>.</p>
 <p class="quiet">{escape(_settings(results))}</p>
 {_skipped(results)}<nav>
 {links}

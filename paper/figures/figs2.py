@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from foregone.paper.figures.performance import draw_pages
-from foregone.paper.results import Results
+from paper.figures.performance import draw_pages
+from paper.results import Results
 
 __all__ = ["draw"]
 

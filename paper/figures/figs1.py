@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from foregone.paper.figures.canvas import INK, furnish, save, sheet
-from foregone.paper.results import Results, Timing
+from paper.figures.canvas import INK, furnish, save, sheet
+from paper.results import Results, Timing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,16 +13,22 @@ from statistics import fmean
 
 import foregone
 from foregone.atomic_file import write_atomically
-from foregone.paper import published
-from foregone.paper.captions import CAPTIONS, Caption, files_of
-from foregone.paper.results import SUMMARY_RATE, Results, Timing
-from foregone.paper.tables import SUMMARY_APPROACH, markdown_table
-from foregone.paper.timing import SIZES
+from paper import published
+from paper.captions import CAPTIONS, Caption, files_of
+from paper.results import SUMMARY_RATE, Results, Timing
+from paper.tables import SUMMARY_APPROACH, markdown_table
+from paper.timing import SIZES
 
 __all__ = ["write_record"]
 
 NOTES = "notes.md"  # kept where a record is written anew, and linked from it
 _WIDTH = 118  # of the lines of the page
+_COMMANDS = """\
+$ make paper                        # installs what is needed; everything, into results
+$ make paper PAPER='--repeats 5'    # with options
+$ python -m paper list              # the items and the datasets
+$ python -m paper run table3 --datasets income,skin --repeats 5 -o results
+"""
 # How close table 3 is expected to come: absolute, or relative for the runtime.
 RUNTIME_ABSOLUTE, RUNTIME_RELATIVE, ERROR_ABSOLUTE = 0.01, 0.05, 0.005
 
@@ -85,6 +91,11 @@ def _opening(results: Results, command: str, date: datetime.date) -> Iterator[st
         "too. A dataset comes from the folder given with `--data` if it is there, else from UCI or OpenML; "
         "table 2 says what was found."
     )
+    yield _paragraph(
+        "It runs in a clone. After an interruption, run the same command again: what is finished is kept, "
+        "and the files come out the same."
+    )
+    yield f"<!-- not run: takes hours -->\n```console\n{_COMMANDS}```\n"
 
 
 def _closeness(results: Results) -> Iterator[str]:

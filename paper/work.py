@@ -12,12 +12,12 @@ from importlib.util import find_spec
 from typing import Any
 
 from foregone.errors import ForegoneError, InvalidInputError, SolverError
-from foregone.paper import protocol, timing
-from foregone.paper.pieces import PieceStore
-from foregone.paper.request import Reporter
-from foregone.paper.results import Measure, Piece, Timing
-from foregone.paper.tasks import ForestTask, Task, finish
 from foregone.worker_processes import n_cores
+from paper import protocol, timing
+from paper.pieces import PieceStore
+from paper.request import Reporter
+from paper.results import Measure, Piece, Timing
+from paper.tasks import ForestTask, Task, finish
 
 __all__ = ["do_tasks", "jobs_that_fit", "measure_all", "time_methods"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from foregone.display import StateGraphDisplay
-from foregone.paper.figures.canvas import QUIET, save, sheet
-from foregone.paper.results import Results
 from foregone.rules import curtailment
+from paper.figures.canvas import QUIET, save, sheet
+from paper.results import Results
 
 __all__ = ["draw"]
 
