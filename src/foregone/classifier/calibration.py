@@ -66,29 +66,31 @@ def check_labels(y: Any) -> npt.NDArray[Any]:
 
 
 def hold_out(
-    X: Any, y: npt.NDArray[Any], calibration_size: float, rng: np.random.RandomState
-) -> tuple[Any, Any, Any]:
-    """Split rows at random into those to fit on, their labels, and those to calibrate on.
+    X: Any, y: npt.NDArray[Any], sample_weight: Any, calibration_size: float, rng: np.random.RandomState
+) -> tuple[dict[str, Any], Any]:
+    """Split rows at random into what is given to ``fit``, by name, and those to calibrate on.
 
     Not each class in proportion: a plain random sample is what a confidence is proven for.
     """
-    check_consistent_length(X, y)
+    parts = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
+    check_consistent_length(*parts.values())
     n_samples = len(y)
     n_held_out = calibration_size
     if isinstance(calibration_size, float | np.floating):
         n_held_out = max(2, math.ceil(calibration_size * n_samples))
     try:
-        X_fit, X_calibration, y_fit, _ = train_test_split(X, y, test_size=n_held_out, random_state=rng)
-        missing = np.setdiff1d(y, y_fit)
+        split = train_test_split(*parts.values(), test_size=n_held_out, random_state=rng)
+        fitting = dict(zip(parts, split[::2], strict=True))
+        missing = np.setdiff1d(y, fitting["y"])
         if len(missing):
-            raise ValueError(f"none of the other {len(y_fit)} is of class {missing.tolist()[0]!r}")
+            raise ValueError(f"none of the other {len(fitting['y'])} is of class {missing.tolist()[0]!r}")
     except ValueError as error:
         raise InvalidInputError(
             f"cannot hold out calibration_size={calibration_size!r} of n_samples={n_samples} and leave "
             f"every class to fit on ({error}). Give more rows, or calibrate on rows of your own: "
             "EarlyStoppingClassifier(FrozenEstimator(fitted)).fit(X_calibration)."
         ) from error
-    return X_fit, y_fit, X_calibration
+    return fitting, split[1]
 
 
 def clone_with_seeds(estimator: Any, rng: np.random.RandomState | None) -> Any:

@@ -14,6 +14,7 @@ from foregone.classifier.hard_vote import measure_hard_soft_disagreement
 from foregone.classifier.hard_voting import HardVoting
 from foregone.classifier.plurality_voters import PluralityVoters
 from foregone.classifier.settings import PluralitySettings, Settings
+from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import PluralityForest, PluralityOutcome
 from foregone.forest.schedule import Order, read_order
@@ -34,7 +35,7 @@ class PluralityVoting:
     follow a strategy takes a hundredth of the memory that it takes to find one.
     """
 
-    ensemble: PluralityForest | PluralityVoters
+    ensemble: PluralityForest | PluralityVoters | Transformed
     strategy: PluralityStrategy
     solution: PluralitySolution | None
     problem: PluralitySettings
@@ -63,8 +64,7 @@ class PluralityVoting:
     def calibrate(
         cls,
         settings: Settings,
-        model: Any,
-        ensemble: PluralityForest | PluralityVoters,
+        ensemble: PluralityForest | PluralityVoters | Transformed,
         rows: Any,
         own: Labels | None,
         rng: np.random.RandomState,
