@@ -159,14 +159,14 @@ def test_too_few_rows_to_hold_some_out_are_refused(n_rows, settings, message):
 def test_a_class_that_is_all_held_out_is_refused():
     X, y = models.to_fit()
     rows = np.arange(len(y))
-    _, _, held_out = hold_out(rows, rows % 2, 0.1, np.random.RandomState(0))
+    _, held_out = hold_out(rows, rows % 2, 0.1, np.random.RandomState(0))
     with pytest.raises(InvalidInputError, match=r"leave every class .* \(none of .* is of class True"):
         hold_out(X, rows == held_out[0], 0.1, np.random.RandomState(0))
 
 
 def test_rows_are_held_out_as_a_plain_random_sample():
     y = np.arange(1000) < 100
-    held_out = [hold_out(np.arange(1000), y, 0.1, np.random.RandomState(seed))[2] for seed in range(200)]
+    held_out = [hold_out(np.arange(1000), y, 0.1, np.random.RandomState(seed))[1] for seed in range(200)]
     of_the_rare_class = np.array([np.count_nonzero(rows < 100) for rows in held_out])
     # Without proportions kept, their number is hypergeometric: variance 100 * .1 * .9 * 900 / 999.
     assert of_the_rare_class.mean() == pytest.approx(10, abs=1)

@@ -66,7 +66,11 @@ def check_labels(y: Any) -> npt.NDArray[Any]:
 
 
 def hold_out(
-    X: Any, y: npt.NDArray[Any], sample_weight: Any, calibration_size: float, rng: np.random.RandomState
+    X: Any,
+    y: npt.NDArray[Any],
+    calibration_size: float,
+    rng: np.random.RandomState,
+    sample_weight: Any = None,
 ) -> tuple[dict[str, Any], Any]:
     """Split rows at random into what is given to ``fit``, by name, and those to calibrate on.
 

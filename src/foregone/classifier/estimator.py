@@ -51,10 +51,10 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     when to stop is learned on one half of the calibration rows and certified on the other. A tie is for
     ``classes_[0]``.
 
-    With more than two classes votes are counted, and the most votes win. An answer then disagrees with
-    everyone if it is not among those with the most of all votes; where several lead at a stop, it is the one
-    that was voted for first. So where several classes have the most of all votes, any of them agrees, and
-    ``predict`` may take another one than the estimator's own does: such rows are not part of the limit.
+    With more than two classes votes are counted, and the most votes win; of several that lead, the first in
+    ``classes_``. Where several lead at a stop before the end, the one that was voted for first is answered.
+    The limit covers ties on average over rows like the calibration rows; its ``confidence``, and the other
+    criteria, are about answers that are not among the leaders.
 
     Parameters
     ----------
@@ -123,7 +123,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         ``certificate``, or a ``reason`` why it asks everyone.
     solution_, votes_ : Solution, VoteDistribution
         Votes only: the strategy with the evidence that it is optimal; how the votes were spread. With more
-        than two classes a PluralitySolution and a CompositionDistribution, which files do not hold.
+        than two classes a PluralitySolution and a CompositionDistribution, which files do not hold; there
+        ``strategy_`` goes on where that of the solution, which counts any leader as right, leaves a tie open.
     expected_votes_ : float
         Expected number of voters asked, on average over rows like the calibration rows.
     disagreement_by_class_ : dict of label to float
@@ -255,7 +256,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             if issparse(X) and will_be_packed(inside) and not transformers:
                 check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
             validate_data(self, X, y, skip_check_array=True)
-            fitting, X = hold_out(X, y, sample_weight, self.calibration_size, rng)
+            fitting, X = hold_out(X, y, self.calibration_size, rng, sample_weight)
             model = clone_with_seeds(model, None if self.random_state is None else rng).fit(**fitting)
             inside, transformers = peel(model)
         kind = self._decide(settings, inside, classes_of(inside))

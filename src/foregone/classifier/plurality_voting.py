@@ -14,11 +14,12 @@ from foregone.classifier.hard_vote import measure_hard_soft_disagreement
 from foregone.classifier.hard_voting import HardVoting
 from foregone.classifier.plurality_voters import PluralityVoters
 from foregone.classifier.settings import PluralitySettings, Settings
+from foregone.classifier.ties import solve_with_ties
 from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import PluralityForest, PluralityOutcome
 from foregone.forest.schedule import Order, read_order
-from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_plurality, solve_plurality
+from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_plurality
 from foregone.strategy_file import Fields
 
 __all__ = ["PluralityVoting"]
@@ -78,23 +79,13 @@ class PluralityVoting:
         differing = 0.0
         if own is not None:
             differing = measure_hard_soft_disagreement(full, own, problem.max_disagreement, ensemble.classes)
-        solution = solve_plurality(
-            counts,
-            problem.max_disagreement,
-            n_voters=ensemble.n_voters,
-            n_classes=len(ensemble.classes),
-            confidence=problem.confidence,
-            criterion=problem.criterion,
-        )
+        strategy, solution = solve_with_ties(counts, problem, ensemble.n_voters)
         seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
-        answers = ensemble.run(
-            rows, solution.strategy, seed=seed, order=settings.order, n_threads=n_threads
-        ).answers
-        # Of several leaders each is right, so the counts are asked and not the labels.
-        wrong = float(np.mean(counts[np.arange(len(counts)), answers] < counts.max(axis=1)))
-        mean = evaluate_plurality(solution.strategy).mean(solution.distribution)
+        answers = ensemble.run(rows, strategy, seed=seed, order=settings.order, n_threads=n_threads).answers
+        wrong = float(np.mean(ensemble.classes.take(answers) != full))
+        mean = evaluate_plurality(strategy).mean(solution.distribution)
         return cls(
-            ensemble, solution.strategy, solution, problem, mean.expected_votes,
+            ensemble, strategy, solution, problem, mean.expected_votes,
             seed, settings.order, differing, wrong,
         )  # fmt: skip
 
