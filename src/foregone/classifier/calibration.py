@@ -13,19 +13,26 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
-from foregone.classifier.limits import limited_rows
+from foregone.classifier.limits import could_be, limited_rows
 from foregone.classifier.settings import PluralitySettings
 from foregone.errors import InvalidInputError
-from foregone.solving import Problem
+from foregone.planning.words import allowed_by_class, losing_class
+from foregone.solving import MaxDisagreement, Problem
 
 __all__ = [
     "CalibrationWarning",
+    "RareClassWarning",
     "check_labels",
     "check_size",
     "clone_with_seeds",
     "hold_out",
     "warn_if_too_few",
+    "warn_of_losing_classes",
 ]
+
+
+class RareClassWarning(UserWarning):
+    """One limit for all rows is spent on a class: far more of its rows are answered otherwise."""
 
 
 class CalibrationWarning(UserWarning):
@@ -143,3 +150,47 @@ def warn_if_too_few(
                 CalibrationWarning,
                 stacklevel=4,
             )
+
+
+def warn_of_losing_classes(
+    limits: MaxDisagreement,
+    criterion: str,
+    full: npt.NDArray[Any],
+    answers: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
+) -> None:
+    """Warn when a class pays for the mean over all rows: the same rule and words as in a plan.
+
+    Parameters
+    ----------
+    limits : float or dict
+        With a limit for each class nothing has to be said.
+    criterion : str
+        Only minimean bounds a mean.
+    full, answers : ndarray of shape (n_rows,)
+        The label that everyone together gives each calibration row, and that of stopping early.
+    classes : ndarray
+        The labels.
+    """
+    if isinstance(limits, dict) or criterion != "minimean":
+        return
+    said = []
+    for label in classes.tolist():
+        own = full == label
+        n_rows, n_differing = int(np.count_nonzero(own)), int(np.count_nonzero(answers[own] != label))
+        if not could_be(n_differing, n_rows, allowed_by_class(limits)):
+            losses = losing_class(label, n_differing / n_rows, limits)
+            said.append(f"{losses} ({n_differing:,} of {n_rows:,})")
+    if not said:
+        return
+    each = ", ".join(f"{label!r}: {limits:g}" for label in classes.tolist())
+    advice = (
+        f"give each class a limit of its own, max_disagreement={{{each}}}"
+        if len(classes) == 2
+        else "take a smaller max_disagreement"
+    )
+    warnings.warn(
+        f"a class loses: {'; '.join(said)}. The limit is a mean over all rows: {advice}",
+        RareClassWarning,
+        stacklevel=4,
+    )

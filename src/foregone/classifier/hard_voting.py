@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.classifier.calibration import warn_if_too_few
+from foregone.classifier.calibration import warn_if_too_few, warn_of_losing_classes
 from foregone.classifier.ensembles import ensemble_of
 from foregone.classifier.hard_vote import measure_hard_soft_disagreement
 from foregone.classifier.limits import risk_by_label, to_labels
@@ -110,7 +110,9 @@ class HardVoting:
         answers = ensemble.run(rows, solution.strategy, seed=seed, order=settings.order, n_threads=n_threads)[
             0
         ]
-        wrong = float(np.mean(ensemble.classes.take(answers) != full))
+        labels = ensemble.classes.take(answers)
+        warn_of_losing_classes(problem.max_disagreement, problem.criterion, full, labels, ensemble.classes)
+        wrong = float(np.mean(labels != full))
         return cls(ensemble, solution, seed, settings.order, differing, wrong)
 
     def attributes(self) -> dict[str, Any]:

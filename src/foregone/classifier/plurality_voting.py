@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.classifier.calibration import warn_if_too_few
+from foregone.classifier.calibration import warn_if_too_few, warn_of_losing_classes
 from foregone.classifier.ensembles import plurality_ensemble_of
 from foregone.classifier.hard_vote import measure_hard_soft_disagreement
 from foregone.classifier.hard_voting import HardVoting
@@ -82,7 +82,9 @@ class PluralityVoting:
         strategy, solution = solve_with_ties(counts, problem, ensemble.n_voters)
         seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
         answers = ensemble.run(rows, strategy, seed=seed, order=settings.order, n_threads=n_threads).answers
-        wrong = float(np.mean(ensemble.classes.take(answers) != full))
+        labels = ensemble.classes.take(answers)
+        warn_of_losing_classes(problem.max_disagreement, problem.criterion, full, labels, ensemble.classes)
+        wrong = float(np.mean(labels != full))
         mean = evaluate_plurality(strategy).mean(solution.distribution)
         return cls(
             ensemble, strategy, solution, problem, mean.expected_votes,

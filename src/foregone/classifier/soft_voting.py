@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.classifier.calibration import warn_of_losing_classes
 from foregone.classifier.calibration_scores import (
     check_known,
     first_order,
@@ -141,6 +142,10 @@ class SoftVoting:
         full = full_answers(scores, strategy)
         right = full if says_yes is None else says_yes
         answers = full if strategy.reason else stopped_answers(scores, strategy)
+        right_labels, labels = (ensemble.classes.take(said) for said in (right, answers))
+        warn_of_losing_classes(
+            problem.max_disagreement, problem.criterion, right_labels, labels, ensemble.classes
+        )
         return cls(
             ensemble=ensemble,
             strategy=strategy,
