@@ -164,7 +164,7 @@ def warn_of_losing_classes(
     Parameters
     ----------
     limits : float or dict
-        With a limit for each class nothing has to be said.
+        With a limit for each class, or 1, which is none, nothing has to be said.
     criterion : str
         Only minimean bounds a mean.
     full, answers : ndarray of shape (n_rows,)
@@ -172,7 +172,7 @@ def warn_of_losing_classes(
     classes : ndarray
         The labels.
     """
-    if isinstance(limits, dict) or criterion != "minimean":
+    if isinstance(limits, dict) or limits == 1 or criterion != "minimean":
         return
     said = []
     for label in classes.tolist():

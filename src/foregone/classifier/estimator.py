@@ -300,6 +300,9 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
+    def __repr__(self, N_CHAR_MAX: int = 160) -> str:  # scikit-learn's own would fill a screen
+        return " ".join(super().__repr__(N_CHAR_MAX).split())
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = not is_fitted_already(self.estimator)
