@@ -239,3 +239,13 @@ def test_a_packed_forest_for_any_number_of_classes_may_have_two():
     classifier = early_stop(PluralityForest.from_sklearn(model), X[CALIBRATE], **SETTINGS)
     assert classifier.expected_votes_ < 15
     np.testing.assert_array_equal(classifier.full_predict(X[TEST]), model.predict(X[TEST]))
+
+
+def test_lightgbm_knows_columns_with_spaces_in_their_names_by_others():
+    frame = pandas.DataFrame(X, columns=[f"column {number}" for number in range(X.shape[1])])
+    model = BOOSTED["lightgbm"]().fit(frame[TRAIN], Y[TRAIN])
+    classifier = early_stop(model, frame[CALIBRATE], **SETTINGS)
+    assert classifier.feature_names_in_.tolist() == frame.columns.tolist()
+    np.testing.assert_array_equal(classifier.full_predict(frame[TEST]), model.predict(frame[TEST]))
+    with pytest.raises(ValueError, match="feature names"):
+        early_stop(model, frame[frame.columns[::-1]][CALIBRATE], **SETTINGS)

@@ -101,14 +101,17 @@ def will_be_packed(model: Any) -> bool:
     return isinstance(model, FORESTS) or _is_boosted_trees(model)
 
 
-def names_of_features(model: Any) -> npt.NDArray[Any] | None:
+def names_of_features(model: Any, X: Any) -> npt.NDArray[Any] | None:
     """Return the names that a fitted model knows its features by, or None.
 
-    LightGBM makes names up where it was given none.
+    LightGBM makes names up where it was given none, and underscores of spaces; those are found in X again.
     """
     names: Any = getattr(model, "feature_names_in_", None)
     if names is None or list(names) == [f"Column_{place}" for place in range(len(names))]:
         return None
+    given = [str(name) for name in getattr(X, "columns", ())]
+    if importer_of(model) == "lightgbm" and [name.replace(" ", "_") for name in given] == list(names):
+        return np.array(given, dtype=object)
     return np.asarray(names)
 
 

@@ -294,7 +294,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             validate_data(self, X, skip_check_array=True)
             return
         self.n_features_in_ = int(source.n_features_in_)
-        names = names_of_features(source)
+        names = names_of_features(source, X)
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
