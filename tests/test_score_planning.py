@@ -63,7 +63,8 @@ def test_a_class_that_loses_gets_a_limit_of_its_own() -> None:
     share = made.chosen.losing_classes()["yes"]
     assert 0.1 < share < 0.3
     assert made.max_disagreement == {"healthy": 0.01, "ill": 0.01}
-    assert f"{100 * share:.3g} % of the rows for 'ill' are answered otherwise" in made.recommendation
+    said = f"{100 * share:.3g} % of the inputs with a full vote of 'ill' are answered otherwise"
+    assert said in made.recommendation
     assert made.recommended.expected_votes > made.chosen.expected_votes
 
 
@@ -116,3 +117,14 @@ def test_counted_votes_plan_with_other_rows_too() -> None:
     classifier = early_stop(models.forest(), X[:1000], 0.02, random_state=0)
     assert classifier.plan([0.02], X=X).votes.n_observations == len(X)
     assert classifier.plan([0.02]).votes.n_observations == 1000
+
+
+def test_a_class_that_loses_is_named_even_if_its_rows_are_too_few_for_a_limit_of_its_own() -> None:
+    made = plan_scores(draw(6_000, shift=-3.0), [0.01], labels=("healthy", "ill"))
+    share = made.chosen.losing_classes()["yes"]
+    assert made.class_budgets is None
+    assert (
+        f"But a class loses: {100 * share:.3g} % of the inputs with a full vote of 'ill'"
+        in made.recommendation
+    )
+    assert "These rows cannot certify a limit for each class: give more of them" in made.recommendation

@@ -77,4 +77,7 @@ class MissingExtraError(ForegoneError, ImportError):
     """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}: install it with  pip install 'foregone[{extra}]'")
+        super().__init__(
+            f"{purpose} needs {package}: install it with  pip install 'foregone[{extra}]', or in a checkout "
+            f"of foregone with  pip install '.[{extra}]'"
+        )

@@ -108,10 +108,10 @@ def test_bad_calibration_rows_are_refused():
         (None, "there is no estimator to fit"),
         ([], "the list of voters is empty"),
         ([LogisticRegression(), "forest"], "The estimator str should be a classifier"),
-        (LogisticRegression(), "whose members can be asked one by one, not LogisticRegression"),
+        (LogisticRegression(), "LogisticRegression has no members to ask one by one"),
         (
-            make_pipeline(StandardScaler(), RandomForestClassifier()),
-            "not Pipeline. In a pipeline, make Early",
+            make_pipeline(StandardScaler(), LogisticRegression()),
+            "LogisticRegression has no members to ask one by one.*a pipeline or search with one of these",
         ),
     ],
 )

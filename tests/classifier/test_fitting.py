@@ -7,6 +7,9 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, VoteDistribution, early_stop, evaluate, solve
 from foregone.classifier import CalibrationWarning
@@ -159,14 +162,14 @@ def test_too_few_rows_to_hold_some_out_are_refused(n_rows, settings, message):
 def test_a_class_that_is_all_held_out_is_refused():
     X, y = models.to_fit()
     rows = np.arange(len(y))
-    _, _, held_out = hold_out(rows, rows % 2, 0.1, np.random.RandomState(0))
+    _, held_out = hold_out(rows, rows % 2, 0.1, np.random.RandomState(0))
     with pytest.raises(InvalidInputError, match=r"leave every class .* \(none of .* is of class True"):
         hold_out(X, rows == held_out[0], 0.1, np.random.RandomState(0))
 
 
 def test_rows_are_held_out_as_a_plain_random_sample():
     y = np.arange(1000) < 100
-    held_out = [hold_out(np.arange(1000), y, 0.1, np.random.RandomState(seed))[2] for seed in range(200)]
+    held_out = [hold_out(np.arange(1000), y, 0.1, np.random.RandomState(seed))[1] for seed in range(200)]
     of_the_rare_class = np.array([np.count_nonzero(rows < 100) for rows in held_out])
     # Without proportions kept, their number is hypergeometric: variance 100 * .1 * .9 * 900 / 999.
     assert of_the_rare_class.mean() == pytest.approx(10, abs=1)
@@ -223,3 +226,47 @@ def test_fitting_again_forgets_the_names_of_features():
     classifier.set_params(estimator=FrozenEstimator(models.forest())).fit(X)
     assert not hasattr(classifier, "feature_names_in_")
     classifier.predict(X[:1])
+
+
+# Weights ---------------------------------------------------------------------------------------
+
+
+def test_weights_are_passed_on_for_the_rows_that_are_not_held_out():
+    X, y = models.to_fit()
+    weights = np.random.default_rng(0).uniform(0, 3, len(y)) * np.where(y == y[0], 5, 1)
+    rows = np.arange(len(y))
+    split, held_out = hold_out(rows, y, 0.3, np.random.RandomState(0))
+    forest = RandomForestClassifier(11, random_state=0)
+    expected = forest.fit(X[split["X"]], y[split["X"]], weights[split["X"]])
+    classifier = make(calibration_size=0.3)
+    for given in (weights, weights.tolist()):
+        classifier.fit(X, y, sample_weight=given)
+        np.testing.assert_array_equal(classifier.full_predict(X), expected.predict(X))
+        assert classifier.votes_.n_observations == len(held_out)
+    assert (classifier.fit(X, y).full_predict(X) != expected.predict(X)).any()
+
+
+def test_an_estimator_that_takes_no_weights_says_so_itself():
+    X, y = models.to_fit()
+    pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(5))
+    with pytest.raises(ValueError, match=r"Pipeline\.fit does not accept the sample_weight parameter"):
+        EarlyStoppingClassifier(pipeline).fit(X, y, sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        make().fit(X, y, sample_weight=[1.0, 2.0])
+
+
+def test_a_fitted_model_needs_no_weights():
+    X = models.fresh()
+    one, other = (make().set_params(estimator=FrozenEstimator(models.forest())) for _ in range(2))
+    one.fit(X, sample_weight=np.ones(len(X)))
+    np.testing.assert_array_equal(one.predict(X), other.fit(X).predict(X))
+
+
+def test_a_classifier_is_shown_in_a_line_or_two():
+    trees = [DecisionTreeClassifier(max_depth=depth).fit(*models.to_fit()) for depth in range(1, 31)]
+    pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(5)).fit(*models.to_fit())
+    for model in (trees, pipeline):
+        shown = repr(early_stop(model, models.fresh(), 0.1, random_state=0))
+        assert shown.startswith("EarlyStoppingClassifier(estimator=")
+        assert "\n" not in shown
+        assert len(shown) <= 220

@@ -14,10 +14,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from foregone import EarlyStoppingClassifier, VoteDistribution, early_stop, evaluate, solve
-from foregone.classifier import CalibrationWarning, HardVoteWarning
+from foregone.classifier import CalibrationWarning, HardVoteWarning, RareClassWarning
 from foregone.errors import InvalidInputError
 from tests.classifier import models
 from tests.forest.simulation import simulate
+
+# A rare class loses on purpose; test_rare_class.py has the warning.
+pytestmark = pytest.mark.filterwarnings("ignore", category=RareClassWarning)
 
 KINDS = np.array(["fraud", "regular"])
 LIMITS = {"regular": 0.002, "fraud": 0.02}

@@ -19,9 +19,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, PluralityStrategy, early_stop
 from foregone.classifier import CalibrationWarning, HardVoteWarning
+from foregone.classifier.ties import disagreement_with_ties, settle_ties
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PluralityForest, container
-from foregone.plurality import PluralitySolution, rules
+from foregone.plurality import PluralitySolution, evaluate_plurality, rules
 
 LABELS = np.array(["ash", "beech", "cedar", "date palm"])
 COLUMNS = [f"feature {number}" for number in range(6)]
@@ -85,7 +86,7 @@ def test_the_fitted_attributes_tell_what_was_found():
     assert isinstance(classifier.solution_, PluralitySolution)
     assert classifier.solution_.disagreement <= 0.02
     assert classifier.solution_.confidence == 0.95
-    assert classifier.strategy_ == classifier.solution_.strategy
+    assert classifier.strategy_ == settle_ties(classifier.solution_.strategy)
     assert classifier.votes_.n_observations == len(calibration())
     assert classifier.classes_.tolist() == LABELS.tolist()
     assert classifier.hard_soft_disagreement_ == 0
@@ -327,3 +328,70 @@ def test_a_class_that_only_held_out_rows_have_is_an_error():
             complaints.append(str(error))
     assert 0 < len(complaints) < 20
     assert all("leave every class to fit on" in text and "'elm'" in text for text in complaints)
+
+
+# Ties ----------------------------------------------------------------------------------------
+
+
+@cache
+def hard_rows():
+    """Ten classes that eleven trees can hardly tell apart: a quarter of the full votes are ties."""
+    return make_classification(
+        12_000,
+        n_informative=8,
+        n_classes=10,
+        n_clusters_per_class=1,
+        class_sep=0.3,
+        random_state=0,
+    )
+
+
+@cache
+def tied_models():
+    X, y = hard_rows()
+    model = RandomForestClassifier(11, random_state=0).fit(X[:2000], y[:2000])
+    voters = [tree for tree in model.estimators_ if len(tree.classes_) == 10]
+    return {"forest": model, "voters": voters}
+
+
+@pytest.mark.parametrize("order", ["shared", "per_row"])
+@pytest.mark.parametrize("name", ["forest", "voters"])
+@pytest.mark.parametrize("limit", [0.1, 0.01])
+def test_stopping_early_differs_from_the_full_vote_within_the_limit_although_ties_are_many(
+    name, limit, order
+):
+    X, _ = hard_rows()
+    fresh = X[7000:] if order == "shared" else X[7000:9000]
+    classifier = early_stop(tied_models()[name], X[2000:7000], limit, order=order, random_state=0)
+    labels, asked, _ = classifier.predict_with_votes(fresh)
+    full, counts = classifier.full_predict(fresh), classifier.full_votes(fresh)
+    everyone = asked == classifier.ensemble_.n_voters
+    tied = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    assert (everyone & tied).any()
+    assert labels[everyone].tolist() == full[everyone].tolist()
+    assert np.mean(labels != full) <= limit + 3 * np.sqrt(limit / len(fresh))
+    for row in np.flatnonzero(everyone & tied)[:20]:
+        assert classifier.predict(fresh[row : row + 1])[0] == full[row]
+
+
+def test_settling_ties_asks_no_fewer_and_is_wrong_no_more_often():
+    strategy = early_stop(tied_models()["forest"], hard_rows()[0][2000:7000], 0.05).solution_.strategy
+    before, after = evaluate_plurality(strategy), evaluate_plurality(settle_ties(strategy))
+    assert (after.expected_votes >= before.expected_votes - 1e-12).all()
+    assert (after.expected_votes > before.expected_votes + 1e-3).any()
+    assert (after.disagreement <= before.disagreement + 1e-12).all()
+
+
+def test_disagreement_with_ties_is_that_of_many_orders():
+    strategy = settle_ties(rules.lead(6, 2, n_classes=3))
+    expected = disagreement_with_ties(strategy)
+    rng = np.random.default_rng(0)
+    for place, counts in enumerate(strategy.lattice.compositions()):
+        names = rng.permutation(3)
+        full = np.bincount(np.repeat(names, counts), minlength=3).argmax()
+        wrong = 0
+        for _ in range(2000):
+            said = rng.permutation(np.repeat(names, counts)).tolist()
+            answer, asked = strategy.run(said)
+            wrong += asked < 6 and answer != full
+        assert wrong / 2000 == pytest.approx(expected[place], abs=0.05)

@@ -107,7 +107,7 @@ def test_fitting_again_in_another_way_forgets_the_first():
     classifier.set_params(estimator__max_depth=3).fit(X, y)
     assert classifier.voting_ == "soft"
     assert not {"solution_", "votes_", "hard_soft_disagreement_"} & vars(classifier).keys()
-    classifier.set_params(voting="hard", max_disagreement=0.5).fit(X, y)
+    classifier.set_params(voting="hard", max_disagreement=1.0).fit(X, y)
     assert not hasattr(classifier, "rounding_disagreement_")
     assert classifier.votes_.n_voters == 11
 

@@ -151,7 +151,8 @@ def simulate(strategy, votes, seed, order, X):
             chance = strategy.stop_probability(list(counts.values()))
             if (random_bits(seed, row, 2 * asked) >> 11) / 2**53 < chance:
                 break
-        leader = max(counts, key=counts.get)  # the first of equals: dicts keep the order of insertion
+        # The first of equals: dicts keep the order of insertion; when all were asked, the first class.
+        leader = max(counts if asked < votes.shape[1] else sorted(counts), key=counts.get)
         outcome.append((leader, asked, counts[leader]))
     return np.array(outcome).T
 
@@ -177,21 +178,41 @@ def test_without_chance_a_run_is_the_strategys_own_run():
         assert strategy.run(said.tolist()) == (answer, asked)
 
 
-def test_of_tied_leaders_the_first_to_be_cast_is_answered_in_either_order():
-    two = BaggingClassifier(DecisionTreeClassifier(), 2, random_state=0).fit(X, Y)
-    forest, everyone = PluralityForest.from_sklearn(two), ask_everyone(2)
-    said = own_votes(two, X)
-    differ = said[:, 0] != said[:, 1]
-    assert differ.any()
+def stop_after_two(n_voters):
+    lattice = lattice_of(n_voters, N_CLASSES)
+    stop = np.ones(lattice.n_states)
+    stop[: lattice.level[2]] = 0
+    return PluralityStrategy.from_probabilities(lattice, stop)
+
+
+def test_of_tied_leaders_the_first_to_be_cast_is_answered_before_the_end():
+    three = BaggingClassifier(DecisionTreeClassifier(), 3, random_state=0).fit(X, Y)
+    forest, strategy = PluralityForest.from_sklearn(three), stop_after_two(3)
+    said = own_votes(three, X)
     firsts = set()
-    for seed in range(6):
-        first = forest.order(seed)[0]
+    for seed in range(12):
+        first, second = forest.order(seed)[:2]
+        differ = said[:, first] != said[:, second]
+        assert differ.any()
         firsts.add(int(first))
-        answers, asked, votes = forest.run(X, everyone, seed=seed)
+        answers, asked, votes = forest.run(X, strategy, seed=seed)
         assert (asked == 2).all()
         np.testing.assert_array_equal(answers[differ], said[differ, first])
         assert (votes[differ] == 1).all()
-    assert firsts == {0, 1}
+    assert firsts == {0, 1, 2}
+
+
+@pytest.mark.parametrize("order", ["shared", "per_row"])
+def test_of_tied_leaders_the_first_class_is_answered_when_all_were_asked(order):
+    six = BaggingClassifier(DecisionTreeClassifier(), 6, random_state=0).fit(X, Y)
+    forest = PluralityForest.from_sklearn(six)
+    counts = own_votes_count(six, X)
+    assert ((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1).any()
+    full = counts.argmax(axis=1)
+    for seed in range(3):
+        np.testing.assert_array_equal(forest.run(X, ask_everyone(6), seed=seed, order=order).answers, full)
+        for row in range(30):
+            assert forest.run_one(X[row], ask_everyone(6), seed=seed, order=order)[0] == full[row]
 
 
 def test_the_full_vote_is_scikit_learns_own_predict_where_leaves_are_pure():

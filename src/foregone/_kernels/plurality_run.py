@@ -46,12 +46,20 @@ def count_vote(standing, at, n_slots, said):
 
 
 @compiled
-def leader_of(standing, at, n_slots):
-    """Return the class with the most votes, of several the one that was voted for first, and the votes."""
+def leader_of(standing, at, n_slots, all_asked):
+    """Return the class with the most votes, and how many.
+
+    Of several it is the one that was voted for first, which says nothing about the names of classes, as
+    strategies do not either; when all were asked, it is the first class, as in the full vote.
+    """
     counts = at + n_slots
     best = counts
     for slot in range(counts + U1, counts + n_slots):
-        if standing[slot] > standing[best]:
+        if standing[slot] > standing[best] or (
+            all_asked
+            and standing[slot] == standing[best]
+            and standing[slot - n_slots] < standing[best - n_slots]
+        ):
             best = slot
     return standing[best - n_slots], standing[best]
 
@@ -159,7 +167,7 @@ def run_row(values, nodes, roots, rule, seed, own_order, takes, n_slots):
         nodes, roots, level, P, looks, by_top, bits, start, exceptions, seed, own_order,
         keys, np.uint64(shift), U0, len(values), memory, 0, standing, U0, n_slots,
     )  # fmt: skip
-    leader, votes = leader_of(standing, U0, n_slots)
+    leader, votes = leader_of(standing, U0, n_slots, asked == len(roots))
     return np.int64(leader), asked, np.int64(votes)
 
 
@@ -191,7 +199,7 @@ def run_block(
                     nodes, roots, level, P, looks, by_top, bits, start, exceptions, seed, False,
                     keys, shift, row * stride, n_features, memory, i, standing, row * size, n_slots,
                 )  # fmt: skip
-                answers[row], votes[row] = leader_of(standing, row * size, n_slots)
+                answers[row], votes[row] = leader_of(standing, row * size, n_slots, asked[row] == len(roots))
             break
         arrive(trees, leaves, bounds, i, phases, keys, stride, shift, rows, left, places, walking)
         if not looks[i + 1]:
@@ -208,7 +216,7 @@ def run_block(
                 keys, shift, row * stride, n_features, i + 1, standing, at, n_slots,
             ):  # fmt: skip
                 asked[row] = i + 1
-                answers[row], votes[row] = leader_of(standing, at, n_slots)
+                answers[row], votes[row] = leader_of(standing, at, n_slots, i + 1 == len(roots))
             else:
                 rows[kept] = row
                 kept += 1
@@ -231,7 +239,7 @@ def run_rows(nodes, roots, rule, seed, n_slots, keys, stride, shift, answers, as
             nodes, own_roots, level, P, looks, by_top, bits, start, exceptions, seed, True,
             keys, shift, np.uint64(k) * stride, n_features, memory, 0, standing, U0, n_slots,
         )  # fmt: skip
-        answers[k], votes[k] = leader_of(standing, U0, n_slots)
+        answers[k], votes[k] = leader_of(standing, U0, n_slots, asked[k] == len(roots))
 
 
 @compiled(nogil=True)

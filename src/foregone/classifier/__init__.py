@@ -1,6 +1,6 @@
 """The scikit-learn front: an ensemble goes in, a classifier that stops asking its voters early comes out."""
 
-from foregone.classifier.calibration import CalibrationWarning
+from foregone.classifier.calibration import CalibrationWarning, RareClassWarning
 from foregone.classifier.early_stop import early_stop
 from foregone.classifier.estimator import EarlyStoppingClassifier
 from foregone.classifier.hard_vote import HardVoteWarning
@@ -11,5 +11,6 @@ __all__ = [
     "CannotCertifyWarning",
     "EarlyStoppingClassifier",
     "HardVoteWarning",
+    "RareClassWarning",
     "early_stop",
 ]

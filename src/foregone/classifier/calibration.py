@@ -13,19 +13,26 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
-from foregone.classifier.limits import limited_rows
+from foregone.classifier.limits import could_be, limited_rows
 from foregone.classifier.settings import PluralitySettings
 from foregone.errors import InvalidInputError
-from foregone.solving import Problem
+from foregone.planning.words import allowed_by_class, losing_class
+from foregone.solving import MaxDisagreement, Problem
 
 __all__ = [
     "CalibrationWarning",
+    "RareClassWarning",
     "check_labels",
     "check_size",
     "clone_with_seeds",
     "hold_out",
     "warn_if_too_few",
+    "warn_of_losing_classes",
 ]
+
+
+class RareClassWarning(UserWarning):
+    """One limit for all rows is spent on a class: far more of its rows are answered otherwise."""
 
 
 class CalibrationWarning(UserWarning):
@@ -66,29 +73,35 @@ def check_labels(y: Any) -> npt.NDArray[Any]:
 
 
 def hold_out(
-    X: Any, y: npt.NDArray[Any], calibration_size: float, rng: np.random.RandomState
-) -> tuple[Any, Any, Any]:
-    """Split rows at random into those to fit on, their labels, and those to calibrate on.
+    X: Any,
+    y: npt.NDArray[Any],
+    calibration_size: float,
+    rng: np.random.RandomState,
+    sample_weight: Any = None,
+) -> tuple[dict[str, Any], Any]:
+    """Split rows at random into what is given to ``fit``, by name, and those to calibrate on.
 
     Not each class in proportion: a plain random sample is what a confidence is proven for.
     """
-    check_consistent_length(X, y)
+    parts = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
+    check_consistent_length(*parts.values())
     n_samples = len(y)
     n_held_out = calibration_size
     if isinstance(calibration_size, float | np.floating):
         n_held_out = max(2, math.ceil(calibration_size * n_samples))
     try:
-        X_fit, X_calibration, y_fit, _ = train_test_split(X, y, test_size=n_held_out, random_state=rng)
-        missing = np.setdiff1d(y, y_fit)
+        split = train_test_split(*parts.values(), test_size=n_held_out, random_state=rng)
+        fitting = dict(zip(parts, split[::2], strict=True))
+        missing = np.setdiff1d(y, fitting["y"])
         if len(missing):
-            raise ValueError(f"none of the other {len(y_fit)} is of class {missing.tolist()[0]!r}")
+            raise ValueError(f"none of the other {len(fitting['y'])} is of class {missing.tolist()[0]!r}")
     except ValueError as error:
         raise InvalidInputError(
             f"cannot hold out calibration_size={calibration_size!r} of n_samples={n_samples} and leave "
             f"every class to fit on ({error}). Give more rows, or calibrate on rows of your own: "
             "EarlyStoppingClassifier(FrozenEstimator(fitted)).fit(X_calibration)."
         ) from error
-    return X_fit, y_fit, X_calibration
+    return fitting, split[1]
 
 
 def clone_with_seeds(estimator: Any, rng: np.random.RandomState | None) -> Any:
@@ -137,3 +150,47 @@ def warn_if_too_few(
                 CalibrationWarning,
                 stacklevel=4,
             )
+
+
+def warn_of_losing_classes(
+    limits: MaxDisagreement,
+    criterion: str,
+    full: npt.NDArray[Any],
+    answers: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
+) -> None:
+    """Warn when a class pays for the mean over all rows: the same rule and words as in a plan.
+
+    Parameters
+    ----------
+    limits : float or dict
+        With a limit for each class, or 1, which is none, nothing has to be said.
+    criterion : str
+        Only minimean bounds a mean.
+    full, answers : ndarray of shape (n_rows,)
+        The label that everyone together gives each calibration row, and that of stopping early.
+    classes : ndarray
+        The labels.
+    """
+    if isinstance(limits, dict) or limits == 1 or criterion != "minimean":
+        return
+    said = []
+    for label in classes.tolist():
+        own = full == label
+        n_rows, n_differing = int(np.count_nonzero(own)), int(np.count_nonzero(answers[own] != label))
+        if not could_be(n_differing, n_rows, allowed_by_class(limits)):
+            losses = losing_class(label, n_differing / n_rows, limits)
+            said.append(f"{losses} ({n_differing:,} of {n_rows:,})")
+    if not said:
+        return
+    each = ", ".join(f"{label!r}: {limits:g}" for label in classes.tolist())
+    advice = (
+        f"give each class a limit of its own, max_disagreement={{{each}}}"
+        if len(classes) == 2
+        else "take a smaller max_disagreement"
+    )
+    warnings.warn(
+        f"a class loses: {'; '.join(said)}. The limit is a mean over all rows: {advice}",
+        RareClassWarning,
+        stacklevel=4,
+    )

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
-from foregone.classifier.ensembles import is_boosted
 from foregone.classifier.score_voters import ScoreVoters
+from foregone.classifier.transformed import Transformed
 from foregone.errors import SolverError
 from foregone.forest import ScoredForest
 from foregone.forest.schedule import random_order
@@ -18,18 +18,19 @@ from foregone.scores import ScoreStrategy
 __all__ = ["check_known", "first_order", "full_answers", "scores_of", "stopped_answers"]
 
 Scores = npt.NDArray[np.float64]
+Ensemble = ScoredForest | ScoreVoters | Transformed
 Answers = npt.NDArray[np.bool_]
 
 BLOCK_SCORES = 2**22  # scores that are dealt with at once: 32 MB
 
 
-def first_order(model: Any, n_voters: int, seed: int) -> npt.NDArray[np.int64]:
+def first_order(ensemble: Ensemble, seed: int) -> npt.NDArray[np.int64]:
     """Return the order in which voters are asked: a boosted model's own, else one drawn at random."""
-    adds_margins = isinstance(model, ScoredForest) and model.link is not None and model.link[0] == "logistic"
-    return np.arange(n_voters) if is_boosted(model) or adds_margins else random_order(n_voters, seed)
+    n_voters = ensemble.n_voters
+    return np.arange(n_voters) if ensemble.in_order else random_order(n_voters, seed)
 
 
-def scores_of(ensemble: ScoredForest | ScoreVoters, rows: Any) -> Scores:
+def scores_of(ensemble: Ensemble, rows: Any) -> Scores:
     """Return every voter's score on every row. The matrix takes 8 bytes a score, and little beside it."""
     scores = np.empty((rows.shape[0], ensemble.n_voters))
     for block in _blocks(scores):

@@ -35,7 +35,7 @@ def early_stop(
 
     Parameters
     ----------
-    fitted_forest : fitted classifier, list of fitted classifiers, PackedForest or ScoredForest
+    fitted_forest : fitted classifier, pipeline, search, Booster, list of classifiers or packed forest
         Of a kind that `EarlyStoppingClassifier` takes.
     X_calibration : {array-like, frame} of shape (n_rows, n_features)
         Rows like those to come, none that the forest was fitted on. The more, the fewer voters are asked;

@@ -16,6 +16,8 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,8 +33,10 @@ __all__ = [
     "classes_of",
     "ensemble_of",
     "is_boosted",
+    "is_booster",
     "is_fitted_already",
     "names_of_features",
+    "peel",
     "planned_n_voters",
     "plurality_ensemble_of",
     "unwrap",
@@ -41,12 +45,13 @@ __all__ = [
 ]
 
 FORESTS = (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)
+PACKED = (PackedForest, PluralityForest, ScoredForest)
 BOOSTED_TREES = ("gradient_boosting", "hist_boosting", "lightgbm", "xgboost")  # their importers
 
 
 def is_fitted_already(estimator: Any) -> bool:
     """Whether a classifier's ``estimator`` says that nothing is to be fitted any more."""
-    return isinstance(estimator, FrozenEstimator | list | tuple | PackedForest | ScoredForest)
+    return isinstance(estimator, (FrozenEstimator, list, tuple, *PACKED)) or is_booster(estimator)
 
 
 def unwrap(estimator: Any) -> Any:
@@ -54,6 +59,30 @@ def unwrap(estimator: Any) -> Any:
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
     return estimator
+
+
+def peel(model: Any) -> tuple[Any, list[Any]]:
+    """Return the ensemble inside a model, fitted or not, and what transforms its rows, first things first.
+
+    Looked into are FrozenEstimator, pipelines, and searches for parameters that refit the best.
+    """
+    transformers = []
+    while True:
+        if isinstance(model, FrozenEstimator):
+            model = model.estimator
+        elif isinstance(model, BaseSearchCV) and model.refit is not False:
+            model = getattr(model, "best_estimator_", model.estimator)
+        elif isinstance(model, Pipeline) and len(model.steps) > 0:
+            if len(model.steps) > 1:
+                transformers.append(model[:-1])
+            model = model.steps[-1][1]
+        else:
+            return model, transformers
+
+
+def is_booster(model: Any) -> bool:
+    """Whether a model is a Booster of LightGBM or XGBoost: trained, without labels or ``fit`` of its own."""
+    return importer_of(model) in BOOSTED_TREES and not hasattr(model, "fit")
 
 
 def is_boosted(model: Any) -> bool:
@@ -72,14 +101,17 @@ def will_be_packed(model: Any) -> bool:
     return isinstance(model, FORESTS) or _is_boosted_trees(model)
 
 
-def names_of_features(model: Any) -> npt.NDArray[Any] | None:
+def names_of_features(model: Any, X: Any) -> npt.NDArray[Any] | None:
     """Return the names that a fitted model knows its features by, or None.
 
-    LightGBM makes names up where it was given none.
+    LightGBM makes names up where it was given none, and underscores of spaces; those are found in X again.
     """
     names: Any = getattr(model, "feature_names_in_", None)
     if names is None or list(names) == [f"Column_{place}" for place in range(len(names))]:
         return None
+    given = [str(name) for name in getattr(X, "columns", ())]
+    if importer_of(model) == "lightgbm" and [name.replace(" ", "_") for name in given] == list(names):
+        return np.array(given, dtype=object)
     return np.asarray(names)
 
 
@@ -97,7 +129,7 @@ def planned_n_voters(model: Any) -> int:
 
 def check_kind(model: Any) -> None:
     """Raise unless a model, fitted or not, is an ensemble whose members can be asked one by one."""
-    if isinstance(model, PackedForest | ScoredForest):
+    if isinstance(model, PACKED) or is_booster(model):
         return
     if isinstance(model, list | tuple):
         if len(model) == 0:
@@ -110,16 +142,21 @@ def check_kind(model: Any) -> None:
         raise InvalidInputError(
             "there is no estimator to fit. A classifier loaded from a file holds none: it can only predict."
         )
+    if isinstance(model, BaseSearchCV):
+        raise InvalidInputError(
+            f"this {type(model).__name__} has refit=False, so it has no best_estimator_ to stop early: use "
+            "refit=True, or give the estimator that you fitted with its best_params_"
+        )
     if not _is_classifier(model):
         name = model.__name__ if isinstance(model, type) else type(model).__name__
         raise InvalidInputError(f"The estimator {name} should be a classifier.")
     if not (isinstance(model, (*FORESTS, BaggingClassifier, VotingClassifier)) or is_boosted(model)):
         raise InvalidInputError(
-            "estimator must be a RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, "
-            "VotingClassifier, DecisionTreeClassifier, AdaBoostClassifier, GradientBoostingClassifier, "
-            "HistGradientBoostingClassifier, a classifier of LightGBM or XGBoost, or a list of fitted "
-            f"classifiers, whose members can be asked one by one, not {type(model).__name__}. In a pipeline, "
-            "make EarlyStoppingClassifier the last step."
+            f"{type(model).__name__} has no members to ask one by one: estimator must be a "
+            "RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, VotingClassifier, "
+            "DecisionTreeClassifier, AdaBoostClassifier, GradientBoostingClassifier, "
+            "HistGradientBoostingClassifier, a classifier or Booster of LightGBM or XGBoost, a list of "
+            "fitted classifiers, or a pipeline or search with one of these at its end"
         )
 
 
@@ -149,6 +186,8 @@ def ensemble_of(model: Any) -> PackedForest | Voters:
 
 def classes_of(model: Any) -> npt.NDArray[Any] | None:
     """Return the labels that a fitted model of a supported kind knows; None if it cannot tell."""
+    if isinstance(model, PACKED):
+        return model.classes
     first = model[0] if isinstance(model, list | tuple) else model
     labels = getattr(first, "classes_", None)
     return labels if isinstance(labels, np.ndarray) and labels.ndim == 1 else None
@@ -156,6 +195,8 @@ def classes_of(model: Any) -> npt.NDArray[Any] | None:
 
 def plurality_ensemble_of(model: Any) -> PluralityForest | PluralityVoters:
     """Return those who vote in a fitted model of a supported kind that knows more than two classes."""
+    if isinstance(model, PluralityForest):
+        return model
     if isinstance(model, list | tuple):
         classes = _common_classes(model)
         return PluralityVoters(model, classes, classes)

@@ -18,8 +18,10 @@ from foregone.classifier.calibration import check_labels, check_size, clone_with
 from foregone.classifier.ensembles import (
     check_kind,
     classes_of,
+    is_booster,
     is_fitted_already,
     names_of_features,
+    peel,
     planned_n_voters,
     unwrap,
     will_be_packed,
@@ -30,7 +32,9 @@ from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.rows import validated
 from foregone.classifier.settings import OnFailure, Order, Settings, Voting
 from foregone.classifier.soft_voting import SoftVoting
+from foregone.classifier.transformed import Transformed
 from foregone.classifier.voting import check_votes_can_be_counted, scores_only, votes_or_scores
+from foregone.forest import PluralityForest
 from foregone.planning import Plan
 from foregone.planning.scores import ScorePlan
 from foregone.solving import Answer, Criterion
@@ -47,10 +51,10 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     when to stop is learned on one half of the calibration rows and certified on the other. A tie is for
     ``classes_[0]``.
 
-    With more than two classes votes are counted, and the most votes win. An answer then disagrees with
-    everyone if it is not among those with the most of all votes; where several lead at a stop, it is the one
-    that was voted for first. So where several classes have the most of all votes, any of them agrees, and
-    ``predict`` may take another one than the estimator's own does: such rows are not part of the limit.
+    With more than two classes votes are counted, and the most votes win; of several that lead, the first in
+    ``classes_``. Where several lead at a stop before the end, the one that was voted for first is answered.
+    The limit covers ties on average over rows like the calibration rows; its ``confidence``, and the other
+    criteria, are about answers that are not among the leaders.
 
     Parameters
     ----------
@@ -59,8 +63,11 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         of LightGBM and XGBoost, and Bagging and AdaBoost of trees are packed and run by compiled loops;
         VotingClassifier, Bagging and AdaBoost of anything else and a list of fitted classifiers are asked
         through their methods, each only for the rows still undecided. Boosting is for two classes only.
-        Inside `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again; nor is a
-        `foregone.forest.PackedForest` or `ScoredForest`, as forests grown elsewhere are read into.
+        A `Pipeline`, `GridSearchCV` or `RandomizedSearchCV` of these works too: the last step of the pipeline
+        stops early, on rows that the other steps have transformed.
+        Inside `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again; nor is a Booster of
+        LightGBM or XGBoost, whose labels are 0 and 1, or a `foregone.forest.PackedForest`,
+        `PluralityForest` or `ScoredForest`, which forests grown elsewhere are read into.
     max_disagreement : float or dict, default=1e-3
         Allowed probability to answer otherwise than everyone would, from 0 to 1: on average over rows for
         ``criterion="minimean"``, for every single row otherwise. A dict with one for each label, such as
@@ -116,7 +123,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         ``certificate``, or a ``reason`` why it asks everyone.
     solution_, votes_ : Solution, VoteDistribution
         Votes only: the strategy with the evidence that it is optimal; how the votes were spread. With more
-        than two classes a PluralitySolution and a CompositionDistribution, which files do not hold.
+        than two classes a PluralitySolution and a CompositionDistribution, which files do not hold; there
+        ``strategy_`` goes on where that of the solution, which counts any leader as right, leaves a tie open.
     expected_votes_ : float
         Expected number of voters asked, on average over rows like the calibration rows.
     disagreement_by_class_ : dict of label to float
@@ -137,7 +145,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     calibration_disagreement_ : float
         Share of the calibration rows on which stopping early, in the order used, differs from asking all.
     ensemble_ : PackedForest, Voters, PluralityForest, PluralityVoters, ScoredForest or ScoreVoters
-        What is asked. The fitted model itself is not kept.
+        What is asked; for a pipeline a `Transformed`, with one of these as its ``ensemble`` and the other
+        steps before it. The fitted model itself is not kept.
     seed_ : int
         Decides the order and the draws.
     classes_ : ndarray of shape (n_classes,)
@@ -215,7 +224,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     # Fitting ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> EarlyStoppingClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EarlyStoppingClassifier:
         """Fit the voters, unless they are, ask them about the calibration rows, and find when to stop.
 
         Parameters
@@ -225,37 +234,45 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             calibration rows, which should be like those to come and not those the voters were fitted on.
         y : array-like of shape (n_samples,), optional
             Labels of two classes or more. Not needed, and not looked at, if the voters are fitted already.
+        sample_weight : array-like of shape (n_samples,), optional
+            Passed on to the estimator's own ``fit``, for the rows that are not held out; an estimator that
+            takes none raises. Calibration is unweighted: the limit is about rows as they come. Not looked
+            at if the voters are fitted already.
         """
         settings = Settings.of(self)
         settings.check_choices()
         model = unwrap(self.estimator)
-        check_kind(model)
+        inside, transformers = peel(model)
+        check_kind(inside)
         rng = check_random_state(self.random_state)
         if is_fitted_already(self.estimator):
-            if hasattr(model, "fit"):
-                check_is_fitted(model)
+            if hasattr(inside, "fit"):
+                check_is_fitted(inside)
             self._take_features(model, X)
         else:
             y = check_labels(y)
-            self._decide(settings, model, np.unique(y), planned_n_voters(model))
+            self._decide(settings, inside, np.unique(y), planned_n_voters(inside))
             check_size(self.calibration_size)
-            if issparse(X) and will_be_packed(model):
+            if issparse(X) and will_be_packed(inside) and not transformers:
                 check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
             validate_data(self, X, y, skip_check_array=True)
-            X_fit, y_fit, X = hold_out(X, y, self.calibration_size, rng)
-            model = clone_with_seeds(model, None if self.random_state is None else rng).fit(X_fit, y_fit)
-        kind = self._decide(settings, model, classes_of(model))
-        ensemble = kind.voters(model)
-        self._decide(settings, model, ensemble.classes, ensemble.n_voters)
+            fitting, X = hold_out(X, y, self.calibration_size, rng, sample_weight)
+            model = clone_with_seeds(model, None if self.random_state is None else rng).fit(**fitting)
+            inside, transformers = peel(model)
+        kind = self._decide(settings, inside, classes_of(inside))
+        ensemble = kind.voters(inside)
+        self._decide(settings, inside, ensemble.classes, ensemble.n_voters)
+        if transformers:
+            ensemble = Transformed(transformers, ensemble)
         rows = validated(self, X, ensemble)
-        own = model.predict(X) if hasattr(model, "predict") else None
+        own = None if is_booster(model) or not hasattr(model, "predict") else model.predict(X)
         n_threads = effective_n_jobs(self.n_jobs)
-        self._take(kind.calibrate(settings, model, ensemble, rows, own, rng, n_threads))
+        self._take(kind.calibrate(settings, ensemble, rows, own, rng, n_threads))
         return self
 
     def _decide(self, settings: Settings, model: Any, classes: Any, n_voters: int | None = None) -> Any:
         """Return the kind of voting, if it can be told already; settings that it cannot have are refused."""
-        if classes is not None and len(classes) > 2:
+        if isinstance(model, PluralityForest) or (classes is not None and len(classes) > 2):
             check_votes_can_be_counted(model, settings.voting, len(classes))
             PluralityVoting.refuse(settings)
             if n_voters is not None:
@@ -277,22 +294,26 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             validate_data(self, X, skip_check_array=True)
             return
         self.n_features_in_ = int(source.n_features_in_)
-        names = names_of_features(source)
+        names = names_of_features(source, X)
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
+    def __repr__(self, N_CHAR_MAX: int = 160) -> str:  # scikit-learn's own would fill a screen
+        return " ".join(super().__repr__(N_CHAR_MAX).split())
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = not is_fitted_already(self.estimator)
-        model = unwrap(self.estimator)
+        model, transformers = peel(self.estimator)
         tags.classifier_tags.multi_class = scores_only(model, self.voting) is None
         if hasattr(model, "__sklearn_tags__"):
-            its = get_tags(model).input_tags
+            its = get_tags(unwrap(self.estimator) if transformers else model).input_tags
             tags.input_tags.allow_nan = its.allow_nan
-            tags.input_tags.sparse = its.sparse and not will_be_packed(model)
-            if getattr(model, "estimator", None) is not None:  # AdaBoost does not ask its members
+            tags.input_tags.sparse = its.sparse and bool(transformers or not will_be_packed(model))
+            # AdaBoost does not ask its members.
+            if not transformers and getattr(model, "estimator", None) is not None:
                 tags.input_tags.sparse &= get_tags(model.estimator).input_tags.sparse
         return tags
 
@@ -301,8 +322,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     def save(self, path: PathLike) -> None:
         """Write everything that predicting needs to one file, without pickle; `load` reads it.
 
-        Only packed trees can be saved: other voters are Python objects, for which there is no format but
-        pickle or ``skops.io``.
+        Only packed trees can be saved: other voters, and the other steps of a pipeline, are Python objects,
+        for which there is no format but pickle or ``skops.io``.
         """
         check_is_fitted(self, "ensemble_")
         file.write(path, self)

@@ -10,6 +10,7 @@ from foregone.atomic_file import PathLike
 from foregone.classifier.hard_voting import HardVoting
 from foregone.classifier.plurality_voting import PluralityVoting
 from foregone.classifier.soft_voting import SoftVoting
+from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest, container
 from foregone.forest.execution import usable_cores
@@ -33,6 +34,12 @@ class Saved(NamedTuple):
 def write(path: PathLike, classifier: Any) -> None:
     """Write a fitted classifier's file, atomically."""
     way, state = classifier._way, classifier.random_state
+    if isinstance(way.ensemble, Transformed):
+        raise InvalidInputError(
+            "a classifier of a pipeline cannot be saved: its first steps are Python objects that a file "
+            f"without pickle cannot hold ({way.ensemble!r}). Use skops.io.dump(classifier, path), or "
+            "early_stop(pipeline[-1], pipeline[:-1].transform(X_calibration)) and save that."
+        )
     if not isinstance(way.ensemble, PackedForest | PluralityForest | ScoredForest):
         raise InvalidInputError(
             "only forests of decision trees can be saved: these voters are Python objects that a file "

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc
 
-from foregone.classifier.limits import limited_rows
+from foregone.classifier.limits import could_be, limited_rows
 from foregone.solving import MaxDisagreement
 
 __all__ = ["HardVoteWarning", "is_small_beside", "measure_hard_soft_disagreement"]
 
 SMALL = 0.1  # a disagreement below this share of max_disagreement does not matter
-SURPRISE = 0.05
 
 
 class HardVoteWarning(UserWarning):
@@ -25,20 +23,14 @@ class HardVoteWarning(UserWarning):
 def is_small_beside(n_differing: int, n_rows: int, max_disagreement: float) -> bool:
     """Whether so many differing rows may well come from a rate that is small beside ``max_disagreement``.
 
-    Small is a tenth of it. The count is too large when, at that rate, one as large would come up less than
-    5 times in 100: then the true rate is, with 95 % confidence, above a tenth of ``max_disagreement``. Where
-    that is 1, which means no limit, nothing is too large.
+    Small is a tenth of it, see `could_be`. Where that is 1, which means no limit, nothing is too large.
 
     Examples
     --------
     >>> is_small_beside(2, 10_000, 1e-3), is_small_beside(4, 10_000, 1e-3)
     (True, False)
     """
-    if n_differing == 0 or max_disagreement == 1:
-        return True
-    # The chance of n_differing or more of n_rows is this incomplete beta function of the rate.
-    chance = betainc(n_differing, n_rows - n_differing + 1, SMALL * max_disagreement)
-    return bool(chance >= SURPRISE)
+    return max_disagreement == 1 or could_be(n_differing, n_rows, SMALL * max_disagreement)
 
 
 def measure_hard_soft_disagreement(

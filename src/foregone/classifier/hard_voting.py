@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.classifier.calibration import warn_if_too_few
+from foregone.classifier.calibration import warn_if_too_few, warn_of_losing_classes
 from foregone.classifier.ensembles import ensemble_of
 from foregone.classifier.hard_vote import measure_hard_soft_disagreement
 from foregone.classifier.limits import risk_by_label, to_labels
 from foregone.classifier.settings import Settings
+from foregone.classifier.transformed import Transformed
 from foregone.classifier.voters import Voters
 from foregone.errors import InvalidInputError
 from foregone.evaluation import evaluate
@@ -37,7 +38,7 @@ class HardVoting:
     It has the same methods as `SoftVoting`; the classifier need not know which of the two it has.
     """
 
-    ensemble: PackedForest | Voters
+    ensemble: PackedForest | Voters | Transformed
     solution: Solution
     seed: int
     order: Order
@@ -67,8 +68,7 @@ class HardVoting:
     def calibrate(
         cls,
         settings: Settings,
-        model: Any,
-        ensemble: PackedForest | Voters,
+        ensemble: PackedForest | Voters | Transformed,
         rows: Any,
         own: Labels | None,
         rng: np.random.RandomState,
@@ -80,10 +80,8 @@ class HardVoting:
         ----------
         settings : Settings
             What to solve for.
-        model : object
-            Where the ensemble comes from.
-        ensemble : PackedForest or Voters
-            What `voters` returned.
+        ensemble : PackedForest, Voters or Transformed
+            What `voters` returned, or the same behind transformers.
         rows : array-like
             The calibration rows, checked.
         own : ndarray of shape (n_rows,) or None
@@ -112,7 +110,9 @@ class HardVoting:
         answers = ensemble.run(rows, solution.strategy, seed=seed, order=settings.order, n_threads=n_threads)[
             0
         ]
-        wrong = float(np.mean(ensemble.classes.take(answers) != full))
+        labels = ensemble.classes.take(answers)
+        warn_of_losing_classes(problem.max_disagreement, problem.criterion, full, labels, ensemble.classes)
+        wrong = float(np.mean(labels != full))
         return cls(ensemble, solution, seed, settings.order, differing, wrong)
 
     def attributes(self) -> dict[str, Any]:

@@ -8,13 +8,16 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import betainc
 
 from foregone.errors import InvalidInputError
 from foregone.evaluation import Evaluation
 from foregone.solving import MaxDisagreement, Solution
 from foregone.solving.problem import check_limits, check_share
 
-__all__ = ["LimitedRows", "limited_rows", "limits_by_side", "risk_by_label", "to_labels"]
+__all__ = ["LimitedRows", "could_be", "limited_rows", "limits_by_side", "risk_by_label", "to_labels"]
+
+SURPRISE = 0.05
 
 Value = TypeVar("Value")
 
@@ -39,6 +42,18 @@ def limits_by_side(max_disagreement: Any, classes: npt.NDArray[Any]) -> MaxDisag
         side: check_share(max_disagreement[label], f"max_disagreement[{label!r}]")
         for side, label in (("yes", yes), ("no", no))
     }
+
+
+def could_be(n_differing: int, n_rows: int, rate: float) -> bool:
+    """Whether so many differing rows may well come from this rate, or a lower one.
+
+    They may not where, at this rate, as many would come up less than 5 times in 100: then the true rate
+    is, with 95 % confidence, above it.
+    """
+    if n_differing == 0 or rate >= 1:
+        return True
+    # The chance of n_differing or more of n_rows is this incomplete beta function of the rate.
+    return bool(betainc(n_differing, n_rows - n_differing + 1, rate) >= SURPRISE)
 
 
 def to_labels(by_side: Mapping[str, Value], classes: npt.NDArray[Any]) -> dict[Any, Value]:

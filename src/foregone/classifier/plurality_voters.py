@@ -103,6 +103,7 @@ class PluralityVoters(Voters):
             if len(undecided) == 0:
                 break
         votes = counts.max(axis=1)
+        first_cast[asked == self.n_voters] = 0  # then the first class leads, as in the full vote
         leaders = np.where(counts == votes[:, None], first_cast, NEVER).argmin(axis=1)
         return PluralityOutcome(leaders.astype(np.int32), asked, votes.astype(np.int32))
 

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.classifier.calibration import warn_if_too_few
+from foregone.classifier.calibration import warn_if_too_few, warn_of_losing_classes
 from foregone.classifier.ensembles import plurality_ensemble_of
 from foregone.classifier.hard_vote import measure_hard_soft_disagreement
 from foregone.classifier.hard_voting import HardVoting
 from foregone.classifier.plurality_voters import PluralityVoters
 from foregone.classifier.settings import PluralitySettings, Settings
+from foregone.classifier.ties import solve_with_ties
+from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import PluralityForest, PluralityOutcome
 from foregone.forest.schedule import Order, read_order
-from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_plurality, solve_plurality
+from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_plurality
 from foregone.strategy_file import Fields
 
 __all__ = ["PluralityVoting"]
@@ -34,7 +36,7 @@ class PluralityVoting:
     follow a strategy takes a hundredth of the memory that it takes to find one.
     """
 
-    ensemble: PluralityForest | PluralityVoters
+    ensemble: PluralityForest | PluralityVoters | Transformed
     strategy: PluralityStrategy
     solution: PluralitySolution | None
     problem: PluralitySettings
@@ -63,8 +65,7 @@ class PluralityVoting:
     def calibrate(
         cls,
         settings: Settings,
-        model: Any,
-        ensemble: PluralityForest | PluralityVoters,
+        ensemble: PluralityForest | PluralityVoters | Transformed,
         rows: Any,
         own: Labels | None,
         rng: np.random.RandomState,
@@ -78,23 +79,15 @@ class PluralityVoting:
         differing = 0.0
         if own is not None:
             differing = measure_hard_soft_disagreement(full, own, problem.max_disagreement, ensemble.classes)
-        solution = solve_plurality(
-            counts,
-            problem.max_disagreement,
-            n_voters=ensemble.n_voters,
-            n_classes=len(ensemble.classes),
-            confidence=problem.confidence,
-            criterion=problem.criterion,
-        )
+        strategy, solution = solve_with_ties(counts, problem, ensemble.n_voters)
         seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
-        answers = ensemble.run(
-            rows, solution.strategy, seed=seed, order=settings.order, n_threads=n_threads
-        ).answers
-        # Of several leaders each is right, so the counts are asked and not the labels.
-        wrong = float(np.mean(counts[np.arange(len(counts)), answers] < counts.max(axis=1)))
-        mean = evaluate_plurality(solution.strategy).mean(solution.distribution)
+        answers = ensemble.run(rows, strategy, seed=seed, order=settings.order, n_threads=n_threads).answers
+        labels = ensemble.classes.take(answers)
+        warn_of_losing_classes(problem.max_disagreement, problem.criterion, full, labels, ensemble.classes)
+        wrong = float(np.mean(labels != full))
+        mean = evaluate_plurality(strategy).mean(solution.distribution)
         return cls(
-            ensemble, solution.strategy, solution, problem, mean.expected_votes,
+            ensemble, strategy, solution, problem, mean.expected_votes,
             seed, settings.order, differing, wrong,
         )  # fmt: skip
 

@@ -24,11 +24,14 @@ Counts = npt.NDArray[np.int32]
 
 
 def _has_probabilities(classifier: Any) -> bool:
-    """Whether the estimator itself has probabilities; what was loaded from a file comes from one that has."""
-    estimator = classifier.estimator
-    if isinstance(estimator, PackedForest | ScoredForest):
-        return isinstance(estimator, PackedForest) or estimator.link is not None
-    return estimator is None or hasattr(estimator, "predict_proba")
+    """Whether the estimator itself has probabilities, or what was made of it knows how to tell them.
+
+    What was loaded from a file comes from one that has.
+    """
+    if classifier.estimator is None or hasattr(classifier.estimator, "predict_proba"):
+        return True
+    ensemble = getattr(classifier, "ensemble_", None)
+    return isinstance(ensemble, PackedForest | PluralityForest) or getattr(ensemble, "link", None) is not None
 
 
 class EarlyPredictions:

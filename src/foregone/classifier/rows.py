@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.forest.rows import FLOAT32, FLOAT64
@@ -33,6 +34,9 @@ def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
         return X  # without names that could be checked; the forest looks at the rest
     if isinstance(ensemble, PackedForest | PluralityForest | ScoredForest):
         return _for_forest(classifier, X, ensemble)
+    if isinstance(ensemble, Transformed):
+        X = validate_data(classifier, X, reset=False, skip_check_array=True)
+        return X if hasattr(X, "shape") else np.asarray(X)
     if ensemble.columns is None and hasattr(X, "columns"):
         # Voters may pick columns by name, and know themselves what they can take.
         return validate_data(classifier, X, reset=False, skip_check_array=True)

@@ -10,6 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from foregone.classifier.voters import Voters
 from foregone.errors import InvalidInputError
+from foregone.forest.link import Link
 from foregone.forest.scored import ScoreOutcome
 from foregone.scores import ScoreStrategy
 
@@ -33,14 +34,27 @@ class ScoreVoters:
         One for each; their sum is above 0.
     averages : bool
         Whether voters are asked for probabilities; otherwise for votes.
+    link : Link or None
+        How a full sum becomes the ensemble's own probability of yes; None if it tells none.
+    in_order : bool
+        Whether voters are best asked in the order given, as those of a boosted ensemble are.
     """
 
     start = 0.0
 
-    def __init__(self, voters: Voters, weights: npt.ArrayLike, averages: bool) -> None:
+    def __init__(
+        self,
+        voters: Voters,
+        weights: npt.ArrayLike,
+        averages: bool,
+        link: Link | None = None,
+        in_order: bool = False,
+    ) -> None:
         self.voters = voters
         self.weights = _check_weights(weights, voters.n_voters)
         self.averages = averages
+        self.link = link
+        self.in_order = in_order
         if averages:
             for place, member in enumerate(voters.members):
                 if not hasattr(member, "predict_proba"):

@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import AdaBoostClassifier, VotingClassifier
 
-from foregone.classifier.ensembles import check_two_classes, is_boosted, voters_of_list, will_be_packed
-from foregone.classifier.link import Link
+from foregone.classifier.ensembles import check_two_classes, is_booster, voters_of_list, will_be_packed
 from foregone.classifier.score_voters import ScoreVoters
 from foregone.classifier.voters import Voters
 from foregone.forest import ScoredForest
-from foregone.forest.score_importers import importer_of
+from foregone.forest.link import Link
 
-__all__ = ["link_of", "scored_ensemble_of"]
-
-LOGISTIC = (None, "binary:logistic", "reg:logistic")  # XGBoost's objectives whose score is a log odds
+__all__ = ["scored_ensemble_of"]
 
 
 def scored_ensemble_of(model: Any) -> ScoredForest | ScoreVoters:
@@ -31,6 +28,8 @@ def scored_ensemble_of(model: Any) -> ScoredForest | ScoreVoters:
     """
     if isinstance(model, ScoredForest):
         return model
+    if is_booster(model):
+        return ScoredForest.from_model(model)
     if isinstance(model, list | tuple):
         voters = voters_of_list(model)
         return ScoreVoters(voters, np.ones(voters.n_voters), averages=True)
@@ -40,38 +39,20 @@ def scored_ensemble_of(model: Any) -> ScoredForest | ScoreVoters:
         weights = model._weights_not_none  # without the weights of members that were dropped
         if weights is None:
             weights = np.ones(voters.n_voters)
-        return ScoreVoters(voters, weights, averages=model.voting == "soft")
+        ensemble = ScoreVoters(voters, weights, averages=model.voting == "soft")
+        if ensemble.averages:
+            ensemble.link = Link("mean", 1 / float(ensemble.weights.sum()))
+        return ensemble
     if will_be_packed(model):
         return ScoredForest.from_model(model)
     if isinstance(model, AdaBoostClassifier):
         # Its members are given arrays, even of frames, and all columns of them.
         everything = [slice(None)] * len(model.estimators_)
         voters = Voters(model.estimators_, classes, classes[1], everything)
-        return ScoreVoters(voters, model.estimator_weights_[: voters.n_voters], averages=False)
+        weights = model.estimator_weights_[: voters.n_voters]
+        link = Link("logistic", 2 / float(np.sum(weights)))
+        return ScoreVoters(voters, weights, averages=False, link=link, in_order=True)
     voters = Voters(model.estimators_, classes, 1, model.estimators_features_)
     knows = all(hasattr(member, "predict_proba") for member in voters.members)
-    return ScoreVoters(voters, np.ones(voters.n_voters), averages=knows)
-
-
-def link_of(model: Any, ensemble: ScoredForest | ScoreVoters) -> Link | None:
-    """Return what makes a full sum a probability, by what the model itself does; None if it tells none."""
-    if isinstance(model, ScoredForest):
-        return None if model.link is None else Link(*model.link)
-    if isinstance(model, AdaBoostClassifier):
-        return Link("logistic", 2 / float(np.sum(model.estimator_weights_)))
-    if isinstance(ensemble, ScoreVoters):
-        return Link("mean", (1 if ensemble.averages else 0.5) / float(ensemble.weights.sum()))
-    if not is_boosted(model):
-        return Link("mean", 1 / ensemble.n_voters)
-    if importer_of(model) == "lightgbm":
-        return Link("logistic", _lightgbm_sigmoid(model))
-    if importer_of(model) == "xgboost" and getattr(model, "objective", None) not in LOGISTIC:
-        return None
-    return Link("logistic", 2.0 if getattr(model, "loss", None) == "exponential" else 1.0)
-
-
-def _lightgbm_sigmoid(model: Any) -> float:
-    # The header of a model's text says, for example, objective=binary sigmoid:1
-    header = model.booster_.model_to_string(num_iteration=1)
-    words = next(line for line in header.splitlines() if line.startswith("objective=")).split()
-    return float(next((word.partition(":")[2] for word in words if word.startswith("sigmoid:")), 1.0))
+    link = Link("mean", (1 if knows else 0.5) / voters.n_voters)
+    return ScoreVoters(voters, np.ones(voters.n_voters), averages=knows, link=link)

@@ -41,7 +41,13 @@ class Settings(NamedTuple):
         return given._replace(looks=tuple(given.looks)) if isinstance(given.looks, Iterator) else given
 
     def check_choices(self) -> None:
-        """Raise unless every setting with a few known values has one of them."""
+        """Raise unless every setting with a few known values has one of them; nor are labels a limit."""
+        if not isinstance(self.max_disagreement, Mapping) and np.ndim(self.max_disagreement) > 0:
+            raise InvalidInputError(
+                "max_disagreement must be a number from 0 to 1, or a dict with one for each label, not "
+                f"{len(self.max_disagreement):,} values. If they are labels, leave them out: a fitted model "
+                "is calibrated without, early_stop(model, X_calibration, max_disagreement=0.001)"
+            )
         for name, choices in (("voting", Voting), ("order", Order), ("on_failure", OnFailure)):
             if getattr(self, name) not in get_args(choices):
                 allowed = ", ".join(f'"{choice}"' for choice in get_args(choices))

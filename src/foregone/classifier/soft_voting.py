@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.classifier.calibration import warn_of_losing_classes
 from foregone.classifier.calibration_scores import (
     check_known,
     first_order,
@@ -17,12 +18,13 @@ from foregone.classifier.calibration_scores import (
     stopped_answers,
 )
 from foregone.classifier.limits import to_labels
-from foregone.classifier.link import Link
 from foregone.classifier.score_voters import ScoreVoters
-from foregone.classifier.scored_ensembles import link_of, scored_ensemble_of
+from foregone.classifier.scored_ensembles import scored_ensemble_of
 from foregone.classifier.settings import Settings
+from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import ScoredForest
+from foregone.forest.link import Link
 from foregone.forest.scored import ScoreOutcome
 from foregone.planning.scores import ScorePlan, plan_scores
 from foregone.scores import CannotCertifyWarning, ScoreStrategy, solve_scores
@@ -34,7 +36,7 @@ __all__ = ["SoftVoting"]
 
 Labels = npt.NDArray[Any]
 Arrays = dict[str, npt.NDArray[Any]]
-Ensemble = ScoredForest | ScoreVoters
+Ensemble = ScoredForest | ScoreVoters | Transformed
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,6 @@ class SoftVoting:
     """
 
     ensemble: Ensemble
-    link: Link | None
     strategy: ScoreStrategy
     max_disagreement: MaxDisagreement
     confidence: float
@@ -87,7 +88,7 @@ class SoftVoting:
             )
 
     @staticmethod
-    def voters(model: Any) -> Ensemble:
+    def voters(model: Any) -> ScoredForest | ScoreVoters:
         """Return those who have a score in a fitted model."""
         return scored_ensemble_of(model)
 
@@ -95,7 +96,6 @@ class SoftVoting:
     def calibrate(
         cls,
         settings: Settings,
-        model: Any,
         ensemble: Ensemble,
         rows: Any,
         own: Labels | None,
@@ -106,14 +106,14 @@ class SoftVoting:
 
         Parameters
         ----------
-        settings, model, ensemble, rows, own, rng, n_threads
+        settings, ensemble, rows, own, rng, n_threads
             As in `HardVoting.calibrate`. What is agreed with is ``own``, or the full sum if there is none.
         """
         problem = settings.check(ensemble.classes, ensemble.n_voters)
         seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
         scores = scores_of(ensemble, rows)
         says_yes = None if own is None else np.asarray(own == ensemble.classes[1], np.bool_)
-        first = first_order(model, ensemble.n_voters, seed)
+        first = first_order(ensemble, seed)
         try:
             check_known(scores)
             strategy = solve_scores(
@@ -142,9 +142,12 @@ class SoftVoting:
         full = full_answers(scores, strategy)
         right = full if says_yes is None else says_yes
         answers = full if strategy.reason else stopped_answers(scores, strategy)
+        right_labels, labels = (ensemble.classes.take(said) for said in (right, answers))
+        warn_of_losing_classes(
+            problem.max_disagreement, problem.criterion, right_labels, labels, ensemble.classes
+        )
         return cls(
             ensemble=ensemble,
-            link=link_of(model, ensemble),
             strategy=strategy,
             max_disagreement=problem.max_disagreement,
             confidence=problem.confidence or 0.95,
@@ -189,9 +192,10 @@ class SoftVoting:
 
     def probability(self, rows: Any, n_threads: int) -> npt.NDArray[np.float64]:
         """Return the probabilities of no and yes that the sum of all scores tells."""
-        if self.link is None:
+        link = self.ensemble.link
+        if link is None:
             raise InvalidInputError("the objective of this model tells no probability, only a score")
-        yes = self.link.probability(self.ensemble.run(rows, None, n_threads=n_threads).score)
+        yes = link.probability(self.ensemble.run(rows, None, n_threads=n_threads).score)
         return np.stack([1 - yes, yes], axis=1)
 
     def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> ScorePlan:
@@ -220,7 +224,6 @@ class SoftVoting:
         forest_fields, arrays = self.ensemble.to_parts()
         fields = {
             "forest": forest_fields,
-            "link": None if self.link is None else self.link.to_fields(),
             "strategy": {"kind": "scores", **self.strategy.to_fields()},
             "max_disagreement": self.max_disagreement,
             "confidence": self.confidence,
@@ -236,6 +239,8 @@ class SoftVoting:
     def from_parts(cls, fields: Fields, arrays: Arrays) -> SoftVoting:
         """Check what `to_parts` gave, every part alone and against the others."""
         forest = ScoredForest.from_parts(fields.section("forest"), arrays)
+        if "link" in fields:  # where files had it before version 3
+            forest.link = Link.from_fields(fields.section("link"))
         strategy = ScoreStrategy.from_fields(fields.section("strategy"))
         if strategy.n_voters != forest.n_voters:
             raise fields.error(
@@ -261,7 +266,6 @@ class SoftVoting:
             raise fields.error("max_disagreement/confidence/looks", f"is not valid: {error}") from None
         return cls(
             ensemble=forest,
-            link=Link.from_fields(fields.section("link")) if "link" in fields else None,
             strategy=strategy,
             max_disagreement=limits,
             confidence=confidence,

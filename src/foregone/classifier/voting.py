@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from foregone.classifier.ensembles import is_boosted
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, ScoredForest
+from foregone.forest import PackedForest, PluralityForest, ScoredForest
 
 __all__ = ["check_votes_can_be_counted", "leaves_are_pure", "scores_only", "votes_or_scores"]
 
@@ -32,8 +32,10 @@ def votes_or_scores(model: Any, voting: Any) -> Literal["hard", "soft"] | None:
     return _own_way(model) if voting == "auto" else voting
 
 
-def _way_of_forest(forest: PackedForest | ScoredForest, voting: Any) -> Literal["hard", "soft"]:
-    way: Literal["hard", "soft"] = "hard" if isinstance(forest, PackedForest) else "soft"
+def _way_of_forest(
+    forest: PackedForest | PluralityForest | ScoredForest, voting: Any
+) -> Literal["hard", "soft"]:
+    way: Literal["hard", "soft"] = "soft" if isinstance(forest, ScoredForest) else "hard"
     if voting not in ("auto", way):
         needed = "ScoredForest" if way == "hard" else "PackedForest"
         raise InvalidInputError(f"voting={voting!r} needs a {needed}, not a {type(forest).__name__}")
@@ -53,6 +55,9 @@ def scores_only(model: Any, voting: Any) -> str | None:
 
 def check_votes_can_be_counted(model: Any, voting: Any, n_classes: int) -> None:
     """Raise unless a model, fitted or not, that knows more than two classes has votes to count."""
+    if isinstance(model, PluralityForest):
+        _way_of_forest(model, voting)
+        return
     reason = scores_only(model, voting)
     if reason is not None:
         raise InvalidInputError(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from foregone.errors import InvalidInputError
+from foregone.forest.link import Link
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
 from foregone.forest.sklearn import check_two_classes, says_yes, splits_of
 
@@ -48,5 +49,12 @@ def import_scores(model: Any) -> ImportedScores:
             )
 
     return ImportedScores(
-        trees, int(model.n_features_in_), np.asarray(model.classes_), 0.0, 32, takes_missing=False
+        trees,
+        int(model.n_features_in_),
+        np.asarray(model.classes_),
+        0.0,
+        32,
+        takes_missing=False,
+        link=Link("logistic", 2 / float(np.sum(model.estimator_weights_))),
+        in_order=True,
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from foregone.errors import InvalidInputError
+from foregone.forest.link import Link
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
 from foregone.forest.sklearn import check_two_classes, splits_of
 
@@ -52,4 +53,13 @@ def import_scores(model: Any) -> ImportedScores:
                 score=np.where(leaf, model.learning_rate * tree.value[:, 0, 0], 0.0),
             )
 
-    return ImportedScores(trees, n_features, np.asarray(model.classes_), start, 32, takes_missing=False)
+    return ImportedScores(
+        trees,
+        n_features,
+        np.asarray(model.classes_),
+        start,
+        32,
+        takes_missing=False,
+        link=Link("logistic", 2.0 if model.loss == "exponential" else 1.0),
+        in_order=True,
+    )

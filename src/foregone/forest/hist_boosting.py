@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues, category_list
+from foregone.forest.link import Link
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
 
 __all__ = ["import_scores"]
@@ -71,6 +72,8 @@ def import_scores(model: Any) -> ImportedScores:
         takes_infinite=True,
         categories=np.insert(words, 0, SET_WORDS, axis=1).ravel().astype(np.uint32),
         category_values=lists,
+        link=Link("logistic", 1.0),
+        in_order=True,
     )
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues, category_list
+from foregone.forest.link import Link
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
 
 __all__ = ["import_scores"]
@@ -86,6 +87,8 @@ def import_scores(model: Any) -> ImportedScores:
         zero_is_missing=zero_is_missing if zero_is_missing.any() else None,
         category_values=_category_values(booster, text),
         array_bits=32,
+        link=Link("logistic", _sigmoid(head) / (len(parts) if "\naverage_output\n" in head else 1)),
+        in_order=True,
     )
 
 
@@ -109,6 +112,12 @@ def _check_objective(head: dict[str, str]) -> None:
             f"the model's objective is {objective}: only LightGBM models of objective binary have scores "
             "whose sign is the answer; train with objective='binary'"
         )
+
+
+def _sigmoid(head: str) -> float:
+    """Return what the score is multiplied with: the head says, for example, objective=binary sigmoid:1."""
+    found = re.search(r"^objective=.* sigmoid:(\S+)", head, re.MULTILINE)
+    return float(found[1]) if found else 1.0
 
 
 def _whole(part: dict[str, str], key: str) -> npt.NDArray[np.int64]:

@@ -195,8 +195,8 @@ class PluralityForest:
         -------
         PluralityOutcome
             ``answers, asked, votes``. The answer is the leader, by its number in ``classes``; of several, the
-            one that was voted for first, or without a strategy the first one in ``classes``. ``votes`` is
-            how many of the trees asked voted for it.
+            one that was voted for first, or if all trees were asked the first one in ``classes``. ``votes``
+            is how many of the trees asked voted for it.
         """
         rows = self.rows.as_rows(X)
         n_rows = len(rows)

@@ -23,6 +23,7 @@ from foregone.atomic_file import PathLike
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.file_reading import read_bytes
 from foregone.forest.category_values import CategoryValues, category_list
+from foregone.forest.link import Link
 from foregone.forest.nested_nodes import check_links
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
 
@@ -107,7 +108,7 @@ def _import(content: dict[str, Any]) -> ImportedScores:
         takes_infinite=True,
         category_values=CategoryValues(tuple(places), lists) if places else None,
         trees_vote=True,
-        link=("mean", 1 / len(trees)),
+        link=Link("mean", 1 / len(trees)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from foregone.forest.execution import Scratch, block_bytes, for_each_block
 from foregone.forest.forest_file import from_parts, to_parts
 from foregone.forest.grown_elsewhere import GrownElsewhere
 from foregone.forest.layout import NodeArray, pack
+from foregone.forest.link import Link
 from foregone.forest.resting import RestingTrees
 from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat
 from foregone.forest.score_schedule import ScoreSchedule
@@ -57,8 +58,10 @@ class ScoredForest(GrownElsewhere):
         What rows it takes.
     categories : ndarray of uint32
         The sets of categories that splits send to the left.
-    link : tuple of ("mean" or "logistic", float), or None
-        How a full sum becomes the source's own probability, see `foregone.forest.scored_tree`. Not in files.
+    link : Link or None
+        How a full sum becomes the source's own probability of yes; None if the source tells none.
+    in_order : bool
+        Whether trees are best asked in the model's order, as those of boosted models are.
 
     Examples
     --------
@@ -81,7 +84,8 @@ class ScoredForest(GrownElsewhere):
         classes: npt.NDArray[Any],
         rows: RowFormat,
         categories: npt.NDArray[np.uint32],
-        link: tuple[Literal["mean", "logistic"], float] | None = None,
+        link: Link | None = None,
+        in_order: bool = False,
     ) -> None:
         self.nodes = nodes
         self.tree_start = tree_start
@@ -92,6 +96,7 @@ class ScoredForest(GrownElsewhere):
         self.rows = rows
         self.categories = categories
         self.link = link
+        self.in_order = in_order
         self._bounds = score_bounds(nodes, tree_start, start, rows, categories)
         self._prepare()
 
@@ -129,7 +134,7 @@ class ScoredForest(GrownElsewhere):
         nodes, tree_start = pack(found.trees, found.n_features, found.key_bits)
         rows, categories = row_format(found, cls.__name__), np.array(found.categories, np.uint32)
         start, classes = float(found.start), np.asarray(found.classes)
-        return cls(nodes, tree_start, start, classes, rows, categories, found.link)
+        return cls(nodes, tree_start, start, classes, rows, categories, found.link, found.in_order)
 
     @property
     def n_voters(self) -> int:
@@ -286,15 +291,21 @@ class ScoredForest(GrownElsewhere):
     def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return the fields and arrays of a file, for files that hold a forest among other things."""
         fields, arrays = to_parts(self.nodes, self.tree_start, self.classes, self.rows, self.categories)
-        return {**fields, "start": self.start}, arrays
+        link = None if self.link is None else self.link.to_fields()
+        return {**fields, "start": self.start, "link": link, "in_order": int(self.in_order)}, arrays
 
     @classmethod
     def from_parts(cls, fields: Fields, arrays: dict[str, npt.NDArray[Any]]) -> ScoredForest:
-        """Check what `to_parts` gave and make the forest."""
+        """Check what `to_parts` gave and make the forest.
+
+        Files from before version 3 say nothing of link and order.
+        """
         nodes, tree_start, classes, rows, categories = from_parts(fields, arrays, cls.__name__)
         start = fields.number("start")
+        link = Link.from_fields(fields.section("link")) if "link" in fields else None
+        in_order = "in_order" in fields and bool(fields.whole("in_order", 0, 1))
         try:
-            return cls(nodes, tree_start, start, classes, rows, categories)
+            return cls(nodes, tree_start, start, classes, rows, categories, link, in_order)
         except InvalidInputError as error:
             raise fields.error("nodes", f"cannot be used: {error}") from None
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.forest.category_values import CategoryValues
+from foregone.forest.link import Link
 
 __all__ = ["ImportedScores", "ScoredTree"]
 
@@ -80,9 +81,11 @@ class ImportedScores(NamedTuple):
     trees_vote : bool
         Whether a tree alone would say yes exactly where its score is above 0: then its votes can be counted
         instead, as a `PackedForest` does.
-    link : tuple of ("mean" or "logistic", float), or None
-        How the sum becomes the source's own probability of yes: times the number, it is the mean of
-        probabilities less one half, or a log odds. None if that is not known here.
+    link : Link or None
+        How the sum becomes the source's own probability of yes. None if the source tells none.
+    in_order : bool
+        Whether trees are best asked in the source's order: those of boosted models add to what the trees
+        before them left to do. Otherwise any order is as good.
     """
 
     trees: Callable[[], Iterator[ScoredTree]]
@@ -96,5 +99,6 @@ class ImportedScores(NamedTuple):
     zero_is_missing: npt.NDArray[np.bool_] | None = None
     category_values: CategoryValues | None = None
     trees_vote: bool = False
-    link: tuple[Literal["mean", "logistic"], float] | None = None
+    link: Link | None = None
+    in_order: bool = False
     array_bits: Literal[32, 64] = 64

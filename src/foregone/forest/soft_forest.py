@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from foregone.forest.link import Link
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
 from foregone.forest.sklearn import check_two_classes, knows_missing, members_of, splits_of
 
@@ -38,5 +39,11 @@ def import_scores(model: Any) -> ImportedScores:
             )
 
     return ImportedScores(
-        trees, int(model.n_features_in_), np.asarray(model.classes_), 0.0, 32, takes_missing
+        trees,
+        int(model.n_features_in_),
+        np.asarray(model.classes_),
+        0.0,
+        32,
+        takes_missing,
+        link=Link("mean", 1 / len(members)),
     )

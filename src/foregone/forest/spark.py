@@ -25,6 +25,7 @@ from foregone.errors import FileFormatError, InvalidInputError, MissingExtraErro
 from foregone.file_reading import MEMORY_PER_BYTE, Memory, cannot_read
 from foregone.forest.category_sets import CategorySets
 from foregone.forest.category_values import CategoryValues, category_list
+from foregone.forest.link import Link
 from foregone.forest.nested_nodes import check_links
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
 
@@ -83,7 +84,7 @@ def import_scores(
         categories=reader.sets.words(),
         category_values=reader.category_values(),
         trees_vote=True,
-        link=("mean", 1 / len(trees)),
+        link=Link("mean", 1 / len(trees)),
     )
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ import numpy.typing as npt
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
 from foregone.file_reading import cannot_read
 from foregone.forest.category_sets import CategorySets
+from foregone.forest.link import Link
 from foregone.forest.nested_nodes import check_links
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
 
@@ -87,6 +88,7 @@ def import_scores(model: Any, classes: Sequence[Any] = (0, 1)) -> ImportedScores
         categories=sets.words(),
         trees_vote=by_class and start == 0,
         link=_link(header, by_class, share),
+        in_order=not by_class,
     )
 
 
@@ -134,12 +136,12 @@ def _has_leaf_vectors(header: Any) -> bool:
     return False
 
 
-def _link(header: Any, by_class: bool, share: float) -> tuple[Literal["mean", "logistic"], float] | None:
+def _link(header: Any, by_class: bool, share: float) -> Link | None:
     """Return how a sum becomes treelite's probability; None if it gives another number."""
     if by_class:
-        return "mean", share
+        return Link("mean", share)
     alpha = float(header.get_field("sigmoid_alpha")[0])
-    return ("logistic", alpha * share) if header.get_field("postprocessor") == "sigmoid" else None
+    return Link("logistic", alpha * share) if header.get_field("postprocessor") == "sigmoid" else None
 
 
 def _tree(tree: Any, n_features: int, by_class: bool, sets: CategorySets) -> ScoredTree:

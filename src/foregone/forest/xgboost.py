@@ -18,6 +18,7 @@ import numpy.typing as npt
 from foregone.errors import InvalidInputError
 from foregone.forest.category_sets import CategorySets
 from foregone.forest.category_values import CategoryValues, category_list
+from foregone.forest.link import Link
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
 
 __all__ = ["import_scores"]
@@ -77,6 +78,8 @@ def import_scores(model: Any) -> ImportedScores:
         takes_infinite=True,
         categories=categories,
         category_values=_category_values(learner),
+        link=Link("logistic", 1.0) if OBJECTIVES[objective] else None,
+        in_order=True,
     )
 
 

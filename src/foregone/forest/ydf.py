@@ -21,6 +21,7 @@ from foregone.errors import FileFormatError, InvalidInputError, MissingExtraErro
 from foregone.file_reading import cannot_read
 from foregone.forest.category_sets import CategorySets
 from foregone.forest.category_values import CategoryValues, category_list
+from foregone.forest.link import Link
 from foregone.forest.scored_tree import ImportedScores, ScoredTree
 
 __all__ = ["import_scores"]
@@ -58,7 +59,7 @@ def import_scores(model: Any) -> ImportedScores:
         categories=reader.sets.words(),
         category_values=CategoryValues(tuple(listed), tuple(listed.values()), True) if listed else None,
         trees_vote=True,
-        link=("mean", 1 / len(trees)),
+        link=Link("mean", 1 / len(trees)),
     )
 
 

@@ -13,7 +13,6 @@ from foregone.votes import VoteDistribution
 
 __all__ = ["Plan", "PlanRow", "Reason"]
 
-LOSES_BEYOND = 10  # times the limit
 Reason = Literal["price", "observations", "end"]
 
 
@@ -83,7 +82,7 @@ class PlanRow:
         """Return the classes that the limit does not protect: unseen, or far beyond it on average."""
         if isinstance(self.max_disagreement, dict):
             return []
-        allowed = min(LOSES_BEYOND * self.max_disagreement, 0.5)
+        allowed = words.allowed_by_class(self.max_disagreement)
         return [
             side
             for side, risk in self.by_class.items()

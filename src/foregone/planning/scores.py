@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from foregone.errors import SolverError
 from foregone.planning import LIMITS, WORTH, check_tried_limits, check_worth
-from foregone.planning.plan import LOSES_BEYOND
-from foregone.planning.words import one_in
+from foregone.planning.words import allowed_by_class, losing, losing_class, one_in
 from foregone.scores import solve_scores
 from foregone.scores.paths import check_scores
 from foregone.solving import MaxDisagreement
@@ -61,7 +60,7 @@ class ScorePlanRow:
         """Return the classes that are answered differently far more often than all rows, and how often."""
         if isinstance(self.max_disagreement, dict) or self.reason is not None:
             return {}
-        allowed = min(LOSES_BEYOND * self.max_disagreement, 0.5)
+        allowed = allowed_by_class(self.max_disagreement)
         shares = self.by_class.items()
         return {side: share for side, share in shares if share is not None and share > allowed}
 
@@ -163,18 +162,12 @@ class ScorePlan:
         )
 
     def _losing(self) -> str:
-        budgets = self.class_budgets
-        if budgets is None:
-            return ""
+        row, budgets = self.chosen, self.class_budgets
         names = dict(zip(("no", "yes"), self.labels or ("no", "yes"), strict=True))
-        said = "; ".join(
-            f"{100 * share:.3g} % of the rows for {names[side]!r} are answered otherwise"
-            for side, share in self.chosen.losing_classes().items()
-        )
-        return (
-            f"But a class loses: {said}. Give each class the limit for itself; that takes "
-            f"{budgets.expected_votes:.1f} voters instead of {self.chosen.expected_votes:.1f}."
-        )
+        said = [losing_class(names[side], share, row.limit) for side, share in row.losing_classes().items()]
+        if not said:
+            return ""
+        return losing(said, row.expected_votes, None if budgets is None else budgets.expected_votes)
 
 
 def plan_scores(

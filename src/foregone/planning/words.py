@@ -10,7 +10,46 @@ from foregone.solving.problem import check_looks
 if TYPE_CHECKING:
     from foregone.planning.plan import Plan, PlanRow
 
-__all__ = ["number_of_voters", "one_in", "python_call", "recommend", "short_looks"]
+__all__ = [
+    "allowed_by_class",
+    "losing",
+    "losing_class",
+    "number_of_voters",
+    "one_in",
+    "python_call",
+    "recommend",
+    "short_looks",
+]
+
+LOSES_BEYOND = 10  # times the limit
+
+
+def allowed_by_class(limit: float) -> float:
+    """Return how large the disagreement of one class may be before it loses under a limit for all rows."""
+    return min(LOSES_BEYOND * limit, 0.5)
+
+
+def losing_class(label: Any, share: float, limit: float) -> str:
+    """Say how often rows of a class are answered otherwise.
+
+    Examples
+    --------
+    >>> losing_class("ill", 0.078, 1e-3)
+    "7.8 % of the inputs with a full vote of 'ill' are answered otherwise, 78 times the limit"
+    """
+    times = f", {share / limit:,.0f} times the limit" if limit > 0 else ""
+    return f"{100 * share:.3g} % of the inputs with a full vote of {label!r} are answered otherwise{times}"
+
+
+def losing(said: list[str], votes: float, votes_by_class: float | None) -> str:
+    """Say that classes lose, and what to do; None if no limit for each class can be certified."""
+    advice = (
+        "These rows cannot certify a limit for each class: give more of them, or take a tighter limit."
+        if votes_by_class is None
+        else "Give each class the limit for itself; that takes "
+        f"{votes_by_class:.1f} votes instead of {votes:.1f}."
+    )
+    return f"But a class loses: {'; '.join(said)}. {advice}"
 
 
 def number_of_voters(number: int) -> str:
@@ -137,11 +176,5 @@ def _losing(plan: Plan) -> str:
                 f"otherwise with a probability of {row.worst_by_class[side]:.2g}"
             )
         else:
-            said.append(
-                f"{100 * risk:.3g} % of the inputs with a full vote of {names[side]!r} are answered "
-                f"otherwise, {risk / row.limit:,.0f} times the limit"
-            )
-    return (
-        f"But a class loses: {'; '.join(said)}. Give each class the limit for itself; that takes "
-        f"{budgets.expected_votes:.1f} votes instead of {row.expected_votes:.1f}."
-    )
+            said.append(losing_class(names[side], risk, row.limit))
+    return losing(said, row.expected_votes, budgets.expected_votes)

@@ -1,0 +1,81 @@
+"""Transformed: an ensemble behind the fitted transformers of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import issparse
+from sklearn.utils import check_array
+
+from foregone.classifier.plurality_voters import PluralityVoters
+from foregone.classifier.score_voters import ScoreVoters
+from foregone.classifier.voters import Voters
+
+__all__ = ["Transformed"]
+
+
+class Transformed:
+    """An ensemble that is asked about what transformers make of the rows.
+
+    All else that is known of the ensemble, such as its classes, is known of this.
+
+    Parameters
+    ----------
+    transformers : sequence of fitted transformers
+        Each is given what the one before it returned.
+    ensemble : PackedForest, PluralityForest, ScoredForest, Voters, PluralityVoters or ScoreVoters
+        What is asked.
+    """
+
+    columns = None  # the first transformer picks columns itself
+
+    def __init__(self, transformers: Sequence[Any], ensemble: Any) -> None:
+        self.transformers = list(transformers)
+        self.ensemble = ensemble
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "ensemble" or name.startswith("__"):  # while a copy is made there is none yet
+            raise AttributeError(name)
+        return getattr(self.ensemble, name)
+
+    def __repr__(self) -> str:
+        names = [name for step in self.transformers for name in _names(step)]
+        return f"<{', '.join(names)}, then {self.ensemble!r}>"
+
+    def transform(self, X: Any) -> Any:
+        """Return rows as the ensemble takes them; packed trees take no sparse ones."""
+        for transformer in self.transformers:
+            X = transformer.transform(X)
+        if not isinstance(self.ensemble, Voters | PluralityVoters | ScoreVoters):
+            return X.toarray() if issparse(X) else X
+        if self.ensemble.columns is None and hasattr(X, "columns"):
+            return X
+        return check_array(X, dtype=None, accept_sparse="csr", ensure_all_finite=False)
+
+    def votes(self, X: Any, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
+        """Return what the ensemble's ``votes`` are."""
+        counts: npt.NDArray[np.int32] = self.ensemble.votes(self.transform(X), n_threads=n_threads)
+        return counts
+
+    def scores(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return what the ensemble's ``scores`` are."""
+        scores: npt.NDArray[np.float64] = self.ensemble.scores(self.transform(X))
+        return scores
+
+    def full_scores(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return what the ensemble's ``full_scores`` are."""
+        scores: npt.NDArray[np.float64] = self.ensemble.full_scores(self.transform(X))
+        return scores
+
+    def run(self, X: Any, strategy: Any, **options: Any) -> Any:
+        """Ask until the strategy stops, as the ensemble's ``run`` does."""
+        return self.ensemble.run(self.transform(X), strategy, **options)
+
+
+def _names(transformer: Any) -> list[str]:
+    """Return the kinds of the steps of a pipeline, or of a single transformer."""
+    steps = getattr(transformer, "steps", [("", transformer)])
+    return [step if isinstance(step, str) else type(step).__name__ for _, step in steps]
