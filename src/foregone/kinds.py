@@ -198,7 +198,7 @@ class Promise(NamedTuple):
 
 
 def promise_of(thing: Any) -> Promise:
-    """Return what is claimed about a solution, a fitted classifier or a strategy."""
+    """Return what is claimed about a solution, a fitted classifier or a strategy; nothing about a forest."""
     solution = solution_of(thing)
     if solution is not None:
         confidence = solution.confidence if solution.criterion == "minimean" else None

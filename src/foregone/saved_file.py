@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from pkgutil import resolve_name
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from foregone.atomic_file import PathLike
 from foregone.errors import FileFormatError
 from foregone.file_reading import cannot_read
+from foregone.kinds import promise_of
 from foregone.strategy_file import read_file
 
 if TYPE_CHECKING:
@@ -85,6 +87,29 @@ class SavedFile(NamedTuple):
     version: int
     n_bytes: int
     modified: datetime
+
+    def facts(self) -> dict[str, Any]:
+        """Return what there is to know at a glance, ready for JSON; None where a kind has no such thing."""
+        ensemble: Any = getattr(self.content, "ensemble_", self.content)
+        classes = getattr(ensemble, "classes", None)
+        promise = promise_of(self.content)
+        limit = promise.max_disagreement
+        return {
+            "kind": self.kind,
+            "n_voters": ensemble.n_voters,
+            "n_answers": getattr(ensemble, "n_classes", 2),
+            "classes": None if classes is None else classes.tolist(),
+            "n_features": getattr(ensemble, "n_features", None),
+            "criterion": promise.criterion,
+            "max_disagreement": {str(key): rate for key, rate in limit.items()}
+            if isinstance(limit, Mapping)
+            else limit,
+            "confidence": promise.confidence,
+            "promise": str(promise),
+            "version": self.version,
+            "n_bytes": self.n_bytes,
+            "modified": self.modified.isoformat(timespec="seconds"),
+        }
 
 
 def load(path: PathLike, *, max_memory: float | None = None) -> Content:
