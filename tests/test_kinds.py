@@ -109,7 +109,7 @@ def test_certify_proves_solutions_for_many_answers_as_certify_plurality_does() -
 def test_what_is_promised_is_said_in_words() -> None:
     certificate = ScoreCertificate(0.002, 0.95, 5000, 5000, 3, 12.5)
     certified = ScoreStrategy.from_thresholds([-9, -2, 0], [9, 2, 0], certificate=certificate)
-    on_new = "mean disagreement at most 0.02 on new inputs, with 90 % confidence"
+    on_new = "mean disagreement on new inputs at most 0.02, with 90 % confidence"
     for thing, words in {
         TWO: "mean disagreement at most 0.05, if inputs are like those it was solved for",
         solve(
@@ -117,10 +117,10 @@ def test_what_is_promised_is_said_in_words() -> None:
         ): "disagreement at most 0.1 when the full vote is yes and "
         "0.2 when the full vote is no, for every input",
         MANY: "mean disagreement at most 0.05, if inputs are like those it was solved for",
-        replace(MANY, confidence=0.95): "mean disagreement at most 0.05 on new inputs, with 95 % confidence",
+        replace(MANY, confidence=0.95): "mean disagreement on new inputs at most 0.05, with 95 % confidence",
         TWO.strategy: "nothing is promised",
         SCORES: "nothing is promised",
-        certified: "mean disagreement at most 0.002 on new inputs, with 95 % confidence",
+        certified: "mean disagreement on new inputs at most 0.002, with 95 % confidence",
     }.items():
         assert str(promise_of(thing)) == words
     many: PluralityStrategy = MANY.strategy

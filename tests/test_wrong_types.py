@@ -96,7 +96,7 @@ def test_counts_are_not_rounded() -> None:
         (lambda: evaluate(MANY.strategy.lattice), "got Lattice. Make a strategy with solve"),
         (lambda: evaluate(SCORES), "Call strategy.run(scores) on rows of your own"),
         (lambda: evaluate_plurality(SOLUTION), "use foregone.evaluate, which takes every kind"),
-        (lambda: certify(SOLUTION.strategy), "Give the limit to prove (max_disagreement), or a solution"),
+        (lambda: certify(SOLUTION.strategy), "Give the limit to prove (max_disagreement"),
         (lambda: certify(SCORES, max_disagreement=0.1), "Read strategy.certificate"),
         (lambda: certify(None, max_disagreement=0.1), "got NoneType"),
         (lambda: certify_votes(MANY), "use foregone.certify, which takes every kind"),

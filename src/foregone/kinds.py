@@ -193,7 +193,7 @@ class Promise(NamedTuple):
         if self.confidence is None:
             return f"mean disagreement at most {limits}, if inputs are like those it was solved for"
         return (
-            f"mean disagreement at most {limits} on new inputs, with {100 * self.confidence:g} % confidence"
+            f"mean disagreement on new inputs at most {limits}, with {100 * self.confidence:g} % confidence"
         )
 
 
@@ -298,7 +298,8 @@ def _claim(thing: Any, limit: Any) -> AnySolution:
     if limit is None:
         raise InvalidInputError(
             "A strategy alone claims nothing that could be proven. Give the limit to prove "
-            "(max_disagreement), or a solution, as solve and solve_plurality return it."
+            "(max_disagreement, --max-disagreement on the command line), or a solution, as solve and "
+            "solve_plurality return it."
         )
     if isinstance(strategy, PluralityStrategy):
         limit, lattice = check_max_disagreement(limit), strategy.lattice

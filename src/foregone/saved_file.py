@@ -88,6 +88,11 @@ class SavedFile(NamedTuple):
     n_bytes: int
     modified: datetime
 
+    @property
+    def is_forest(self) -> bool:
+        """Whether it is a forest alone, without a strategy."""
+        return hasattr(self.content, "classes")
+
     def facts(self) -> dict[str, Any]:
         """Return what there is to know at a glance, ready for JSON; None where a kind has no such thing."""
         ensemble: Any = getattr(self.content, "ensemble_", self.content)

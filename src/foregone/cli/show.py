@@ -26,6 +26,7 @@ from foregone.cli.strategy_views import view_of
 from foregone.display import EnvelopeDisplay
 from foregone.errors import InvalidInputError
 from foregone.kinds import solution_of, strategy_of
+from foregone.plurality import PluralityStrategy
 from foregone.progress import working
 from foregone.saved_file import SavedFile, open_file
 
@@ -59,17 +60,11 @@ def show_command(
     check_writable(png)
     saved = open_file(file, max_memory=max_memory)
     content, facts = saved.content, saved.facts()
-    try:
-        strategy = strategy_of(content)
-    except InvalidInputError:
-        if png is not None:
-            raise
-        strategy = None  # of a forest
     if png is not None:
-        write_figure(EnvelopeDisplay.from_strategy(strategy, name=_name(content)).figure_, png)  # type: ignore[arg-type]  # it checks
+        _draw(content, png)
     view = None
-    if strategy is not None:
-        with working(f"Evaluating for {number_of_voters(strategy.n_voters)}"):
+    if not saved.is_forest:
+        with working(f"Evaluating for {number_of_voters(facts['n_voters'])}"):
             view = view_of(content)
     if as_json:
         of_strategy = {} if view is None else {**view.fields(), "strategy": strategy_of(content).to_fields()}
@@ -86,21 +81,28 @@ def show_command(
         console.print(f"\nWritten to {png}", markup=False)
 
 
-def _name(content: Any) -> str | None:
-    """Return how a picture is labelled."""
-    solution = solution_of(content)
-    if solution is None:
-        return None
-    return f"{solution.criterion}, max_disagreement {limits(solution.max_disagreement)}"
+def _draw(content: Any, png: Path) -> None:
+    strategy, solution = strategy_of(content), solution_of(content)
+    if isinstance(strategy, PluralityStrategy):
+        raise InvalidInputError(
+            "--png draws strategies for two answers and for scores, which stop on two lines; one for many "
+            "answers does not. Leave out --png: the table says where it stops."
+        )
+    name = None
+    if solution is not None:
+        name = f"{solution.criterion}, max_disagreement {limits(solution.max_disagreement)}"
+    write_figure(EnvelopeDisplay.from_strategy(strategy, name=name).figure_, png)
 
 
 def _headline(saved: SavedFile, facts: dict[str, Any]) -> str:
     """Say in markup what the file holds."""
     solution = solution_of(saved.content)
     if solution is None or facts["classes"] is not None:
-        name = "strategy" if facts["classes"] is None else saved.kind
+        voters = number_of_voters(facts["n_voters"])
+        if facts["classes"] is not None:
+            return escape(f"{saved.kind[0].upper()}{saved.kind[1:]}, {voters}")
         many = "" if facts["n_answers"] == 2 else f", {answers(facts['n_answers'])}"
-        return escape(f"{name[0].upper()}{name[1:]} for {number_of_voters(facts['n_voters'])}{many}")
+        return f"Strategy for {voters}{many}"
     cost = "at worst" if solution.criterion == "minimax" else "on average"
     risk = "on average" if solution.criterion == "minimean" else "at worst"
     return (

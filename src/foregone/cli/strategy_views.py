@@ -202,7 +202,7 @@ class ScoreView:
         rows = [
             [
                 str(step),
-                *(f"{value:.6g}" if np.isfinite(value) else "" for value in (upper[step], lower[step])),
+                *(f"{value + 0.0:.6g}" if np.isfinite(value) else "" for value in (upper[step], lower[step])),
             ]
             for step in few(self.strategy.looks.tolist())
         ]
