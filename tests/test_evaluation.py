@@ -259,3 +259,11 @@ def test_its_arrays_cannot_be_changed():
     for array in (evaluation.expected_votes, evaluation.disagreement):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+
+
+def test_an_evaluation_is_shown_in_a_line():
+    shown = repr(evaluate(StoppingStrategy.from_table([[0, 1, 1], [0.25, 1, 1], [1, 1, 1]])))
+    assert shown == (
+        "<Evaluation of <StoppingStrategy for 2 voters, 1 randomised state>: at most 1.75 expected votes and "
+        "disagreement 0.5>"
+    )

@@ -28,6 +28,7 @@ PUBLIC = [
     "certify",
     "early_stop",
     "evaluate",
+    "load",
     "plan",
     "poll",
     "poll_async",

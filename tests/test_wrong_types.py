@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from foregone import (
+    ScoreStrategy,
     StoppingStrategy,
     VoteDistribution,
     certify,
@@ -22,17 +23,21 @@ from foregone import (
 from foregone.errors import InvalidInputError
 from foregone.plurality import CompositionDistribution, certify_plurality, evaluate_plurality
 from foregone.plurality import rules as plurality_rules
+from foregone.solving.certificate import certify as certify_votes
 
 SOLUTION = solve("minimean", 5, 0.1)
 MANY = solve_plurality([[3, 1, 1], [5, 0, 0]], 0.05, n_voters=5, confidence=None)
+SCORES = ScoreStrategy.ask_all(5)
 EVALUATION = evaluate(SOLUTION.strategy)
 
 NEVER_RIGHT: list[Any] = [
-    "x", [], [[1, 2], [3]], {}, object(), math.nan, np.array([1.0, np.nan]), b"x", 1j, SOLUTION, MANY
+    "x", [], [[1, 2], [3]], {}, object(), math.nan, np.array([1.0, np.nan]), b"x", 1j, SOLUTION, MANY, SCORES
 ]  # fmt: skip
 TAKERS: dict[str, Callable[[Any], object]] = {
-    "evaluate": evaluate,
-    "certify": lambda thing: certify(None if thing is SOLUTION else thing),
+    "evaluate": lambda thing: evaluate(None if any(thing is one for one in (SOLUTION, MANY)) else thing),
+    "certify": lambda thing: certify(None if any(thing is one for one in (SOLUTION, MANY)) else thing),
+    "limit to prove": lambda thing: certify(SOLUTION.strategy, max_disagreement=thing),
+    "limit to prove of many answers": lambda thing: certify(MANY.strategy, max_disagreement=thing),
     "max_gap": lambda thing: certify(SOLUTION, max_gap=thing),
     "arithmetic": lambda thing: certify(SOLUTION, arithmetic=thing),
     "mean": EVALUATION.mean,
@@ -88,11 +93,14 @@ def test_counts_are_not_rounded() -> None:
 @pytest.mark.parametrize(
     ("call", "advice"),
     [
-        (lambda: evaluate(SOLUTION), "not Solution: give the .strategy of a Solution"),
-        (lambda: evaluate(MANY.strategy), "for many answers use foregone.plurality"),
-        (lambda: certify(SOLUTION.strategy), "must be a Solution, as solve returns it, not StoppingStrategy"),
-        (lambda: certify(MANY), "for many answers use certify_plurality"),
-        (lambda: certify_plurality(SOLUTION), "for a Solution use certify"),
+        (lambda: evaluate(MANY.strategy.lattice), "got Lattice. Make a strategy with solve"),
+        (lambda: evaluate(SCORES), "Call strategy.run(scores) on rows of your own"),
+        (lambda: evaluate_plurality(SOLUTION), "use foregone.evaluate, which takes every kind"),
+        (lambda: certify(SOLUTION.strategy), "Give the limit to prove (max_disagreement"),
+        (lambda: certify(SCORES, max_disagreement=0.1), "Read strategy.certificate"),
+        (lambda: certify(None, max_disagreement=0.1), "got NoneType"),
+        (lambda: certify_votes(MANY), "use foregone.certify, which takes every kind"),
+        (lambda: certify_plurality(SOLUTION), "use foregone.certify, which takes every kind"),
         (lambda: EVALUATION.mean(SOLUTION), "must be a VoteDistribution, not Solution"),
         (lambda: EVALUATION.votes_asked(MANY.distribution), "not CompositionDistribution"),
         (lambda: EVALUATION.mean(VoteDistribution.flat(6)), "for 6 voters, the strategy for 5"),

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from foregone.ballot import Ballot, Verdict
     from foregone.classifier import EarlyStoppingClassifier, early_stop
     from foregone.errors import ForegoneError
-    from foregone.evaluation import Evaluation, evaluate
+    from foregone.evaluation import Evaluation
+    from foregone.kinds import certify, evaluate
     from foregone.planning import Plan, plan
     from foregone.plurality import PluralityStrategy, solve_plurality
     from foregone.polling import poll, poll_async, poll_many
+    from foregone.saved_file import load
     from foregone.scores import ScoreStrategy, solve_scores
-    from foregone.solving import Certificate, Solution, certify, solve
+    from foregone.solving import Certificate, Solution, solve
     from foregone.strategy import StoppingStrategy
     from foregone.votes import VoteDistribution
 
@@ -38,6 +40,7 @@ __all__ = [
     "certify",
     "early_stop",
     "evaluate",
+    "load",
     "plan",
     "poll",
     "poll_async",
@@ -57,12 +60,14 @@ _HOMES = {
     "ballot": ("Ballot", "Verdict"),
     "classifier": ("EarlyStoppingClassifier", "early_stop"),
     "errors": ("ForegoneError",),
-    "evaluation": ("Evaluation", "evaluate"),
+    "evaluation": ("Evaluation",),
+    "kinds": ("certify", "evaluate"),
     "planning": ("Plan", "plan"),
     "plurality": ("PluralityStrategy", "solve_plurality"),
     "polling": ("poll", "poll_async", "poll_many"),
+    "saved_file": ("load",),
     "scores": ("ScoreStrategy", "solve_scores"),
-    "solving": ("Certificate", "Solution", "certify", "solve"),
+    "solving": ("Certificate", "Solution", "solve"),
     "strategy": ("StoppingStrategy",),
     "votes": ("VoteDistribution",),
 }

@@ -1,4 +1,4 @@
-"""evaluate(strategy): what a strategy costs and risks, exactly, for every possible vote."""
+"""Evaluation: what a strategy costs and risks, exactly, for every number of yes votes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy, check_strategy
 from foregone.votes import FloatArray, VoteDistribution, check_votes
 
-__all__ = ["Answer", "Evaluation", "Figures", "evaluate"]
+__all__ = ["Answer", "Evaluation", "Figures", "evaluate", "in_words"]
 
 Answer = Literal["yes", "no"]
 
@@ -26,7 +26,12 @@ class Figures(NamedTuple):
     disagreement: float
 
 
-@dataclass(frozen=True, eq=False)
+def in_words(worst: Figures) -> str:
+    """Say the largest figures, as the evaluations of every kind are shown."""
+    return f"at most {worst.expected_votes:.4g} expected votes and disagreement {worst.disagreement:.3g}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """What a strategy does when n of the voters would say yes, for every n from 0 to ``n_voters``.
 
@@ -87,6 +92,9 @@ class Evaluation:
             for answer, side in self._sides().items()
         }
 
+    def __repr__(self) -> str:
+        return f"<Evaluation of {self.strategy!r}: {in_words(self.worst())}>"
+
     def _sides(self) -> dict[Answer, slice]:
         """Return the n whose full vote is yes, and those whose is no."""
         first_yes = self.strategy.n_voters // 2 + 1
@@ -132,17 +140,9 @@ def _weights(votes: VoteDistribution, strategy: StoppingStrategy) -> FloatArray:
 def evaluate(strategy: StoppingStrategy) -> Evaluation:
     """Return the exact cost and risk of ``strategy`` for every number of yes votes.
 
-    Takes time proportional to ``n_voters`` squared for all of them together, and memory proportional to
-    ``n_voters``. Sums of non-negative terms only: accurate to about ``n_voters`` roundings, however small
-    the disagreement.
-
-    Examples
+    See Also
     --------
-    >>> from foregone import VoteDistribution, evaluate, solve
-    >>> solution = solve("minimean", 101, 1e-3)
-    >>> evaluation = evaluate(solution.strategy)
-    >>> round(evaluation.mean(VoteDistribution.flat(101)).expected_votes, 3)
-    34.494
+    foregone.evaluate : the same for every kind of strategy.
     """
     n_voters = check_strategy(strategy).n_voters
     span, reach, sums = np.zeros(2, np.int64), np.zeros((2, n_voters + 2)), np.zeros((2, 3, n_voters + 2))

@@ -14,7 +14,7 @@ BAD = {
     "an unknown command": (["bogus"], "No such command 'bogus'"),
     "an unknown option": (["solve", "--nope"], "No such option"),
     "a missing option": (["solve", "--voters", "11"], "--max-disagreement"),
-    "a missing argument": (["show"], "STRATEGY"),
+    "a missing argument": (["show"], "FILE"),
     "a superfluous argument": (["evaluate", "a", "b"], "extra argument"),
     "no voters at all": (["solve", "--max-disagreement", "0.1"], "--voters N"),
     "zero voters": (["solve", "--voters", "0", "--max-disagreement", "0.1"], "at least 1"),

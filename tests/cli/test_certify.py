@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
-from foregone import Solution, rules, solve_plurality
+from foregone import ScoreStrategy, Solution, rules, solve_plurality
+from foregone.plurality import rules as plurality_rules
 from tests.cli.conftest import Run
 
 
@@ -25,7 +27,26 @@ def test_a_strategy_without_a_problem_cannot_be_certified(run: Run, tmp_path: Pa
     rules.curtailment(5).save(file)
     outcome = run("certify", file)
     assert outcome.code == 2
-    assert "does not say what its strategy is optimal for" in outcome.err
+    assert "Give the limit to prove (max_disagreement, --max-disagreement" in outcome.err
+
+
+def test_a_given_limit_of_any_strategy_is_proven_or_not(run: Run, tmp_path: Path) -> None:
+    for file, strategy in {"two.json": rules.lead(11, k=3), "many.json": plurality_rules.lead(5, 2)}.items():
+        strategy.save(tmp_path / file)
+        outcome = run("certify", tmp_path / file, "--max-disagreement", "0.45")
+        assert outcome.code == 0
+        assert outcome.out.strip().endswith("not claimed optimal")
+        assert run("certify", tmp_path / file, "--max-disagreement", "0.01").code == 1
+    limits = run("certify", tmp_path / "two.json", "--max-disagreement", "yes=0.2,no=0.01", "--json")
+    assert limits.code == 1
+    assert json.loads(limits.out)["max_disagreement"] == {"yes": 0.2, "no": 0.01}
+
+
+def test_scores_cannot_be_certified_and_the_reason_is_told(run: Run, tmp_path: Path) -> None:
+    ScoreStrategy.ask_all(5).save(tmp_path / "scores.json")
+    outcome = run("certify", tmp_path / "scores.json", "--max-disagreement", "0.1")
+    assert outcome.code == 2
+    assert "certified with a confidence, by rows it was not learned from" in outcome.err
 
 
 def test_a_solution_for_many_answers_is_proven_too(run: Run, tmp_path: Path) -> None:

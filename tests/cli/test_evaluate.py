@@ -7,7 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foregone import Solution, StoppingStrategy, VoteDistribution, evaluate, rules
+from foregone import (
+    ScoreStrategy,
+    Solution,
+    StoppingStrategy,
+    VoteDistribution,
+    evaluate,
+    rules,
+    solve_plurality,
+)
+from foregone.plurality import CompositionDistribution, lattice_of
 from tests.cli.conftest import Run
 
 
@@ -80,3 +89,33 @@ def test_the_worst_full_vote_is_among_those_shown_even_far_from_the_middle(run: 
     worst = evaluate(strategy).worst().disagreement
     assert worst == 1
     assert re.search(r"\n101 of 101 +1 +0\n", run("evaluate", tmp_path / "strategy.json").out)
+
+
+def test_many_answers_are_evaluated_over_the_votes_solved_for_or_recorded(run: Run, tmp_path: Path) -> None:
+    solution = solve_plurality([[3], [2, 1]], 0.1, n_voters=3, confidence=None)
+    solution.save(tmp_path / "solution")
+    solution.strategy.save(tmp_path / "strategy")
+    recorded = tmp_path / "answers.csv"
+    recorded.write_text(
+        "item,draw,answer\n" + "\n".join(f"{item},{k},{item}" for item in "ab" for k in range(3))
+    )
+    evaluation, flat = evaluate(solution), CompositionDistribution.flat(lattice_of(3))
+    unanimous = CompositionDistribution.from_counts([[3]])
+    for arguments, distribution in (
+        ([tmp_path / "solution"], solution.distribution),
+        ([tmp_path / "strategy"], flat),
+        ([tmp_path / "solution", "--votes", recorded], unanimous),
+    ):
+        content = json.loads(run("evaluate", *arguments, "--json").out)
+        assert content["mean"] == pytest.approx(evaluation.mean(distribution)._asdict())
+        assert content["worst"] == evaluation.worst()._asdict()
+        assert content["votes_asked"] == pytest.approx(evaluation.votes_asked(distribution).tolist())
+    assert [row["lead"] for row in content["worst_by_lead"]] == [0, 1, 3]
+    assert "lead in the full vote" in run("evaluate", tmp_path / "solution").out
+
+
+def test_scores_cannot_be_evaluated_and_the_reason_is_told(run: Run, tmp_path: Path) -> None:
+    ScoreStrategy.ask_all(5).save(tmp_path / "scores.json")
+    outcome = run("evaluate", tmp_path / "scores.json")
+    assert outcome.code == 2
+    assert "depend on the rows' scores. Call strategy.run(scores)" in outcome.err

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
-from foregone import StoppingStrategy, rules, solve
+from foregone import ScoreStrategy, StoppingStrategy, early_stop, evaluate, rules, solve, solve_plurality
+from foregone.forest import PluralityForest
+from foregone.plurality import rules as plurality_rules
 from tests.cli.conftest import Run
 
 PNG_START, PNG_END = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
@@ -80,3 +85,81 @@ def test_the_png_is_a_whole_png_and_nothing_else_is_left(
     assert content.startswith(PNG_START)
     assert content.endswith(PNG_END)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["picture.png", "strategy.json"]
+
+
+def test_every_file_says_what_it_is_and_what_it_promises(run: Run, tmp_path: Path) -> None:
+    solution = solve_plurality([[9], [8, 1]] * 30 + [[5, 3, 1]], 0.05, n_voters=9)
+    solution.save(tmp_path / "many")
+    ScoreStrategy.from_thresholds([-9, -2, -1, 0], [9, 2, float("inf"), 0]).save(tmp_path / "scores")
+    for file, kind, promise in (
+        ("many", "solution for votes among many answers", "on new inputs at most 0.05, with 95 % confidence"),
+        ("scores", "strategy for scores", "nothing is promised"),
+    ):
+        outcome = run("show", tmp_path / file)
+        assert outcome.code == 0
+        assert max(len(line) for line in outcome.out.splitlines()) <= 80
+        assert f"kind      {kind}\n" in outcome.out
+        assert promise in outcome.out
+        assert f"format version 2, {(tmp_path / file).stat().st_size:,} bytes, modified 20" in outcome.out
+        facts = json.loads(run("show", tmp_path / file, "--json").out)
+        assert (facts["kind"], facts["version"]) == (kind, 2)
+        assert facts["n_bytes"] == (tmp_path / file).stat().st_size
+
+
+def test_many_answers_show_where_they_stop_by_lead(run: Run, tmp_path: Path) -> None:
+    plurality_rules.lead(9, 2).save(tmp_path / "lead")
+    outcome = run("show", tmp_path / "lead")
+    assert outcome.out.startswith("Strategy for 9 voters, any answers\n")
+    assert re.search(r"\n2 +2 +2 +\d+\.\d%\n", outcome.out)
+    fields = json.loads(run("show", tmp_path / "lead", "--json").out)
+    assert fields["n_answers"] is None
+    leads = {after["asked"]: after["may_stop_from"] for after in fields["stops"]}
+    assert leads == {2: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 1, 9: 0}  # after 8 votes a lead of 1 cannot be lost
+    assert fields["worst"] == evaluate(plurality_rules.lead(9, 2)).worst()._asdict()
+
+
+def test_scores_show_their_thresholds_and_their_certificate(run: Run, tmp_path: Path) -> None:
+    ScoreStrategy.from_thresholds([-9, -2, -1, 0], [9, 2, float("inf"), 0]).save(tmp_path / "scores")
+    out = run("show", tmp_path / "scores").out
+    assert re.search(r"\n1 +2 +-2\n2 +-1\n3 +0 +0\n", out)
+    golden = Path(__file__).parents[1] / "golden" / "scores-v2.json"
+    words = " ".join(run("show", golden).out.split())
+    assert "answered differently on 7 of 200 (yes), 2 of 400 (no)" in words
+    ScoreStrategy.ask_all(3, reason="too few rows").save(tmp_path / "all")
+    assert "It asks everyone: too few rows" in run("show", tmp_path / "all").out
+
+
+def test_forests_and_classifiers_show_their_classes_and_features(run: Run, tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    model = RandomForestClassifier(5, random_state=0).fit(rows, np.digitize(rows[:, 0], [-0.5, 0.5]))
+    PluralityForest.from_sklearn(model).save(tmp_path / "forest")
+    early_stop(model, rows, max_disagreement=0.2, voting="hard", random_state=0).save(tmp_path / "model")
+    kinds = {"forest": "forest that votes among many classes", "model": "early-stopping classifier"}
+    for file, kind in kinds.items():
+        out = run("show", tmp_path / file).out
+        assert out.startswith(f"{kind.capitalize()}, 5 voters\n")
+        assert re.search(r"\nclasses +0, 1, 2\nfeatures +4\n", out)
+        facts = json.loads(run("show", tmp_path / file, "--json").out)
+        assert (facts["classes"], facts["n_features"], facts["n_answers"]) == ([0, 1, 2], 4, 3)
+    assert facts["max_disagreement"] == 0.2
+    assert "mean disagreement on new inputs at most 0.2, with 95 % confidence" in out
+    assert "always stops" in out
+
+
+def test_what_cannot_be_drawn_is_refused_with_the_reason(run: Run, tmp_path: Path) -> None:
+    plurality_rules.lead(5, 2).save(tmp_path / "many")
+    rows = np.random.default_rng(0).normal(size=(50, 4))
+    model = RandomForestClassifier(3, random_state=0).fit(rows, np.digitize(rows[:, 0], [-0.5, 0.5]))
+    PluralityForest.from_sklearn(model).save(tmp_path / "forest")
+    for file, reason in {"many": "Leave out --png", "forest": "a forest gets one from early_stop"}.items():
+        outcome = run("show", tmp_path / file, "--png", tmp_path / "picture.png")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert reason in outcome.err
+        assert not (tmp_path / "picture.png").exists()
+
+
+def test_thresholds_of_scores_are_drawn(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    ScoreStrategy.from_thresholds([-9, -2, -1, 0], [9, 2, 1, 0]).save(tmp_path / "scores")
+    assert run("show", tmp_path / "scores", "--png", tmp_path / "picture.png").code == 0
+    assert (tmp_path / "picture.png").read_bytes().startswith(PNG_START)

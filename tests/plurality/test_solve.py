@@ -189,7 +189,11 @@ def test_a_solution_survives_its_file(tmp_path, how):
         ([["a", "b"]], {}, "compositions must be numbers"),
         ([], {}, "must be a matrix"),
         ([5, 0], {}, "must be a matrix"),
-        (None, {}, "a confidence needs observed items"),
+        (
+            CompositionDistribution.flat(lattice_of(5)),
+            {},
+            "a confidence needs observed items",
+        ),
         ([[5]], {"max_disagreement": 1.5}, "max_disagreement must be a number from 0 to 1"),
         ([[5]], {"confidence": 1}, "confidence must lie strictly between 0 and 1"),
         ([[5]], {"criterion": "minimum"}, "criterion must be one of"),
@@ -199,6 +203,23 @@ def test_a_solution_survives_its_file(tmp_path, how):
 def test_what_cannot_be_solved_is_refused_with_the_reason(given, options, message):
     with pytest.raises(InvalidInputError, match=message):
         solve_plurality(given, **{"max_disagreement": 0.05, "n_voters": 5, **options})
+
+
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_without_past_votes_every_composition_is_equally_likely_whatever_the_confidence(confidence):
+    solution = solve_plurality(None, 0.05, n_voters=5, confidence=confidence)
+    flat = CompositionDistribution.flat(lattice_of(5))
+    assert solution.distribution == flat
+    assert solution.confidence is None
+    assert solution.strategy == solve_plurality(None, 0.05, n_voters=5).strategy
+    assert solution.disagreement == pytest.approx(evaluate_plurality(solution.strategy).mean(flat)[1])
+
+
+def test_rows_of_counts_may_leave_out_the_zeros():
+    ragged, full = [[5], (3, 2), [3, 1, 1]], [[5, 0, 0], [3, 2, 0], [3, 1, 1]]
+    assert CompositionDistribution.from_counts(ragged) == CompositionDistribution.from_counts(full)
+    solutions = [solve_plurality(rows, 0.2, n_voters=5) for rows in (ragged, full)]
+    assert solutions[0].strategy == solutions[1].strategy
 
 
 def test_one_item_and_one_voter_are_enough():

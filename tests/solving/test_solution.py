@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foregone import Solution, StoppingStrategy, VoteDistribution, solve
+from foregone import Solution, StoppingStrategy, VoteDistribution, rules, solve
 from foregone.errors import FileFormatError
 from foregone.solving import CRITERIA
 from tests.strategies import vote_distributions
@@ -89,3 +90,12 @@ def test_cost_and_risk_are_computed_and_plain_numbers(file):
     solution = Solution.load(file)
     for name in ("expected_votes", "disagreement", "lower_bound", "gap"):
         assert type(getattr(solution, name)) is float
+
+
+def test_a_solution_carries_the_evaluation_of_its_own_strategy():
+    solution = solve("minimean", 11, 0.01)
+    assert solution.evaluation is solution.evaluation
+    assert solution.evaluation.mean(solution.votes).expected_votes == solution.expected_votes
+    other = replace(solution, strategy=rules.curtailment(11))
+    assert other.evaluation.strategy is other.strategy
+    assert other.evaluation.worst().disagreement == 0

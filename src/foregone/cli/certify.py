@@ -1,4 +1,4 @@
-"""``foregone certify``: prove a solution, independently of the solver."""
+"""``foregone certify``: prove a solution or a limit, independently of the solver."""
 
 from __future__ import annotations
 
@@ -7,20 +7,29 @@ from typing import Annotated
 
 import typer
 
+from foregone.cli.number_lists import parse_limits
 from foregone.cli.options import JsonFlag, MaxMemory, StrategyFile
 from foregone.cli.output import make_console, number_of_voters, print_json
-from foregone.plurality import PluralitySolution, certify_plurality
+from foregone.kinds import certify, strategy_of
 from foregone.progress import working
-from foregone.solving import Certificate, Solution
-from foregone.strategy_file import read_file
+from foregone.saved_file import load
 
 __all__ = ["certify_command"]
 
-ARITHMETICS = ("auto", "rational", "ball")
+ARITHMETICS = ("auto", "rational", "ball", "float")
 
 
 def certify_command(
     strategy_file: StrategyFile,
+    max_disagreement: Annotated[
+        str | None,
+        typer.Option(
+            "--max-disagreement",
+            metavar="RATE",
+            help="Prove this limit instead of the one that is claimed; of a strategy without a solution, for "
+            "every single input.",
+        ),
+    ] = None,
     arithmetic: Annotated[
         str,
         typer.Option(
@@ -34,30 +43,24 @@ def certify_command(
 ) -> None:
     """Prove that a strategy keeps its limit and is optimal.
 
-    Exits with 0 when all that the file claims is proven and with 1 otherwise.
-    For many answers with a confidence, only the limit is claimed.
+    Exits with 0 when all that is claimed is proven and with 1 otherwise. With
+    --max-disagreement, and for many answers with a confidence, only the limit is
+    claimed.
 
     \b
     Examples:
       foregone solve --voters 101 --max-disagreement 1e-3 -o strategy.json
       foregone certify strategy.json
+      foregone certify strategy.json --max-disagreement 0.01
       foregone certify strategy.json --json
     """
-    from foregone.solving.certificate import certify  # exact arithmetic is loaded when asked for
-
-    solution: Solution | PluralitySolution
-    if read_file(strategy_file).text("kind") == "plurality":
-        solution = PluralitySolution.load(strategy_file, max_memory=max_memory)
-    else:
-        solution = Solution.load(strategy_file)
-    with working(f"Proving for {number_of_voters(solution.n_voters)}"):
-        certificate: Certificate = (
-            certify_plurality(solution, arithmetic=arithmetic)  # type: ignore[arg-type]  # it checks
-            if isinstance(solution, PluralitySolution)
-            else certify(solution, arithmetic=arithmetic)  # type: ignore[arg-type]  # so does it
-        )
+    limit = None if max_disagreement is None else parse_limits(max_disagreement)
+    content = load(strategy_file, max_memory=max_memory)
+    n_voters = strategy_of(content).n_voters
+    with working(f"Proving for {number_of_voters(n_voters)}"):
+        certificate = certify(content, max_disagreement=limit, arithmetic=arithmetic)  # type: ignore[arg-type]  # it checks
     if as_json:
-        print_json({"holds": certificate.holds, "n_voters": solution.n_voters, **asdict(certificate)})
+        print_json({"holds": certificate.holds, "n_voters": n_voters, **asdict(certificate)})
     else:
         make_console().print(str(certificate), markup=False)
     if not certificate.holds:

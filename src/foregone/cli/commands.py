@@ -16,7 +16,7 @@ COMMANDS = {
     "report": "Show what stopping early would save on your model.",
     "plan": "Lay out what each limit costs and risks; recommend one.",
     "solve": "Find the strategy that asks the fewest voters.",
-    "show": "Draw a strategy: where it goes on, where it stops.",
+    "show": "Show what a file holds: where a strategy stops, what it promises.",
     "evaluate": "Compute exactly what a strategy costs and risks.",
     "compare": "Put optimal strategies and the usual rules side by side.",
     "replay": "Replay recorded votes under our criteria and other rules.",

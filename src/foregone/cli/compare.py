@@ -30,7 +30,7 @@ from foregone.cli.output import (
     say,
     write_figure,
 )
-from foregone.cli.risks import class_fields, print_class_comparison
+from foregone.cli.risks import print_class_comparison, risk_fields
 from foregone.display import EnvelopeDisplay
 from foregone.errors import InvalidInputError
 from foregone.evaluation import Evaluation, evaluate
@@ -107,9 +107,7 @@ def compare_command(
         rows = {
             name: {
                 "optimal": name in CRITERIA_SHOWN,
-                "mean": evaluation.mean(distribution)._asdict(),
-                "worst": evaluation.worst()._asdict(),
-                **class_fields(evaluation, distribution),
+                **risk_fields(evaluation, distribution),
             }
             for name, evaluation in evaluations.items()
         }

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from foregone.cli.options import JsonFlag, StrategyFile, VoteFile, load_strategy, votes_meant
+from foregone.cli.options import JsonFlag, MaxMemory, StrategyFile, VoteFile, votes_meant
 from foregone.cli.output import describe_votes, make_console, number_of_voters, print_json, say
-from foregone.cli.risks import class_fields, print_margins, print_risks
-from foregone.evaluation import evaluate
+from foregone.cli.risks import print_margins, print_risks, risk_fields
+from foregone.evaluation import Evaluation
+from foregone.kinds import evaluate, strategy_of
 from foregone.progress import working
+from foregone.saved_file import load
 
 __all__ = ["evaluate_command"]
 
 
 def evaluate_command(
-    strategy_file: StrategyFile, vote_file: VoteFile = None, as_json: JsonFlag = False
+    strategy_file: StrategyFile,
+    vote_file: VoteFile = None,
+    max_memory: MaxMemory = None,
+    as_json: JsonFlag = False,
 ) -> None:
     """Compute exactly what a strategy costs and risks.
 
     The mean is over the votes given with --votes, or else those the strategy was
     solved for, or else flat ones; the worst is over every possible vote. Both are
     given for each class as well: an average can hide what becomes of a rare one.
+    For many answers, --votes is a file of recorded votes, as 'foregone replay'
+    reads it, and the worst is given by the lead in the full vote.
 
     \b
     Examples:
@@ -28,22 +37,23 @@ def evaluate_command(
       foregone evaluate strategy.json --votes counts.csv
       foregone evaluate strategy.json --json
     """
-    strategy, solution = load_strategy(strategy_file)
-    distribution = votes_meant(strategy, solution, vote_file)
+    content = load(strategy_file, max_memory=max_memory)
+    strategy = strategy_of(content)
+    distribution: Any = votes_meant(content, vote_file, max_memory)
     with working(f"Evaluating for {number_of_voters(strategy.n_voters)}"):
-        evaluation = evaluate(strategy)
-    asked = evaluation.votes_asked(distribution)
+        evaluation = evaluate(content)
+        asked = evaluation.votes_asked(distribution)
     meant = describe_votes(distribution, vote_file)
     if as_json:
+        every = {}
+        if isinstance(evaluation, Evaluation):
+            every = {name: getattr(evaluation, name).tolist() for name in ("expected_votes", "disagreement")}
         print_json(
             {
                 "n_voters": strategy.n_voters,
                 "votes": meant,
-                "mean": evaluation.mean(distribution)._asdict(),
-                "worst": evaluation.worst()._asdict(),
-                **class_fields(evaluation, distribution),
-                "expected_votes": evaluation.expected_votes.tolist(),
-                "disagreement": evaluation.disagreement.tolist(),
+                **risk_fields(evaluation, distribution),
+                **every,
                 "votes_asked": asked.tolist(),
             }
         )

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from foregone.cli.vote_file import read_counts
 from foregone.errors import InvalidInputError
 from foregone.file_reading import reason_of
-from foregone.solving import ANSWERS, CRITERIA, Criterion, Solution
-from foregone.strategy import StoppingStrategy
-from foregone.strategy_file import read_file
+from foregone.kinds import AnyDistribution, distribution_of, strategy_of
+from foregone.plurality import PluralityStrategy
+from foregone.solving import ANSWERS, CRITERIA, Criterion
 from foregone.votes import VoteDistribution
+
+if TYPE_CHECKING:
+    from foregone.replaying.plurality import PluralityCalibration
 
 __all__ = [
     "AnswerName",
@@ -31,8 +35,8 @@ __all__ = [
     "check_criterion",
     "check_writable",
     "choose_votes",
-    "load_strategy",
     "most_answers",
+    "recorded_items",
     "votes_meant",
 ]
 
@@ -111,7 +115,11 @@ MaxMemory = Annotated[
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON, with every digit, instead of text.")]
 StrategyFile = Annotated[
-    Path, typer.Argument(metavar="STRATEGY", help="A strategy file, as 'foregone solve -o' writes it.")
+    Path,
+    typer.Argument(
+        metavar="STRATEGY",
+        help="A strategy of any kind, as 'foregone solve -o' writes it, or a saved classifier.",
+    ),
 ]
 
 
@@ -144,21 +152,24 @@ def most_answers(given: str | None) -> int | None:
         raise InvalidInputError(f"--answers must be a whole number or 'any', not {given!r}") from None
 
 
-def load_strategy(file: Path) -> tuple[StoppingStrategy, Solution | None]:
-    """Return the strategy in ``file``, and the problem it solves if the file says so."""
-    if "solution" in read_file(file):
-        solution = Solution.load(file)
-        return solution.strategy, solution
-    return StoppingStrategy.load(file), None
-
-
-def votes_meant(
-    strategy: StoppingStrategy, solution: Solution | None, file: Path | None = None
-) -> VoteDistribution:
-    """Return the votes in ``file``, or else those the strategy was solved for, or else flat ones."""
-    if file is None and solution is not None:
-        return solution.votes
+def votes_meant(content: Any, file: Path | None, max_memory: float | None) -> AnyDistribution:
+    """Return the votes in ``file``, or else those a strategy was solved for, or else flat ones."""
+    if file is None:
+        return distribution_of(content)
+    strategy = strategy_of(content)
+    if isinstance(strategy, PluralityStrategy):
+        return recorded_items(file, strategy.n_voters, strategy.n_classes, max_memory).averaged
     return choose_votes(strategy.n_voters, file)
+
+
+def recorded_items(
+    file: Path, n_voters: int, n_classes: int | None, max_memory: float | None
+) -> PluralityCalibration:
+    """Return the full votes of all items whose votes are recorded in ``file``."""
+    from foregone.replaying import PluralityItems, read_votes
+
+    items = PluralityItems.of(read_votes(file, max_memory=max_memory), n_voters, n_classes=n_classes)
+    return items.calibrate(np.arange(items.n_items))
 
 
 def check_writable(file: Path | None) -> None:

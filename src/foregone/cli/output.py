@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -19,7 +20,9 @@ from rich.text import Text
 from foregone.atomic_file import write_atomically
 from foregone.display import envelope_picture
 from foregone.evaluation import Figures
+from foregone.kinds import AnyDistribution, AnySolution
 from foregone.planning.words import number_of_voters, short_looks
+from foregone.plurality import PluralitySolution
 from foregone.shown import shown
 from foregone.solving import MaxDisagreement, Solution
 from foregone.strategy import StoppingStrategy
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "answers",
     "describe_votes",
     "headline",
     "limits",
@@ -86,15 +90,19 @@ def rates(value: MaxDisagreement) -> str:
     return " and ".join(f"{rate(of_it)} ({side})" for side, of_it in value.items())
 
 
-def headline(solution: Solution) -> str:
+def headline(solution: AnySolution) -> str:
     """Say in markup what a solution is."""
     extras = [] if solution.confidence is None else [f"{100 * solution.confidence:g} % confidence"]
-    if solution.looks is not None:
-        extras.append(f"stops after {_looks(solution)}")
-    if solution.answer != "majority":
-        extras.append(f"{solution.answer} answers")
+    voters = number_of_voters(solution.n_voters)
+    if isinstance(solution, PluralitySolution):
+        voters += f", {answers(solution.n_classes)}"
+    else:
+        if solution.looks is not None:
+            extras.append(f"stops after {_looks(solution)}")
+        if solution.answer != "majority":
+            extras.append(f"{solution.answer} answers")
     return (
-        f"[bold]{solution.criterion}[/] strategy for {number_of_voters(solution.n_voters)}, "
+        f"[bold]{solution.criterion}[/] strategy for {voters}, "
         f"disagreement at most {limits(solution.max_disagreement)}"
         + (f"\nWith {'; '.join(extras)}" if extras else "")
     )
@@ -111,13 +119,19 @@ def _looks(solution: Solution) -> str:
     return f"{', '.join(numbers)} votes"
 
 
-def describe_votes(distribution: VoteDistribution, file: Path | None = None) -> str:
+def describe_votes(distribution: AnyDistribution, file: Path | None = None) -> str:
     """Say in words which votes were meant."""
     if file is not None:
         return f"the votes in {file}"
-    if distribution == VoteDistribution.flat(distribution.n_voters):
-        return "flat votes: every number of yes votes equally likely"
+    if distribution.n_observations is None and np.ptp(distribution.probabilities) == 0:
+        each = "number of yes votes" if isinstance(distribution, VoteDistribution) else "split of the votes"
+        return f"flat votes: every {each} equally likely"
     return "the votes it was solved for"
+
+
+def answers(n_answers: int | None) -> str:
+    """Say how many answers there can be."""
+    return "any answers" if n_answers is None else f"{n_answers} answers"
 
 
 def say(console: Console, words: str, *, bullet: bool = False) -> None:

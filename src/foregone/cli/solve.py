@@ -26,10 +26,9 @@ from foregone.cli.options import (
     most_answers,
 )
 from foregone.cli.output import describe_votes, headline, make_console, number_of_voters, print_json, rate
-from foregone.cli.risks import class_fields, print_risks
+from foregone.cli.risks import print_risks, risk_fields
 from foregone.cli.solve_many import solve_many
 from foregone.errors import InvalidInputError
-from foregone.evaluation import evaluate
 from foregone.progress import working
 from foregone.solving import METHODS, Solution, solve
 
@@ -105,7 +104,6 @@ def solve_command(
 
 def solution_fields(solution: Solution) -> dict[str, object]:
     """Return what is to be said of a solution, for JSON."""
-    evaluation = evaluate(solution.strategy)
     return {
         "criterion": solution.criterion,
         "n_voters": solution.n_voters,
@@ -119,9 +117,7 @@ def solution_fields(solution: Solution) -> dict[str, object]:
         "gap": solution.gap,
         "method": solution.method,
         "n_observations": solution.votes.n_observations,
-        "mean": evaluation.mean(solution.votes)._asdict(),
-        "worst": evaluation.worst()._asdict(),
-        **class_fields(evaluation, solution.votes),
+        **risk_fields(solution.evaluation, solution.votes),
     }
 
 
@@ -152,7 +148,7 @@ def _print(solution: Solution, votes: str, output: Path | None) -> None:
             ]
         )
     )
-    print_risks(console, evaluate(solution.strategy), solution.votes)
+    print_risks(console, solution.evaluation, solution.votes)
     console.print()
     if output is None:
         console.print("Nothing was written. Keep it with  -o strategy.json")

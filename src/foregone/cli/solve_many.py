@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
-from foregone.cli.output import make_console, number_of_voters, print_json, rate
+from foregone.cli.options import recorded_items
+from foregone.cli.output import answers, make_console, number_of_voters, print_json, rate
 from foregone.errors import InvalidInputError
 from foregone.plurality import CompositionDistribution, PluralitySolution, solve_plurality
-from foregone.replaying import PluralityItems, read_votes
 from foregone.solving import Criterion
 
 __all__ = ["solve_many"]
@@ -36,8 +34,7 @@ def solve_many(
         raise InvalidInputError("say how many voters there are, with --voters N")
     given: CompositionDistribution | None = None
     if vote_file is not None:
-        items = PluralityItems.of(read_votes(vote_file, max_memory=max_memory), n_voters, n_classes=n_classes)
-        calibration = items.calibrate(np.arange(items.n_items))
+        calibration = recorded_items(vote_file, n_voters, n_classes, max_memory)
         given = calibration.averaged if confidence is None else calibration.observed
     solution = solve_plurality(
         given, limit, n_voters=n_voters, n_classes=n_classes, confidence=confidence, criterion=criterion
@@ -53,7 +50,6 @@ def solve_many(
 
 
 def _print(solution: PluralitySolution, vote_file: Path | None, output: Path | None) -> None:
-    answers = "any answers" if solution.n_classes is None else f"{solution.n_classes} answers"
     mean, worst = "on average over these votes", "at worst over all possible votes"
     risk = mean if solution.criterion == "minimean" else worst
     if solution.confidence is not None:
@@ -63,8 +59,8 @@ def _print(solution: PluralitySolution, vote_file: Path | None, output: Path | N
     if output is not None:
         kept = f"Written to {output}. Prove it with  foregone certify {output}"
     lines = [
-        f"{solution.criterion} strategy for {number_of_voters(solution.n_voters)}, {answers}, disagreement "
-        f"at most {solution.max_disagreement:g}",
+        f"{solution.criterion} strategy for {number_of_voters(solution.n_voters)}, "
+        f"{answers(solution.n_classes)}, disagreement at most {solution.max_disagreement:g}",
         f"Solved for {votes}\n",
         f"  expected votes   {solution.expected_votes:<12.6g} "
         f"{worst if solution.criterion == 'minimax' else mean}",

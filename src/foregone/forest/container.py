@@ -25,7 +25,7 @@ from foregone.errors import FileFormatError
 from foregone.file_reading import Memory, read_bytes
 from foregone.strategy_file import Fields
 
-__all__ = ["read", "write"]
+__all__ = ["kind_of", "read", "write"]
 
 MAGIC = b"foregone packed\n"
 FORMAT = "foregone-packed"
@@ -89,6 +89,20 @@ def read(
     FileFormatError
         If the file is missing, damaged, of an unknown version or of another kind.
     """
+    header, body, end = _open(path, max_memory)
+    if header.text("kind") != kind:
+        raise FileFormatError(f"{header.name}: holds a {header.text('kind')!r}, not a {kind!r}")
+    return header.section("fields"), _arrays(header, body, end)
+
+
+def kind_of(path: PathLike) -> tuple[str, int]:
+    """Return the kind of a file and the version of its format; errors as in `read`."""
+    header, _, _ = _open(path)
+    return header.text("kind"), header.whole("version", 1)
+
+
+def _open(path: PathLike, max_memory: float | None = None) -> tuple[Fields, memoryview, int]:
+    """Return the header of an intact file, all but its checksum, and where the header ends."""
     name = str(path)
     memory = Memory(name, max_memory)
     content = read_bytes(path)
@@ -102,10 +116,7 @@ def read(
     end = PREFIX_SIZE + int.from_bytes(content[len(MAGIC) : PREFIX_SIZE], "little")
     if end > len(body):
         raise FileFormatError(f"{name}: its header claims to be longer than the file")
-    header = _parse(bytes(body[PREFIX_SIZE:end]), name, memory)
-    if header.text("kind") != kind:
-        raise FileFormatError(f"{name}: holds a {header.text('kind')!r}, not a {kind!r}")
-    return header.section("fields"), _arrays(header, body, end)
+    return _parse(bytes(body[PREFIX_SIZE:end]), name, memory), body, end
 
 
 def _parse(text: bytes, name: str, memory: Memory) -> Fields:

@@ -61,7 +61,7 @@ def certify_plurality(
     if not isinstance(solution, PluralitySolution):
         raise InvalidInputError(
             f"solution must be a PluralitySolution, as solve_plurality returns it, not "
-            f"{type(solution).__name__}; for a Solution use certify"
+            f"{type(solution).__name__}: use foregone.certify, which takes every kind"
         )
     lattice = solution.strategy.lattice
     digits = lattice.n_voters * math.log10(max(lattice.n_classes, 2))

@@ -55,8 +55,11 @@ class CompositionDistribution:
 
     @classmethod
     def from_counts(cls, counts: npt.ArrayLike) -> CompositionDistribution:
-        """From how many votes each answer got: one row per item, columns in any order, rows of equal sum."""
-        matrix = as_numbers(counts, "compositions")
+        """From how many votes each answer got: one row per item, columns in any order, rows of equal sum.
+
+        Rows that are lists may have different lengths: answers that they leave out got no votes.
+        """
+        matrix = as_numbers(_filled_up(counts), "compositions")
         if matrix.ndim != 2 or 0 in matrix.shape:
             raise InvalidInputError(
                 "compositions must be a matrix, one row per item and one column per answer, "
@@ -94,10 +97,9 @@ class CompositionDistribution:
                 raise InvalidInputError(f"the answers on item {number} must be hashable: {error}") from None
         if not counted:
             raise InvalidInputError("there are no items: give at least one")
-        width = max(map(len, counted))
-        if width == 0:
+        if not any(counted):
             raise InvalidInputError("the items have no answers: give at least one each")
-        return cls.from_counts([row + [0] * (width - len(row)) for row in counted])
+        return cls.from_counts(counted)
 
     @classmethod
     def flat(cls, lattice: Lattice) -> CompositionDistribution:
@@ -167,3 +169,11 @@ class CompositionDistribution:
     def __repr__(self) -> str:
         source = "assumed" if self.n_observations is None else f"from {self.n_observations:,} items"
         return f"<CompositionDistribution of {self.n_voters} votes, {source}>"
+
+
+def _filled_up(rows: Any) -> Any:
+    """Return lists of different lengths filled up with zeros, anything else as it is."""
+    if not isinstance(rows, list | tuple) or not all(isinstance(row, list | tuple) for row in rows):
+        return rows
+    width = max(map(len, rows), default=0)
+    return [[*row, *[0] * (width - len(row))] for row in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
-from foregone.plurality.evaluation import evaluate_plurality
+from foregone.plurality.evaluation import PluralityEvaluation, evaluate_plurality
 from foregone.plurality.evidence import Evidence
 from foregone.plurality.lattice import Lattice, solving_bytes
 from foregone.plurality.problem import PluralityProblem
@@ -81,10 +82,17 @@ class PluralitySolution:
         evaluation = evaluate_plurality(strategy)
         cost, risk = problem.cost(evaluation), problem.risk(evaluation)
         lower_bound = float(min(max(lower_bound, 1.0), cost))  # at least one voter is asked
-        return cls(
+        solution = cls(
             strategy, criterion, problem.limit, distribution, cost, risk, lower_bound,
             (cost - lower_bound) / cost, confidence, evidence,
         )  # fmt: skip
+        solution.__dict__["evaluation"] = evaluation  # already known
+        return solution
+
+    @cached_property
+    def evaluation(self) -> PluralityEvaluation:
+        """What the strategy costs and risks for every full vote, computed once."""
+        return evaluate_plurality(self.strategy)
 
     @property
     def n_voters(self) -> int:

@@ -51,9 +51,9 @@ def solve_plurality(
     Parameters
     ----------
     compositions_or_distribution : array-like, CompositionDistribution or None
-        Past full votes: one row an item, how many votes each of its answers got, in any order, filled up with
-        zeros. `CompositionDistribution.from_answers` makes it from the answers themselves. None: every
-        composition equally likely, an assumption.
+        Past full votes: one row an item, how many votes each of its answers got, in any order; short rows are
+        filled up with zeros. `CompositionDistribution.from_answers` makes it from the answers themselves.
+        None: every composition equally likely, an assumption.
     max_disagreement : float
         Largest allowed probability to answer otherwise than the full vote, from 0 to 1.
     n_voters : int
@@ -65,7 +65,7 @@ def solve_plurality(
         With at least this probability over which items were observed, minimean keeps its limit under the
         true distribution of items, whatever that is. None takes the observed distribution for the truth,
         which with few items is far too optimistic. The other criteria bound every single item and
-        need none.
+        need none. Without past full votes there is nothing to be confident about: it is then taken as None.
     criterion : {"minimean", "minimixed", "minimax"}
         As in `foregone.solve`. Minimixed and minimax bound the disagreement of every possible full vote,
         however scattered; with many answers that leaves little to save.
@@ -89,12 +89,17 @@ def solve_plurality(
 
     >>> round(solve_plurality(past, 0.05, n_voters=9, confidence=None).expected_votes, 2)
     1.0
+
+    Without past items every composition is assumed to be equally likely:
+
+    >>> round(solve_plurality(None, 0.05, n_voters=9).expected_votes, 2)
+    5.31
     """
     if not isinstance(criterion, str) or criterion not in CRITERIA:
         raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
     limit = check_max_disagreement(max_disagreement)
-    if criterion != "minimean":
-        confidence = None  # every single item is bounded
+    if criterion != "minimean" or compositions_or_distribution is None:
+        confidence = None  # every single item is bounded, or none was observed
     elif confidence is not None:
         confidence = check_confidence(confidence)
     lattice = lattice_of(n_voters, n_classes)

@@ -1,4 +1,4 @@
-"""certify(): a proof, in exact arithmetic, that a solution keeps its limit and is optimal."""
+"""A proof, in exact arithmetic, that a solution for two answers keeps its limit and is optimal."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Certificate:
         Whether the gap is at most ``max_gap`` or, for costs below one vote, ``max_gap`` votes; beyond doubt.
     optimality_is_claimed : bool
         Whether the solution claims to be optimal. For many answers with a confidence it does not: the best
-        strategy is not searched for.
+        strategy is not searched for; nor does a strategy whose limit was given to `certify`.
     confidence : float or None
         Of minimean: the risk is the largest mean under all distributions of votes that the observations leave
         with this confidence. That they do is theory, not part of the certificate.
@@ -114,6 +114,8 @@ class Certificate:
         on = "in the worst case" if self.criterion == "minimax" else "on average"
         this = f"this one asks {self.expected_votes[1]:.12g} (gap {self.gap:.2g})"
         least = f"{self.lower_bound:.12g} votes {on}"
+        if not self.optimality_is_claimed and self.lower_bound <= 1:  # which goes without saying
+            return f"PROVEN  it asks at most {self.expected_votes[1]:.12g} votes {on}; not claimed optimal"
         if self.optimality_is_proven:
             return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}"
         if not self.optimality_is_claimed:
@@ -132,48 +134,14 @@ def certify(
 ) -> Certificate:
     """Prove what a solution claims, sharing no code with whatever found it.
 
-    Cost and risk are derived anew from the strategy, for every n; the lower bound is derived anew from
-    the multipliers, by weak duality: any non-negative ones prove a bound, good ones a tight one.
-
-    Parameters
-    ----------
-    solution : Solution
-        From any method; one without multipliers (``"quadratic_program"``) can only have its risk proven.
-    arithmetic : {"auto", "rational", "ball"}
-        Exact rationals need nothing but Python and take about 2 seconds for 2,001 voters; balls (extra
-        ``exact``) are faster beyond some 4,000 voters, where ``"auto"`` turns to them. Balls cannot
-        prove a risk that equals the limit exactly.
-    max_gap : float
-        The largest gap at which the certificate holds, relative to the expected votes or to one vote,
-        whichever is more.
-
-    Returns
-    -------
-    Certificate
-        Its ``holds`` says whether everything is proven; print it to read what is.
-
-    Raises
-    ------
-    InvalidInputError
-        If a multiplier is negative, not finite, or for an impossible number of yes votes.
-    MissingExtraError
-        If balls are asked for (or needed) and python-flint is not installed.
-
-    Examples
+    See Also
     --------
-    >>> from foregone import solve
-    >>> from foregone.solving.certificate import certify
-    >>> certify(solve("minimixed", 101, 1e-3)).holds
-    True
-    >>> print(certify(solve("minimax", 2, 0)))
-    In exact rational arithmetic:
-      PROVEN  worst disagreement 0 <= 0
-      PROVEN  no strategy within the limit asks fewer than 2 votes in the worst case; this one asks 2 (gap 0)
+    foregone.certify : the same for every kind of solution and strategy; it says what the parameters mean.
     """
     if not isinstance(solution, Solution):
         raise InvalidInputError(
-            f"solution must be a Solution, as solve returns it, not {type(solution).__name__}: a strategy "
-            "alone does not say what it is optimal for; for many answers use certify_plurality"
+            f"solution must be a Solution, as solve returns it, not {type(solution).__name__}: use "
+            "foregone.certify, which takes every kind"
         )
     if not isinstance(arithmetic, str) or arithmetic not in ("auto", "rational", "ball"):
         raise InvalidInputError(f"arithmetic must be one of auto, rational, ball, not {arithmetic!r}")

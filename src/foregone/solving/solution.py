@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from foregone.atomic_file import PathLike
 from foregone.errors import InvalidInputError
-from foregone.evaluation import evaluate
+from foregone.evaluation import Evaluation, evaluate
 from foregone.solving.problem import Answer, Criterion, MaxDisagreement, Problem
 from foregone.strategy import StoppingStrategy
 from foregone.strategy_file import Fields, is_finite_number, read_file, write_file
@@ -113,11 +114,18 @@ class Solution:
         cost, risk = problem.cost(evaluation), problem.risk(evaluation)
         lower_bound = float(min(max(lower_bound, 0.0), cost))  # rounding may put it a hair above the cost
         gap = (cost - lower_bound) / max(cost, 1.0)
-        return cls(
+        solution = cls(
             strategy, problem.criterion, problem.max_disagreement, problem.votes,
             cost, risk, lower_bound, gap, method, multipliers,
             problem.confidence, problem.looks, problem.answer,
         )  # fmt: skip
+        solution.__dict__["evaluation"] = evaluation  # already known
+        return solution
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """What the strategy costs and risks for every number of yes votes, computed once."""
+        return evaluate(self.strategy)
 
     @property
     def problem(self) -> Problem:

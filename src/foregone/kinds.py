@@ -1,0 +1,316 @@
+"""Any kind of strategy: votes between two answers, votes among many, scores. They are told apart here.
+
+A strategy may stand alone, in a solution, or in a fitted classifier; every function here takes them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+
+from foregone.errors import InvalidInputError
+from foregone.evaluation import Evaluation
+from foregone.evaluation import evaluate as evaluate_votes
+from foregone.plurality import (
+    CompositionDistribution,
+    Evidence,
+    PluralityEvaluation,
+    PluralitySolution,
+    PluralityStrategy,
+    certify_plurality,
+    evaluate_plurality,
+)
+from foregone.plurality.problem import PluralityProblem
+from foregone.scores import ScoreStrategy
+from foregone.solving import Certificate, Multipliers, Problem, Solution
+from foregone.solving.certificate import certify as certify_votes
+from foregone.solving.problem import check_limits, check_max_disagreement
+from foregone.strategy import StoppingStrategy
+from foregone.votes import VoteDistribution
+
+__all__ = [
+    "AnyDistribution",
+    "AnyEvaluation",
+    "AnySolution",
+    "AnyStrategy",
+    "Promise",
+    "certify",
+    "distribution_of",
+    "evaluate",
+    "promise_of",
+    "solution_of",
+    "strategy_of",
+]
+
+AnyStrategy = StoppingStrategy | PluralityStrategy | ScoreStrategy
+AnySolution = Solution | PluralitySolution
+AnyEvaluation = Evaluation | PluralityEvaluation
+AnyDistribution = VoteDistribution | CompositionDistribution
+
+
+def solution_of(thing: Any) -> AnySolution | None:
+    """Return a solution itself, or that of a fitted classifier; None where there is none."""
+    found = getattr(thing, "solution_", thing)
+    return found if isinstance(found, Solution | PluralitySolution) else None
+
+
+def strategy_of(thing: Any) -> AnyStrategy:
+    """Return a strategy itself, or that of a solution or a fitted classifier.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``thing`` has no strategy.
+    """
+    solution = solution_of(thing)
+    found = getattr(thing, "strategy_", thing) if solution is None else solution.strategy
+    if not isinstance(found, StoppingStrategy | PluralityStrategy | ScoreStrategy):
+        raise InvalidInputError(
+            f"Expected a strategy, a solution or a fitted classifier, got {type(thing).__name__}. Make a "
+            "strategy with solve, solve_plurality, solve_scores or foregone.rules; a forest gets one from "
+            "early_stop."
+        )
+    return found
+
+
+def distribution_of(thing: Any) -> AnyDistribution:
+    """Return the distribution of full votes that a solution was solved for; a flat one for a strategy alone.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``thing`` has no strategy, or one that adds up scores.
+    """
+    solution = solution_of(thing)
+    if isinstance(solution, Solution):
+        return solution.votes
+    if isinstance(solution, PluralitySolution):
+        return solution.distribution
+    strategy = _counting(strategy_of(thing))
+    if isinstance(strategy, PluralityStrategy):
+        return CompositionDistribution.flat(strategy.lattice)
+    return VoteDistribution.flat(strategy.n_voters)
+
+
+def _counting(strategy: AnyStrategy) -> StoppingStrategy | PluralityStrategy:
+    if isinstance(strategy, ScoreStrategy):
+        raise InvalidInputError(
+            "A ScoreStrategy cannot be evaluated exactly: its cost and risk depend on the rows' scores. "
+            "Call strategy.run(scores) on rows of your own, or read strategy.certificate, which "
+            "'foregone show' prints."
+        )
+    return strategy
+
+
+# Cost and risk -------------------------------------------------------------------------------
+
+
+@overload
+def evaluate(strategy: StoppingStrategy | Solution) -> Evaluation: ...
+@overload
+def evaluate(strategy: PluralityStrategy | PluralitySolution) -> PluralityEvaluation: ...
+@overload
+def evaluate(strategy: Any) -> AnyEvaluation: ...
+def evaluate(strategy: Any) -> AnyEvaluation:
+    """Return the exact cost and risk of a strategy for every possible full vote.
+
+    Between two answers it takes time proportional to ``n_voters`` squared for all full votes together, and
+    memory proportional to ``n_voters``; among many, one pass over the states. Only non-negative terms are
+    added: it is accurate to about ``n_voters`` roundings, however small the disagreement.
+
+    Parameters
+    ----------
+    strategy : StoppingStrategy, PluralityStrategy, Solution, PluralitySolution or EarlyStoppingClassifier
+        What to evaluate. A solution has been evaluated before; this returns the same.
+
+    Returns
+    -------
+    Evaluation or PluralityEvaluation
+        The latter for many answers.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is a ScoreStrategy, whose cost and risk depend on the scores of the rows.
+
+    Examples
+    --------
+    >>> from foregone import VoteDistribution, evaluate, rules, solve
+    >>> solution = solve("minimean", 101, 1e-3)
+    >>> round(evaluate(solution).mean(VoteDistribution.flat(101)).expected_votes, 3)
+    34.494
+    >>> evaluate(rules.lead(101, k=5))
+    <Evaluation of <StoppingStrategy for 101 voters>: at most 27.66 expected votes and disagreement 0.449>
+
+    Many answers:
+
+    >>> from foregone.plurality import rules
+    >>> evaluate(rules.lead(9, 2)).worst().expected_votes
+    9.0
+    """
+    solution = solution_of(strategy)
+    if solution is not None:
+        return solution.evaluation
+    alone = _counting(strategy_of(strategy))
+    return evaluate_plurality(alone) if isinstance(alone, PluralityStrategy) else evaluate_votes(alone)
+
+
+# Promises and proofs -------------------------------------------------------------------------
+
+
+class Promise(NamedTuple):
+    """What is claimed about a strategy; nothing if there is no limit.
+
+    Attributes
+    ----------
+    criterion : str or None
+        For whom the limit holds: on average over inputs ("minimean"), or for every single one.
+    max_disagreement : float, dict or None
+        The limit, or one for each answer.
+    confidence : float or None
+        With which probability, over which inputs were observed, a mean limit is kept on new inputs.
+    """
+
+    criterion: str | None = None
+    max_disagreement: float | Mapping[Any, float] | None = None
+    confidence: float | None = None
+
+    def __str__(self) -> str:
+        limit = self.max_disagreement
+        if limit is None:
+            return "nothing is promised"
+        if isinstance(limit, Mapping):
+            limits = " and ".join(
+                f"{rate:g} when the full vote is {answer}" for answer, rate in limit.items()
+            )
+        else:
+            limits = f"{limit:g}"
+        if self.criterion != "minimean":
+            return f"disagreement at most {limits}, for every input"
+        if self.confidence is None:
+            return f"mean disagreement at most {limits}, if inputs are like those it was solved for"
+        return (
+            f"mean disagreement on new inputs at most {limits}, with {100 * self.confidence:g} % confidence"
+        )
+
+
+def promise_of(thing: Any) -> Promise:
+    """Return what is claimed about a solution, a fitted classifier or a strategy; nothing about a forest."""
+    solution = solution_of(thing)
+    if solution is not None:
+        confidence = solution.confidence if solution.criterion == "minimean" else None
+        return Promise(solution.criterion, solution.max_disagreement, confidence)
+    strategy = getattr(thing, "strategy_", thing)
+    if isinstance(strategy, ScoreStrategy):
+        certificate = strategy.certificate
+        if certificate is None:
+            return Promise()
+        return Promise("minimean", certificate.max_disagreement, certificate.confidence)
+    if strategy is thing:
+        return Promise()
+    confidence = thing.confidence if thing.criterion == "minimean" else None
+    return Promise(thing.criterion, thing.max_disagreement, confidence)
+
+
+def certify(
+    solution: Any,
+    *,
+    max_disagreement: float | Mapping[str, float] | None = None,
+    arithmetic: Literal["auto", "rational", "ball", "float"] = "auto",
+    max_gap: float = 1e-9,
+) -> Certificate:
+    """Prove what a solution claims, or a limit of any strategy that counts votes.
+
+    It shares no code with whatever found the strategy. Cost and risk are derived anew, for every full vote;
+    the lower bound of a solution is derived anew from its multipliers, by weak duality: any non-negative
+    ones prove a bound, good ones a tight one.
+
+    Parameters
+    ----------
+    solution : Solution, PluralitySolution, EarlyStoppingClassifier, StoppingStrategy or PluralityStrategy
+        What to prove something about. A solution without multipliers (``"quadratic_program"``) can only have
+        its risk proven. A strategy alone claims nothing: give ``max_disagreement``.
+    max_disagreement : float or mapping, optional
+        The limit to prove instead of the one that is claimed; nothing is claimed about optimality then. Of a
+        strategy alone it is proven for every single input; of a solution, as its criterion says.
+    arithmetic : {"auto", "rational", "ball", "float"}
+        Exact rationals need nothing but Python and take about 2 seconds for 2,001 voters. Balls (extra
+        ``exact``), for two answers, are faster beyond some 4,000 voters, where ``"auto"`` turns to them.
+        Floats with a proven bound on their error are for many answers; ``"auto"`` turns to them beyond
+        20,000 states. Neither can prove a risk that equals the limit exactly.
+    max_gap : float
+        The largest gap at which the certificate holds, relative to the expected votes or to one vote,
+        whichever is more.
+
+    Returns
+    -------
+    Certificate
+        Its ``holds`` says whether all that is claimed is proven; print it to read what is.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is nothing to prove, or scores are added up; if a multiplier is negative, not finite, or for
+        an impossible number of yes votes.
+    MissingExtraError
+        If balls are asked for (or needed) and python-flint is not installed.
+
+    Examples
+    --------
+    >>> from foregone import certify, rules, solve
+    >>> certify(solve("minimixed", 101, 1e-3)).holds
+    True
+    >>> print(certify(solve("minimax", 2, 0)))
+    In exact rational arithmetic:
+      PROVEN  worst disagreement 0 <= 0
+      PROVEN  no strategy within the limit asks fewer than 2 votes in the worst case; this one asks 2 (gap 0)
+
+    A rule that was not solved for the limit:
+
+    >>> print(certify(rules.lead(11, k=3), max_disagreement=0.3))
+    In exact rational arithmetic:
+      PROVEN  worst disagreement 0.119047619 <= 0.3
+      PROVEN  it asks at most 8.04545454545 votes in the worst case; not claimed optimal
+    """
+    claimed = solution_of(solution)
+    if max_disagreement is not None or claimed is None:
+        claimed = _claim(solution, max_disagreement)
+    options: dict[str, Any] = {"arithmetic": arithmetic, "max_gap": max_gap}
+    if isinstance(claimed, PluralitySolution):
+        certificate = certify_plurality(claimed, **options)
+    else:
+        certificate = certify_votes(claimed, **options)
+    return certificate if max_disagreement is None else replace(certificate, optimality_is_claimed=False)
+
+
+def _claim(thing: Any, limit: Any) -> AnySolution:
+    """Return a solution that claims to keep a limit, with what multipliers are known."""
+    strategy, solution = strategy_of(thing), solution_of(thing)
+    if isinstance(strategy, ScoreStrategy):
+        raise InvalidInputError(
+            "The limit of a ScoreStrategy cannot be proven, only certified with a confidence, by rows it was "
+            "not learned from. Read strategy.certificate, which 'foregone show' prints, or learn another "
+            "strategy with solve_scores."
+        )
+    if limit is None:
+        raise InvalidInputError(
+            "A strategy alone claims nothing that could be proven. Give the limit to prove "
+            "(max_disagreement, --max-disagreement on the command line), or a solution, as solve and "
+            "solve_plurality return it."
+        )
+    if isinstance(strategy, PluralityStrategy):
+        limit, lattice = check_max_disagreement(limit), strategy.lattice
+        if isinstance(solution, PluralitySolution):
+            return replace(solution, max_disagreement=limit)
+        flat, none = CompositionDistribution.flat(lattice), np.zeros(lattice.n_compositions)
+        problem = PluralityProblem.of(lattice, "minimax", flat, limit, None)
+        return PluralitySolution.of(
+            "minimax", flat, None, problem, (strategy, 0.0, Evidence(none, none, 0.0))
+        )
+    if isinstance(solution, Solution):
+        return replace(solution, max_disagreement=check_limits(limit))
+    problem_of_two = Problem.check("minimax", strategy.n_voters, limit)
+    return Solution.of(problem_of_two, strategy, 0.0, Multipliers(), "none")

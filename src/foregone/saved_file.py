@@ -1,0 +1,194 @@
+"""load(path): whatever a file of ours holds, told by its content and not by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from foregone.atomic_file import PathLike
+from foregone.errors import FileFormatError
+from foregone.file_reading import cannot_read
+from foregone.kinds import promise_of
+from foregone.strategy_file import read_file
+
+if TYPE_CHECKING:
+    from foregone.classifier import EarlyStoppingClassifier
+    from foregone.forest import PackedForest, PluralityForest, ScoredForest
+    from foregone.kinds import AnySolution, AnyStrategy
+
+    Content = (
+        AnyStrategy | AnySolution | PackedForest | PluralityForest | ScoredForest | EarlyStoppingClassifier
+    )
+
+__all__ = ["SavedFile", "load", "open_file"]
+
+
+class Kind(NamedTuple):
+    """One kind of content.
+
+    Attributes
+    ----------
+    words : str
+        What it is.
+    home : str
+        Where its class is, imported when such a file is read: classifiers bring scikit-learn.
+    """
+
+    words: str
+    home: str
+
+
+# By the field "kind" of a file, and whether it says what its strategy is a solution of.
+STRATEGIES = {
+    ("strategy", False): Kind("strategy for votes between two answers", "foregone.strategy:StoppingStrategy"),
+    ("strategy", True): Kind("solution for votes between two answers", "foregone.solving:Solution"),
+    ("plurality", False): Kind(
+        "strategy for votes among many answers", "foregone.plurality:PluralityStrategy"
+    ),
+    ("plurality", True): Kind(
+        "solution for votes among many answers", "foregone.plurality:PluralitySolution"
+    ),
+    ("scores", False): Kind("strategy for scores", "foregone.scores:ScoreStrategy"),
+}
+PACKED = {
+    "forest": Kind("forest that votes between two classes", "foregone.forest:PackedForest"),
+    "plurality forest": Kind("forest that votes among many classes", "foregone.forest:PluralityForest"),
+    "scored forest": Kind("forest with scores", "foregone.forest:ScoredForest"),
+    "classifier": Kind("early-stopping classifier", "foregone.classifier:EarlyStoppingClassifier"),
+}
+READABLE = (
+    "foregone reads strategies and solutions (JSON, as their save and 'foregone solve -o' write them), and "
+    "forests and classifiers as their save writes them"
+)
+
+
+class SavedFile(NamedTuple):
+    """A file of ours.
+
+    Attributes
+    ----------
+    content : object
+        What it holds.
+    kind : str
+        What that is, in words.
+    version : int
+        Of the format it is written in.
+    n_bytes : int
+        Its size.
+    modified : datetime
+        When the file was last changed, in local time; files do not say when they were made.
+    """
+
+    content: Content
+    kind: str
+    version: int
+    n_bytes: int
+    modified: datetime
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether it is a forest alone, without a strategy."""
+        return hasattr(self.content, "classes")
+
+    def facts(self) -> dict[str, Any]:
+        """Return what there is to know at a glance, ready for JSON; None where a kind has no such thing."""
+        ensemble: Any = getattr(self.content, "ensemble_", self.content)
+        classes = getattr(ensemble, "classes", None)
+        promise = promise_of(self.content)
+        limit = promise.max_disagreement
+        return {
+            "kind": self.kind,
+            "n_voters": ensemble.n_voters,
+            "n_answers": getattr(ensemble, "n_classes", 2),
+            "classes": None if classes is None else classes.tolist(),
+            "n_features": getattr(ensemble, "n_features", None),
+            "criterion": promise.criterion,
+            "max_disagreement": {str(key): rate for key, rate in limit.items()}
+            if isinstance(limit, Mapping)
+            else limit,
+            "confidence": promise.confidence,
+            "promise": str(promise),
+            "version": self.version,
+            "n_bytes": self.n_bytes,
+            "modified": self.modified.isoformat(timespec="seconds"),
+        }
+
+
+def load(path: PathLike, *, max_memory: float | None = None) -> Content:
+    """Read any file that foregone saves: strategies, solutions, forests and classifiers.
+
+    What it is is told from its content, not from its name. As with each class's own ``load``, nothing is
+    unpickled or executed, and everything is checked.
+
+    Parameters
+    ----------
+    path : path
+        Of the file.
+    max_memory : float, optional
+        Bytes that may be used besides 100 times the size of the file; by default 256 MiB.
+
+    Returns
+    -------
+    StoppingStrategy, Solution, PluralityStrategy, PluralitySolution, ScoreStrategy, PackedForest, \
+PluralityForest, ScoredForest or EarlyStoppingClassifier
+        Of a file with a strategy and the problem it solves, the solution.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing, damaged, of an unknown version, or none of these.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from foregone import load, rules
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rules.lead(21, k=3).save(Path(folder) / "lead.json")
+    ...     load(Path(folder) / "lead.json")
+    <StoppingStrategy for 21 voters>
+    """
+    return open_file(path, max_memory=max_memory).content
+
+
+def open_file(path: PathLike, *, max_memory: float | None = None) -> SavedFile:
+    """Read any file that foregone saves, and what is known about the file; as `load`."""
+    try:
+        with Path(path).open("rb") as stream:
+            start = stream.read(16)
+        about = Path(path).stat()
+    except (OSError, ValueError) as error:
+        raise cannot_read(path, error) from None
+    read = _read_strategy if start.lstrip()[:1] == b"{" else _read_packed
+    content, kind, version = read(path, start, max_memory)
+    modified = datetime.fromtimestamp(about.st_mtime).astimezone()
+    return SavedFile(content, kind, version, about.st_size, modified)
+
+
+def _read_strategy(path: PathLike, start: bytes, max_memory: float | None) -> tuple[Any, str, int]:
+    fields = read_file(path, max_memory)
+    name = fields.text("kind")
+    kind = STRATEGIES.get((name, "solution" in fields))
+    if kind is None:
+        raise fields.error("kind", f"is {name!r}, which this foregone does not know: {READABLE}")
+    content = resolve_name(kind.home).from_fields(fields)
+    fields.check_intact()
+    return content, kind.words, fields.version
+
+
+def _read_packed(path: PathLike, start: bytes, max_memory: float | None) -> tuple[Any, str, int]:
+    from foregone.forest import container  # brings the compiled loops
+
+    if start != container.MAGIC:
+        raise FileFormatError(f"{path}: not a file that foregone saved: {READABLE}")
+    name, version = container.kind_of(path)
+    kind = PACKED.get(name)
+    if kind is None:
+        raise FileFormatError(f"{path}: holds a {name!r}, which cannot be loaded by itself: {READABLE}")
+    ours = resolve_name(kind.home)
+    limits_memory = name in ("plurality forest", "classifier")  # the others take none but for parsing
+    content = ours.load(path, max_memory=max_memory) if limits_memory else ours.load(path)
+    return content, kind.words, version

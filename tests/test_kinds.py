@@ -1,0 +1,128 @@
+"""Every kind of strategy, alone, in a solution or in a classifier, is evaluated and certified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from foregone import (
+    PluralityStrategy,
+    ScoreStrategy,
+    VoteDistribution,
+    certify,
+    evaluate,
+    rules,
+    solve,
+    solve_plurality,
+)
+from foregone.errors import InvalidInputError
+from foregone.kinds import distribution_of, promise_of, solution_of, strategy_of
+from foregone.plurality import CompositionDistribution, certify_plurality, lattice_of
+from foregone.plurality import rules as plurality_rules
+from foregone.scores import ScoreCertificate
+
+TWO = solve("minimean", VoteDistribution.from_counts([9, 3, 1, 1, 2, 9]), 0.05)
+MANY = solve_plurality([[5], [4, 1], [3, 1, 1]], 0.05, n_voters=5, confidence=None)
+SCORES = ScoreStrategy.ask_all(5)
+
+
+def classifier(**attributes: Any) -> SimpleNamespace:
+    """What a fitted classifier has, as far as kinds look at it."""
+    return SimpleNamespace(criterion="minimean", max_disagreement=0.02, confidence=0.9, **attributes)
+
+
+@pytest.mark.parametrize("solution", [TWO, MANY], ids=["two", "many"])
+def test_a_solution_is_evaluated_as_its_strategy_and_only_once(solution: Any) -> None:
+    alone = evaluate(solution.strategy)
+    assert evaluate(solution) is solution.evaluation
+    assert evaluate(classifier(solution_=solution, strategy_=solution.strategy)) is solution.evaluation
+    assert alone.worst() == solution.evaluation.worst()
+    assert evaluate(classifier(strategy_=solution.strategy)).worst() == alone.worst()
+    assert alone.mean(distribution_of(solution)).expected_votes == pytest.approx(solution.expected_votes)
+
+
+def test_a_strategy_alone_is_averaged_over_flat_votes() -> None:
+    assert distribution_of(TWO.strategy) == VoteDistribution.flat(5)
+    assert distribution_of(MANY.strategy) == CompositionDistribution.flat(lattice_of(5))
+    with pytest.raises(InvalidInputError, match=r"depend on the rows' scores. Call strategy.run"):
+        distribution_of(SCORES)
+
+
+def test_a_strategy_is_found_wherever_it_is() -> None:
+    for solution in (TWO, MANY):
+        for thing in (solution, solution.strategy, classifier(strategy_=solution.strategy)):
+            assert strategy_of(thing) is solution.strategy
+        assert solution_of(solution.strategy) is None
+    assert strategy_of(classifier(strategy_=SCORES)) is SCORES
+
+
+@pytest.mark.parametrize(
+    ("strategy", "limit"),
+    [
+        (rules.lead(11, k=3), 0.12),
+        (rules.curtailment(11), 0),
+        (rules.lead(11, k=3), {"yes": 0.12, "no": 0.12}),
+        (plurality_rules.lead(5, 2), 0.4),
+        (plurality_rules.curtailment(5), 0),
+    ],
+)
+def test_the_limit_of_a_strategy_that_was_not_solved_for_it_is_proven(strategy: Any, limit: Any) -> None:
+    certificate = certify(strategy, max_disagreement=limit)
+    assert certificate.holds
+    assert not certificate.optimality_is_claimed
+    worst = evaluate(strategy).worst()
+    highest = certificate.disagreement
+    pairs = list(highest.values()) if isinstance(highest, dict) else [highest]
+    assert max(pair[1] for pair in pairs) == pytest.approx(worst.disagreement)
+    assert certificate.expected_votes[1] == pytest.approx(worst.expected_votes)
+    assert str(certificate).endswith("votes in the worst case; not claimed optimal")
+
+
+@pytest.mark.parametrize("strategy", [rules.lead(11, k=3), plurality_rules.lead(5, 2)])
+def test_a_limit_that_a_strategy_does_not_keep_is_not_proven(strategy: Any) -> None:
+    worst = evaluate(strategy).worst().disagreement
+    assert not certify(strategy, max_disagreement=worst * 0.99).holds
+    assert certify(strategy, max_disagreement=min(worst * 1.01, 1)).holds
+
+
+@pytest.mark.parametrize("solution", [TWO, MANY], ids=["two", "many"])
+def test_a_solution_may_be_held_to_another_limit(solution: Any) -> None:
+    assert certify(solution).optimality_is_claimed
+    looser = certify(solution, max_disagreement=0.5)
+    assert looser.holds
+    assert looser.max_disagreement == 0.5
+    assert not looser.optimality_is_claimed
+    assert looser.lower_bound <= certify(solution).lower_bound
+    assert not certify(solution, max_disagreement=0.01).holds
+
+
+def test_certify_proves_solutions_for_many_answers_as_certify_plurality_does() -> None:
+    assert certify(MANY) == certify_plurality(MANY)
+    assert certify(classifier(solution_=MANY, strategy_=MANY.strategy)) == certify_plurality(MANY)
+    with pytest.raises(InvalidInputError, match="max_disagreement must be a number"):
+        certify(MANY, max_disagreement={"yes": 0.1, "no": 0.1})
+
+
+def test_what_is_promised_is_said_in_words() -> None:
+    certificate = ScoreCertificate(0.002, 0.95, 5000, 5000, 3, 12.5)
+    certified = ScoreStrategy.from_thresholds([-9, -2, 0], [9, 2, 0], certificate=certificate)
+    on_new = "mean disagreement on new inputs at most 0.02, with 90 % confidence"
+    for thing, words in {
+        TWO: "mean disagreement at most 0.05, if inputs are like those it was solved for",
+        solve(
+            "minimax", 5, {"yes": 0.1, "no": 0.2}
+        ): "disagreement at most 0.1 when the full vote is yes and "
+        "0.2 when the full vote is no, for every input",
+        MANY: "mean disagreement at most 0.05, if inputs are like those it was solved for",
+        replace(MANY, confidence=0.95): "mean disagreement on new inputs at most 0.05, with 95 % confidence",
+        TWO.strategy: "nothing is promised",
+        SCORES: "nothing is promised",
+        certified: "mean disagreement on new inputs at most 0.002, with 95 % confidence",
+    }.items():
+        assert str(promise_of(thing)) == words
+    many: PluralityStrategy = MANY.strategy
+    assert str(promise_of(classifier(strategy_=many))) == on_new
+    assert str(promise_of(classifier(strategy_=SCORES))) == "nothing is promised"
