@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import pickle
 import tempfile
 from collections.abc import Callable
@@ -28,8 +31,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from foregone import EarlyStoppingClassifier, early_stop
+from foregone import EarlyStoppingClassifier, certify, early_stop, evaluate, load
+from foregone.cli import main as foregone_command
 from foregone.errors import InvalidInputError
+from foregone.forest import PackedForest, PluralityForest, ScoredForest
 
 LIMIT = 0.05
 N_FIT, N_CALIBRATE = 300, 1500
@@ -263,6 +268,36 @@ def _skops(kind: Kind) -> None:
             == stopped(kind).predict(data.new)).all()  # fmt: skip
 
 
+def _show(kind: Kind) -> None:
+    strategy = stopped(kind).strategy_
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "strategy.json"
+        strategy.save(file)
+        again, shown = load(file), io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            assert foregone_command(["show", str(file), "--json"]) == 0
+    assert type(again) is type(strategy)
+    assert again.n_voters == strategy.n_voters
+    assert json.loads(shown.getvalue())["n_voters"] == strategy.n_voters
+
+
+def _evaluate(kind: Kind) -> None:
+    classifier = stopped(kind, confidence=None) if kind.tally != "scores" else stopped(kind)
+    assert 0 < evaluate(classifier).worst().expected_votes <= classifier.ensemble_.n_voters
+
+
+def _certify(kind: Kind) -> None:
+    assert certify(stopped(kind)).holds
+
+
+def _import(kind: Kind) -> None:
+    data = data_of(kind)
+    packed: Any = {"votes": PackedForest, "answers": PluralityForest}.get(kind.tally, ScoredForest)
+    read = packed.from_model if packed is ScoredForest else packed.from_sklearn
+    got = early_stop(read(data.model), data.calibration, LIMIT, random_state=0)
+    np.testing.assert_array_equal(got.predict(data.new), stopped(kind).predict(data.new))
+
+
 FEATURES: dict[str, Callable[[Kind], None]] = {
     "`fit`": _fit,
     "`early_stop`, `predict`, `predict_with_votes`": _predict,
@@ -278,6 +313,10 @@ FEATURES: dict[str, Callable[[Kind], None]] = {
     "`plan`": _plan,
     "`SavingsDisplay`": _display,
     "`EnvelopeDisplay`": _envelope,
+    "`load`, `foregone show` of the strategy": _show,
+    "`evaluate`": _evaluate,
+    "`certify`": _certify,
+    "forests of `foregone.forest`": _import,
     "report": _report,
     "skops file of the model": _skops,
     "pickle of the classifier": _pickle,
@@ -307,7 +346,7 @@ def _not_packed(kind: Kind) -> bool:
 PYTHON = Refusal(
     _not_packed, "these voters are Python objects", "voters that are Python objects have no file of ours"
 )
-EVERYWHERE = Refusal(_is("many scores"), "Only binary classification is supported", "not yet")
+EVERYWHERE = Refusal(_is("many scores"), "Only binary classification|two classes", "not yet")
 REFUSALS: dict[str, list[Refusal]] = {
     "`predict_proba`": [
         Refusal(
@@ -334,6 +373,11 @@ REFUSALS: dict[str, list[Refusal]] = {
     ],
     "`plan`": [Refusal(_is("answers"), "plans are for two classes", "two classes only")],
     "`EnvelopeDisplay`": [Refusal(_is("answers"), "more than two", "there is no number of yes votes")],
+    "`evaluate`": [
+        Refusal(_is("scores"), "cannot be evaluated exactly", "what scores cost depends on the rows")
+    ],
+    "`certify`": [Refusal(_is("scores"), "[Ss]core", "scores carry a certificate of their own")],
+    "forests of `foregone.forest`": [Refusal(_not_packed, "trees", "there are no trees to pack")],
     "`save`, `load`": [PYTHON],
     "`foregone score`": [PYTHON],
     "Dask": [PYTHON],
