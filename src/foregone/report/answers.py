@@ -83,6 +83,7 @@ def trade_off_of_answers(
         right=counts == counts.max(axis=1, keepdims=True),
         texts=Texts(
             full="the full vote",
+            mean="expected",
             computed="Every number below was computed exactly, for the strategy found within that limit.",
             promise=(
                 promise_of_votes(subject, every_row, confidence),

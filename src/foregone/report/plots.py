@@ -88,8 +88,8 @@ def draw_tradeoff(report: Report) -> Html:
 
 
 def draw_risk(report: Report) -> Html:
-    """Draw the expected disagreement against the allowed one."""
-    now = look(report, report.recommended)
+    """Draw the disagreement against the allowed one."""
+    now, mean = look(report, report.recommended), report.trade_off.texts.mean
     parts: list[Html] = []
     for power in range(-6, 1, 2):
         y = _risk_y(10.0**power, BOTTOM)
@@ -101,9 +101,9 @@ def draw_risk(report: Report) -> Html:
         tag("path", d=allowed, class_="curve limit"),
         *_curves(report, lambda point: _risk_y(point.disagreement, BOTTOM)),
         tag("circle", id="risk-dot", r=5, class_="dot", **now["risk-dot"]),
-        _text(2, 12, "rows that differ, expected", "start", "name"),
+        _text(2, 12, f"rows that differ, {mean}", "start", "name"),
     ]
-    return _picture("risk-title", "Expected disagreement, against the allowed disagreement", parts)
+    return _picture("risk-title", f"Disagreement, {mean}, against the allowed disagreement", parts)
 
 
 def draw_margins(report: Report) -> Html:

@@ -80,6 +80,7 @@ def trade_off_of_scores(
         right=says_yes[:, None] == np.array([False, True]),
         texts=Texts(
             full="the full sum",
+            mean="measured",
             computed="For each limit, when to stop was learned on a random half of the calibration rows; the "
             "numbers below were measured on the other half, which certifies them. In the table by class, "
             f"{voters} asked are means over all calibration rows.",

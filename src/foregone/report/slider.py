@@ -72,7 +72,7 @@ def tradeoff_section(report: Report) -> Html:
     figures = [
         ("votes", f"of {report.subject.n_voters:,}", f"{voters} asked on average"),
         ("fewer", "", f"fewer {voters} than all"),
-        ("mean", "", f"of rows expected to differ from {traded.texts.full}"),
+        ("mean", "", f"of rows differ from {traded.texts.full}, {traded.texts.mean}"),
         ("at-most", "", f"guaranteed maximum, {bounded}{sure}"),
     ]
     return tag(
@@ -185,6 +185,7 @@ def _margins(report: Report, now: Live) -> Html:
 
 
 def _risk(report: Report, now: Live) -> Html:
+    texts = report.trade_off.texts
     worst = (
         []
         if report.recommended.worst is None
@@ -195,9 +196,9 @@ def _risk(report: Report, now: Live) -> Html:
         draw_risk(report),
         tag(
             "figcaption",
-            "The expected share of rows that differ stays below the limit, which is guaranteed (dashed).",
+            f"The {texts.mean} share of rows that differ from {texts.full}, below the allowed one (dashed).",
             *worst,
-            f" {report.trade_off.texts.no_margins}",
+            f" {texts.no_margins}",
         ),
     )
 
@@ -206,9 +207,9 @@ def _class_table(report: Report, now: Live) -> Html:
     traded, voters = report.trade_off, report.subject.voters
     columns = {
         "votes": f"{voters} asked",
-        "mean": "expected to differ",
-        "at-most": "guaranteed for the worst row" if traded.texts.holds_for_every_row else "at most",
-        "worst": "closest vote",
+        "mean": f"differ, {traded.texts.mean}",
+        "at-most": f"differ, {'worst row' if traded.texts.holds_for_every_row else 'at most'}",
+        "worst": "differ, closest vote",
     }
     known = [
         name
@@ -251,7 +252,7 @@ def _margin_table(report: Report, now: Live) -> Html:
 
 def _limit_table(report: Report) -> Html:
     labels = report.subject.labels if len(report.subject.labels) <= MOST_CLASSES else ()
-    has_worst = report.recommended.worst is not None
+    mean, has_worst = report.trade_off.texts.mean, report.recommended.worst is not None
     rows, attributes = [], []
     for point in report.points:
         now = live(report, point)
@@ -275,10 +276,10 @@ def _limit_table(report: Report) -> Html:
         [
             "allowed",
             report.subject.voters,
-            "expected",
+            f"differ, {mean}",
             "at most",
             *(["worst row"] if has_worst else []),
-            *(f"expected for {label}" for label in labels),
+            *(f"{mean} for {label}" for label in labels),
         ],
         rows,
         row_attributes=attributes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ class ClassFigures:
     expected_votes : float or None
         Voters asked on average.
     disagreement : float or None
-        Expected share of these rows whose answer differs.
+        Share of these rows whose answer differs.
     at_most : float or None
         Upper bound on that share.
     worst : float or None
@@ -57,7 +57,8 @@ class Point:
     expected_votes : float
         Voters asked on average.
     disagreement : float
-        Expected share of rows whose answer differs from that of everyone.
+        Share of rows whose answer differs from that of everyone, as ``Texts.mean`` says: expected over random
+        orders, or measured on the rows that certify it.
     at_most : float
         What is guaranteed: at most the limit. With a limit for each class, the larger of the bounds.
     by_class : tuple of ClassFigures
@@ -114,6 +115,8 @@ class Texts:
     ----------
     full : str
         What an early answer is compared with.
+    mean : {"expected", "measured"}
+        What the disagreement of a point is.
     computed : str
         Where the numbers of the slider come from.
     promise : tuple of str
@@ -136,6 +139,7 @@ class Texts:
     """
 
     full: str
+    mean: Literal["expected", "measured"]
     computed: str
     promise: tuple[str, ...]
     own_heading: str

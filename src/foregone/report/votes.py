@@ -69,6 +69,7 @@ def trade_off_of_votes(
         right=full[:, None] == np.arange(2),
         texts=Texts(
             full="the full vote",
+            mean="expected",
             computed="Every number below was computed exactly, for the optimal strategy within that limit.",
             promise=(promise_of_votes(subject, every_row, made.confidence), optimal),
             own_heading=OWN_HEADING,
