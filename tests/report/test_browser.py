@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from foregone import evaluate, solve
-from foregone.report import Report
+from foregone import early_stop, evaluate, solve
+from foregone.report import Report, make_report
 from foregone.report.tradeoff import LIMITS
 from foregone.report.words import percent
 from foregone.shown import shown
 from tests.report.conftest import HOSTILE
+from tests.report.kinds import fitted
 
 Open = Callable[..., Any]
 
@@ -119,6 +121,39 @@ def test_arrow_keys_move_the_slider_to_what_the_library_computes(
     assert all(len(set(kind)) > 20 for kind in zip(*seen, strict=True))  # they do move
     page.locator("#back").click()
     assert numbers(page)["votes"][0] == report.recommended.expected_votes
+
+
+@pytest.mark.parametrize("name", ["forest of three", "committee of four", "soft forest", "xgboost"])
+def test_the_slider_shows_what_a_classifier_with_that_limit_has(
+    name: str, browser: Any, tmp_path: Path
+) -> None:
+    model, rows, _ = fitted(name)
+    report = make_report(model, rows)
+    path = tmp_path / "report.html"
+    path.write_text(report.html, encoding="utf-8")
+    page, complaints = browser.new_page(), []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(path.as_uri())
+    assert numbers(page)["votes"][0] == report.recommended.expected_votes
+    page.locator("#limit").focus()
+    page.keyboard.press("Home")
+    seen = []
+    for limit in LIMITS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that some limits cannot be certified
+            classifier = early_stop(model, rows, limit, random_state=0)
+        now = numbers(page)
+        assert (now["limit"][0], now["votes"][0]) == (limit, classifier.expected_votes_)
+        if len(classifier.classes_) == 2:
+            bounds = [now[f"class-{place}-at-most"][0] for place in (0, 1)]
+            assert bounds == list(classifier.disagreement_by_class_.values())
+        else:
+            assert now["at-most"][0] == classifier.solution_.disagreement
+        seen.append(page.locator("#risk-dot").get_attribute("cx"))
+        page.keyboard.press("ArrowRight")
+    assert len(set(seen)) == len(LIMITS)
+    assert complaints == []
+    page.close()
 
 
 def test_a_click_on_the_plot_takes_that_limit(open_page: Open) -> None:

@@ -9,6 +9,7 @@ from foregone.classifier import early_stop
 from foregone.planning.words import one_in, short_looks
 from foregone.report.result import Report
 from foregone.report.tradeoff import Point
+from foregone.solving.problem import check_looks
 
 __all__ = [
     "WAYS",
@@ -89,7 +90,7 @@ def call(report: Report) -> str:
     settings = {**subject.settings, "order": subject.order}
     stated = {name: value for name, value in settings.items() if value != usual[name].default}
     if "looks" in stated:
-        stated["looks"] = short_looks(tuple(stated["looks"]), subject.n_voters)
+        stated["looks"] = short_looks(check_looks(stated["looks"], subject.n_voters), subject.n_voters)
     options: dict[str, Any] = {"voting": subject.voting, **stated, "random_state": subject.random_state}
     said = "".join(f", {name}={value!r}" for name, value in options.items())
     return f"early_stop(model, X, {report.plan.max_disagreement!r}{said})"
