@@ -24,6 +24,7 @@ from foregone.report import Report, make_report, read_model
 from foregone.report.scores import trade_off_of_scores
 from foregone.report.tradeoff import LIMITS
 from foregone.scores import solve_scores
+from tests.report.conftest import HOSTILE
 from tests.report.kinds import KINDS, SCORES, fitted
 
 # Of many classes votes are counted where the model averages, and a classifier warns of that.
@@ -65,6 +66,14 @@ def test_the_call_on_the_page_pasted_gives_what_the_page_shows(name: str) -> Non
 def test_the_call_does_what_early_stop_does_by_default(name: str) -> None:
     report, model, rows, _ = reported(name)
     classifier = early_stop(model, rows, report.plan.max_disagreement, random_state=0)
+    assert classifier.expected_votes_ == report.recommended.expected_votes
+
+
+def test_limits_for_each_class_are_in_the_call(report: Report, forest: Any, rare: Any) -> None:
+    assert report.recommended.each_class
+    classifier = called(report, forest, rare[2])
+    assert classifier.max_disagreement == report.plan.max_disagreement
+    assert set(classifier.max_disagreement) == {"ham", HOSTILE}
     assert classifier.expected_votes_ == report.recommended.expected_votes
 
 
