@@ -66,7 +66,7 @@ def draw_tradeoff(report: Report) -> Html:
         *_curves(report, lambda point: _y(point.expected_votes, most)),
     ]
     ring = {name: now["now-dot"][name] for name in ("cx", "cy")}
-    near_right = float(ring["cx"]) > (LEFT + RIGHT) / 2
+    near_right = float(ring["cx"]) > LEFT + 0.76 * (RIGHT - LEFT)
     parts += [
         tag("circle", r=9, class_="ring", **ring),
         _text(
@@ -205,7 +205,8 @@ def _y(votes: float, most: float) -> float:
 def _most_votes(report: Report) -> float:
     """Return the top of the axis of votes: a round number above all that is drawn."""
     exact = report.trade_off.exact_votes or 0.0
-    highest = 1.05 * max(_most_asked(report), exact if shows_exact(report) else 0.0, 1.0)
+    drawn = max(_most_asked(report), exact if shows_exact(report) else 0.0)
+    highest = max(min(1.05 * drawn, report.subject.n_voters), 1.0)
     step = _step(highest)
     return math.ceil(highest / step) * step
 
