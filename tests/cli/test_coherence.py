@@ -54,6 +54,7 @@ VOCABULARY = {
     "--trust": "types in a file to load",
     "--trust-pickle": "load what can run code",
     "--voters": "how many voters there are",
+    "--voting": "whether votes are counted or scores added up",
     "--votes": "a file of observed votes",
     "--window": "the window of the rule of that name",
     "--worth": "what avoiding a disagreement is worth",

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import skops.io
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from foregone import early_stop
 from foregone.report import speed
@@ -35,6 +35,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Any:
     skops.io.dump(forest, folder / "forest.skops")
     joblib.dump(forest, folder / "forest.joblib")
     early_stop(forest, frame[300:], 0.01, random_state=0).save(folder / "forest.foregone")
+    three = np.digitize(X[:, 0], [-0.5, 0.5])
+    boosting = GradientBoostingClassifier(n_estimators=9, random_state=0)
+    skops.io.dump(boosting.fit(frame[:300], y[:300]), folder / "boosted.skops")
+    skops.io.dump(boosting.fit(frame[:300], three[:300]), folder / "boosted3.skops")
+    many = RandomForestClassifier(9, max_depth=3, random_state=0).fit(frame[:300], three[:300])
+    skops.io.dump(many, folder / "forest3.skops")
     return folder
 
 
@@ -64,6 +70,21 @@ def test_json_has_the_same_numbers(run: Run, files: Any, tmp_path: Path) -> None
     assert f'value="{content["expected_votes"]!r}"' in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("model", "voting", "n_classes"), [("boosted.skops", "soft", 2), ("forest3.skops", "hard", 3)]
+)
+def test_models_of_other_kinds_lead_to_a_page(
+    model: str, voting: str, n_classes: int, run: Run, files: Any, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    content = json.loads(run("report", files / model, files / "rows.parquet", "-o", page, "--json").out)
+    assert (content["voting"], len(content["labels"])) == (voting, n_classes)
+    assert content["expected_votes"] < 9
+    assert f'value="{content["expected_votes"]!r}"' in page.read_text(encoding="utf-8")
+    outcome = run("report", files / model, files / "rows.parquet", "-o", page)
+    assert f"voting='{voting}'" in " ".join(outcome.out.split())
+
+
 def test_settings_are_taken(run: Run, files: Any, tmp_path: Path) -> None:
     arguments = ["report", files / "forest.joblib", files / "rows.parquet", "--trust-pickle", "--json"]
     page = ["-o", tmp_path / "page.html"]
@@ -86,6 +107,10 @@ def test_settings_are_taken(run: Run, files: Any, tmp_path: Path) -> None:
         (["forest.skops", "rows.parquet", "--criterion", "best"], "minimax, minimean, minimixed"),
         (["forest.skops", "rows.parquet", "--confidence", "2"], "confidence"),
         (["forest.skops", "rows.parquet", "--worth", "0"], "worth must be"),
+        (["forest.skops", "rows.parquet", "--voting", "loud"], 'voting must be one of "auto", "hard"'),
+        (["boosted.skops", "rows.parquet", "--voting", "hard"], "have no vote each"),
+        (["boosted.skops", "rows.parquet", "--criterion", "minimax"], "use criterion minimean"),
+        (["boosted3.skops", "rows.parquet"], "adds up scores, and there are 3 classes"),
         (["forest.skops", "rows.parquet", "-o", "nowhere/page.html"], "make it first"),
         (["forest.skops"], "CALIBRATION_DATA"),
     ],

@@ -42,7 +42,8 @@ def forest(rare: Any) -> RandomForestClassifier:
 @pytest.fixture(scope="session")
 def report(forest: RandomForestClassifier, rare: Any) -> Report:
     table = np.column_stack([rare[2].astype(object), rare[3]])
-    return make_report(forest, table, target="-1", names={"model": f"{HOSTILE}.skops", "data": HOSTILE})
+    names = {"model": f"{HOSTILE}.skops", "data": HOSTILE}
+    return make_report(forest, table, target="-1", voting="hard", names=names)
 
 
 @pytest.fixture(scope="module")  # no longer: while it runs, no other test can use asyncio

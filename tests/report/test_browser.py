@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from foregone import evaluate, solve
-from foregone.report import Report
+from foregone import early_stop, evaluate, solve
+from foregone.report import Report, make_report
 from foregone.report.tradeoff import LIMITS
 from foregone.report.words import percent
 from foregone.shown import shown
 from tests.report.conftest import HOSTILE
+from tests.report.kinds import fitted
 
 Open = Callable[..., Any]
 
@@ -71,11 +73,11 @@ PICTURED = """() => {
 
 
 def test_it_opens_at_the_recommendation(open_page: Open, report: Report) -> None:
-    page, stop = open_page(), report.recommended
+    page, point = open_page(), report.recommended
     assert page.locator("h1").text_content() == report.headline[0]
-    assert page.locator("#limit").input_value() == str(LIMITS.index(stop.limit))
-    assert page.locator("#each-class").is_checked() == stop.each_class
-    assert numbers(page)["votes"] == (stop.row.expected_votes, f"{stop.row.expected_votes:.1f}")
+    assert page.locator("#limit").input_value() == str(LIMITS.index(point.limit))
+    assert page.locator("#each-class").is_checked() == point.each_class
+    assert numbers(page)["votes"] == (point.expected_votes, f"{point.expected_votes:.1f}")
     assert page.locator("#back").is_disabled()
 
 
@@ -91,7 +93,7 @@ def test_arrow_keys_move_the_slider_to_what_the_library_computes(
     for limit in LIMITS:
         solution = solve(
             "minimean",
-            report.plan.votes,
+            report.trade_off.votes,
             {"yes": limit, "no": limit} if each else limit,
             confidence=0.95,
         )
@@ -103,9 +105,9 @@ def test_arrow_keys_move_the_slider_to_what_the_library_computes(
             ("votes", mean.expected_votes),
             ("mean", mean.disagreement),
             ("worst", evaluation.worst().disagreement),
-            ("no-votes", by_class["no"].expected_votes),
-            ("yes-mean", by_class["yes"].disagreement),
-            ("yes-worst", evaluation.worst_by_class()["yes"].disagreement),
+            ("class-0-votes", by_class["no"].expected_votes),
+            ("class-1-mean", by_class["yes"].disagreement),
+            ("class-1-worst", evaluation.worst_by_class()["yes"].disagreement),
             ("no-11", evaluation.disagreement[10]),
             ("yes-16", evaluation.disagreement[16]),
         ):
@@ -118,12 +120,45 @@ def test_arrow_keys_move_the_slider_to_what_the_library_computes(
         page.keyboard.press("ArrowRight")
     assert all(len(set(kind)) > 20 for kind in zip(*seen, strict=True))  # they do move
     page.locator("#back").click()
-    assert numbers(page)["votes"][0] == report.recommended.row.expected_votes
+    assert numbers(page)["votes"][0] == report.recommended.expected_votes
+
+
+@pytest.mark.parametrize("name", ["forest of three", "committee of four", "soft forest", "xgboost"])
+def test_the_slider_shows_what_a_classifier_with_that_limit_has(
+    name: str, browser: Any, tmp_path: Path
+) -> None:
+    model, rows, _ = fitted(name)
+    report = make_report(model, rows)
+    path = tmp_path / "report.html"
+    path.write_text(report.html, encoding="utf-8")
+    page, complaints = browser.new_page(), []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(path.as_uri())
+    assert numbers(page)["votes"][0] == report.recommended.expected_votes
+    page.locator("#limit").focus()
+    page.keyboard.press("Home")
+    seen = []
+    for limit in LIMITS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that some limits cannot be certified
+            classifier = early_stop(model, rows, limit, random_state=0)
+        now = numbers(page)
+        assert (now["limit"][0], now["votes"][0]) == (limit, classifier.expected_votes_)
+        if len(classifier.classes_) == 2:
+            bounds = [now[f"class-{place}-at-most"][0] for place in (0, 1)]
+            assert bounds == list(classifier.disagreement_by_class_.values())
+        else:
+            assert now["at-most"][0] == classifier.solution_.disagreement
+        seen.append(page.locator("#risk-dot").get_attribute("cx"))
+        page.keyboard.press("ArrowRight")
+    assert len(set(seen)) == len(LIMITS)
+    assert complaints == []
+    page.close()
 
 
 def test_a_click_on_the_plot_takes_that_limit(open_page: Open) -> None:
     page = open_page()
-    page.locator('rect[data-stop="3"]').click()
+    page.locator('rect[data-point="3"]').click()
     assert numbers(page)["limit"] == (3e-05, percent(3e-5))
     page.locator("summary", has_text="Every limit").click()
     assert page.locator("tr.current th").text_content().startswith(percent(3e-5))
@@ -197,7 +232,7 @@ def test_it_can_be_used_by_keyboard_and_screen_reader(open_page: Open) -> None:
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
     assert page.get_by_label(re.compile("^Allowed disagreement")).get_attribute("type") == "range"
-    assert page.get_by_label("Keep the limit for each class by itself").get_attribute("type") == "checkbox"
+    assert page.get_by_label("Set a separate limit for each class").get_attribute("type") == "checkbox"
     assert page.get_by_role("img").count() == 2
     assert all(picture.text_content() for picture in page.locator("svg > title").all())
     assert page.get_by_role("status").count() == 1  # an output is told when it changes
@@ -227,4 +262,4 @@ def test_without_scripts_the_recommendation_can_still_be_read(open_page: Open, r
     page = open_page(java_script_enabled=False)
     assert not page.locator(".control").is_visible()
     votes = page.locator('data[data-live="votes"]').first.get_attribute("value")
-    assert float(votes) == report.recommended.row.expected_votes
+    assert float(votes) == report.recommended.expected_votes

@@ -14,7 +14,6 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
-    GradientBoostingClassifier,
     RandomForestClassifier,
     VotingClassifier,
 )
@@ -30,6 +29,7 @@ from foregone.classifier import RareClassWarning
 from foregone.errors import InvalidInputError
 from foregone.evaluation import evaluate
 from foregone.planning import LIMITS as PLANNED
+from foregone.planning import Plan
 from foregone.report import Report, make_report
 from foregone.report.tradeoff import LIMITS
 from tests.report.conftest import HOSTILE
@@ -39,8 +39,8 @@ def test_the_recommendation_is_that_of_a_plan_for_the_same_rows(
     report: Report, forest: Any, rare: Any
 ) -> None:
     made = early_stop(forest, rare[2], 0.5, voting="hard", random_state=0).plan()
-    assert report.plan.recommendation == made.recommendation
-    assert report.recommended.row.expected_votes == made.recommended.expected_votes
+    assert report.trade_off.advice == tuple(made.advise())
+    assert report.recommended.expected_votes == made.recommended.expected_votes
     assert set(PLANNED) <= set(LIMITS)
 
 
@@ -49,22 +49,22 @@ def test_errors_and_hard_against_soft_are_counted_on_the_rows(report: Report, fo
     own = forest.predict(X)
     votes = np.mean([tree.predict(X) for tree in forest.estimators_], axis=0)
     full = forest.classes_[(votes > 0.5).astype(int)]
-    assert report.hard_soft is not None
-    assert report.hard_soft.n_differing == np.sum(own != full) > 0  # the trees are shallow
+    assert report.own_differences is not None
+    assert report.own_differences.n_differing == np.sum(own != full) > 0  # the trees are shallow
     assert report.errors["own"].n_differing == np.sum(own != truth)
     assert report.errors["full"].n_differing == np.sum(full != truth)
     assert report.in_order_drawn.n_rows == len(X)
-    exact = evaluate(rules.curtailment(21)).mean(report.plan.votes)
-    assert report.exact_votes == exact.expected_votes
+    exact = evaluate(rules.curtailment(21)).mean(report.trade_off.votes)
+    assert report.trade_off.exact_votes == exact.expected_votes
 
 
 def test_json_has_every_number_of_the_page(report: Report) -> None:
     fields = json.loads(json.dumps(report.fields(), allow_nan=False))
     assert fields["recommended"] == report.plan.max_disagreement
-    assert [stop["limit"] for stop in fields["stops"]] == [*LIMITS, *LIMITS]
-    for stop, record in zip(report.stops, fields["stops"], strict=True):
-        assert record["expected_votes"] == stop.row.expected_votes
-        assert record["disagreement_by_yes_votes"] == stop.evaluation.disagreement.tolist()
+    assert [point["limit"] for point in fields["points"]] == [*LIMITS, *LIMITS]
+    for point, record in zip(report.points, fields["points"], strict=True):
+        assert record["expected_votes"] == point.expected_votes
+        assert record["disagreement_by_yes_votes"] == point.by_yes.disagreement.tolist()  # type: ignore[union-attr]
     assert set(fields["speed"]["batch"]) == set(fields["speed"]["single"]) == {"stopped", "full", "own"}
     assert all(seconds > 0 for seconds in fields["speed"]["batch"].values())
 
@@ -86,13 +86,14 @@ def test_a_classifier_brings_its_own_settings(forest: Any, rare: Any) -> None:
         forest, rare[2], limits, confidence=0.8, looks=5, answer="likeliest", voting="hard", random_state=3
     )
     report = make_report(classifier, rare[2])
+    assert isinstance(report.plan, Plan)
     assert (report.plan.confidence, report.plan.answer) == (0.8, "likeliest")
     assert report.plan.looks == classifier.solution_.looks
     assert report.subject.seed == classifier.seed_
-    assert report.hard_soft is not None  # the forest is at hand
-    assert report.hard_soft.share == classifier.hard_soft_disagreement_
+    assert report.own_differences is not None  # the forest is at hand
+    assert report.own_differences.share == classifier.hard_soft_disagreement_
     assert report.fields()["saved_limit"] == limits
-    assert make_report(classifier, rare[2], criterion="minimixed").plan.criterion == "minimixed"
+    assert make_report(classifier, rare[2], criterion="minimixed").fields()["criterion"] == "minimixed"
 
 
 def test_a_classifier_from_a_file_is_reported_without_its_model(
@@ -102,7 +103,7 @@ def test_a_classifier_from_a_file_is_reported_without_its_model(
         classifier = early_stop(forest, rare[2], 0.01, voting="hard", random_state=0)
     classifier.save(tmp_path / "model")
     report = make_report(EarlyStoppingClassifier.load(tmp_path / "model"), rare[2][:300])
-    assert report.hard_soft is None
+    assert report.own_differences is None
     assert report.speed.slow_way == "full"
     assert "The model itself is not in the file" in report.html
     assert "than asking everyone" in report.headline[1]
@@ -112,8 +113,8 @@ def test_a_classifier_from_a_file_is_reported_without_its_model(
 def test_criteria_for_every_row_have_no_switch_and_no_confidence(
     criterion: str, forest: Any, rare: Any
 ) -> None:
-    report = make_report(forest, rare[2][:200], criterion=criterion)
-    assert len(report.stops) == len(LIMITS)
+    report = make_report(forest, rare[2][:200], voting="hard", criterion=criterion)
+    assert len(report.points) == len(LIMITS)
     assert report.plan.confidence is None
     html = report.html
     assert 'id="each-class"' not in html
@@ -129,7 +130,7 @@ def test_a_pipeline_found_by_a_search_is_taken_apart(rare: Any) -> None:
     )
     pipeline = make_pipeline(encode, RandomForestClassifier(5, max_depth=3, random_state=0))
     search = GridSearchCV(pipeline, {"randomforestclassifier__max_depth": [2]}, cv=2).fit(frame, y)
-    report = make_report(search, frame[::-1].assign(more=1))  # columns are matched by name
+    report = make_report(search, frame[::-1].assign(more=1), voting="hard")  # columns are matched by name
     full = np.mean(
         [
             tree.predict(search.best_estimator_[0].transform(frame))
@@ -138,7 +139,7 @@ def test_a_pipeline_found_by_a_search_is_taken_apart(rare: Any) -> None:
         0,
     )
     assert report.subject.name == "RandomForestClassifier"
-    share = report.plan.votes.probabilities[3:].sum()
+    share = report.trade_off.shares[1]
     assert share == pytest.approx(np.mean(full > 0.5))
 
 
@@ -152,18 +153,18 @@ def test_voters_that_are_no_trees_are_asked_through_their_predict(rare: Any) -> 
     committee = VotingClassifier(members).fit(X, y)
     report = make_report(committee, rare[2][:300])
     assert report.subject.voters == "voters"
-    assert report.hard_soft is not None
-    assert report.hard_soft.n_differing == 0
+    assert report.own_differences is not None
+    assert report.own_differences.n_differing == 0
     listed = make_report([model.fit(X, y) for _, model in members], rare[2][:300])
     assert listed.subject.own_predict is None
-    assert listed.plan.votes == report.plan.votes
-    assert "no predict of their own" in listed.html
+    assert listed.trade_off.votes == report.trade_off.votes
+    assert "own predict is not at hand" in listed.html
 
 
 @pytest.mark.parametrize("n_trees", [1, 2, 170])
 def test_forests_of_any_size_are_drawn(n_trees: int, rare: Any) -> None:
     forest = ExtraTreesClassifier(n_trees, max_depth=3, random_state=0).fit(*rare[:2])
-    report = make_report(forest, rare[2][:50])
+    report = make_report(forest, rare[2][:50], voting="hard")
     assert report.html.count("<path") == 4
     assert re.search(r"\b(nan|inf)\b", report.html) is None
 
@@ -172,7 +173,7 @@ def test_a_class_never_seen_is_said_to_be_so(rare: Any) -> None:
     forest = RandomForestClassifier(5, random_state=0).fit(*rare[:2])
     rows = rare[2][forest.predict(rare[2]) == "ham"][:40]
     report = make_report(forest, rows)
-    assert report.recommended.row.by_class["no"] is None  # it comes first in the alphabet
+    assert report.recommended.by_class[0].disagreement is None  # it comes first in the alphabet
     assert "none seen" in report.html
 
 
@@ -193,18 +194,6 @@ def test_what_a_model_says_about_rows_it_cannot_take_is_passed_on(rare: Any) -> 
         make_report(EarlyStoppingClassifier(RandomForestClassifier(3)), X)
 
 
-def test_what_adds_up_scores_is_refused(forest: Any, rare: Any) -> None:
-    X = rare[2]
-    for model in (
-        GradientBoostingClassifier(n_estimators=3).fit(*rare[:2]),
-        early_stop(forest, X, 0.05, voting="soft", random_state=0),
-    ):
-        with pytest.raises(
-            InvalidInputError, match=r"is about votes that are counted, and .* adds up scores"
-        ):
-            make_report(model, X)
-
-
 def test_warnings_are_shown_on_the_page(forest: Any, rare: Any) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -216,6 +205,7 @@ def test_warnings_are_shown_on_the_page(forest: Any, rare: Any) -> None:
 
 
 def test_plan_and_report_agree_on_worth(forest: Any, rare: Any) -> None:
-    report = make_report(forest, rare[2], worth=1000)
-    made = plan(report.plan.votes, worth=1000, labels=report.subject.labels)
+    report = make_report(forest, rare[2], voting="hard", worth=1000)
+    assert report.trade_off.votes is not None
+    made = plan(report.trade_off.votes, worth=1000, labels=("ham", HOSTILE))
     assert report.plan.max_disagreement == made.max_disagreement

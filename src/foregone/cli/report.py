@@ -41,6 +41,13 @@ def report_command(
         str | None,
         typer.Option(metavar="COLUMN", help="Column of the true labels: tells error rates as well."),
     ] = None,
+    voting: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="hard counts votes, soft adds up scores; by default what agrees with the model's predict.",
+        ),
+    ] = None,
     criterion: Annotated[
         str | None,
         typer.Option(
@@ -52,8 +59,8 @@ def report_command(
         str | None,
         typer.Option(
             metavar="P",
-            help="Probability with which minimean keeps the limit, over which rows were drawn; 'none' takes "
-            "them for the truth. The classifier's own by default, or else 0.95.",
+            help="Probability with which minimean keeps the limit, over the draw of the rows; 'none' treats "
+            "them as the true distribution. The classifier's own by default, or else 0.95.",
         ),
     ] = None,
     worth: Annotated[
@@ -80,6 +87,7 @@ def report_command(
       foregone report forest.skops rows.parquet
       foregone report forest.skops rows.parquet --target label -o savings.html
       foregone report model.foregone rows.csv --criterion minimixed
+      foregone report forest.skops rows.parquet --voting hard
       foregone report forest.joblib rows.parquet --trust-pickle
     """
     check_writable(output)
@@ -97,6 +105,7 @@ def report_command(
             read,
             table,
             target=target,
+            voting=voting,
             criterion=wanted,
             confidence=sure,
             worth=worth,
@@ -111,8 +120,9 @@ def report_command(
     console = make_console()
     say(console, ": ".join(made.headline))
     console.print()
-    for words in made.plan.advise():
+    for words in made.trade_off.advice:
         say(console, words, bullet=True)
     for words in made.notes:
         say(console, f"Note: {words}", bullet=True)
+    say(console, f"The call: {made.call}", bullet=True)
     console.print(f"\nThe whole report, for a browser: {output}", markup=False)

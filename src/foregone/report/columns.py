@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from foregone.classifier.ensembles import names_of_features
 from foregone.errors import InvalidInputError
 
 __all__ = ["choose_columns", "match_labels", "only_numbers"]
@@ -27,8 +29,8 @@ def choose_columns(table: Any, model: Any, target: str | None) -> tuple[Any, npt
         Name of the column of labels; in an array its number, counted from 0, -1 for the last.
     """
     members = model if isinstance(model, list | tuple) else [model]
-    names = _first_known(members, "feature_names_in_")
-    width = _first_known(members, "n_features_in_")
+    names = next(filter(lambda known: known is not None, map(names_of_features, members)), None)
+    width = next((member.n_features_in_ for member in members if hasattr(member, "n_features_in_")), None)
     X, labels = _without_target(table, target)
     if names is None or not hasattr(X, "columns"):
         _check_width(X, width, target)
@@ -74,14 +76,17 @@ def match_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDA
             places.append(known[label])
         else:
             raise InvalidInputError(
-                f"the column of labels holds {label!r}, but the model knows {classes.tolist()[0]!r} and "
-                f"{classes.tolist()[1]!r}: give the labels that it was fitted with, or leave out --target"
+                f"the column of labels holds {label!r}, but the model knows {_known(classes)}: give the "
+                "labels that it was fitted with, or leave out --target"
             )
     return np.array(places)
 
 
-def _first_known(members: Any, name: str) -> Any:
-    return next((getattr(member, name) for member in members if hasattr(member, name)), None)
+def _known(classes: npt.NDArray[Any]) -> str:
+    *others, last = [repr(label) for label in classes.tolist()]
+    if len(others) > MOST_NAMED:
+        return f"{', '.join(others[:MOST_NAMED])} and {len(others) + 1 - MOST_NAMED} more"
+    return f"{', '.join(others)} and {last}"
 
 
 def _without_target(table: Any, target: str | None) -> tuple[Any, npt.NDArray[Any] | None]:
@@ -101,7 +106,10 @@ def _without_target(table: Any, target: str | None) -> tuple[Any, npt.NDArray[An
             f"the columns have no names: --target must be a number from 0 to {table.shape[1] - 1}, or -1 for "
             f"the last, not {target!r}"
         ) from None
-    return np.delete(table, place, axis=1), table[:, place].astype(object)
+    others = np.delete(table, place, axis=1)
+    with contextlib.suppress(TypeError, ValueError):  # texts beside the labels are for the model to take
+        others = others.astype(np.float64) if others.dtype == object else others
+    return others, table[:, place].astype(object)
 
 
 def _check_width(X: Any, width: int | None, target: str | None) -> None:

@@ -6,8 +6,9 @@ All that is known here of models and classifiers, and how they are asked, is in 
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,24 +17,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from foregone.classifier import EarlyStoppingClassifier
-from foregone.classifier.ensembles import check_kind, ensemble_of, is_boosted, unwrap
-from foregone.classifier.voters import Voters
+from foregone.classifier import EarlyStoppingClassifier, early_stop
+from foregone.classifier.ensembles import is_boosted, unwrap, will_be_packed
+from foregone.classifier.rows import validated
 from foregone.errors import ForegoneError, InvalidInputError
-from foregone.forest import PackedForest
-from foregone.forest.schedule import Order
+from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.report.columns import choose_columns, only_numbers
-from foregone.strategy import StoppingStrategy
-from foregone.votes import VoteDistribution
 
-__all__ = ["Subject", "subject_of"]
+__all__ = ["Labels", "Subject", "subject_of"]
 
 Labels = npt.NDArray[Any]
-
-ONLY_VOTES = (
-    "the report is about votes that are counted, and {} adds up scores. What stopping it early costs is told "
-    "by early_stop(model, X).plan(X=X); where there are votes, early_stop(..., voting='hard') counts them"
-)
+SETTINGS = ("criterion", "confidence", "looks", "answer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +38,8 @@ class Subject:
     ----------
     name : str
         Kind of the model, such as "RandomForestClassifier".
-    ensemble : PackedForest or Voters
-        Who is asked.
+    classifier : EarlyStoppingClassifier
+        Who is asked, and how votes or scores come to an answer.
     rows : array or frame
         As the ensemble takes them.
     truth : ndarray or None
@@ -53,30 +47,55 @@ class Subject:
     own_predict : callable or None
         The model's own way from rows to labels, on one thread; None where the model is not at hand.
     settings : dict
-        ``criterion``, ``confidence``, ``looks`` and ``answer``, if a classifier was given: its own.
+        ``criterion``, ``confidence``, ``looks`` and ``answer``.
+    is_prepared : bool
+        Whether steps of a pipeline were applied to the rows.
     saved_limit : float, dict or None
         The limit that the classifier had, if one was given.
     saved_hard_soft : float or None
         Its ``hard_soft_disagreement_``, of use where the model itself is not at hand.
-    order, seed
-        How voters are ordered when they are asked.
     """
 
     name: str
-    ensemble: PackedForest | Voters
+    classifier: EarlyStoppingClassifier
     rows: Any
     truth: Labels | None
     own_predict: Callable[[Any], Labels] | None
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any]
+    is_prepared: bool = False
     saved_limit: float | Mapping[Any, float] | None = None
     saved_hard_soft: float | None = None
-    order: Order = "shared"
-    seed: int = 0
+
+    @property
+    def ensemble(self) -> Any:
+        """Who is asked."""
+        return self.classifier.ensemble_
+
+    @property
+    def voting(self) -> str:
+        """Whether votes are counted, "hard", or scores added up, "soft"."""
+        return self.classifier.voting_
+
+    @property
+    def order(self) -> str:
+        """In which order voters are asked."""
+        return self.classifier.order
+
+    @property
+    def seed(self) -> int:
+        """What decides that order, and the draws."""
+        return int(self.classifier.seed_)
+
+    @property
+    def random_state(self) -> int:
+        """What to give `foregone.early_stop` to get the same."""
+        given = self.classifier.random_state
+        return int(given) if isinstance(given, int | np.integer) else 0
 
     @property
     def n_voters(self) -> int:
         """Number of voters."""
-        return self.ensemble.n_voters
+        return int(self.ensemble.n_voters)
 
     @property
     def n_rows(self) -> int:
@@ -86,20 +105,17 @@ class Subject:
     @property
     def voters(self) -> str:
         """What the voters are called."""
-        return "trees" if isinstance(self.ensemble, PackedForest) else "voters"
+        return "trees" if _is_packed(self.ensemble) else "voters"
 
     @property
-    def labels(self) -> tuple[Any, Any]:
-        """The labels for no and yes."""
-        no, yes = self.ensemble.classes.tolist()
-        return no, yes
+    def labels(self) -> tuple[Any, ...]:
+        """The labels; of two, those for no and yes."""
+        return tuple(self.ensemble.classes.tolist())
 
-    def count_votes(self) -> tuple[VoteDistribution, Labels]:
-        """Ask everyone about every row; return how the votes are spread, and the label of each row."""
+    def votes(self) -> npt.NDArray[np.int32]:
+        """Return how many of all voters say yes, or how many are for each of many classes."""
         with _taking_rows():
-            yes = self.ensemble.votes(self.rows)
-        full = self.ensemble.classes.take(2 * yes > self.n_voters)
-        return VoteDistribution.from_yes_counts(yes, self.n_voters), full
+            return np.asarray(self.ensemble.votes(self.rows))
 
     def predict_by_itself(self) -> Labels | None:
         """Return the labels that the model itself gives the rows; None where it is not at hand."""
@@ -108,36 +124,43 @@ class Subject:
         with _taking_rows():
             return self.own_predict(self.rows)
 
-    def predict(self, rows: Any, strategy: StoppingStrategy | None) -> Labels:
+    def run(self, rows: Any, strategy: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return the class number of each row and how many were asked; without a strategy everyone is."""
+        answers, asked, _ = self.ensemble.run(rows, strategy, n_threads=1, **self._how)
+        return answers, asked
+
+    def predict(self, rows: Any, strategy: Any) -> Labels:
         """Return the label of each row, stopped by ``strategy`` or by asking everyone; on one thread."""
-        answers, _, _ = self.ensemble.run(rows, strategy, seed=self.seed, order=self.order, n_threads=1)
-        return self.ensemble.classes.take(answers)
+        labels: Labels = self.ensemble.classes.take(self.run(rows, strategy)[0])
+        return labels
 
-    def predict_one(self, row: Any, strategy: StoppingStrategy | None) -> Any:
+    def predict_one(self, row: Any, strategy: Any) -> Any:
         """Return the label of rows of length one, the short way if there is one."""
-        if not isinstance(self.ensemble, PackedForest):
+        has_short_way = _is_packed(self.ensemble) and type(row) is np.ndarray
+        if not has_short_way or (strategy is None and isinstance(self.ensemble, PluralityForest)):
             return self.predict(row, strategy)[0]
-        answer = self.ensemble.run_one(row[0], strategy, seed=self.seed, order=self.order)[0]
-        return self.ensemble.classes[int(answer)]
+        return self.ensemble.classes[int(self.ensemble.run_one(row[0], strategy, **self._how)[0])]
 
-    def mean_asked(self, strategy: StoppingStrategy) -> float:
-        """Return how many were asked on average about the rows, in the order drawn."""
-        _, asked, _ = self.ensemble.run(self.rows, strategy, seed=self.seed, order=self.order)
-        return float(asked.mean())
+    @property
+    def _how(self) -> dict[str, Any]:
+        """How votes are asked for; of scores, the strategy knows."""
+        return {} if self.voting == "soft" else {"seed": self.seed, "order": self.order}
 
 
-def subject_of(model: Any, table: Any, target: str | None = None) -> Subject:
+def subject_of(model: Any, table: Any, target: str | None = None, voting: str | None = None) -> Subject:
     """Return the voters of a fitted model, and the rows of a table as they are to be given to them.
 
     Parameters
     ----------
     model : fitted model
-        A classifier of ours, or an ensemble that one can be made of; as the last step of a pipeline, or
-        found by a search, too.
+        A classifier of ours, or an ensemble that `foregone.early_stop` takes; as the last step of a pipeline,
+        or found by a search, too.
     table : frame or ndarray
         Columns are matched by name where the model knows the names of its features.
     target : str, optional
         Column that holds the true labels.
+    voting : {"auto", "hard", "soft"}, optional
+        As in `foregone.early_stop`; a classifier of ours has its own.
 
     Raises
     ------
@@ -149,28 +172,65 @@ def subject_of(model: Any, table: Any, target: str | None = None) -> Subject:
     with _taking_rows():
         for preparation in preparations:
             X = preparation.transform(X)
-    if isinstance(model, EarlyStoppingClassifier):
-        subject = _of_classifier(model, X, truth)
-    else:
-        check_kind(model)
-        if is_boosted(model):
-            raise InvalidInputError(ONLY_VOTES.format(type(model).__name__))
+    saved = isinstance(model, EarlyStoppingClassifier)
+    if not saved and will_be_packed(model) and not is_boosted(model):
+        X = only_numbers(X)  # says which columns hold something else
+    classifier = _check_voting(model, voting) if saved else _classifier_of(model, X, voting or "auto")
+    if saved:
+        given = classifier.estimator
+        model = unwrap(given) if isinstance(given, FrozenEstimator) else None
+        if _is_packed(classifier.ensemble_) and not isinstance(classifier.ensemble_, ScoredForest):
+            X = only_numbers(X)
+    with _taking_rows():
+        rows = validated(classifier, X, classifier.ensemble_)
+    at_hand = hasattr(model, "predict") and hasattr(model, "get_params")
+    name = type(model).__name__ if at_hand else "list of classifiers"
+    if saved:
+        name = type(classifier).__name__ + (f" of {name}" if at_hand else "")
+    elif isinstance(model, PackedForest | ScoredForest):
+        name = type(model).__name__
+    solution = getattr(classifier, "solution_", None)
+    return Subject(
+        name=name,
+        classifier=classifier,
+        rows=rows,
+        truth=truth,
+        own_predict=_on_one_thread(model) if at_hand else None,
+        settings={name: getattr(solution, name, getattr(classifier, name)) for name in SETTINGS},
+        is_prepared=bool(preparations),
+        saved_limit=classifier.max_disagreement if saved else None,
+        saved_hard_soft=getattr(classifier, "hard_soft_disagreement_", None) if saved else None,
+    )
+
+
+def _classifier_of(model: Any, X: Any, voting: Any) -> EarlyStoppingClassifier:
+    """Return what `early_stop` makes of a model; a few rows are enough to see who is asked, and how."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that so few rows cannot certify anything
         try:
-            ensemble = ensemble_of(model)
+            with _taking_rows():
+                return early_stop(model, X[:2], 1.0, voting=voting, random_state=0)
         except NotFittedError as error:
-            raise InvalidInputError(f"the model is not fitted, so it has no votes: {error}") from None
-        own = None if isinstance(model, list | tuple) else _on_one_thread(model)
-        name = "list of classifiers" if own is None else type(model).__name__
-        subject = Subject(name, ensemble, _as_taken(X, ensemble), truth, own)
-    return subject
+            raise InvalidInputError(f"the model is not fitted: {error}") from None
+
+
+def _check_voting(classifier: EarlyStoppingClassifier, voting: str | None) -> EarlyStoppingClassifier:
+    if not hasattr(classifier, "ensemble_"):
+        raise InvalidInputError("the classifier is not fitted: fit it, then save it")
+    if voting not in (None, "auto", classifier.voting_):
+        raise InvalidInputError(
+            f"the classifier was fitted with voting={classifier.voting_!r}, not {voting!r}: give the model "
+            "itself, or leave out voting"
+        )
+    return classifier
 
 
 @contextlib.contextmanager
 def _taking_rows() -> Iterator[None]:
-    """Say in one kind of error what models say in many: that they cannot take these rows."""
+    """Turn whatever a model raises because it cannot take these rows into one kind of error."""
     try:
         yield
-    except ForegoneError:
+    except (ForegoneError, NotFittedError):
         raise
     except Exception as error:  # models may raise anything
         reason = " ".join(str(error).split())[:300]
@@ -179,26 +239,8 @@ def _taking_rows() -> Iterator[None]:
         ) from error
 
 
-def _of_classifier(classifier: EarlyStoppingClassifier, X: Any, truth: Labels | None) -> Subject:
-    if not hasattr(classifier, "ensemble_"):
-        raise InvalidInputError("the classifier is not fitted: fit it, then save it")
-    if not isinstance(classifier.ensemble_, PackedForest | Voters):
-        raise InvalidInputError(ONLY_VOTES.format("this EarlyStoppingClassifier"))
-    model = unwrap(classifier.estimator) if isinstance(classifier.estimator, FrozenEstimator) else None
-    at_hand = model is not None and not isinstance(model, list | tuple)
-    solution = classifier.solution_
-    return Subject(
-        name=type(classifier).__name__ + (f" of {type(model).__name__}" if at_hand else ""),
-        ensemble=classifier.ensemble_,
-        rows=_as_taken(X, classifier.ensemble_),
-        truth=truth,
-        own_predict=_on_one_thread(model) if at_hand else None,
-        settings={name: getattr(solution, name) for name in ("criterion", "confidence", "looks", "answer")},
-        saved_limit=classifier.max_disagreement,
-        saved_hard_soft=classifier.hard_soft_disagreement_,
-        order="per_row" if classifier.order == "per_row" else "shared",
-        seed=classifier.seed_,
-    )
+def _is_packed(ensemble: Any) -> bool:
+    return isinstance(ensemble, PackedForest | PluralityForest | ScoredForest)
 
 
 def _peel(model: Any) -> tuple[Any, list[Any]]:
@@ -221,8 +263,3 @@ def _on_one_thread(model: Any) -> Callable[[Any], Labels]:
     if "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=1)
     return lambda rows: np.asarray(model.predict(rows))
-
-
-def _as_taken(X: Any, ensemble: PackedForest | Voters) -> Any:
-    """Return prepared rows as the ensemble takes them: trees want numbers, others know for themselves."""
-    return only_numbers(X) if isinstance(ensemble, PackedForest) else X

@@ -14,7 +14,7 @@
     slider.setAttribute("aria-valuetext", setting.spoken);
     for (const place of document.querySelectorAll("data[data-live]")) {
       const [value, text] = setting.live[place.dataset.live];
-      place.value = value;
+      place.value = value ?? "";
       if (place.textContent !== text) place.textContent = text;
     }
     document.getElementById("said").textContent = setting.said;
@@ -38,9 +38,9 @@
     slider.focus();
   });
   document.getElementById("tradeoff").addEventListener("click", (event) => {
-    const stop = event.target.getAttribute("data-stop");
-    if (stop !== null) {
-      slider.value = stop;
+    const point = event.target.getAttribute("data-point");
+    if (point !== null) {
+      slider.value = point;
       show();
     }
   });

@@ -11,7 +11,7 @@ from foregone.report.result import Report
 from foregone.report.sections import (
     about,
     guarantee_section,
-    hard_soft_section,
+    own_section,
     recommendation,
     speed_section,
 )
@@ -60,7 +60,7 @@ def page(report: Report) -> str:
             recommendation(report),
             tradeoff_section(report),
             speed_section(report),
-            hard_soft_section(report),
+            own_section(report),
             guarantee_section(report),
             about(report),
         ),

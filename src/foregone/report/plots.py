@@ -1,18 +1,20 @@
-"""The two pictures of the page as SVG, and how they look at each stop of the slider."""
+"""The two pictures of the page as SVG, and how they look at each point of the slider."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from foregone.report.markup import Html, tag
 from foregone.report.result import Report
-from foregone.report.tradeoff import LIMITS, Stop
+from foregone.report.tradeoff import LIMITS, Point
 from foregone.report.words import percent
+from foregone.votes import FloatArray
 
-__all__ = ["draw_margins", "draw_tradeoff", "look", "shows_exact"]
+__all__ = ["draw_margins", "draw_risk", "draw_tradeoff", "look", "shows_exact"]
 
 # Where things are, in the units of the view box. Phones show them nearly one to one.
 WIDTH, HEIGHT = 420, 300
@@ -23,17 +25,22 @@ SMALLEST = 1e-6  # of the risks drawn
 MOST_POINTS = 160
 
 
-def look(report: Report, stop: Stop) -> dict[str, dict[str, str]]:
-    """Return what changes in the pictures at a stop: attributes of elements, by id."""
-    x, y = _x(stop.limit), _y(stop.row.expected_votes, _most_votes(report))
-    points = _risk_points(stop)
-    line = " ".join(f"{'L' if place else 'M'}{px:.1f} {py:.1f}" for place, (px, py) in enumerate(points))
-    limit = f"{_risk_y(stop.limit):.1f}"
-    return {
+def look(report: Report, point: Point) -> dict[str, dict[str, str]]:
+    """Return what changes in the pictures at a point: attributes of elements, by id."""
+    x, y = _x(point.limit), _y(point.expected_votes, _most_votes(report))
+    now = {
         "now-line": {"x1": f"{x:.1f}", "x2": f"{x:.1f}"},
         "now-dot": {"cx": f"{x:.1f}", "cy": f"{y:.1f}"},
+    }
+    if point.by_yes is None:
+        risk = f"{_risk_y(point.disagreement, BOTTOM):.1f}"
+        return {**now, "risk-now": now["now-line"], "risk-dot": {"cx": f"{x:.1f}", "cy": risk}}
+    places = _risk_points(point.by_yes.disagreement)
+    line, limit = _line(places), f"{_risk_y(point.limit):.1f}"
+    return {
+        **now,
         "risk-line": {"d": line},
-        "risk-area": {"d": f"{line} L{points[-1][0]:.1f} {RISK_BOTTOM} L{points[0][0]:.1f} {RISK_BOTTOM} Z"},
+        "risk-area": {"d": f"{line} L{places[-1][0]:.1f} {RISK_BOTTOM} L{places[0][0]:.1f} {RISK_BOTTOM} Z"},
         "limit-line": {"y1": limit, "y2": limit},
     }
 
@@ -46,30 +53,20 @@ def draw_tradeoff(report: Report) -> Html:
     for value in _ticks(most):
         y = _y(value, most)
         parts += [_rule(y), _text(LEFT - 8, y + 4, f"{value:g}", "end")]
-    for power in range(-5, 0):
-        x = _x(10.0**power)
-        parts += [
-            tag("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=BOTTOM, y2=BOTTOM + 5, class_="axis"),
-            _text(x, BOTTOM + 19, percent(float(f"1e{power}")), "middle"),
-        ]
-    if shows_exact(report):
-        y = _y(report.exact_votes, most)
+    exact = report.trade_off.exact_votes
+    if exact is not None and shows_exact(report):
+        y = _y(exact, most)
         parts += [
             tag("line", x1=LEFT, x2=RIGHT, y1=f"{y:.1f}", y2=f"{y:.1f}", class_="reference"),
             _text(RIGHT, y - 6, "never to differ", "end"),
         ]
     parts += [
-        tag("line", x1=LEFT, x2=RIGHT, y1=BOTTOM, y2=BOTTOM, class_="axis"),
+        *_limit_axis(),
         tag("line", id="now-line", y1=TOP, y2=BOTTOM, class_="now", **now["now-line"]),
+        *_curves(report, lambda point: _y(point.expected_votes, most)),
     ]
-    for each_class in (True, False):
-        stops = [stop for stop in report.stops if stop.each_class == each_class]
-        if stops:
-            points = [(_x(stop.limit), _y(stop.row.expected_votes, most)) for stop in stops]
-            d = " ".join(f"{'L' if place else 'M'}{px:.1f} {py:.1f}" for place, (px, py) in enumerate(points))
-            parts.append(tag("path", d=d, class_="curve each" if each_class else "curve"))
     ring = {name: now["now-dot"][name] for name in ("cx", "cy")}
-    near_right = float(ring["cx"]) > (LEFT + RIGHT) / 2
+    near_right = float(ring["cx"]) > LEFT + 0.76 * (RIGHT - LEFT)
     parts += [
         tag("circle", r=9, class_="ring", **ring),
         _text(
@@ -79,7 +76,6 @@ def draw_tradeoff(report: Report) -> Html:
             "end" if near_right else "start",
         ),
         tag("circle", id="now-dot", r=5, class_="dot", **ring),
-        _text((LEFT + RIGHT) / 2, HEIGHT - 6, "allowed disagreement", "middle", "name"),
         _text(2, 12, f"{report.subject.voters} asked on average", "start", "name"),
     ]
     for place, limit in enumerate(LIMITS):
@@ -87,12 +83,32 @@ def draw_tradeoff(report: Report) -> Html:
         after = _x(LIMITS[place + 1]) if place + 1 < len(LIMITS) else RIGHT
         start, end = (before + _x(limit)) / 2, (_x(limit) + after) / 2
         size = {"x": f"{start:.1f}", "width": f"{end - start:.1f}", "y": TOP, "height": BOTTOM - TOP}
-        parts.append(tag("rect", class_="hit", data_stop=place, **size))
-    return _picture("tradeoff-title", "Votes asked on average, against the allowed disagreement", parts)
+        parts.append(tag("rect", class_="hit", data_point=place, **size))
+    return _picture("tradeoff-title", "Voters asked on average, against the allowed disagreement", parts)
+
+
+def draw_risk(report: Report) -> Html:
+    """Draw the disagreement against the allowed one."""
+    now, mean = look(report, report.recommended), report.trade_off.texts.mean
+    parts: list[Html] = []
+    for power in range(-6, 1, 2):
+        y = _risk_y(10.0**power, BOTTOM)
+        parts += [_rule(y), _text(LEFT - 8, y + 4, percent(float(f"1e{power}")), "end")]
+    allowed = _line([(_x(limit), _risk_y(limit, BOTTOM)) for limit in (LIMITS[0], LIMITS[-1])])
+    parts += [
+        *_limit_axis(),
+        tag("line", id="risk-now", y1=TOP, y2=BOTTOM, class_="now", **now["risk-now"]),
+        tag("path", d=allowed, class_="curve limit"),
+        *_curves(report, lambda point: _risk_y(point.disagreement, BOTTOM)),
+        tag("circle", id="risk-dot", r=5, class_="dot", **now["risk-dot"]),
+        _text(2, 12, f"rows that differ, {mean}", "start", "name"),
+    ]
+    return _picture("risk-title", f"Disagreement, {mean}, against the allowed disagreement", parts)
 
 
 def draw_margins(report: Report) -> Html:
     """Draw the disagreement by how many of all voters say yes, and how many rows are there."""
+    assert report.trade_off.votes is not None
     now, n_voters = look(report, report.recommended), report.subject.n_voters
     no, yes = (_short(label) for label in report.subject.labels)
     parts: list[Html] = []
@@ -105,7 +121,7 @@ def draw_margins(report: Report) -> Html:
         tag("line", id="limit-line", x1=LEFT, x2=RIGHT, class_="now", **now["limit-line"]),
         tag("line", x1=LEFT, x2=RIGHT, y1=RISK_BOTTOM, y2=RISK_BOTTOM, class_="axis"),
     ]
-    shares = _binned(report.plan.votes.probabilities, np.sum)
+    shares = _binned(report.trade_off.votes.probabilities, np.sum)
     width = (RIGHT - LEFT) / len(shares)
     for place, share in enumerate(shares):
         height = (ROWS_BOTTOM - ROWS_TOP) * math.sqrt(share / shares.max())
@@ -132,6 +148,31 @@ def draw_margins(report: Report) -> Html:
     ]
     title = "Disagreement by how many voters say yes, with the number of calibration rows below"
     return _picture("margins-title", title, parts)
+
+
+def _limit_axis() -> list[Html]:
+    parts = [tag("line", x1=LEFT, x2=RIGHT, y1=BOTTOM, y2=BOTTOM, class_="axis")]
+    for power in range(-5, 0):
+        x = _x(10.0**power)
+        parts += [
+            tag("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=BOTTOM, y2=BOTTOM + 5, class_="axis"),
+            _text(x, BOTTOM + 19, percent(float(f"1e{power}")), "middle"),
+        ]
+    return [*parts, _text((LEFT + RIGHT) / 2, HEIGHT - 6, "allowed disagreement", "middle", "name")]
+
+
+def _curves(report: Report, y: Callable[[Point], float]) -> list[Html]:
+    """Return a figure of all points as a curve, and one of those with a limit for each class."""
+    parts = []
+    for each_class in (True, False):
+        places = [(_x(point.limit), y(point)) for point in report.points if point.each_class == each_class]
+        if places:
+            parts.append(tag("path", d=_line(places), class_="curve each" if each_class else "curve"))
+    return parts
+
+
+def _line(places: list[tuple[float, float]]) -> str:
+    return " ".join(f"{'L' if at else 'M'}{x:.1f} {y:.1f}" for at, (x, y) in enumerate(places))
 
 
 def _picture(name: str, title: str, parts: list[Html]) -> Html:
@@ -163,18 +204,21 @@ def _y(votes: float, most: float) -> float:
 
 def _most_votes(report: Report) -> float:
     """Return the top of the axis of votes: a round number above all that is drawn."""
-    highest = 1.05 * max(_most_asked(report), report.exact_votes if shows_exact(report) else 0.0, 1.0)
+    exact = report.trade_off.exact_votes or 0.0
+    drawn = max(_most_asked(report), exact if shows_exact(report) else 0.0)
+    highest = max(min(1.05 * drawn, report.subject.n_voters), 1.0)
     step = _step(highest)
     return math.ceil(highest / step) * step
 
 
 def _most_asked(report: Report) -> float:
-    return max(stop.row.expected_votes for stop in report.stops)
+    return max(point.expected_votes for point in report.points)
 
 
 def shows_exact(report: Report) -> bool:
     """Whether the price of never differing is near enough to be drawn without crushing the rest."""
-    return report.exact_votes < 2 * _most_asked(report)
+    exact = report.trade_off.exact_votes
+    return exact is not None and exact < 2 * _most_asked(report)
 
 
 def _ticks(most: float) -> list[float]:
@@ -189,13 +233,13 @@ def _step(highest: float) -> float:
     return next(power * digit for digit in (1, 2, 5, 10) if power * digit >= rough)
 
 
-def _risk_y(risk: float) -> float:
+def _risk_y(risk: float, bottom: float = RISK_BOTTOM) -> float:
     depth = math.log10(max(risk, SMALLEST)) / math.log10(SMALLEST)
-    return TOP + (RISK_BOTTOM - TOP) * depth
+    return TOP + (bottom - TOP) * depth
 
 
-def _risk_points(stop: Stop) -> list[tuple[float, float]]:
-    risks = _binned(stop.evaluation.disagreement, np.max)
+def _risk_points(by_yes: FloatArray) -> list[tuple[float, float]]:
+    risks = _binned(by_yes, np.max)
     width = (RIGHT - LEFT) / len(risks)
     return [(LEFT + (place + 0.5) * width, _risk_y(risk)) for place, risk in enumerate(risks.tolist())]
 

@@ -6,7 +6,7 @@ import os
 import platform
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 from typing import Any
@@ -14,23 +14,22 @@ from typing import Any
 import numpy as np
 
 import foregone
-from foregone import rules
-from foregone.evaluation import evaluate
-from foregone.planning import WORTH, Plan, plan
-from foregone.planning.words import python_call
+from foregone.planning import WORTH, Plan
+from foregone.planning.scores import ScorePlan
+from foregone.report.answers import trade_off_of_answers
 from foregone.report.columns import match_labels
 from foregone.report.facts import Subject, subject_of
+from foregone.report.scores import trade_off_of_scores
 from foregone.report.speed import Speed, measure_speed
-from foregone.report.tradeoff import Stop, find_stops
+from foregone.report.tradeoff import Point, TradeOff
+from foregone.report.votes import trade_off_of_votes
 
 __all__ = ["Differences", "Report", "make_report"]
-
-USUAL = {"criterion": "minimean", "confidence": 0.95, "looks": None, "answer": "majority"}
 
 
 @dataclass(frozen=True)
 class Differences:
-    """How often two ways to answer differ: a number of rows among so many."""
+    """How often two ways to answer differ: a number of rows, and of how many."""
 
     n_differing: int
     n_rows: int
@@ -54,25 +53,21 @@ class Report:
     ----------
     subject : Subject
         Voters and calibration rows.
-    plan : Plan
-        The trade-off and the recommendation.
-    stops : tuple of Stop
-        For every limit of the slider: first over all rows, then for each class by itself.
-    recommended : Stop
-        The one of them that is recommended.
-    exact_votes : float
-        What it takes on average never to disagree: curtailment.
+    trade_off : TradeOff
+        What every limit costs and risks, and the recommendation.
     speed : Speed
         Measured with the recommended strategy.
-    hard_soft : Differences or None
-        The full vote against the model's own ``predict``, on the calibration rows; None where the model is
-        not at hand.
+    own_differences : Differences or None
+        Everyone together against the model's own ``predict``, on the calibration rows; None where the model
+        is not at hand.
     in_order_drawn : Differences
-        The recommended strategy against the full vote on the calibration rows, in one random order.
+        The recommended strategy against everyone together, on the calibration rows, in one order.
     asked_in_order_drawn : float
         Voters asked on average in that.
     errors : dict of str to Differences
         Against the true labels, if they were given: of "stopped", "full" and "own".
+    worth : float
+        What avoiding one disagreement is taken to be worth, in full votes.
     made : datetime
         When.
     names : dict of str to str
@@ -82,18 +77,38 @@ class Report:
     """
 
     subject: Subject
-    plan: Plan
-    stops: tuple[Stop, ...]
-    recommended: Stop
-    exact_votes: float
+    trade_off: TradeOff
     speed: Speed
-    hard_soft: Differences | None
+    own_differences: Differences | None
     in_order_drawn: Differences
     asked_in_order_drawn: float
     errors: dict[str, Differences]
+    worth: float
     made: datetime
     names: dict[str, str]
     notes: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The positions of the slider."""
+        return self.trade_off.points
+
+    @property
+    def recommended(self) -> Point:
+        """The one of them that is recommended."""
+        return self.trade_off.recommended
+
+    @property
+    def plan(self) -> Plan | ScorePlan:
+        """The recommendation."""
+        return self.trade_off.plan
+
+    @property
+    def call(self) -> str:
+        """What to run to get what the page shows, given ``model`` and the calibration rows ``X``."""
+        from foregone.report.words import call
+
+        return call(self)
 
     @property
     def html(self) -> str:
@@ -123,30 +138,29 @@ class Report:
 
     def fields(self) -> dict[str, Any]:
         """Return every number of the page as plain values, ready for JSON."""
-        subject, made, saved = self.subject, self.plan, self.subject.saved_limit
-        counts = {way: vars(found) for way, found in self.errors.items()}
+        subject, traded = self.subject, self.trade_off
+        labels = [_plain(label) for label in subject.labels]
         return {
             "model": subject.name,
+            "voting": subject.voting,
             "n_voters": subject.n_voters,
-            "labels": [_plain(label) for label in subject.labels],
+            "labels": labels,
             "n_rows": subject.n_rows,
-            "criterion": made.criterion,
-            "confidence": made.confidence,
-            "looks": made.looks,
-            "answer": made.answer,
-            "worth": made.worth,
-            "recommended": _by_label(made.max_disagreement),
+            **subject.settings,
+            "confidence": traded.confidence,
+            "worth": self.worth,
+            "recommended": _by_label(self.plan.max_disagreement),
             "headline": list(self.headline),
-            "recommendation": made.advise(),
-            "call": python_call(made),
-            "expected_votes": self.recommended.row.expected_votes,
-            "exact_votes": self.exact_votes,
-            "stops": [stop.record() for stop in self.stops],
+            "recommendation": list(traded.advice),
+            "call": self.call,
+            "expected_votes": self.recommended.expected_votes,
+            "exact_votes": traded.exact_votes,
+            "points": [point.record(labels) for point in self.points],
             "speed": vars(self.speed),
-            "hard_soft": None if self.hard_soft is None else vars(self.hard_soft),
+            "own_differences": None if self.own_differences is None else vars(self.own_differences),
             "in_order_drawn": {**vars(self.in_order_drawn), "mean_asked": self.asked_in_order_drawn},
-            "errors": counts,
-            "saved_limit": _by_label(saved),
+            "errors": {way: vars(found) for way, found in self.errors.items()},
+            "saved_limit": _by_label(subject.saved_limit),
             "saved_hard_soft": subject.saved_hard_soft,
             "made": self.made.isoformat(timespec="seconds"),
             "versions": self.versions,
@@ -160,6 +174,7 @@ def make_report(
     table: Any,
     *,
     target: str | None = None,
+    voting: str | None = None,
     criterion: str | None = None,
     confidence: float | str | None = "own",
     worth: float = WORTH,
@@ -168,6 +183,9 @@ def make_report(
     advance: Callable[[str], None] = lambda words: None,
 ) -> Report:
     """Work out what stopping early would save on a fitted model.
+
+    It is about what ``early_stop(model, X)`` does: votes are counted where that is what the model itself
+    does, otherwise scores are added up.
 
     Parameters
     ----------
@@ -179,6 +197,8 @@ def make_report(
         name where the model knows names.
     target : str, optional
         Column of the true labels, for error rates.
+    voting : {"auto", "hard", "soft"}, optional
+        As in `foregone.early_stop`; by default "auto", or that of the classifier.
     criterion, confidence
         As in `foregone.solve`; by default those of the classifier, else minimean at 0.95. ``"own"`` stands
         for that default, because None has a meaning.
@@ -205,41 +225,42 @@ def make_report(
     with warnings.catch_warnings(record=True) as caught_here:
         warnings.simplefilter("always")
         advance("asking all voters")
-        subject = subject_of(model, table, target)
-        votes, full = subject.count_votes()
+        subject = subject_of(model, table, target, voting)
         places = None if subject.truth is None else match_labels(subject.truth, subject.ensemble.classes)
         own = subject.predict_by_itself()
-    settings = {**USUAL, **subject.settings}
-    if criterion is not None:
-        settings["criterion"] = criterion
+    wanted: dict[str, Any] = {} if criterion is None else {"criterion": criterion}
     if confidence != "own":
-        settings["confidence"] = confidence
+        wanted["confidence"] = confidence
+    subject = replace(subject, settings={**subject.settings, **wanted})
     advance("solving")
-    made = plan(votes, labels=subject.labels, worth=worth, **settings)
-    settings["confidence"] = made.confidence  # none where it has no meaning
-    stops = find_stops(votes, subject.ensemble.classes, settings, lambda: advance("solving"))
-    wanted = made.chosen.limit, made.class_budgets is not None
-    recommended = next(stop for stop in stops if (stop.limit, stop.each_class) == wanted)
-    strategy = recommended.solution.strategy
-    stopped = subject.predict(subject.rows, strategy)
+    traded = _trade_off_for(subject)(subject, own, worth, lambda: advance("solving"))
+    strategy = traded.recommended.strategy
+    answers, asked = subject.run(subject.rows, strategy)
     advance("timing")
     speed = measure_speed(subject, strategy, lambda: advance("timing"))
-    answers = {"stopped": stopped, "full": full, **({} if own is None else {"own": own})}
+    classes = subject.ensemble.classes
+    full = classes.take(traded.full)
+    ways = {"stopped": classes.take(answers), "full": full, **({} if own is None else {"own": own})}
     return Report(
         subject=subject,
-        plan=made,
-        stops=stops,
-        recommended=recommended,
-        exact_votes=evaluate(rules.curtailment(subject.n_voters)).mean(votes).expected_votes,
+        trade_off=traded,
         speed=speed,
-        hard_soft=None if own is None else Differences.between(full, own),
-        in_order_drawn=Differences.between(stopped, full),
-        asked_in_order_drawn=subject.mean_asked(strategy),
-        errors={} if places is None else _errors(answers, places, subject),
+        own_differences=None if own is None else Differences.between(full, own),
+        in_order_drawn=Differences(traded.differing(answers), subject.n_rows),
+        asked_in_order_drawn=float(asked.mean()),
+        errors={} if places is None else _errors(ways, places, subject),
+        worth=float(worth),
         made=datetime.now().astimezone(),
         names={"model": subject.name, "data": "calibration rows", **(names or {})},
         notes=_notes([*caught, *caught_here]),
     )
+
+
+def _trade_off_for(subject: Subject) -> Callable[..., TradeOff]:
+    """Return what lays out the limits: the one place where votes, answers and scores are told apart."""
+    if subject.voting == "soft":
+        return trade_off_of_scores
+    return trade_off_of_votes if len(subject.labels) == 2 else trade_off_of_answers
 
 
 def _errors(answers: dict[str, Any], places: Any, subject: Subject) -> dict[str, Differences]:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from foregone.planning.words import python_call
 from foregone.report.markup import Html, tag
 from foregone.report.result import Report
 from foregone.report.tables import table
-from foregone.report.words import WAYS, guarantee, hard_against_soft, not_covered, percent, seconds, times
+from foregone.report.words import WAYS, full_against_own, not_covered, percent, seconds, times
 
-__all__ = ["about", "guarantee_section", "hard_soft_section", "recommendation", "speed_section"]
+__all__ = ["about", "guarantee_section", "own_section", "recommendation", "speed_section"]
 
 
 def recommendation(report: Report) -> Html:
     """Return why this limit, what an average hides, and the call that does it."""
+    given = (
+        "model is the last step of the pipeline, X the calibration rows as the other steps transform them."
+        if report.subject.is_prepared
+        else "model is the fitted model, X the calibration rows."
+    )
+    code = f"from foregone import early_stop\n\nclassifier = {report.call}"
     return _section(
         "Why this limit",
-        tag("ul", *(tag("li", words) for words in report.plan.advise()), class_="reasons"),
-        tag("pre", tag("code", python_call(report.plan)), aria_label="The call that does it", tabindex="0"),
+        tag("ul", *(tag("li", words) for words in report.trade_off.advice), class_="reasons"),
+        tag("pre", tag("code", code), aria_label="The call that does it", tabindex="0"),
+        tag("p", given, class_="note"),
     )
 
 
@@ -40,18 +47,18 @@ def speed_section(report: Report) -> Html:
         "How fast it is on this machine",
         tag(
             "p",
-            f"Stopped at the recommended limit, {report.asked_in_order_drawn:.1f} of {subject.n_voters:,} "
-            f"{subject.voters} were asked about a calibration row. One thread each, medians of rounds in "
-            f"which all took turns; a batch of {speed.n_rows:,} rows, and rows one at a time.",
+            f"At the recommended limit {report.asked_in_order_drawn:.1f} of {subject.n_voters:,} "
+            f"{subject.voters} were asked on average about a calibration row. Medians on one thread, for a "
+            f"batch of {speed.n_rows:,} rows and for single rows; all ways take turns.",
         ),
         table(
             "Speed on one thread",
             [
                 "",
-                "rows a second, in a batch",
-                "stopped: times as fast",
-                "one row alone",
-                "stopped: times as fast",
+                "rows per second, in a batch",
+                "speed-up by stopping",
+                "single row",
+                "speed-up by stopping",
             ],
             rows,
             row_attributes=[{"class_": "best" if way == "stopped" else None} for way in speed.batch],
@@ -59,14 +66,14 @@ def speed_section(report: Report) -> Html:
         tag(
             "p",
             report.machine,
-            ". A short measurement: other work on the machine shows in it.",
+            ". A short measurement: other work on the machine distorts it.",
             class_="note",
         ),
     )
 
 
-def hard_soft_section(report: Report) -> Html:
-    """Return how votes compare with averaged probabilities, and with the truth if that is known."""
+def own_section(report: Report) -> Html:
+    """Return how everyone together compares with the model's predict, and with the truth if it is known."""
     errors = None
     if report.errors:
         n_rows = next(iter(report.errors.values())).n_rows
@@ -79,15 +86,15 @@ def hard_soft_section(report: Report) -> Html:
             ],
             narrow=True,
         )
-    return _section("Counting votes, or averaging probabilities", tag("p", hard_against_soft(report)), errors)
+    return _section(report.trade_off.texts.own_heading, tag("p", full_against_own(report)), errors)
 
 
 def guarantee_section(report: Report) -> Html:
     """Return the promise and what it is not about."""
     return _section(
         "What is guaranteed",
-        *(tag("p", words) for words in guarantee(report)),
-        tag("h3", "What that does not cover"),
+        *(tag("p", words) for words in report.trade_off.texts.promise),
+        tag("h3", "What is not guaranteed"),
         tag(
             "dl",
             *(part for name, words in not_covered(report) for part in (tag("dt", name), tag("dd", words))),
@@ -98,14 +105,16 @@ def guarantee_section(report: Report) -> Html:
 
 def about(report: Report) -> Html:
     """Return what it was made from, with what, and when."""
-    subject, made = report.subject, report.plan
-    sure = "" if made.confidence is None else f", {100 * made.confidence:g} % confidence"
+    subject, confidence = report.subject, report.trade_off.confidence
+    sure = "" if confidence is None else f", {100 * confidence:g} % confidence"
+    *others, last = map(str, subject.labels)
     facts = {
-        "Model": f"{report.names['model']}: {subject.name}, {subject.n_voters:,} {subject.voters}",
-        "Answers": f"{subject.labels[0]} and {subject.labels[1]}; a tie is {subject.labels[0]}",
+        "Model": f"{report.names['model']}: {subject.name}, {subject.n_voters:,} {subject.voters}, "
+        f"voting={subject.voting!r}",
+        "Classes": f"{', '.join(others)} and {last}; of a tie, the first",
         "Calibration rows": f"{subject.n_rows:,}, from {report.names['data']}",
-        "Criterion": f"{made.criterion}{sure}",
-        "Worth": f"a disagreement avoided is taken to be worth {made.worth:g} full votes",
+        "Criterion": f"{subject.settings['criterion']}{sure}",
+        "Worth": f"avoiding a disagreement is assumed to be worth {report.worth:g} full votes",
         "Saved limit": None if subject.saved_limit is None else _limit(subject.saved_limit),
         "Made": report.made.strftime("%Y-%m-%d %H:%M %Z"),
         "With": ", ".join(f"{name} {number}" for name, number in report.versions.items()),
@@ -129,5 +138,5 @@ def _limit(limit: Any) -> str:
 
 
 def _section(heading: str, *parts: Html | None) -> Html:
-    name = heading.lower().replace(" ", "-").replace(",", "")
+    name = "-".join(re.findall("[a-z]+", heading.lower()))
     return tag("section", tag("h2", heading, id=name), *parts, aria_labelledby=name)

@@ -2,89 +2,86 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from foregone.display.margins import majorities
 from foregone.planning.words import one_in
 from foregone.report.markup import Html, tag
-from foregone.report.plots import draw_margins, draw_tradeoff, look, shows_exact
+from foregone.report.plots import draw_margins, draw_risk, draw_tradeoff, look, shows_exact
 from foregone.report.result import Report
 from foregone.report.tables import table
-from foregone.report.tradeoff import LIMITS, Stop
-from foregone.report.words import percent, said, times
+from foregone.report.tradeoff import LIMITS, Point
+from foregone.report.words import figure, percent, said, times
 
 __all__ = ["settings", "tradeoff_section"]
 
 Live = dict[str, tuple[float | None, str]]
+MOST_CLASSES = 5  # columns of the table of all limits
 
 
 def settings(report: Report) -> dict[str, list[dict[str, Any]]]:
     """Return for each position of the slider all that it shows: what the page's script puts in place."""
     shown: dict[str, list[dict[str, Any]]] = {"all": [], "each": []}
-    for stop in report.stops:
-        shown["each" if stop.each_class else "all"].append(
+    for point in report.points:
+        shown["each" if point.each_class else "all"].append(
             {
-                "spoken": f"{percent(stop.limit)}, {one_in(stop.limit)}",
-                "said": said(report, stop),
-                "live": live(report, stop),
-                "look": look(report, stop),
+                "spoken": f"{percent(point.limit)}, {one_in(point.limit)}",
+                "said": said(report, point),
+                "live": live(report, point),
+                "look": look(report, point),
             }
         )
     return shown
 
 
-def live(report: Report, stop: Stop) -> Live:
+def live(report: Report, point: Point) -> Live:
     """Return the numbers that change with the slider: each with every digit, and as it is shown."""
-    row, evaluation, n_voters = stop.row, stop.evaluation, report.subject.n_voters
+    n_voters, votes = report.subject.n_voters, point.expected_votes
+    fewer = n_voters / votes if votes > 0 else None
     figures: Live = {
-        "limit": (stop.limit, percent(stop.limit)),
-        "one-in": (stop.limit, one_in(stop.limit)),
-        "votes": (row.expected_votes, f"{row.expected_votes:.1f}"),
-        "fewer": _number(row.speed_up, "-" if math.isinf(row.speed_up) else f"{times(row.speed_up)} times"),
-        "mean": (row.disagreement, percent(row.disagreement)),
-        "at-most": (stop.at_most, percent(stop.at_most)),
-        "worst": (row.worst_disagreement, percent(row.worst_disagreement)),
+        "limit": figure(point.limit),
+        "one-in": figure(point.limit, one_in(point.limit)),
+        "votes": figure(votes, f"{votes:.1f}"),
+        "fewer": figure(fewer, f"{times(fewer or 0)} times"),
+        "mean": figure(point.disagreement),
+        "at-most": figure(point.at_most),
+        "worst": figure(point.worst),
     }
-    by_class = evaluation.by_class(stop.solution.votes)
-    at_most = list(stop.at_most_by_class.values())  # of no, then of yes
-    for side, promised in (("no", at_most[0]), ("yes", at_most[1])):
-        votes, risk = by_class[side]  # type: ignore[index]  # a plain str to mypy
-        worst = row.worst_by_class[side]
+    for place, of_class in enumerate(point.by_class):
+        asked = of_class.expected_votes
         figures |= {
-            f"{side}-votes": _number(votes, "none seen" if math.isnan(votes) else f"{votes:.1f}"),
-            f"{side}-mean": _number(risk, "none seen" if math.isnan(risk) else percent(risk)),
-            f"{side}-at-most": (promised, percent(promised)),
-            f"{side}-worst": (worst, percent(worst)),
+            f"class-{place}-votes": figure(asked, f"{asked:.1f}" if asked is not None else ""),
+            f"class-{place}-mean": figure(of_class.disagreement),
+            f"class-{place}-at-most": figure(of_class.at_most),
+            f"class-{place}-worst": figure(of_class.worst),
         }
-    for size in majorities(n_voters):
-        for side, n_yes in (("no", n_voters - size), ("yes", size)):
-            risk = float(evaluation.disagreement[n_yes])
-            figures[f"{side}-{size}"] = (risk, percent(risk))
+        if report.trade_off.shares[place] == 0:
+            figures |= {f"class-{place}-{name}": (None, "none seen") for name in ("votes", "mean")}
+    if point.by_yes is not None:
+        for size in majorities(n_voters):
+            for side, n_yes in (("no", n_voters - size), ("yes", size)):
+                figures[f"{side}-{size}"] = figure(float(point.by_yes.disagreement[n_yes]))
     return figures
 
 
 def tradeoff_section(report: Report) -> Html:
     """Return the section with the slider."""
-    now = live(report, report.recommended)
-    made, voters = report.plan, report.subject.voters
-    sure = (
-        "guaranteed" if made.confidence is None else f"at most, with {100 * made.confidence:g} % confidence"
-    )
-    bounded = "mean" if made.criterion == "minimean" else "worst row"
+    now, traded, voters = live(report, report.recommended), report.trade_off, report.subject.voters
+    bounded = "for the worst row" if traded.texts.holds_for_every_row else "on average"
+    sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
     figures = [
         ("votes", f"of {report.subject.n_voters:,}", f"{voters} asked on average"),
         ("fewer", "", f"fewer {voters} than all"),
-        ("mean", "", "of rows like these answered otherwise, expected"),
-        ("at-most", "", f"{sure} ({bounded})"),
+        ("mean", "", f"of rows differ from {traded.texts.full}, {traded.texts.mean}"),
+        ("at-most", "", f"guaranteed maximum, {bounded}{sure}"),
     ]
     return tag(
         "section",
         tag("h2", "What each limit costs and risks", id="tradeoff-heading"),
         tag(
             "p",
-            "How often may the early answer differ from that of the full vote? Move the slider; every number "
-            "below was computed exactly, for the optimal way of stopping within that limit.",
+            f"How often may the early answer differ from {traded.texts.full}? Move the slider. "
+            f"{traded.texts.computed}",
         ),
         _control(report, now),
         tag("output", said(report, report.recommended), id="said", for_="limit", name="said"),
@@ -100,27 +97,19 @@ def tradeoff_section(report: Report) -> Html:
             ),
             class_="figures",
         ),
-        tag("h3", "Cost and close calls"),
+        tag("h3", "Cost and risk"),
         tag(
             "div",
             tag("figure", draw_tradeoff(report), tag("figcaption", _tradeoff_caption(report)), id="tradeoff"),
-            tag(
-                "figure",
-                draw_margins(report),
-                tag(
-                    "figcaption",
-                    "Close votes are where the early answer may differ: the worst row is answered otherwise "
-                    "with a probability of ",
-                    _data(now, "worst"),
-                    ". The broken line is the limit; the bars below are the calibration rows, their height "
-                    "as the square root of their number.",
-                ),
-            ),
+            _margins(report, now) if traded.votes is not None else _risk(report, now),
             class_="plots",
         ),
         tag("h3", "By class"),
+        tag("p", traded.texts.no_class_limits, class_="note") if traded.texts.no_class_limits else None,
         _class_table(report, now),
-        tag("details", tag("summary", "Disagreement by margin, as a table"), _margin_table(report, now)),
+        tag("details", tag("summary", "Disagreement by margin, as a table"), _margin_table(report, now))
+        if traded.votes is not None
+        else None,
         tag("details", tag("summary", "Every limit, as a table"), _limit_table(report), class_="fine"),
         aria_labelledby="tradeoff-heading",
     )
@@ -128,7 +117,6 @@ def tradeoff_section(report: Report) -> Html:
 
 def _control(report: Report, now: Live) -> Html:
     recommended = report.recommended
-    has_classes = any(stop.each_class for stop in report.stops)
     return tag(
         "div",
         tag(
@@ -160,9 +148,9 @@ def _control(report: Report, now: Live) -> Html:
                     checked=True if recommended.each_class else None,
                     autocomplete="off",
                 ),
-                tag("span", "Keep the limit for each class by itself"),
+                tag("span", "Set a separate limit for each class"),
             )
-            if has_classes
+            if report.trade_off.has_class_limits
             else None,
             tag("button", "Back to the recommendation", type="button", id="back", disabled=True),
             class_="choices",
@@ -172,51 +160,85 @@ def _control(report: Report, now: Live) -> Html:
 
 
 def _tradeoff_caption(report: Report) -> str:
-    broken = (
-        " The broken line keeps the limit for each class by itself."
-        if any(stop.each_class for stop in report.stops)
-        else ""
-    )
-    dotted = " (the dotted line)" if shows_exact(report) else ""
+    traded, voters = report.trade_off, report.subject.voters
+    broken = " Dashed: a separate limit for each class." if traded.has_class_limits else ""
+    if traded.exact_votes is None:
+        return f"Stricter limits ask more {voters}. {traded.texts.no_exact}{broken}"
+    dotted = " (dotted)" if shows_exact(report) else ""
     return (
-        f"Stricter limits ask more {report.subject.voters}. Never to differ, by stopping only when the rest "
-        f"cannot change the outcome, takes {report.exact_votes:.1f} of them{dotted}.{broken}"
+        f"Stricter limits ask more {voters}. To stop only when the rest cannot change the outcome, and never "
+        f"differ, takes {traded.exact_votes:.1f} of them{dotted}.{broken}"
+    )
+
+
+def _margins(report: Report, now: Live) -> Html:
+    return tag(
+        "figure",
+        draw_margins(report),
+        tag(
+            "figcaption",
+            "Close votes are where the early answer may differ: the worst row differs with a probability of ",
+            _data(now, "worst"),
+            ". Dashed: the limit. The bars are the calibration rows, as the square root of their number.",
+        ),
+    )
+
+
+def _risk(report: Report, now: Live) -> Html:
+    texts = report.trade_off.texts
+    worst = (
+        []
+        if report.recommended.worst is None
+        else [" The hardest possible row differs with a probability of ", _data(now, "worst"), "."]
+    )
+    return tag(
+        "figure",
+        draw_risk(report),
+        tag(
+            "figcaption",
+            f"The {texts.mean} share of rows that differ from {texts.full}, below the allowed one (dashed).",
+            *worst,
+            f" {texts.no_margins}",
+        ),
     )
 
 
 def _class_table(report: Report, now: Live) -> Html:
-    first_yes = report.subject.n_voters // 2 + 1
-    probabilities = report.plan.votes.probabilities
-    shares = {"no": float(probabilities[:first_yes].sum()), "yes": float(probabilities[first_yes:].sum())}
-    promised = "at most" if report.plan.criterion == "minimean" else "worst row"
+    traded, voters = report.trade_off, report.subject.voters
+    columns = {
+        "votes": f"{voters} asked",
+        "mean": f"differ, {traded.texts.mean}",
+        "at-most": f"differ, {'worst row' if traded.texts.holds_for_every_row else 'at most'}",
+        "worst": "differ, closest vote",
+    }
+    known = [
+        name
+        for name in columns
+        if any(now[f"class-{place}-{name}"][0] is not None for place in _places(report))
+    ]
     return table(
-        f"{report.subject.voters.capitalize()} asked and disagreement, by what the full vote says",
-        [
-            "the full vote says",
-            f"{report.subject.voters} asked",
-            "otherwise, expected",
-            f"otherwise, {promised}",
-            "otherwise, closest vote",
-        ],
+        f"{voters.capitalize()} asked and disagreement, by the class that {traded.texts.full} gives",
+        [f"{traded.texts.full} says", *(columns[name] for name in known)],
         [
             [
-                tag("span", str(label), tag("small", f"{percent(shares[side])} of the rows")),
-                _data(now, f"{side}-votes"),
-                _data(now, f"{side}-mean"),
-                _data(now, f"{side}-at-most"),
-                _data(now, f"{side}-worst"),
+                tag("span", str(label), tag("small", f"{percent(share)} of the rows")),
+                *(_data(now, f"class-{place}-{name}") for name in known),
             ]
-            for side, label in zip(("no", "yes"), report.subject.labels, strict=True)
+            for place, (label, share) in enumerate(zip(report.subject.labels, traded.shares, strict=True))
         ],
     )
+
+
+def _places(report: Report) -> range:
+    return range(len(report.subject.labels))
 
 
 def _margin_table(report: Report, now: Live) -> Html:
     n_voters = report.subject.n_voters
     no, yes = report.subject.labels
     return table(
-        "Disagreement by how many of all voters make the majority",
-        ["the majority is", f"when it is {no}", f"when it is {yes}"],
+        f"Disagreement by the size of the majority, of all {report.subject.voters}",
+        ["majority", f"for {no}", f"for {yes}"],
         [
             [
                 f"{size:,} of {n_voters:,}",
@@ -229,33 +251,36 @@ def _margin_table(report: Report, now: Live) -> Html:
 
 
 def _limit_table(report: Report) -> Html:
-    no, yes = report.subject.labels
+    labels = report.subject.labels if len(report.subject.labels) <= MOST_CLASSES else ()
+    mean, has_worst = report.trade_off.texts.mean, report.recommended.worst is not None
     rows, attributes = [], []
-    for stop in report.stops:
-        row = stop.row
-        by_class = [
-            "none seen" if (risk := row.by_class[side]) is None else percent(risk) for side in ("no", "yes")
-        ]
+    for point in report.points:
+        now = live(report, point)
+        names = ["mean", "at-most", *(["worst"] if has_worst else [])]
+        names += [f"class-{place}-mean" for place in range(len(labels))]
         rows.append(
             [
-                percent(stop.limit) + (" each" if stop.each_class else ""),
-                f"{row.expected_votes:.2f}",
-                percent(row.disagreement),
-                percent(stop.at_most),
-                percent(row.worst_disagreement),
-                *by_class,
+                percent(point.limit) + (" each" if point.each_class else ""),
+                f"{point.expected_votes:.2f}",
+                *(now[name][1] for name in names),
             ]
         )
-        place = LIMITS.index(stop.limit)
         attributes.append(
             {
-                "data_row": f"{'each' if stop.each_class else 'all'}-{place}",
-                "class_": "current" if stop is report.recommended else None,
+                "data_row": f"{'each' if point.each_class else 'all'}-{LIMITS.index(point.limit)}",
+                "class_": "current" if point is report.recommended else None,
             }
         )
     return table(
-        "Votes asked on average and disagreement, for every limit",
-        ["allowed", "votes", "expected", "at most", "closest vote", f"when {no}", f"when {yes}"],
+        f"{report.subject.voters.capitalize()} asked on average and disagreement, for every limit",
+        [
+            "allowed",
+            report.subject.voters,
+            f"differ, {mean}",
+            "at most",
+            *(["worst row"] if has_worst else []),
+            *(f"{mean} for {label}" for label in labels),
+        ],
         rows,
         row_attributes=attributes,
     )
@@ -265,7 +290,3 @@ def _data(now: Live, name: str) -> Html:
     """Return a number that changes with the slider, with every digit for machines."""
     value, text = now[name]
     return tag("data", text, value="" if value is None else repr(float(value)), data_live=name)
-
-
-def _number(value: float, text: str) -> tuple[float | None, str]:
-    return (value if math.isfinite(value) else None), text

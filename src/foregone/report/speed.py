@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it has no types
 
 from foregone.report.facts import Subject
-from foregone.strategy import StoppingStrategy
 
 __all__ = ["Speed", "measure_speed"]
 
@@ -44,21 +44,19 @@ class Speed:
         return "own" if "own" in self.batch else "full"
 
     def ratio(self, kind: str, way: str) -> float:
-        """Return how many times sooner than ``way`` the stopped ensemble is, in a "batch" or "single"."""
+        """Return how many times faster than ``way`` the stopped ensemble is, in a "batch" or "single"."""
         seconds = self.batch if kind == "batch" else self.single
         return seconds[way] / seconds["stopped"]
 
 
-def measure_speed(
-    subject: Subject, strategy: StoppingStrategy, advance: Callable[[], None] = lambda: None
-) -> Speed:
+def measure_speed(subject: Subject, strategy: Any, advance: Callable[[], None] = lambda: None) -> Speed:
     """Time the rows of a report; a few seconds on any machine and model.
 
     Parameters
     ----------
     subject : Subject
         Voters and rows.
-    strategy : StoppingStrategy
+    strategy : StoppingStrategy, PluralityStrategy or ScoreStrategy
         When to stop.
     advance : callable, optional
         Called after the batch and after single rows.
@@ -69,7 +67,7 @@ def measure_speed(
         "full": lambda part: subject.predict(part, None),
         **({} if own is None else {"own": own}),
     }
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # about names: all are given the same rows, without any
         n_rows = _batch_size(ways, rows, min(MOST_ROWS, subject.n_rows))
         batch = _medians(ways, {way: [rows[:n_rows]] for way in ways}, ROUNDS)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from foregone.planning.words import one_in
+import inspect
+from typing import Any
+
+from foregone.classifier import early_stop
+from foregone.planning.words import one_in, short_looks
 from foregone.report.result import Report
-from foregone.report.tradeoff import Stop
+from foregone.report.tradeoff import Point
+from foregone.solving.problem import check_looks
 
 __all__ = [
     "WAYS",
-    "guarantee",
-    "hard_against_soft",
+    "call",
+    "figure",
+    "full_against_own",
     "headline",
     "not_covered",
     "percent",
@@ -19,6 +25,7 @@ __all__ = [
 ]
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
+UNKNOWN = "-"
 WAYS = {"stopped": "Stopped early", "full": "Asking everyone", "own": "The model's own predict"}
 
 
@@ -33,6 +40,19 @@ def percent(share: float) -> str:
     if 0 < share < 1e-6:
         return f"below 0.0001{NO_BREAK}%"
     return f"{100 * share:.3g}{NO_BREAK}%"
+
+
+def figure(value: float | None, text: str = "") -> tuple[float | None, str]:
+    """Return a number with every digit and as it is shown: ``text``, or in percent; "-" if it is not known.
+
+    Examples
+    --------
+    >>> figure(7.04, "7.0"), figure(None)
+    ((7.04, '7.0'), (None, '-'))
+    """
+    if value is None:
+        return None, UNKNOWN
+    return value, text or percent(value)
 
 
 def times(ratio: float) -> str:
@@ -60,124 +80,102 @@ def seconds(duration: float) -> str:
     return f"{duration / 1e-9:.3g} ns"
 
 
+def call(report: Report) -> str:
+    """Return the call that does what the page shows, with ``model`` and the calibration rows ``X``.
+
+    Settings are stated where they are not the defaults of `foregone.early_stop`; ``voting`` always, because
+    its default depends on the leaves of the trees, and ``random_state`` for the same numbers.
+    """
+    subject, usual = report.subject, inspect.signature(early_stop).parameters
+    settings = {**subject.settings, "order": subject.order}
+    stated = {name: value for name, value in settings.items() if value != usual[name].default}
+    if "looks" in stated:
+        stated["looks"] = short_looks(check_looks(stated["looks"], subject.n_voters), subject.n_voters)
+    options: dict[str, Any] = {"voting": subject.voting, **stated, "random_state": subject.random_state}
+    said = "".join(f", {name}={value!r}" for name, value in options.items())
+    return f"early_stop(model, X, {report.plan.max_disagreement!r}{said})"
+
+
 def headline(report: Report) -> tuple[str, str]:
     """Return the recommendation in one sentence, in two parts."""
-    stop, speed = report.recommended, report.speed
-    each = " in each class" if stop.each_class else ""
-    allow = f"Allow {percent(stop.limit)} disagreement{each}"
-    n_voters, voters = report.subject.n_voters, report.subject.voters
+    point, speed, subject = report.recommended, report.speed, report.subject
+    if point.reason is not None:
+        return (
+            "Early stopping is off",
+            f"All {subject.n_voters:,} {subject.voters} are asked: {point.reason}.",
+        )
+    each = " in each class" if point.each_class else ""
     ratio = speed.ratio("batch", speed.slow_way)
-    whom = "than the model's own predict" if speed.slow_way == "own" else "than asking everyone"
-    if ratio >= 1:
-        sooner = f"{times(ratio)} times sooner here {whom}"
-    else:
-        sooner = f"but not sooner here {whom} ({times(1 / ratio)} times later)"
-    return allow, f"{stop.row.expected_votes:.1f} of {n_voters:,} {voters} on average, {sooner}."
-
-
-def said(report: Report, stop: Stop) -> str:
-    """Return what one stop of the slider comes to, as a sentence."""
-    made, subject = report.plan, report.subject
-    each = " in each class" if stop.each_class else ""
-    sure = "" if made.confidence is None else f", with {100 * made.confidence:g} % confidence"
-    whom = "on average" if made.criterion == "minimean" else "for every single row"
+    whom = "the model's predict" if speed.slow_way == "own" else "asking everyone"
+    compared = f"{times(ratio)}x faster" if ratio >= 1 else f"but {times(1 / ratio)}x slower"
     return (
-        f"{stop.row.expected_votes:.1f} of {subject.n_voters:,} {subject.voters} are asked on average. At "
-        f"most {one_in(stop.limit)} rows may be answered otherwise than by the full vote, {whom}{each}{sure}."
+        f"Allow {percent(point.limit)} disagreement{each}",
+        f"{point.expected_votes:.1f} of {subject.n_voters:,} {subject.voters} on average, {compared} than "
+        f"{whom} on this machine.",
     )
 
 
-def guarantee(report: Report) -> list[str]:
-    """Return in plain words what is promised, to whom, and why."""
-    made, voters = report.plan, report.subject.voters
-    if made.criterion != "minimean":
-        promise = (
-            "For every single row, whatever its votes, the answer at the stop differs from that of the full "
-            f"vote with at most the allowed probability, over random orders of the {voters}. That holds for "
-            "all rows there can be, so it needs no confidence."
-        )
-    elif made.confidence is not None:
-        promise = (
-            f"With {100 * made.confidence:g} % confidence, over which {report.subject.n_rows:,} rows were "
-            "drawn for calibration, the answer at the stop differs from that of the full vote in at "
-            f"most the allowed share of all rows like them, on average over random orders of the {voters}, "
-            "however their votes are spread. Fewer calibration rows cost votes, not the limit. The allowance "
-            "may be spent on rows with close votes, or on one class: look at the margins and classes above."
-        )
-    else:
-        promise = (
-            "If votes are spread exactly as on the calibration rows, the answer at the stop differs from "
-            "that of the full vote in at most the allowed share of rows, on average over random orders of "
-            f"the {voters}. Without a confidence the calibration rows are taken for the truth: on new rows "
-            "the limit is exceeded in about half of all calibrations."
-        )
-    gap = max(stop.solution.gap for stop in report.stops)
-    return [
-        promise,
-        "Nobody can ask less: each setting here comes with a proven lower bound on the votes that any way "
-        f"of stopping within its limit must ask, and meets it to within {_unbroken(gap)} of itself.",
-    ]
-
-
-def _unbroken(number: float) -> str:
-    return f"{number:.1e}".replace("-", "\N{NON-BREAKING HYPHEN}")
+def said(report: Report, point: Point) -> str:
+    """Return what one position of the slider comes to, as a sentence."""
+    traded, subject = report.trade_off, report.subject
+    if point.reason is not None:
+        return f"All {subject.n_voters:,} {subject.voters} are asked: {point.reason}."
+    each = " in each class" if point.each_class else ""
+    sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
+    whom = "for every single row" if traded.texts.holds_for_every_row else "on average"
+    return (
+        f"{point.expected_votes:.1f} of {subject.n_voters:,} {subject.voters} are asked on average. At most "
+        f"{one_in(point.limit)} rows differ from {traded.texts.full}, {whom}{each}{sure}."
+    )
 
 
 def not_covered(report: Report) -> list[tuple[str, str]]:
     """Return what the guarantee is not about: a name and a sentence each."""
-    voters, drawn, stop = report.subject.voters, report.in_order_drawn, report.recommended
-    points = [
-        ("Drift", "Rows in use that come from elsewhere than the calibration rows."),
+    voters, drawn, texts = report.subject.voters, report.in_order_drawn, report.trade_off.texts
+    about_these_rows = [
+        ("Drift", "Rows in use that are distributed differently from the calibration rows."),
         (
             "Dependence",
-            "Calibration rows that come in groups, such as several of one patient, are fewer than they look, "
-            "and the confidence is lower than stated.",
-        ),
-        (
-            "The luck of a shared order",
-            f"All rows are asked in one random order of the {voters}; its disagreement may be above the mean "
-            f"over orders, which is what is bounded. In the order drawn here {drawn.n_differing:,} of "
-            f"{drawn.n_rows:,} calibration rows were answered otherwise at the recommended limit "
-            f"({percent(drawn.share)}; {percent(stop.row.disagreement)} were to be expected). "
-            'order="per_row" lets no rows share their luck.',
+            "Calibration rows that come in groups, such as several of one patient: there are fewer "
+            "independent ones than it seems, and the confidence is lower than stated.",
         ),
         (
             "Training rows",
-            f"Rows that the {voters} were fitted on are voted on more unanimously than new ones. If any are "
-            "among the calibration rows, this report is too optimistic.",
+            f"The {voters} agree more on rows that they were fitted on. If such rows are among the "
+            "calibration rows, this report is too optimistic.",
         ),
-        ("Truth", "It is the full vote that is agreed with, right or wrong."),
     ]
-    if report.plan.criterion != "minimean":  # it holds for every row there can be
-        return [point for point in points if point[0] not in ("Drift", "Dependence", "Training rows")]
-    return points
-
-
-def hard_against_soft(report: Report) -> str:
-    """Say how far the count of votes is from what the model itself predicts."""
-    meaning = (
-        f"Here each of the {report.subject.voters} has one vote and the majority wins. Many models average "
-        "probabilities instead; where every voter is sure of itself, as fully grown trees are, that is the "
-        "same."
+    random_order = (
+        "One shared order",
+        f"All rows use one random order of the {voters}, so errors are correlated, and the share in that "
+        "order may be above the mean over orders, which is what is bounded. In the order drawn here "
+        f"{drawn.n_differing:,} of {drawn.n_rows:,} calibration rows differ at the recommended limit "
+        f"({percent(drawn.share)}; expected {percent(report.recommended.disagreement)}). "
+        'order="per_row" draws an order for each row.',
     )
-    found, saved = report.hard_soft, report.subject.saved_hard_soft
-    if found is not None:
-        if found.n_differing == 0:
-            measured = f"On these {found.n_rows:,} rows the two never differ."
-        else:
-            beside = found.share / report.recommended.limit
-            measured = (
-                f"On these rows the two differ {found.n_differing:,} times in {found.n_rows:,} "
-                f"({percent(found.share)}, {beside:.2g} times the recommended limit): so much is lost or won "
-                "before anything is stopped early. This page is about counting votes, voting='hard'. Unless "
-                "told so, EarlyStoppingClassifier averages where the model does, and the limit is then about "
-                "the model's own predict."
-            )
-    elif saved is not None:
+    points = [] if texts.holds_for_every_row else about_these_rows
+    points += [random_order] if texts.in_random_order else []
+    points += [] if texts.ties is None else [("Ties", texts.ties)]
+    truth = f"The guarantee is about matching {texts.full}, which may itself be wrong."
+    return [*points, ("Truth", truth)]
+
+
+def full_against_own(report: Report) -> str:
+    """Say how far the answer of everyone is from what the model itself predicts."""
+    found, saved, texts = report.own_differences, report.subject.saved_hard_soft, report.trade_off.texts
+    if found is None:
         measured = (
-            "The model itself is not in the file, so it cannot be asked here. When the classifier was made, "
-            f"the two differed on {percent(saved)} of its calibration rows."
+            f"The model's own predict is not at hand, so it cannot be compared with {texts.full} here."
+            if saved is None
+            else "The model itself is not in the file, so it cannot be asked here. When the classifier was "
+            f"calibrated, the model's predict differed from {texts.full} on {percent(saved)} of the rows."
         )
+    elif found.n_differing == 0:
+        measured = f"On these {found.n_rows:,} rows the model's own predict always agrees with {texts.full}."
     else:
-        measured = "These voters have no predict of their own that could be asked."
-    return f"{meaning} {measured}"
+        measured = (
+            f"The model's own predict differs from {texts.full} on {found.n_differing:,} of "
+            f"{found.n_rows:,} rows ({percent(found.share)}, {found.share / report.recommended.limit:.2g} "
+            f"times the recommended limit). {texts.own_differs}"
+        )
+    return f"{texts.own_meaning} {measured}"

@@ -1,0 +1,79 @@
+"""One small model of every kind that a report covers, with rows that can certify it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+__all__ = ["KINDS", "SCORES", "fitted"]
+
+N_FIT = 400
+
+
+def _members() -> list[tuple[str, Any]]:
+    return [
+        ("bayes", GaussianNB()),
+        ("line", LogisticRegression()),
+        *((f"tree {depth}", DecisionTreeClassifier(max_depth=depth, random_state=0)) for depth in (2, 3, 5)),
+    ]
+
+
+def _lightgbm() -> Any:
+    import lightgbm
+
+    return lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, n_jobs=1)
+
+
+def _xgboost() -> Any:
+    import xgboost
+
+    return xgboost.XGBClassifier(n_estimators=20, n_jobs=1)
+
+
+# name: number of classes, what voting="auto" comes to, how the model is made
+KINDS: dict[str, tuple[int, str, Any]] = {
+    "forest of two": (2, "hard", lambda: RandomForestClassifier(21, random_state=0)),
+    "committee of two": (2, "hard", lambda: VotingClassifier(_members())),
+    "list of two": (2, "hard", lambda: _members()),
+    "forest of three": (3, "hard", lambda: RandomForestClassifier(15, max_depth=5, random_state=0)),
+    "committee of four": (4, "hard", lambda: VotingClassifier(_members())),
+    "bag of three": (3, "hard", lambda: BaggingClassifier(GaussianNB(), 9, max_samples=0.2, random_state=0)),
+    "soft forest": (2, "soft", lambda: RandomForestClassifier(21, max_depth=4, random_state=0)),
+    "weighted committee": (2, "soft", lambda: VotingClassifier(_members(), weights=[1, 2, 3, 1, 2])),
+    "soft committee": (2, "soft", lambda: VotingClassifier(_members(), voting="soft")),
+    "gradient boosting": (2, "soft", lambda: GradientBoostingClassifier(n_estimators=20, random_state=0)),
+    "hist boosting": (2, "soft", lambda: HistGradientBoostingClassifier(max_iter=20, random_state=0)),
+    "ada boost": (2, "soft", lambda: AdaBoostClassifier(n_estimators=15, random_state=0)),
+    "lightgbm": (2, "soft", _lightgbm),
+    "xgboost": (2, "soft", _xgboost),
+}
+SCORES = [name for name, (_, voting, _) in KINDS.items() if voting == "soft"]
+
+
+def fitted(name: str) -> tuple[Any, pd.DataFrame, pd.Series]:
+    """Return a fitted model, calibration rows as a frame, and their true labels."""
+    n_classes, _, make = KINDS[name]
+    X, y = make_classification(
+        3000, 6, n_informative=5, n_redundant=0, n_classes=n_classes, class_sep=1.5, random_state=n_classes
+    )
+    rows = pd.DataFrame(X, columns=list("abcdef"))
+    labels = pd.Series(y if name == "xgboost" else np.array(["ant", "bee", "cow", "dog"])[y])
+    model = make()
+    parts = [member for _, member in model] if isinstance(model, list) else [model]
+    for part in parts:
+        part.fit(rows[:N_FIT], labels[:N_FIT])
+    return parts if isinstance(model, list) else model, rows[N_FIT:], labels[N_FIT:]

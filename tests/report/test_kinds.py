@@ -1,0 +1,258 @@
+"""Every kind of model has a page, its numbers are the library's, and the call on it does what it says."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from functools import cache
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.datasets import make_classification
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from foregone import EarlyStoppingClassifier, early_stop
+from foregone.errors import InvalidInputError
+from foregone.report import Report, make_report, read_model
+from foregone.report.scores import trade_off_of_scores
+from foregone.report.tradeoff import LIMITS
+from foregone.scores import solve_scores
+from tests.report.conftest import HOSTILE
+from tests.report.kinds import KINDS, SCORES, fitted
+
+# Of many classes votes are counted where the model averages, and a classifier warns of that.
+pytestmark = pytest.mark.filterwarnings("ignore::foregone.classifier.HardVoteWarning")
+
+
+@cache
+def reported(name: str) -> tuple[Report, Any, Any, Any]:
+    """Return the report on a model, the model, its calibration rows and their labels."""
+    model, rows, labels = fitted(name)
+    return make_report(model, rows.assign(label=labels), target="label"), model, rows, labels
+
+
+def called(report: Report, model: Any, rows: Any) -> EarlyStoppingClassifier:
+    """Return what the call on the page gives, pasted."""
+    code = re.search(r"<code>(.*?)</code>", report.html, re.DOTALL)
+    assert code is not None
+    names = {"model": model, "X": rows}
+    exec(unescape(code[1]), names)
+    return names["classifier"]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_call_on_the_page_pasted_gives_what_the_page_shows(name: str) -> None:
+    report, model, rows, _ = reported(name)
+    classifier = called(report, model, rows)
+    point = report.recommended
+    assert point.reason is None
+    assert classifier.voting_ == report.subject.voting == KINDS[name][1]
+    assert classifier.expected_votes_ == point.expected_votes < report.subject.n_voters
+    assert f'value="{point.expected_votes!r}" data-live="votes"' in report.html
+    labels, asked, _ = classifier.predict_with_votes(rows)
+    assert asked.mean() == report.asked_in_order_drawn
+    assert classifier.calibration_disagreement_ == report.in_order_drawn.share
+    np.testing.assert_array_equal(labels, report.subject.predict(report.subject.rows, point.strategy))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_call_does_what_early_stop_does_by_default(name: str) -> None:
+    report, model, rows, _ = reported(name)
+    classifier = early_stop(model, rows, report.plan.max_disagreement, random_state=0)
+    assert classifier.expected_votes_ == report.recommended.expected_votes
+
+
+def test_limits_for_each_class_are_in_the_call(report: Report, forest: Any, rare: Any) -> None:
+    assert report.recommended.each_class
+    classifier = called(report, forest, rare[2])
+    assert classifier.max_disagreement == report.plan.max_disagreement
+    assert set(classifier.max_disagreement) == {"ham", HOSTILE}
+    assert classifier.expected_votes_ == report.recommended.expected_votes
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_bounds_are_those_of_a_classifier(name: str) -> None:
+    report, model, rows, _ = reported(name)
+    point = report.recommended
+    assert 0 <= point.disagreement <= point.at_most <= point.limit
+    assert len(point.by_class) == len(report.trade_off.shares) == KINDS[name][0]
+    classifier = called(report, model, rows)
+    if KINDS[name][0] == 2:
+        bounds = [figures.at_most for figures in point.by_class]
+        assert bounds == list(classifier.disagreement_by_class_.values())
+    else:
+        assert point.at_most == classifier.solution_.disagreement
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_errors_are_counted_on_the_rows(name: str) -> None:
+    report, model, rows, labels = reported(name)
+    early = called(report, model, rows).predict(rows)
+    assert report.errors["stopped"].n_differing == np.count_nonzero(early != labels)
+    if "own" in report.errors:
+        assert report.errors["own"].n_differing == np.count_nonzero(model.predict(rows) != labels)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_json_can_be_written_and_the_page_has_no_gaps(name: str) -> None:
+    report, *_ = reported(name)
+    fields = json.loads(json.dumps(report.fields(), allow_nan=False))
+    assert [point["limit"] for point in fields["points"]][: len(LIMITS)] == list(LIMITS)
+    assert fields["call"] == report.call
+    assert re.search(r"\b(nan|inf|None)\b", report.html) is None
+
+
+@pytest.mark.parametrize("name", ["forest of three", "committee of four"])
+def test_classes_of_many_are_averaged_over_their_rows(name: str) -> None:
+    report, *_ = reported(name)
+    point = report.recommended
+    mean = np.average([figures.disagreement for figures in point.by_class], weights=report.trade_off.shares)
+    votes = np.average(
+        [figures.expected_votes for figures in point.by_class], weights=report.trade_off.shares
+    )
+    assert (mean, votes) == pytest.approx((point.disagreement, point.expected_votes))
+    html = report.html
+    assert 'id="each-class"' not in html
+    assert "Limits for each class are for two classes" in html
+    assert "Disagreement by margin" not in html
+    assert "so disagreement is not shown by margin" in html
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_the_limit_for_scores_is_that_of_a_plan(name: str) -> None:
+    report, model, rows, _ = reported(name)
+    before = early_stop(model, rows, 0.1, random_state=0)
+    made = before.plan(X=rows)
+    assert report.plan.max_disagreement == made.max_disagreement
+    assert "is not known for scores" in report.html
+    assert "Disagreement by margin" not in report.html
+
+
+@pytest.mark.parametrize("name", ["forest of two", "forest of three", "soft forest", "gradient boosting"])
+def test_files_are_reported_as_the_models_in_them(name: str, tmp_path: Path) -> None:
+    report, model, rows, _ = reported(name)
+    skops.io.dump(model, tmp_path / "model.skops")
+    from_skops = make_report(read_model(tmp_path / "model.skops"), rows)
+    assert from_skops.call == report.call
+    assert from_skops.recommended.expected_votes == report.recommended.expected_votes
+    early_stop(model, rows, 0.05, random_state=0).save(tmp_path / "model.foregone")
+    saved = make_report(read_model(tmp_path / "model.foregone"), rows)
+    assert saved.call == report.call
+    assert saved.recommended.expected_votes == report.recommended.expected_votes
+    assert saved.own_differences is None
+    assert saved.fields()["saved_limit"] == 0.05
+
+
+def test_boosted_trees_that_skops_does_not_trust_are_read_when_told_to(tmp_path: Path) -> None:
+    report, model, rows, _ = reported("hist boosting")
+    skops.io.dump(model, tmp_path / "model.skops")
+    with pytest.raises(InvalidInputError, match="--trust") as caught:
+        read_model(tmp_path / "model.skops")
+    trust = str(caught.value).split("--trust ")[1].split(",")
+    again = make_report(read_model(tmp_path / "model.skops", trust=trust), rows)
+    assert again.recommended.expected_votes == report.recommended.expected_votes
+
+
+def test_ties_agree_with_any_leader() -> None:
+    report, model, rows, _ = reported("committee of four")
+    counts = early_stop(model, rows, 0.1).full_votes(rows)
+    tied = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    assert tied.any()
+    last = counts.shape[1] - 1 - counts[:, ::-1].argmax(axis=1)
+    assert report.trade_off.differing(counts.argmax(axis=1)) == report.trade_off.differing(last) == 0
+    assert report.trade_off.differing(counts.argmin(axis=1)) > 0
+    assert "any of them" in report.html
+
+
+def test_votes_are_counted_where_that_is_asked_for() -> None:
+    _, model, rows, _ = reported("soft forest")
+    report = make_report(model, rows, voting="hard", criterion="minimixed")
+    classifier = called(report, model, rows)
+    assert classifier.voting_ == "hard"
+    assert classifier.criterion == "minimixed"
+    assert classifier.expected_votes_ == report.recommended.expected_votes
+
+
+def test_a_pipeline_says_what_model_and_rows_of_the_call_are() -> None:
+    _, rows, labels = fitted("soft forest")
+    pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(9, max_depth=3, random_state=0))
+    pipeline.fit(rows, labels)
+    report = make_report(pipeline, rows)
+    classifier = called(report, pipeline[-1], pipeline[:-1].transform(rows))
+    assert classifier.expected_votes_ == report.recommended.expected_votes
+    assert "model is the last step of the pipeline" in report.html
+
+
+def test_settings_of_a_classifier_are_in_the_call() -> None:
+    _, model, rows, _ = reported("soft forest")
+    before = early_stop(model, rows, 0.05, confidence=0.9, looks=3, order="optimized", random_state=7)
+    report = make_report(before, rows)
+    assert re.search(r"confidence=0.9, looks=3, order='optimized', random_state=7\)$", report.call)
+    assert called(report, model, rows).expected_votes_ == report.recommended.expected_votes
+
+
+def test_too_few_rows_for_scores_are_said_to_turn_early_stopping_off() -> None:
+    _, model, rows, _ = reported("gradient boosting")
+    report = make_report(model, rows[:40])
+    assert report.headline[0] == "Early stopping is off"
+    assert "20 rows are in the certifying half" in report.headline[1]
+    assert report.recommended.expected_votes == 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert called(report, model, rows[:40]).expected_votes_ == 20
+
+
+def test_rows_that_rounding_decides_are_counted_as_in_a_classifier() -> None:
+    report, model, rows, _ = reported("soft forest")
+    subject, own = report.subject, model.predict(rows)
+    own[:3] = np.where(own[:3] == "ant", "bee", "ant")  # as if rounding had decided them
+    traded = trade_off_of_scores(subject, own, 25.0, lambda: None)
+    before = subject.classifier.strategy_
+    for point in traded.points:
+        if point.each_class or point.reason is not None:
+            continue
+        certificate = solve_scores(
+            subject.ensemble.scores(subject.rows),
+            point.limit,
+            order=before.order,
+            start=before.start,
+            answers=own == "bee",
+            random_state=subject.seed,
+        ).certificate
+        assert certificate is not None
+        assert (point.expected_votes, point.at_most) == (certificate.mean_asked, certificate.bound)
+        assert all(
+            row.expected_votes == point.expected_votes for row in traded.plan.rows if row.limit == point.limit
+        )
+    assert traded.differing(traded.full) == 3
+
+
+@pytest.mark.parametrize("voting", [None, "soft"])
+def test_scores_of_many_classes_are_refused_with_what_to_do(voting: str | None) -> None:
+    X, y = make_classification(300, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=0)
+    model: Any = GradientBoostingClassifier(n_estimators=2) if voting is None else RandomForestClassifier(3)
+    with pytest.raises(InvalidInputError, match=r"3 classes.*[Vv]otes") as caught:
+        make_report(model.fit(X, y), X, voting=voting)
+    assert 'voting="hard"' in str(caught.value)
+
+
+@pytest.mark.parametrize("settings", [{"criterion": "minimax"}, {"confidence": None}])
+def test_settings_that_are_for_votes_are_refused_for_scores(settings: dict[str, Any]) -> None:
+    _, model, rows, _ = reported("gradient boosting")
+    with pytest.raises(InvalidInputError, match=r"adds up scores.*minimean and a confidence such as 0.95"):
+        make_report(model, rows, **settings)
+
+
+def test_a_classifier_cannot_be_given_another_voting() -> None:
+    _, model, rows, _ = reported("soft forest")
+    classifier = early_stop(model, rows, 0.05, random_state=0)
+    with pytest.raises(InvalidInputError, match="give the model itself"):
+        make_report(classifier, rows, voting="hard")
+    assert make_report(classifier, rows, voting="soft").subject.voting == "soft"
