@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from foregone import EarlyStoppingClassifier, early_stop
+from foregone.classifier.ties import bound_with_ties
 from foregone.errors import InvalidInputError
 from foregone.report import Report, make_report, read_model
 from foregone.report.scores import trade_off_of_scores
@@ -88,7 +89,7 @@ def test_bounds_are_those_of_a_classifier(name: str) -> None:
         bounds = [figures.at_most for figures in point.by_class]
         assert bounds == list(classifier.disagreement_by_class_.values())
     else:
-        assert point.at_most == classifier.solution_.disagreement
+        assert point.at_most == bound_with_ties(classifier.strategy_, classifier.solution_)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -160,15 +161,15 @@ def test_boosted_trees_that_skops_does_not_trust_are_read_when_told_to(tmp_path:
     assert again.recommended.expected_votes == report.recommended.expected_votes
 
 
-def test_ties_agree_with_any_leader() -> None:
+def test_of_a_tie_the_first_leader_is_the_full_vote() -> None:
     report, model, rows, _ = reported("committee of four")
     counts = early_stop(model, rows, 0.1).full_votes(rows)
     tied = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
     assert tied.any()
     last = counts.shape[1] - 1 - counts[:, ::-1].argmax(axis=1)
-    assert report.trade_off.differing(counts.argmax(axis=1)) == report.trade_off.differing(last) == 0
-    assert report.trade_off.differing(counts.argmin(axis=1)) > 0
-    assert "any of them" in report.html
+    assert report.trade_off.differing(counts.argmax(axis=1)) == 0
+    assert report.trade_off.differing(last) == tied.sum()
+    assert "the full vote is the first of them" in report.html
 
 
 def test_votes_are_counted_where_that_is_asked_for() -> None:

@@ -12,7 +12,7 @@ from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_pl
 from foregone.plurality.evaluation import votes_and_disagreement
 from foregone.votes import FloatArray
 
-__all__ = ["disagreement_with_ties", "settle_ties", "solve_with_ties"]
+__all__ = ["bound_with_ties", "disagreement_with_ties", "settle_ties", "solve_with_ties"]
 
 ROUNDS = 4  # of solving for a tighter limit
 
@@ -47,12 +47,18 @@ def solve_with_ties(
         strategy = settle_ties(solution.strategy)
         if problem.criterion != "minimean":
             break
-        weights = solution.distribution.weights_on(strategy.lattice)
-        found = float(weights @ disagreement_with_ties(strategy))
+        found = bound_with_ties(strategy, solution)
         if found <= problem.max_disagreement:
             break
         limit *= 0.9 * problem.max_disagreement / found
     return strategy, solution
+
+
+def bound_with_ties(strategy: PluralityStrategy, solution: PluralitySolution) -> float:
+    """Return the largest mean disagreement: the solution's, and what ties add on average over its rows."""
+    weights = solution.distribution.weights_on(strategy.lattice)
+    by_ties = disagreement_with_ties(strategy) - evaluate_plurality(strategy).disagreement
+    return solution.disagreement + float(weights @ by_ties)
 
 
 def settle_ties(strategy: PluralityStrategy) -> PluralityStrategy:

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from foregone.classifier.settings import PluralitySettings
+from foregone.classifier.ties import bound_with_ties, disagreement_with_ties, solve_with_ties
 from foregone.planning import LIMITS as PLANNED
 from foregone.planning import Plan, PlanRow, check_worth
 from foregone.planning import _choose as choose_row  # the rule of plan(), which has no name of its own yet
-from foregone.planning.plan import LOSES_BEYOND
 from foregone.planning.plan import _price as votes_for_each_avoided
-from foregone.plurality import CompositionDistribution, evaluate_plurality, solve_plurality
+from foregone.planning.words import allowed_by_class
+from foregone.plurality import CompositionDistribution, evaluate_plurality
 from foregone.plurality.rules import curtailment
 from foregone.report.facts import Labels, Subject
 from foregone.report.tradeoff import ClassFigures, Point, Texts, TradeOff, solve_points
@@ -47,26 +49,23 @@ def trade_off_of_answers(
     confidence = None if every_row else subject.settings["confidence"]
 
     def point(limit: float, each_class: bool) -> Point:
-        solution = solve_plurality(
-            distribution,
-            limit,
-            n_voters=n_voters,
-            n_classes=n_classes,
-            confidence=confidence,
-            criterion=criterion,
-        )
-        evaluation = evaluate_plurality(solution.strategy)
-        mean = evaluation.mean(distribution)
+        asked_for = PluralitySettings(limit, criterion, confidence)
+        strategy, solution = solve_with_ties(counts, asked_for, n_voters)
+        evaluation, differs = evaluate_plurality(strategy), disagreement_with_ties(strategy)
+
+        def figures(rows: CompositionDistribution) -> ClassFigures:
+            disagreement = float(rows.weights_on(strategy.lattice) @ differs)
+            return ClassFigures(evaluation.mean(rows).expected_votes, disagreement)
+
+        mean = figures(distribution)
         return Point(
             limit=limit,
             each_class=each_class,
-            strategy=solution.strategy,
-            expected_votes=mean.expected_votes,
-            disagreement=mean.disagreement,
-            at_most=solution.disagreement,
-            by_class=tuple(
-                ClassFigures() if rows is None else ClassFigures(*evaluation.mean(rows)) for rows in of_class
-            ),
+            strategy=strategy,
+            expected_votes=mean.expected_votes or 0.0,
+            disagreement=mean.disagreement or 0.0,
+            at_most=bound_with_ties(strategy, solution),
+            by_class=tuple(ClassFigures() if rows is None else figures(rows) for rows in of_class),
             worst=evaluation.worst().disagreement,
             gap=solution.gap,
         )
@@ -80,7 +79,7 @@ def trade_off_of_answers(
         advice=(*made.advise(), *_hit_hardest(made, points, subject)),
         confidence=confidence,
         full=full,
-        right=counts == counts.max(axis=1, keepdims=True),
+        right=full[:, None] == np.arange(n_classes),
         texts=Texts(
             full="the full vote",
             mean="expected",
@@ -97,7 +96,8 @@ def trade_off_of_answers(
             no_margins=f"With {n_classes} classes a full vote is more than a number of yes votes, so "
             "disagreement is not shown by margin.",
             holds_for_every_row=every_row,
-            ties="Where several classes have the most votes, the early answer agrees if it is any of them.",
+            ties="Where several classes have the most votes, the full vote is the first of them. The bound "
+            "counts what such ties add on average over these rows.",
         ),
         exact_votes=evaluate_plurality(curtailment(n_voters, n_classes)).mean(distribution).expected_votes,
     )
@@ -139,7 +139,7 @@ def _hit_hardest(made: Plan, points: tuple[Point, ...], subject: Subject) -> lis
     chosen = next(point for point in points if point.limit == made.chosen.limit)
     risks = [figures.disagreement or 0.0 for figures in chosen.by_class]
     hardest = int(np.argmax(risks))
-    if risks[hardest] <= min(LOSES_BEYOND * chosen.limit, 0.5):
+    if risks[hardest] <= allowed_by_class(chosen.limit):
         return []
     return [
         f"Class {subject.labels[hardest]} is hit hardest: {100 * risks[hardest]:.3g} % of its rows differ "

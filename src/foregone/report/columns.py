@@ -29,7 +29,8 @@ def choose_columns(table: Any, model: Any, target: str | None) -> tuple[Any, npt
         Name of the column of labels; in an array its number, counted from 0, -1 for the last.
     """
     members = model if isinstance(model, list | tuple) else [model]
-    names = next(filter(lambda known: known is not None, map(names_of_features, members)), None)
+    known = (names_of_features(member, table) for member in members)
+    names = next((found for found in known if found is not None), None)
     width = next((member.n_features_in_ for member in members if hasattr(member, "n_features_in_")), None)
     X, labels = _without_target(table, target)
     if names is None or not hasattr(X, "columns"):
