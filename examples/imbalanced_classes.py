@@ -7,6 +7,7 @@ disagreement, by how many trees say "sick": with one limit for all, the rare cla
 """
 
 import argparse
+import warnings
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -15,6 +16,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 from foregone import early_stop, evaluate
+from foregone.classifier import RareClassWarning
 from foregone.display import RiskDisplay, VoteDistributionDisplay
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -32,6 +34,7 @@ limits = {
     "one limit": 0.01,
     "one for each": {"healthy": 0.01, "sick": 0.01},
 }
+warnings.simplefilter("ignore", RareClassWarning)  # it would say of the first what is shown here
 classifiers = {
     name: early_stop(forest, X[calibration], max_disagreement=limit, random_state=0)
     for name, limit in limits.items()

@@ -90,7 +90,7 @@ def test_without_any_writable_folder_it_works_and_says_what_to_do(tmp_path: Path
         check=False,
     )
     assert "Traceback" not in result.stderr
-    assert result.stderr.count("RuntimeWarning") == 1
+    assert result.stderr.count("warning: Compiled code cannot be kept on disk") == 1
     content = json.loads(result.stdout)
     (problem,) = content["problems"]  # the small problem was solved all the same
     assert "set NUMBA_CACHE_DIR to a writable folder" in problem

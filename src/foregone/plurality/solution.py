@@ -94,6 +94,10 @@ class PluralitySolution:
         """What the strategy costs and risks for every full vote, computed once."""
         return evaluate_plurality(self.strategy)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the evaluation out of pickles and skops files: it can be made again."""
+        return {name: value for name, value in self.__dict__.items() if name != "evaluation"}
+
     @property
     def n_voters(self) -> int:
         """Number of voters."""

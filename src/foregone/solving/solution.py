@@ -127,6 +127,10 @@ class Solution:
         """What the strategy costs and risks for every number of yes votes, computed once."""
         return evaluate(self.strategy)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the evaluation out of pickles and skops files: it can be made again."""
+        return {name: value for name, value in self.__dict__.items() if name != "evaluation"}
+
     @property
     def problem(self) -> Problem:
         """What it solves."""
