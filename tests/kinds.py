@@ -399,10 +399,11 @@ START, END = "<!-- table of kinds: made by python -m tests.kinds -->\n", "<!-- e
 def table() -> str:
     """Return the table in Markdown, with a note for each reason."""
     notes: list[str] = []
-    lines = ["| | " + " | ".join(kind.name for kind in KINDS) + " |", "|---" + "|:-:" * len(KINDS) + "|"]
+    shown = [kind for kind in KINDS if not EVERYWHERE.applies(kind)]
+    lines = ["| | " + " | ".join(kind.name for kind in shown) + " |", "|---" + "|:-:" * len(shown) + "|"]
     for feature in FEATURES:
         cells = []
-        for kind in KINDS:
+        for kind in shown:
             found = refusal(feature, kind)
             if found is None:
                 cells.append("yes")
