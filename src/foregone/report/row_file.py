@@ -65,7 +65,7 @@ def _read(file: Path) -> Any:
         raise MissingExtraError(error.name or "pandas", "report", "Reading a table") from None
     if separator is None:
         rows = parquet.read_table(file)
-        rows.validate(full=True)  # texts that are none would fail later, wherever they are looked at
+        rows.validate(full=True)  # invalid texts would fail later, wherever they are looked at
         return rows.to_pandas()
     table = pandas.read_csv(file, sep=separator)
     if all(_is_number(name) for name in table.columns):
