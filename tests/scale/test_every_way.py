@@ -5,17 +5,20 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost as xgb
 
 from foregone import EarlyStoppingClassifier, early_stop
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
 from foregone.scale import score_file
+from foregone.scores import CannotCertifyWarning
 from tests.scale.ways import CASES, case_of
 
 dask = pytest.importorskip("dask")
@@ -109,5 +112,32 @@ def test_a_model_that_does_not_know_its_columns_of_categories_is_refused(tmp_pat
     np.testing.assert_array_equal(classifier.predict(rows), model.predict(rows))
     classifier.save(tmp_path / "model.foregone")
     rows.to_parquet(tmp_path / "rows.parquet")
-    with pytest.raises(InvalidInputError, match="does not say which columns they belong to"):
+    with pytest.raises(InvalidInputError, match="does not say which values they stand for in which column"):
         score_file(tmp_path / "model.foregone", tmp_path / "rows.parquet", tmp_path / "out.parquet")
+
+
+def test_models_of_old_xgboost_do_not_know_their_categories_and_are_refused_too(monkeypatch, tmp_path):
+    """Before 3.1 XGBoost kept no lists, so nobody can tell values from positions in a file."""
+    rows = case_of("XGBoost", "categories").rows.drop(columns="text")
+    model = xgb.XGBClassifier(n_estimators=3, enable_categorical=True, max_cat_to_onehot=1)
+    model.fit(rows, np.asarray(rows["integer"].cat.codes) % 2)
+    parse = json.loads
+
+    def without_lists(text):
+        content = parse(text)
+        content["learner"]["gradient_booster"]["model"].pop("cats")
+        return content
+
+    monkeypatch.setattr("foregone.forest.xgboost.json.loads", without_lists)
+    forest = ScoredForest.from_model(model)
+    monkeypatch.undo()
+    codes = rows.assign(integer=rows["integer"].cat.codes).to_numpy(np.float64)
+    np.testing.assert_array_equal(forest.full_scores(codes) > 0, model.predict(rows))
+    with pytest.raises(InvalidInputError, match="1 columns of dtype category, the model was trained on 0"):
+        forest.full_scores(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CannotCertifyWarning)
+        classifier = early_stop(forest, codes, max_disagreement=0, random_state=0)
+    rows.to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(InvalidInputError, match="does not say which values they stand for"):
+        score_file(classifier, tmp_path / "rows.parquet", tmp_path / "out.parquet")

@@ -102,7 +102,8 @@ def _category_values(booster: Any, text: str) -> CategoryValues:
     lists = tuple(map(category_list, booster.pandas_categorical or []))
     found = re.search(r"^\[categorical_feature: ([\d,]*)\]$", text, re.MULTILINE)
     columns = tuple(sorted(int(number) for number in found[1].split(",") if number)) if found else ()
-    return CategoryValues(columns if len(columns) == len(lists) else None, lists, of_frames=True)
+    known = columns if len(columns) == len(lists) else None
+    return CategoryValues(known if lists else (), lists, of_frames=True)
 
 
 def _check_objective(head: dict[str, str]) -> None:

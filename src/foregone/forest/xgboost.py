@@ -153,9 +153,15 @@ def _check_columns(parts: list[Any], n_features: int) -> None:
 
 
 def _category_values(learner: dict[str, Any]) -> CategoryValues:
-    """Return the lists of categories of a training frame, and which columns they are of."""
+    """Return the lists of categories of a training frame, and which columns they are of.
+
+    Models of releases before 3.1 do not say whether there were any.
+    """
     booster = learner["gradient_booster"]
-    coded = booster.get("gbtree", booster)["model"].get("cats", {}).get("enc", [])
+    model = booster.get("gbtree", booster)["model"]
+    if "cats" not in model and "c" in learner["feature_types"]:
+        return CategoryValues(None, (), of_frames=True)
+    coded = model.get("cats", {}).get("enc", [])
     listed = {
         place: _category_list(code)
         for place, (kind, code) in enumerate(zip(learner["feature_types"], coded, strict=False))

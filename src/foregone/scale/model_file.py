@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels.forest_keys import CATEGORY
 from foregone.atomic_file import PathLike
 from foregone.classifier import EarlyStoppingClassifier
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues
+from foregone.forest.rows import RowFormat
 
 __all__ = ["Model", "ModelFile", "n_loads"]
 
@@ -94,7 +96,7 @@ class ModelFile(NamedTuple):
             n_features=int(model.n_features_in_),
             feature_names=None if names is None else tuple(map(str, names)),
             classes=np.asarray(model.classes_),
-            categories=_categories(lists, int(model.n_features_in_)),
+            categories=_categories(forest.rows),
             by_type=lists is not None and not lists.encodes_arrays,
         )
 
@@ -130,20 +132,21 @@ class ModelFile(NamedTuple):
             return model
 
 
-def _categories(lists: CategoryValues | None, n_features: int) -> tuple[str, ...]:
-    if lists is None or not lists.values:
-        return ("",) * n_features
-    if lists.features is None:
+def _categories(rows: RowFormat) -> tuple[str, ...]:
+    lists = rows.category_values
+    if lists is None:
+        return ("",) * rows.n_features
+    if lists.features is None and (lists.values or (rows.rules & CATEGORY).any()):
         raise InvalidInputError(
-            "the model has lists of categories, but its file does not say which columns they belong to: make "
-            "it anew with early_stop from a model all of whose columns of dtype category are categorical "
-            "features, or predict on frames in memory"
+            "the model splits by categories, but does not say which values they stand for in which column: "
+            "make it anew with early_stop from a model of LightGBM, or of XGBoost 3.1 or newer, all of whose "
+            "columns of dtype category are categorical features, or predict on frames in memory"
         )
     kinds = {
         feature: TEXTS if values.dtype == object else NUMBERS
-        for feature, values in zip(lists.features, lists.values, strict=True)
+        for feature, values in zip(lists.features or (), lists.values, strict=True)
     }
-    return tuple(kinds.get(feature, "") for feature in range(n_features))
+    return tuple(kinds.get(feature, "") for feature in range(rows.n_features))
 
 
 def n_loads() -> int:
