@@ -67,6 +67,7 @@ def test_what_is_known_about_the_file_is_told(tmp_path: Path) -> None:
         ("plurality-v2.json", "PluralityStrategy", 2),
         ("scores-v2.json", "ScoreStrategy", 2),
         ("classifier-v1.foregone", "EarlyStoppingClassifier", 1),
+        ("classifier-v3.foregone", "EarlyStoppingClassifier", 3),
     ],
 )
 def test_files_of_earlier_versions_are_read(name: str, kind: str, version: int) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pandas as pd
 import pytest
 import skops.io
 from hypothesis import given
@@ -63,6 +64,33 @@ def test_a_file_from_before_scores_is_read_for_ever():
     assert (loaded.voting_, loaded.voting, loaded.on_failure) == ("hard", "hard", "ask_all")
     assert (loaded.max_disagreement, loaded.confidence) == ({"no": 0.1, "yes": 0.2}, 0.7)
     assert (loaded.looks, loaded.answer, loaded.seed_) == ([0, 1, 3, 4, 5], "likeliest", 900450186894289455)
+
+
+def test_a_file_that_names_its_columns_of_categories_is_read_for_ever():
+    """Files outlive releases: this one is never written anew. It was made by, for 600 such rows.
+
+    y = (rows["size"].cat.codes + rows["colour"].cat.codes + (rows["number"] - 2**27 > 5)) % 2
+    model = lgb.LGBMClassifier(
+        n_estimators=8, num_leaves=8, min_child_samples=1, min_data_per_group=1, cat_smooth=0,
+        max_cat_to_onehot=1, random_state=0,
+    ).fit(rows, y)
+    early_stop(model, rows, max_disagreement=0.05, random_state=0).save(file)
+    """
+    place = np.arange(66)
+    sizes, colours, numbers = place % 3, place // 3 % 2, place % 11
+    rows = pd.DataFrame(
+        {
+            "size": pd.Categorical(np.array([30, 7, 20])[sizes]),  # in another order than in training
+            "colour": pd.Categorical(np.array(["red", "blue"])[colours]),
+            "number": 2**27 + numbers,
+        }
+    )
+    loaded = EarlyStoppingClassifier.load(GOLDEN.with_name("classifier-v3.foregone"))
+    labels, asked, _ = loaded.predict_with_votes(rows)
+    np.testing.assert_array_equal(labels, (sizes + colours + (numbers > 5)) % 2)
+    assert set(asked.tolist()) == {2}
+    lists = loaded.ensemble_.rows.category_values
+    assert (lists.features, lists.of_frames, loaded.ensemble_.rows.array_bits) == ((0, 1), True, 32)
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
