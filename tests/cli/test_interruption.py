@@ -59,7 +59,7 @@ def test_loops_cut_into_pieces_give_the_same(criterion: str, monkeypatch: pytest
     options = {"answer": "likeliest"} if criterion != "minimax" else {"looks": 3}
 
     def figures() -> tuple[object, ...]:
-        solution = solve(criterion, votes, {"yes": 1e-3, "no": 1e-2}, **options)  # type: ignore[arg-type]
+        solution = solve(criterion, votes, {"yes": 1e-3, "no": 1e-2}, **options)
         asked = evaluate(solution.strategy).votes_asked(votes)
         return solution.strategy, solution.lower_bound, solution.disagreement, asked.tolist()
 

@@ -78,10 +78,10 @@ def test_compositions_are_never_drawn_as_yes_votes(counts: list[list[int]]) -> N
     votes = CompositionDistribution.from_counts(counts)
     strategy = solve("minimean", 5, 0.1).strategy
     for draw in (
-        lambda: VoteDistributionDisplay.from_votes(votes),  # type: ignore[arg-type]
-        lambda: SavingsDisplay.from_strategy(strategy, votes),  # type: ignore[arg-type]
-        lambda: StateGraphDisplay.from_strategy(strategy, votes),  # type: ignore[arg-type]
-        lambda: TradeoffDisplay.from_votes(votes),  # type: ignore[arg-type]
+        lambda: VoteDistributionDisplay.from_votes(votes),
+        lambda: SavingsDisplay.from_strategy(strategy, votes),
+        lambda: StateGraphDisplay.from_strategy(strategy, votes),
+        lambda: TradeoffDisplay.from_votes(votes),
     ):
         with pytest.raises(InvalidInputError):
             draw()

@@ -91,11 +91,7 @@ def test_a_resealed_sample_is_read_and_a_changed_one_gets_past_the_checksum(
     format.write_samples(tmp_path / "samples")
     samples = format.read_samples(tmp_path / "samples")
     for number, sample in enumerate(samples):
-        try:
-            resealed = format.reseal(sample)
-        except ValueError:
-            pytest.skip("nothing of it has a checksum yet")
-        write_folder(tmp_path / str(number), resealed)
+        write_folder(tmp_path / str(number), format.reseal(sample))
         assert format.load(tmp_path / str(number), tmp_path / "samples") is not None
     attack = Attack(format, tmp_path / "samples", tmp_path / "scratch", seed=0)
     n_forged = len(format.forge(samples))

@@ -64,7 +64,7 @@ def test_json_has_every_number_of_the_page(report: Report) -> None:
     assert [point["limit"] for point in fields["points"]] == [*LIMITS, *LIMITS]
     for point, record in zip(report.points, fields["points"], strict=True):
         assert record["expected_votes"] == point.expected_votes
-        assert record["disagreement_by_yes_votes"] == point.by_yes.disagreement.tolist()  # type: ignore[union-attr]
+        assert record["disagreement_by_yes_votes"] == point.by_yes.disagreement.tolist()
     assert set(fields["speed"]["batch"]) == set(fields["speed"]["single"]) == {"stopped", "full", "own"}
     assert all(seconds > 0 for seconds in fields["speed"]["batch"].values())
 
