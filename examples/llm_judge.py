@@ -9,7 +9,7 @@ with "id", "verdict" (pass or fail), how many votes were "asked", how many of th
 that all voters together would have said otherwise. Stop it and run it again, with more answers or a stricter
 limit if you like: the journal keeps every vote that was paid for.
 
-Needs httpx:  pip install 'foregone[llm]'
+Needs httpx:  pip install 'foregone[llm]', or in a checkout  pip install '.[llm]'
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def time_methods(store: PieceStore, reporter: Reporter) -> list[Timing]:
     if find_spec("pyscipopt") is None:
         del plan["quadratic_program"]
         reporter.line(
-            "figS1 leaves out the quadratic program: it needs PySCIPOpt, pip install 'foregone[reference]'"
+            "figS1 leaves out the quadratic program: it needs PySCIPOpt, pip install '.[reference]'"
         )
     with reporter.progress("timing", sum(map(len, plan.values()))) as advance:
         for method, sizes in plan.items():

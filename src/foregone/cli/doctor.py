@@ -85,7 +85,11 @@ def _print(console: Console, found: list[Package], loops: Loops, problems: list[
     absent = sorted({package.extra for package in found if package.extra and not package.is_usable})
     console.print()
     for extra in absent:
-        console.print(f"The extra '{extra}' is not there: pip install 'foregone[{extra}]'", markup=False)
+        console.print(
+            f"Optional extra '{extra}' is not installed: pip install 'foregone[{extra}]', or in a checkout  "
+            f"pip install '.[{extra}]'",
+            markup=False,
+        )
     of_them = cores()
     limits = of_them["limits"] or "no limit set"
     console.print(f"Threads: {of_them['usable']} of {of_them['there']} cores, {limits}", markup=False)
