@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.stats import betabinom
 
 from foregone import VoteDistribution, evaluate, solve
-from foregone.evaluation import Evaluation
+from foregone.strategy.evaluation import Evaluation
 
 __all__ = ["Case", "Outcome", "drawn_votes", "excess", "simulate", "true_votes"]
 

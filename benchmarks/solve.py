@@ -19,7 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from foregone import solve
-from foregone.solving import CRITERIA, linear_program
+from foregone.solving import CRITERIA
+from foregone.solving.reference import linear_program
 
 LIMIT = 1e-3
 ROUNDS = 9

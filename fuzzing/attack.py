@@ -11,8 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from foregone._system.file_reading import MEMORY, MEMORY_PER_BYTE
 from foregone.errors import ForegoneError
-from foregone.file_reading import MEMORY, MEMORY_PER_BYTE
 from fuzzing.formats.format import Format, write_folder
 from fuzzing.mutations import Files, mutate
 

@@ -12,11 +12,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from foregone._system.progress import counting
 from foregone.cli import run_app
 from foregone.cli.commands import InterruptibleGroup
 from foregone.cli.output import make_console, print_json, print_table
 from foregone.errors import InvalidInputError
-from foregone.progress import counting
 from paper.datasets import check_folder
 from paper.items import ITEMS, Item, check_items
 from paper.known_datasets import KNOWN, check_names

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.atomic_file import write_atomically
+from foregone._system.atomic_file import write_atomically
 from foregone.errors import ForegoneError, InvalidInputError, MissingExtraError
 from paper.known_datasets import KNOWN, KnownDataset
 from paper.results import DatasetFacts

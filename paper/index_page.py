@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 import foregone
-from foregone.atomic_file import write_atomically
+from foregone._system.atomic_file import write_atomically
 from paper.captions import CAPTIONS, Caption, files_of
 from paper.results import Results
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from foregone.atomic_file import write_atomically
+from foregone._system.atomic_file import write_atomically
 from foregone.errors import InvalidInputError
 
 __all__ = ["PieceStore"]

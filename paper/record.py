@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 import foregone
-from foregone.atomic_file import write_atomically
+from foregone._system.atomic_file import write_atomically
 from paper import published
 from paper.captions import CAPTIONS, Caption, files_of
 from paper.results import SUMMARY_RATE, Results, Timing

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from foregone._system.worker_processes import worker_pool
 from foregone.errors import ForegoneError, InvalidInputError, MissingExtraError
-from foregone.worker_processes import worker_pool
 from paper import datasets, structure
 from paper.index_page import write_index
 from paper.items import Need

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-from foregone.atomic_file import write_atomically
+from foregone._system.atomic_file import write_atomically
 from paper import published
 from paper.results import SUMMARY_RATE, DatasetFacts, Results, Structure
 

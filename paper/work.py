@@ -11,8 +11,8 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
 
+from foregone._system.worker_processes import n_cores
 from foregone.errors import ForegoneError, InvalidInputError, SolverError
-from foregone.worker_processes import n_cores
 from paper import protocol, timing
 from paper.pieces import PieceStore
 from paper.request import Reporter

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from foregone import EarlyStoppingClassifier, ScoreStrategy, Solution, StoppingStrategy
+from foregone._system.file_reading import MEMORY, MEMORY_PER_BYTE, Memory
 from foregone.cli.options import check_writable
 from foregone.cli.vote_file import read_counts
 from foregone.errors import FileFormatError, ForegoneError, InvalidInputError
-from foregone.file_reading import MEMORY, MEMORY_PER_BYTE, Memory
 from foregone.forest import PackedForest, PluralityForest, ScoredForest, container
 from foregone.plurality import (
     CompositionDistribution,
@@ -24,7 +24,7 @@ from foregone.plurality import (
 from foregone.polling.journal import Journal
 from foregone.replaying import read_votes
 from foregone.report import read_model, read_rows
-from foregone.strategy_file import write_file
+from foregone.strategy.json_file import write_file
 
 ROWS = 20_000  # of files whose size decides what reading them takes
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from foregone import progress
-from foregone.progress import counting, working
+from foregone._system import progress
+from foregone._system.progress import counting, working
 
 
 class Terminal(io.StringIO):
@@ -77,7 +77,7 @@ def test_what_is_said_cannot_do_anything_to_the_terminal(monkeypatch: pytest.Mon
 # With real terminals, because rich replaces sys.stdout while it draws ---------------------------
 
 COUNTED = """
-from foregone.progress import counting
+from foregone._system.progress import counting
 
 with counting("at work", 2) as advance:
     print("first")
@@ -86,7 +86,7 @@ with counting("at work", 2) as advance:
 """
 WORKED = """
 import threading
-from foregone import progress
+from foregone._system import progress
 
 progress.PATIENCE = 0.0
 with progress.working("at work"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foregone.shown import shown
+from foregone._system.shown import shown
 
 
 @pytest.mark.parametrize(

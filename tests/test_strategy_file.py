@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from foregone import StoppingStrategy
 from foregone.errors import FileFormatError, InvalidInputError
-from foregone.strategy_file import read_file, write_file
+from foregone.strategy.json_file import read_file, write_file
 from tests.strategies import answering_strategies
 
 FILES = Path(__file__).parent / "golden"

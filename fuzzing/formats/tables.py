@@ -13,7 +13,7 @@ import pandas as pd
 import skops.io
 
 from foregone import early_stop
-from foregone.report.model_file import read_model
+from foregone.report.model_reader import read_model
 from foregone.report.row_file import read_rows
 from foregone.scale import score_file
 from fuzzing.formats.forests import grown_forest

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foregone.atomic_file import write_atomically
+from foregone._system.atomic_file import write_atomically
 from foregone.errors import MissingExtraError
 
 if TYPE_CHECKING:

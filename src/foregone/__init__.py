@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from foregone.ballot import Ballot, Verdict
     from foregone.classifier import EarlyStoppingClassifier, early_stop
     from foregone.errors import ForegoneError
-    from foregone.evaluation import Evaluation
     from foregone.kinds import certify, evaluate
     from foregone.planning import Plan, plan
     from foregone.plurality import PluralityStrategy, solve_plurality
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from foregone.saved_file import load
     from foregone.scores import ScoreStrategy, solve_scores
     from foregone.solving import Certificate, Solution, solve
-    from foregone.strategy import StoppingStrategy
+    from foregone.strategy import Evaluation, StoppingStrategy
     from foregone.votes import VoteDistribution
 
 __all__ = [
@@ -60,7 +59,6 @@ _HOMES = {
     "ballot": ("Ballot", "Verdict"),
     "classifier": ("EarlyStoppingClassifier", "early_stop"),
     "errors": ("ForegoneError",),
-    "evaluation": ("Evaluation",),
     "kinds": ("certify", "evaluate"),
     "planning": ("Plan", "plan"),
     "plurality": ("PluralityStrategy", "solve_plurality"),
@@ -68,7 +66,7 @@ _HOMES = {
     "saved_file": ("load",),
     "scores": ("ScoreStrategy", "solve_scores"),
     "solving": ("Certificate", "Solution", "solve"),
-    "strategy": ("StoppingStrategy",),
+    "strategy": ("Evaluation", "StoppingStrategy"),
     "votes": ("VoteDistribution",),
 }
 

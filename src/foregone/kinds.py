@@ -12,8 +12,6 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from foregone.errors import InvalidInputError
-from foregone.evaluation import Evaluation
-from foregone.evaluation import evaluate as evaluate_votes
 from foregone.plurality import (
     CompositionDistribution,
     Evidence,
@@ -23,12 +21,14 @@ from foregone.plurality import (
     certify_plurality,
     evaluate_plurality,
 )
-from foregone.plurality.problem import PluralityProblem
+from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.scores import ScoreStrategy
 from foregone.solving import Certificate, Multipliers, Problem, Solution
 from foregone.solving.certificate import certify as certify_votes
 from foregone.solving.problem import check_limits, check_max_disagreement
 from foregone.strategy import StoppingStrategy
+from foregone.strategy.evaluation import Evaluation
+from foregone.strategy.evaluation import evaluate as evaluate_votes
 from foregone.votes import VoteDistribution
 
 __all__ = [

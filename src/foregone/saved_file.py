@@ -8,11 +8,11 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
+from foregone._system.file_reading import cannot_read
 from foregone.errors import FileFormatError
-from foregone.file_reading import cannot_read
 from foregone.kinds import promise_of
-from foregone.strategy_file import read_file
+from foregone.strategy.json_file import read_file
 
 if TYPE_CHECKING:
     from foregone.classifier import EarlyStoppingClassifier

@@ -28,7 +28,7 @@ TRUSTED = [
     "foregone.forest.packed.PackedForest",
     "foregone.solving.solution.Multipliers",
     "foregone.solving.solution.Solution",
-    "foregone.strategy.StoppingStrategy",
+    "foregone.strategy.stopping.StoppingStrategy",
     "foregone.votes.VoteDistribution",
 ]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from foregone.forest.scored_tree import ImportedScores, ScoredTree
+from foregone.forest.importers.found import ImportedScores, ScoredTree
 
 VALUES = np.array([-np.inf, -1e30, -1.5, -1.0, -1e-40, -0.0, 0.0, 1e-36, 0.1, 1.0, 1.0 + 1e-12, 2.5, 1e30])
 STRANGE = np.array(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest.category_values import CategoryValues, category_list
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 
 NUMBERS = st.one_of(
     st.integers(-3, 3).map(float), st.floats(allow_nan=False, allow_infinity=False), st.just(0.1)

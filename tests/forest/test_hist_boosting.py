@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from foregone.errors import InvalidInputError
-from foregone.forest.hist_boosting import import_scores
+from foregone.forest.importers.hist_boosting import import_scores
 from tests.forest.slow_walk import full_scores, near_thresholds
 
 STRANGE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e38, -1e38, 5e-324]

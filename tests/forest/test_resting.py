@@ -11,8 +11,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from foregone.forest import PluralityForest, ScoredForest, resting
 from foregone.forest.execution import Scratch
+from foregone.forest.importers.found import ImportedScores, ScoredTree
 from foregone.forest.resting import SORTING_OUT, best_phases
-from foregone.forest.scored_tree import ImportedScores, ScoredTree
 from foregone.scores import ScoreStrategy
 from tests.forest.random_scores import random_rows, random_scores
 from tests.forest.slow_walk import tree_scores

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
-from foregone.forest.score_importers import import_scores
+from foregone.forest.importers.by_model import import_scores
 from tests.forest.slow_walk import near_thresholds
 
 X, Y = make_classification(500, 8, n_informative=4, flip_y=0.2, random_state=0)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from foregone.errors import InvalidInputError
-from foregone.forest.xgboost import import_scores
+from foregone.forest.importers.xgboost import import_scores
 from tests.forest.slow_walk import full_scores, near_thresholds
 
 xgb = pytest.importorskip("xgboost")

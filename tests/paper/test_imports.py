@@ -15,15 +15,15 @@ import paper
 FOLDER = Path(paper.__file__ or "").parent
 PUBLIC = ("foregone", "foregone.display", "foregone.errors", "foregone.forest", "foregone.rules")
 PRIVATE = {
-    ("foregone.atomic_file", "write_atomically"): "files whole or not at all, also when killed",
+    ("foregone._system.atomic_file", "write_atomically"): "files whole or not at all, also when killed",
     ("foregone.cli", "run_app"): "errors in one line, exit codes and interruptions as of foregone",
     ("foregone.cli.commands", "InterruptibleGroup"): "interruptions, whichever release of Typer",
     ("foregone.cli.output", "make_console"): "texts from datasets that do nothing to the terminal",
     ("foregone.cli.output", "print_json"): "JSON as of foregone",
     ("foregone.cli.output", "print_table"): "tables that no terminal cuts off",
-    ("foregone.progress", "counting"): "a bar, if a person is looking",
-    ("foregone.worker_processes", "n_cores"): "the cores that this process may use",
-    ("foregone.worker_processes", "worker_pool"): "processes that end when the run does",
+    ("foregone._system.progress", "counting"): "a bar, if a person is looking",
+    ("foregone._system.worker_processes", "n_cores"): "the cores that this process may use",
+    ("foregone._system.worker_processes", "worker_pool"): "processes that end when the run does",
 }
 
 

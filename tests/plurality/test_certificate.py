@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from foregone.errors import InvalidInputError
 from foregone.plurality import PluralityStrategy, certify_plurality, lattice_of, solve_plurality
-from foregone.plurality.exact import cost_and_risk
+from foregone.plurality.lattice_exact import cost_and_risk
 from tests.plurality import slow
 from tests.plurality.strategies import plurality_strategies
 

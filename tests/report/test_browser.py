@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from foregone import early_stop, evaluate, solve
+from foregone._system.shown import shown
 from foregone.classifier.ties import bound_with_ties
 from foregone.report import Report, make_report
-from foregone.report.tradeoff import LIMITS
-from foregone.report.words import percent
-from foregone.shown import shown
+from foregone.report.phrases import percent
+from foregone.report.points import LIMITS
 from tests.report.conftest import HOSTILE
 from tests.report.kinds import fitted
 

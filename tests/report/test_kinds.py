@@ -22,8 +22,8 @@ from foregone import EarlyStoppingClassifier, early_stop
 from foregone.classifier.ties import bound_with_ties
 from foregone.errors import InvalidInputError
 from foregone.report import Report, make_report, read_model
-from foregone.report.scores import trade_off_of_scores
-from foregone.report.tradeoff import LIMITS
+from foregone.report.added_scores import trade_off_of_scores
+from foregone.report.points import LIMITS
 from foregone.scores import solve_scores
 from tests.report.conftest import HOSTILE
 from tests.report.kinds import KINDS, SCORES, fitted

@@ -27,11 +27,11 @@ from sklearn.tree import DecisionTreeClassifier
 from foregone import EarlyStoppingClassifier, early_stop, plan, rules
 from foregone.classifier import RareClassWarning
 from foregone.errors import InvalidInputError
-from foregone.evaluation import evaluate
 from foregone.planning import LIMITS as PLANNED
 from foregone.planning import Plan
 from foregone.report import Report, make_report
-from foregone.report.tradeoff import LIMITS
+from foregone.report.points import LIMITS
+from foregone.strategy.evaluation import evaluate
 from tests.report.conftest import HOSTILE
 
 

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.report import read_rows
-from foregone.report.columns import choose_columns, match_labels, only_numbers
+from foregone.report.choose_columns import choose_columns, match_labels, only_numbers
 
 FRAME = pd.DataFrame({"age": [1.5, 2.5, 3.5], "size": [1, 2, 3], "label": ["a", "b", "a"]})
 

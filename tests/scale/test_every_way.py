@@ -128,7 +128,7 @@ def test_models_of_old_xgboost_do_not_know_their_categories_and_are_refused_too(
         content["learner"]["gradient_booster"]["model"].pop("cats")
         return content
 
-    monkeypatch.setattr("foregone.forest.xgboost.json.loads", without_lists)
+    monkeypatch.setattr("foregone.forest.importers.xgboost.json.loads", without_lists)
     forest = ScoredForest.from_model(model)
     monkeypatch.undo()
     codes = rows.assign(integer=rows["integer"].cat.codes).to_numpy(np.float64)

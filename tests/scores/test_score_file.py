@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from foregone import ScoreStrategy, StoppingStrategy
 from foregone.errors import FileFormatError
 from foregone.scores import ScoreCertificate
-from foregone.strategy_file import FORMAT, VERSION, write_file
+from foregone.strategy.json_file import FORMAT, VERSION, write_file
 from tests.scores.test_score_strategy import score_strategies
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "scores-v2.json"

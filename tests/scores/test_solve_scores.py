@@ -11,8 +11,8 @@ from scipy.stats import binom
 from foregone import ScoreStrategy, solve_scores
 from foregone.errors import InvalidInputError, SolverError
 from foregone.scores import CannotCertifyWarning, ScoreCertificate
-from foregone.scores.certificate import upper_bound
 from foregone.scores.order import foretelling_order
+from foregone.scores.score_certificate import upper_bound
 
 
 def draw(n_rows: int, n_voters: int = 20, seed: int = 0, shift: float = 0.0) -> np.ndarray:

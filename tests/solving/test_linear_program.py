@@ -6,9 +6,10 @@ from scipy.optimize import linprog
 
 from foregone import VoteDistribution, certify, evaluate, rules, solve
 from foregone.errors import SolverError
-from foregone.solving import CRITERIA, Problem, linear_program
+from foregone.solving import CRITERIA, Problem
 from foregone.solving.budget import Budget, NestedBounds
-from foregone.solving.linear_program_rows import RiskRows, States
+from foregone.solving.reference import linear_program
+from foregone.solving.reference.linear_program_rows import RiskRows, States
 from tests.strategies import vote_distributions
 
 

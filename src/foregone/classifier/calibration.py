@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import type_of_target
 from foregone.classifier.limits import could_be, limited_rows
 from foregone.classifier.settings import PluralitySettings
 from foregone.errors import InvalidInputError
-from foregone.planning.words import allowed_by_class, losing_class
+from foregone.planning.recommendation import allowed_by_class, losing_class
 from foregone.solving import MaxDisagreement, Problem
 
 __all__ = [

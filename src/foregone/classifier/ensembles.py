@@ -25,7 +25,7 @@ from foregone.classifier.plurality_voters import PluralityVoters
 from foregone.classifier.voters import Voters
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
-from foregone.forest.score_importers import importer_of
+from foregone.forest.importers.by_model import importer_of
 
 __all__ = [
     "check_kind",

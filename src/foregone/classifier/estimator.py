@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
 from foregone.classifier import file
 from foregone.classifier.calibration import check_labels, check_size, clone_with_seeds, hold_out
 from foregone.classifier.ensembles import (
@@ -29,7 +29,7 @@ from foregone.classifier.ensembles import (
 from foregone.classifier.hard_voting import HardVoting
 from foregone.classifier.plurality_voting import PluralityVoting
 from foregone.classifier.predicting import EarlyPredictions
-from foregone.classifier.rows import validated
+from foregone.classifier.row_checks import validated
 from foregone.classifier.settings import OnFailure, Order, Settings, Voting
 from foregone.classifier.soft_voting import SoftVoting
 from foregone.classifier.transformed import Transformed

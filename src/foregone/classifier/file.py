@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
 from foregone.classifier.hard_voting import HardVoting
 from foregone.classifier.plurality_voting import PluralityVoting
 from foregone.classifier.soft_voting import SoftVoting
@@ -14,7 +14,7 @@ from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest, container
 from foregone.forest.execution import usable_cores
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 
 __all__ = ["Saved", "read", "write"]
 

@@ -16,13 +16,13 @@ from foregone.classifier.settings import Settings
 from foregone.classifier.transformed import Transformed
 from foregone.classifier.voters import Voters
 from foregone.errors import InvalidInputError
-from foregone.evaluation import evaluate
 from foregone.forest import PackedForest
 from foregone.forest.packed import Outcome
 from foregone.forest.schedule import Order, read_order
 from foregone.planning import Plan, plan
 from foregone.solving import Solution, solve
-from foregone.strategy_file import Fields
+from foregone.strategy.evaluation import evaluate
+from foregone.strategy.json_file import Fields
 from foregone.votes import VoteDistribution
 
 __all__ = ["HardVoting"]

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from scipy.special import betainc
 
 from foregone.errors import InvalidInputError
-from foregone.evaluation import Evaluation
 from foregone.solving import MaxDisagreement, Solution
 from foregone.solving.problem import check_limits, check_share
+from foregone.strategy.evaluation import Evaluation
 
 __all__ = ["LimitedRows", "could_be", "limited_rows", "limits_by_side", "risk_by_label", "to_labels"]
 

@@ -20,7 +20,7 @@ from foregone.errors import InvalidInputError
 from foregone.forest import PluralityForest, PluralityOutcome
 from foregone.forest.schedule import Order, read_order
 from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_plurality
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 
 __all__ = ["PluralityVoting"]
 

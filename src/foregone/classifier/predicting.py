@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from foregone.classifier.hard_voting import HardVoting
 from foregone.classifier.plurality_voting import PluralityVoting
-from foregone.classifier.rows import is_plain, refuse, validated, warn_of_no_names
+from foregone.classifier.row_checks import is_plain, refuse, validated, warn_of_no_names
 from foregone.classifier.soft_voting import SoftVoting
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest

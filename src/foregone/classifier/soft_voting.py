@@ -30,7 +30,7 @@ from foregone.planning.scores import ScorePlan, plan_scores
 from foregone.scores import CannotCertifyWarning, ScoreStrategy, solve_scores
 from foregone.solving import MaxDisagreement
 from foregone.solving.problem import check_confidence, check_limits, check_looks
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 
 __all__ = ["SoftVoting"]
 

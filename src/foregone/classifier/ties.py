@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from foregone.classifier.settings import PluralitySettings
 from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_plurality, solve_plurality
-from foregone.plurality.evaluation import votes_and_disagreement
+from foregone.plurality.plurality_evaluation import votes_and_disagreement
 from foregone.votes import FloatArray
 
 __all__ = ["bound_with_ties", "disagreement_with_ties", "settle_ties", "solve_with_ties"]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import typer
 
+from foregone._system.shown import shown
 from foregone.cli.app import app
 from foregone.errors import ForegoneError, SolverError
-from foregone.shown import shown
 
 __all__ = ["main", "run_app"]
 

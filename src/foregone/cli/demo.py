@@ -12,6 +12,8 @@ import typer
 from rich.console import Console
 
 from foregone import rules
+from foregone._system.file_reading import reason_of
+from foregone._system.progress import working
 from foregone.cli.compare import CRITERIA_SHOWN, print_comparison
 from foregone.cli.demo_forest import (
     CONFIDENCE,
@@ -29,11 +31,9 @@ from foregone.cli.output import make_console, print_json, print_picture, print_t
 from foregone.cli.solve import solution_fields
 from foregone.display import EnvelopeDisplay, SavingsDisplay, envelope_shape
 from foregone.errors import InvalidInputError, MissingExtraError
-from foregone.evaluation import evaluate
-from foregone.file_reading import reason_of
-from foregone.progress import working
 from foregone.solving import Criterion, Solution, solve
 from foregone.strategy import StoppingStrategy
+from foregone.strategy.evaluation import evaluate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 
 import foregone
+from foregone._system.progress import working
 from foregone.cli.health import REINSTALL, Loops, Package, cores, find_loops, packages, self_test
 from foregone.cli.options import JsonFlag
 from foregone.cli.output import make_console, print_json, print_table, say
-from foregone.progress import working
 
 __all__ = ["doctor_command"]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from foregone._system.progress import working
 from foregone.cli.options import JsonFlag, MaxMemory, StrategyFile, VoteFile, votes_meant
 from foregone.cli.output import describe_votes, make_console, number_of_voters, print_json, say
 from foregone.cli.risks import print_margins, print_risks, risk_fields
-from foregone.evaluation import Evaluation
 from foregone.kinds import evaluate, strategy_of
-from foregone.progress import working
 from foregone.saved_file import load
+from foregone.strategy.evaluation import Evaluation
 
 __all__ = ["evaluate_command"]
 

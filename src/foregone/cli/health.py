@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foregone._kernels.compiled import cache_problem
+from foregone._system.worker_processes import n_cores
 from foregone.errors import ForegoneError
-from foregone.worker_processes import n_cores
 
 __all__ = ["Loops", "Package", "cores", "find_loops", "packages", "self_test"]
 

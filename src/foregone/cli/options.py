@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from foregone._system.file_reading import reason_of
 from foregone.cli.vote_file import read_counts
 from foregone.errors import InvalidInputError
-from foregone.file_reading import reason_of
 from foregone.kinds import AnyDistribution, distribution_of, strategy_of
 from foregone.plurality import PluralityStrategy
 from foregone.solving import ANSWERS, CRITERIA, Criterion
 from foregone.votes import VoteDistribution
 
 if TYPE_CHECKING:
-    from foregone.replaying.plurality import PluralityCalibration
+    from foregone.replaying.many_answers import PluralityCalibration
 
 __all__ = [
     "AnswerName",

@@ -17,15 +17,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from foregone.atomic_file import write_atomically
+from foregone._system.atomic_file import write_atomically
+from foregone._system.shown import shown
 from foregone.display import envelope_picture
-from foregone.evaluation import Figures
 from foregone.kinds import AnyDistribution, AnySolution
-from foregone.planning.words import number_of_voters, short_looks
+from foregone.planning.recommendation import number_of_voters, short_looks
 from foregone.plurality import PluralitySolution
-from foregone.shown import shown
 from foregone.solving import MaxDisagreement, Solution
 from foregone.strategy import StoppingStrategy
+from foregone.strategy.evaluation import Figures
 from foregone.votes import VoteDistribution
 
 if TYPE_CHECKING:

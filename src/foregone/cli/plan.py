@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from foregone._system.progress import working
 from foregone.cli.number_lists import parse_confidence, parse_looks, parse_rates
 from foregone.cli.options import (
     AnswerName,
@@ -37,7 +38,6 @@ from foregone.cli.output import (
 )
 from foregone.display import TradeoffDisplay
 from foregone.planning import WORTH, Plan, PlanRow, plan
-from foregone.progress import working
 
 __all__ = ["plan_command"]
 

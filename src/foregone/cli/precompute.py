@@ -10,13 +10,13 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from foregone._system.progress import counting
+from foregone._system.worker_processes import n_cores, worker_pool
 from foregone.cli.number_lists import parse_looks, parse_rates, parse_voters
 from foregone.cli.options import AnswerName, JsonFlag, Looks, check_criterion
 from foregone.cli.output import make_console, print_json
 from foregone.errors import ForegoneError, InvalidInputError, SolverError
-from foregone.progress import counting
 from foregone.solving import CRITERIA, Answer, Criterion, Problem, Solution, solve
-from foregone.worker_processes import n_cores, worker_pool
 
 __all__ = ["Task", "precompute_command"]
 

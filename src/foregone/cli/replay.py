@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from foregone._system.progress import counting
 from foregone.cli.number_lists import parse_rates
 from foregone.cli.options import JsonFlag, MaxMemory, check_writable, most_answers
 from foregone.cli.output import (
@@ -22,7 +23,6 @@ from foregone.cli.output import (
 )
 from foregone.display import ReplayDisplay
 from foregone.errors import InvalidInputError
-from foregone.progress import counting
 from foregone.replaying import (
     METHOD_NAMES,
     PLURALITY,

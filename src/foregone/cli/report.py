@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from foregone.atomic_file import write_atomically
+from foregone._system.atomic_file import write_atomically
+from foregone._system.progress import working
 from foregone.cli.number_lists import parse_confidence
 from foregone.cli.options import JsonFlag, check_criterion, check_writable
 from foregone.cli.output import make_console, print_json, say
 from foregone.planning import WORTH
-from foregone.progress import working
 
 __all__ = ["report_command"]
 

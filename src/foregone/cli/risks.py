@@ -14,9 +14,9 @@ from rich.console import Console
 
 from foregone.cli.output import print_table, rate, votes
 from foregone.display.margins import SHARES, majorities
-from foregone.evaluation import Answer, Evaluation, Figures
 from foregone.kinds import AnyEvaluation
 from foregone.plurality import PluralityEvaluation
+from foregone.strategy.evaluation import Answer, Evaluation, Figures
 from foregone.votes import VoteDistribution
 
 __all__ = ["few", "print_class_comparison", "print_margins", "print_risks", "risk_fields"]

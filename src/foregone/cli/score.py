@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from foregone._system.progress import counting
 from foregone.cli.options import JsonFlag
 from foregone.cli.output import make_console, print_json, votes
 from foregone.errors import InvalidInputError
-from foregone.progress import counting
 
 __all__ = ["score_command"]
 

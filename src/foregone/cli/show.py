@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from foregone._system.progress import working
 from foregone.cli.options import JsonFlag, MaxMemory, check_writable
 from foregone.cli.output import (
     PICTURE_WIDTH,
@@ -27,7 +28,6 @@ from foregone.display import EnvelopeDisplay
 from foregone.errors import InvalidInputError
 from foregone.kinds import solution_of, strategy_of
 from foregone.plurality import PluralityStrategy
-from foregone.progress import working
 from foregone.saved_file import SavedFile, open_file
 
 __all__ = ["show_command"]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from foregone._system.progress import working
 from foregone.cli.number_lists import parse_confidence, parse_limits, parse_looks
 from foregone.cli.options import (
     AnswerName,
@@ -29,7 +30,6 @@ from foregone.cli.output import describe_votes, headline, make_console, number_o
 from foregone.cli.risks import print_risks, risk_fields
 from foregone.cli.solve_many import solve_many
 from foregone.errors import InvalidInputError
-from foregone.progress import working
 from foregone.solving import METHODS, Solution, solve
 
 __all__ = ["solution_fields", "solve_command"]

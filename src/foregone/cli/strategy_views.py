@@ -13,7 +13,7 @@ from foregone.display import EnvelopeShape, envelope_shape, score_shape
 from foregone.kinds import distribution_of, evaluate, strategy_of
 from foregone.plurality import PluralityStrategy
 from foregone.scores import ScoreStrategy
-from foregone.strategy import IntArray
+from foregone.strategy.stopping import IntArray
 from foregone.votes import FloatArray
 
 __all__ = ["view_of"]

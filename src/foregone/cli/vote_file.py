@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from foregone._system.file_reading import read_bytes
 from foregone.errors import FileFormatError
-from foregone.file_reading import read_bytes
-from foregone.planning.words import number_of_voters
+from foregone.planning.recommendation import number_of_voters
 from foregone.tally import shorten
 
 __all__ = ["read_counts"]

@@ -5,7 +5,7 @@ draw, ``plot`` draws again, ``figure_`` and ``ax_`` are what was drawn into.
 """
 
 from foregone.display.envelope import EnvelopeDisplay
-from foregone.display.replay import ReplayDisplay
+from foregone.display.replay_display import ReplayDisplay
 from foregone.display.risk import RiskDisplay
 from foregone.display.savings import SavingsDisplay
 from foregone.display.score_shape import ScoreShape, score_shape

@@ -11,8 +11,8 @@ from foregone.display.figure import count_drawn, legend_above, take_axes, tidy
 from foregone.display.fitted import fitted, vote_strategy
 from foregone.display.looks import LINES
 from foregone.errors import InvalidInputError
-from foregone.evaluation import Evaluation, evaluate
 from foregone.strategy import StoppingStrategy
+from foregone.strategy.evaluation import Evaluation, evaluate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

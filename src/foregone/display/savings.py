@@ -11,8 +11,8 @@ from foregone.display.figure import count_drawn, take_axes, tidy
 from foregone.display.fitted import fitted, vote_strategy
 from foregone.display.looks import LINES
 from foregone.errors import InvalidInputError
-from foregone.evaluation import evaluate
 from foregone.strategy import StoppingStrategy
+from foregone.strategy.evaluation import evaluate
 from foregone.votes import FloatArray, VoteDistribution
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from foregone.strategy import IntArray, StoppingStrategy
+from foregone.strategy.stopping import IntArray, StoppingStrategy
 
 __all__ = ["EnvelopeShape", "envelope_shape"]
 

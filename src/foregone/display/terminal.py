@@ -10,7 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from foregone.display.shape import EnvelopeShape, envelope_shape
-from foregone.strategy import IntArray, StoppingStrategy
+from foregone.strategy.stopping import IntArray, StoppingStrategy
 from foregone.votes import FloatArray
 
 __all__ = ["envelope_picture"]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from foregone import rules
-from foregone.evaluation import evaluate
 from foregone.planning import Plan
 from foregone.strategy import StoppingStrategy
+from foregone.strategy.evaluation import evaluate
 from foregone.votes import VoteDistribution
 
 __all__ = ["BASELINES", "TradeoffCurve", "baseline_curves", "plan_curve"]

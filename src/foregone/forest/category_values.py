@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
 from foregone.forest.tables import Columns, columns_of, is_category, to_numbers, to_values
-from foregone.strategy_file import Fields, is_finite_number
+from foregone.strategy.json_file import Fields, is_finite_number
 
 __all__ = ["CategoryValues", "category_list"]
 

@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from foregone._kernels.forest_keys import CATEGORY, NO_RULES, ZERO_IS_MISSING
 from foregone.errors import InvalidInputError
+from foregone.forest.importers.found import ImportedScores
 from foregone.forest.layout import NodeArray, find_payloads
 from foregone.forest.rows import RowFormat
-from foregone.forest.scored_tree import ImportedScores
 
 __all__ = ["row_format", "score_bounds"]
 

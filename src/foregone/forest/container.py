@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.atomic_file import PathLike, write_atomically
+from foregone._system.atomic_file import PathLike, write_atomically
+from foregone._system.file_reading import Memory, read_bytes
 from foregone.errors import FileFormatError
-from foregone.file_reading import Memory, read_bytes
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 
 __all__ = ["kind_of", "read", "write"]
 
@@ -80,7 +80,7 @@ def _with_checksum(pieces: Iterator[bytes | memoryview]) -> Iterator[bytes | mem
 def read(
     path: PathLike, kind: str, max_memory: float | None = None
 ) -> tuple[Fields, dict[str, npt.NDArray[Any]]]:
-    """Read a file of the given kind; ``max_memory`` as in `foregone.file_reading.Memory`.
+    """Read a file of the given kind; ``max_memory`` as in `foregone._system.file_reading.Memory`.
 
     What the fields and arrays mean is for the caller to check; their types and sizes are as they say.
 

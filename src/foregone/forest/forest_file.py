@@ -12,7 +12,7 @@ from foregone.forest.category_values import CategoryValues
 from foregone.forest.labels import labels_from_field, labels_to_field
 from foregone.forest.layout import NodeArray
 from foregone.forest.rows import RowFormat
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 
 __all__ = ["from_parts", "to_parts"]
 

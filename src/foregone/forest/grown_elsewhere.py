@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
 
 if TYPE_CHECKING:
-    from foregone.forest.scored_tree import ImportedScores
+    from foregone.forest.importers.found import ImportedScores
 
 __all__ = ["GrownElsewhere"]
 
@@ -27,7 +27,7 @@ class GrownElsewhere(ABC):
 
     @classmethod
     def from_treelite(cls, model: Any, classes: Sequence[Any] = (0, 1)) -> Self:
-        """Pack a two-class model of treelite; see `foregone.forest.treelite`.
+        """Pack a two-class model of treelite; see `foregone.forest.importers.treelite`.
 
         Parameters
         ----------
@@ -37,20 +37,20 @@ class GrownElsewhere(ABC):
         classes : sequence of two labels
             What no and yes are called; treelite does not keep it.
         """
-        from foregone.forest.treelite import import_scores
+        from foregone.forest.importers.treelite import import_scores
 
         return cls.from_imported(import_scores(model, classes))
 
     @classmethod
     def from_ydf(cls, model: Any) -> Self:
-        """Pack a two-class random forest of ydf; see `foregone.forest.ydf`.
+        """Pack a two-class random forest of ydf; see `foregone.forest.importers.ydf`.
 
         Parameters
         ----------
         model : ydf.RandomForestModel, or path of the folder that its ``save`` wrote
             Its columns are expected in the order of ``model.input_feature_names()``.
         """
-        from foregone.forest.ydf import import_scores
+        from foregone.forest.importers.ydf import import_scores
 
         return cls.from_imported(import_scores(model))
 
@@ -58,7 +58,7 @@ class GrownElsewhere(ABC):
     def from_spark(
         cls, folder: PathLike, classes: Sequence[Any] = (0.0, 1.0), *, max_memory: float | None = None
     ) -> Self:
-        """Pack a two-class RandomForestClassificationModel of Spark ML; see `foregone.forest.spark`.
+        """Pack a two-class RandomForestClassificationModel of Spark ML; see `importers.spark_ml`.
 
         Parameters
         ----------
@@ -69,19 +69,19 @@ class GrownElsewhere(ABC):
         max_memory : float, optional
             Bytes that may be used besides 100 times the size of the folder's files; by default 256 MiB.
         """
-        from foregone.forest.spark import import_scores
+        from foregone.forest.importers.spark_ml import import_scores
 
         return cls.from_imported(import_scores(folder, classes, max_memory))
 
     @classmethod
     def from_ranger(cls, path: PathLike) -> Self:
-        """Pack a two-class forest of R's ranger; see `foregone.forest.ranger`.
+        """Pack a two-class forest of R's ranger; see `foregone.forest.importers.ranger`.
 
         Parameters
         ----------
         path : path
             A JSON file, written in R as docs/forests_from_elsewhere.md says.
         """
-        from foregone.forest.ranger import import_scores
+        from foregone.forest.importers.ranger import import_scores
 
         return cls.from_imported(import_scores(path))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 
 __all__ = ["labels_from_field", "labels_to_field"]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from foregone._kernels import forest_nodes
 from foregone.errors import InvalidInputError
-from foregone.forest.scored_tree import ScoredTree
+from foregone.forest.importers.found import ScoredTree
 
 __all__ = [
     "ClassTree",

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 
 __all__ = ["Link"]
 

@@ -8,19 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels.forest_run import fill_vote_matrix, run_block, run_row_32, run_row_64, run_rows
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.forest import container
 from foregone.forest.checks import row_format
 from foregone.forest.execution import Scratch, block_bytes, for_each_block
 from foregone.forest.forest_file import from_parts, to_parts
 from foregone.forest.grown_elsewhere import GrownElsewhere
+from foregone.forest.importers.found import ImportedScores
 from foregone.forest.layout import NodeArray, is_sound, pack
 from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat, Rows
 from foregone.forest.schedule import Order, Schedule, check_seed, random_order, row_bits
-from foregone.forest.scored_tree import ImportedScores
 from foregone.strategy import StoppingStrategy
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 
 __all__ = ["PackedForest"]
 
@@ -96,7 +96,7 @@ class PackedForest(GrownElsewhere):
         model : RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier or BaggingClassifier
             Fitted on two classes; a bag must hold decision trees, and may have given each its own features.
         """
-        from foregone.forest.sklearn import import_forest
+        from foregone.forest.importers.sklearn import import_forest
 
         found = import_forest(model)
         nodes, tree_start = pack(found.trees, found.n_features)

@@ -14,7 +14,7 @@ from foregone._kernels.forest_run import LOWER, START, STEP_SIZE, UPPER, YES_FRO
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import RowFormat
 from foregone.strategy import StoppingStrategy
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 
 __all__ = [
     "Order",

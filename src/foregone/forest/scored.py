@@ -9,21 +9,21 @@ import numpy.typing as npt
 
 from foregone._kernels.resting_walk import fill_leaf_matrix
 from foregone._kernels.score_run import run_block, run_row_32, run_row_64
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.forest import container
 from foregone.forest.checks import row_format, score_bounds
 from foregone.forest.execution import Scratch, block_bytes, for_each_block
 from foregone.forest.forest_file import from_parts, to_parts
 from foregone.forest.grown_elsewhere import GrownElsewhere
+from foregone.forest.importers.found import ImportedScores
 from foregone.forest.layout import NodeArray, pack
 from foregone.forest.link import Link
 from foregone.forest.resting import RestingTrees
 from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat
 from foregone.forest.score_schedule import ScoreSchedule
-from foregone.forest.scored_tree import ImportedScores
 from foregone.scores import ScoreStrategy
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 
 __all__ = ["ScoreOutcome", "ScoredForest"]
 
@@ -124,7 +124,7 @@ class ScoredForest(GrownElsewhere):
             BaggingClassifier or AdaBoostClassifier of decision trees, GradientBoostingClassifier,
             HistGradientBoostingClassifier; a classifier of LightGBM or XGBoost.
         """
-        from foregone.forest.score_importers import import_scores
+        from foregone.forest.importers.by_model import import_scores
 
         return cls.from_imported(import_scores(model))
 

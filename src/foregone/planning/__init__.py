@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from foregone.errors import InvalidInputError
-from foregone.planning.plan import Plan, PlanRow, Reason
+from foregone.planning.plan_rows import Plan, PlanRow, Reason
 from foregone.solving import Answer, Criterion, MaxDisagreement, Problem, solve
 from foregone.solving.problem import check_share
 from foregone.votes import VoteDistribution

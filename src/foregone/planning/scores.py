@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from foregone.errors import SolverError
 from foregone.planning import LIMITS, WORTH, check_tried_limits, check_worth
-from foregone.planning.words import allowed_by_class, losing, losing_class, one_in
+from foregone.planning.recommendation import allowed_by_class, losing, losing_class, one_in
 from foregone.scores import solve_scores
 from foregone.scores.paths import check_scores
 from foregone.solving import MaxDisagreement

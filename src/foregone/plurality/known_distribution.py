@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from foregone.plurality.decided import is_decided
-from foregone.plurality.evaluation import evaluate_plurality
 from foregone.plurality.evidence import Evidence
 from foregone.plurality.lattice import Lattice
-from foregone.plurality.mixing import mix_stops
-from foregone.plurality.problem import PluralityProblem
-from foregone.plurality.strategy import PluralityStrategy
+from foregone.plurality.mixed_stops import mix_stops
+from foregone.plurality.plurality_evaluation import evaluate_plurality
+from foregone.plurality.plurality_problem import PluralityProblem
+from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.solving.column_generation import Limit, find_prices, known_at
 from foregone.votes import FloatArray
 

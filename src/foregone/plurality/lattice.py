@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels import lattice_flow as kernels
 from foregone._kernels import partitions
-from foregone._kernels import plurality as kernels
 from foregone.errors import InvalidInputError
 from foregone.votes import FloatArray, as_numbers, check_n_voters
 

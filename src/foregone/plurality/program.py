@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import SolverError
-from foregone.plurality.evaluation import votes_and_disagreement
 from foregone.plurality.evidence import BoolArray, Evidence
-from foregone.plurality.problem import PluralityProblem
+from foregone.plurality.plurality_evaluation import votes_and_disagreement
+from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.votes import FloatArray
 
 __all__ = ["Column", "Program"]

@@ -11,7 +11,7 @@ import numpy as np
 from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.lattice import Lattice
-from foregone.plurality.strategy import PluralityStrategy, leader
+from foregone.plurality.plurality_strategy import PluralityStrategy, leader
 from foregone.tally import Verdict, shorten
 from foregone.votes import FloatArray
 

@@ -38,10 +38,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from foregone.atomic_file import PathLike, lock_file
+from foregone._system.atomic_file import PathLike, lock_file
+from foregone._system.file_reading import reason_of
 from foregone.errors import FileFormatError, InvalidInputError, JournalError
-from foregone.file_reading import reason_of
-from foregone.strategy_file import Fields
+from foregone.strategy.json_file import Fields
 from foregone.tally import shorten
 
 __all__ = ["FAILED", "Journal"]

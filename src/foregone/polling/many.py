@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
+from foregone._system.progress import counting
 from foregone.ballot import (
     AnySolution,
     AnyStrategy,
@@ -25,7 +26,6 @@ from foregone.polling.journal import Journal
 from foregone.polling.line import Line, derive_seed, voter_order
 from foregone.polling.question import Question
 from foregone.polling.settings import at_least, check_timeout, check_voters
-from foregone.progress import counting
 
 __all__ = ["Polls", "poll_many"]
 

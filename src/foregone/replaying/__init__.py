@@ -1,6 +1,7 @@
 """Replaying recorded votes: what each way to stop would have asked, and how often it would have disagreed."""
 
 from foregone.replaying.file import read_votes
+from foregone.replaying.many_answers import PluralityItems
 from foregone.replaying.methods import (
     METHOD_NAMES,
     PLURALITY,
@@ -10,10 +11,9 @@ from foregone.replaying.methods import (
     Method,
     choose_methods,
 )
-from foregone.replaying.plurality import PluralityItems
 from foregone.replaying.recorded import RecordedVotes
-from foregone.replaying.replay import Curve, Measured, Replay, ReplayRow, replay
-from foregone.replaying.yes_no import YesNoItems, are_yes_or_no
+from foregone.replaying.splits import Curve, Measured, Replay, ReplayRow, replay
+from foregone.replaying.two_answers import YesNoItems, are_yes_or_no
 
 __all__ = [
     "METHOD_NAMES",

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
+from foregone._system.file_reading import MEMORY_PER_BYTE, Memory, cannot_read
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
-from foregone.file_reading import MEMORY_PER_BYTE, Memory, cannot_read
 from foregone.replaying.recorded import REQUIRED, TOKENS, RecordedVotes
 
 __all__ = ["read_votes"]

@@ -11,8 +11,8 @@ from foregone import rules
 from foregone.errors import InvalidInputError
 from foregone.plurality import rules as plurality_rules
 from foregone.plurality import solve_plurality
-from foregone.replaying.plurality import PluralityCalibration
-from foregone.replaying.yes_no import YesNoCalibration
+from foregone.replaying.many_answers import PluralityCalibration
+from foregone.replaying.two_answers import YesNoCalibration
 from foregone.solving import solve
 from foregone.solving.problem import check_confidence, check_max_disagreement
 

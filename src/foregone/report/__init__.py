@@ -1,6 +1,6 @@
 """What stopping early would save on a model of yours, as one HTML page that needs nothing else."""
 
-from foregone.report.model_file import read_model
+from foregone.report.model_reader import read_model
 from foregone.report.result import Report, make_report
 from foregone.report.row_file import read_rows
 

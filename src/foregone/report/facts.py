@@ -19,10 +19,10 @@ from sklearn.pipeline import Pipeline
 
 from foregone.classifier import EarlyStoppingClassifier, early_stop
 from foregone.classifier.ensembles import is_boosted, unwrap, will_be_packed
-from foregone.classifier.rows import validated
+from foregone.classifier.row_checks import validated
 from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
-from foregone.report.columns import choose_columns, only_numbers
+from foregone.report.choose_columns import choose_columns, only_numbers
 
 __all__ = ["Labels", "Subject", "subject_of"]
 

@@ -6,7 +6,7 @@ import json
 from html import escape
 from typing import Any
 
-from foregone.shown import shown
+from foregone._system.shown import shown
 
 __all__ = ["Html", "data_block", "raw", "tag"]
 

@@ -16,13 +16,13 @@ import numpy as np
 import foregone
 from foregone.planning import WORTH, Plan
 from foregone.planning.scores import ScorePlan
-from foregone.report.answers import trade_off_of_answers
-from foregone.report.columns import match_labels
+from foregone.report.added_scores import trade_off_of_scores
+from foregone.report.choose_columns import match_labels
 from foregone.report.facts import Subject, subject_of
-from foregone.report.scores import trade_off_of_scores
+from foregone.report.many_classes import trade_off_of_answers
+from foregone.report.points import Point, TradeOff
 from foregone.report.speed import Speed, measure_speed
-from foregone.report.tradeoff import Point, TradeOff
-from foregone.report.votes import trade_off_of_votes
+from foregone.report.two_classes import trade_off_of_votes
 
 __all__ = ["Differences", "Report", "make_report"]
 
@@ -106,7 +106,7 @@ class Report:
     @property
     def call(self) -> str:
         """What to run to get what the page shows, given ``model`` and the calibration rows ``X``."""
-        from foregone.report.words import call
+        from foregone.report.phrases import call
 
         return call(self)
 
@@ -120,7 +120,7 @@ class Report:
     @property
     def headline(self) -> tuple[str, str]:
         """The recommendation in two short sentences."""
-        from foregone.report.words import headline
+        from foregone.report.phrases import headline
 
         return headline(self)
 

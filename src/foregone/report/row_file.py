@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
 
 __all__ = ["read_rows"]

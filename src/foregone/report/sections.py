@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from foregone.report.markup import Html, tag
+from foregone.report.phrases import WAYS, full_against_own, not_covered, percent, seconds, times
 from foregone.report.result import Report
 from foregone.report.tables import table
-from foregone.report.words import WAYS, full_against_own, not_covered, percent, seconds, times
 
 __all__ = ["about", "guarantee_section", "own_section", "recommendation", "speed_section"]
 

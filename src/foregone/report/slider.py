@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from foregone.display.margins import majorities
-from foregone.planning.words import one_in
+from foregone.planning.recommendation import one_in
 from foregone.report.markup import Html, tag
+from foregone.report.phrases import figure, percent, said, times
 from foregone.report.plots import draw_margins, draw_risk, draw_tradeoff, look, shows_exact
+from foregone.report.points import LIMITS, Point
 from foregone.report.result import Report
 from foregone.report.tables import table
-from foregone.report.tradeoff import LIMITS, Point
-from foregone.report.words import figure, percent, said, times
 
 __all__ = ["settings", "tradeoff_section"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Any
 
+from foregone._system.worker_processes import n_cores
 from foregone.errors import InvalidInputError, MissingExtraError
 from foregone.scale.model_file import ModelFile
-from foregone.worker_processes import n_cores
 
 if TYPE_CHECKING:
     from foregone.scale.score_file import Scoring

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foregone.atomic_file import lock_file, write_atomically
+from foregone._system.atomic_file import lock_file, write_atomically
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import container
 

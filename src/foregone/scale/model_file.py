@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels.forest_keys import CATEGORY
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
 from foregone.classifier import EarlyStoppingClassifier
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
 from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest.tables import Columns
 from foregone.scale.columns import choose_features, output_names

@@ -97,8 +97,8 @@ def solve(
     if method == "dual":
         from foregone.solving.dual import solve_dual as run
     elif method == "linear_program":
-        from foregone.solving.linear_program import solve_linear_program as run
+        from foregone.solving.reference.linear_program import solve_linear_program as run
     else:
-        from foregone.solving.quadratic_program import solve_quadratic_program as run
+        from foregone.solving.reference.quadratic_program import solve_quadratic_program as run
     strategy, lower_bound, multipliers = run(problem)
     return Solution.of(problem, strategy, lower_bound, multipliers, method)

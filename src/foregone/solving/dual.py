@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 
 from foregone.errors import SolverError
-from foregone.evaluation import Evaluation, evaluate
 from foregone.solving.budget import Budget, OneDistribution, is_yes
 from foregone.solving.column_generation import Known, Limit, Prices, find_prices, known_at
 from foregone.solving.mixing import mix_strategies
@@ -21,6 +20,7 @@ from foregone.solving.problem import Problem
 from foregone.solving.recovery import recover_strategy
 from foregone.solving.solution import Multipliers
 from foregone.strategy import StoppingStrategy
+from foregone.strategy.evaluation import Evaluation, evaluate
 from foregone.votes import FloatArray, VoteDistribution
 
 __all__ = ["solve_dual"]

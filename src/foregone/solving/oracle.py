@@ -15,7 +15,7 @@ from foregone._kernels import hypergeometric, induction
 from foregone._kernels.pieces import pieces
 from foregone.solving.budget import Budget, OneDistribution, is_yes
 from foregone.solving.problem import Problem
-from foregone.strategy import IntArray, StoppingStrategy
+from foregone.strategy.stopping import IntArray, StoppingStrategy
 from foregone.votes import FloatArray
 
 __all__ = ["Cut", "Oracle", "Policy", "undecided_band"]

@@ -12,11 +12,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from foregone.errors import InvalidInputError
-from foregone.evaluation import Evaluation
 from foregone.solving.answers import likeliest_answers, majority_answers
 from foregone.solving.budget import Budget, NestedBounds, OneDistribution, Side, is_yes
 from foregone.solving.confidence import bounds_given_class, bounds_overall
-from foregone.strategy import IntArray
+from foregone.strategy.evaluation import Evaluation
+from foregone.strategy.stopping import IntArray
 from foregone.votes import VoteDistribution, check_n_voters
 
 __all__ = [

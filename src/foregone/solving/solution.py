@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from foregone.atomic_file import PathLike
+from foregone._system.atomic_file import PathLike
 from foregone.errors import InvalidInputError
-from foregone.evaluation import Evaluation, evaluate
 from foregone.solving.problem import Answer, Criterion, MaxDisagreement, Problem
 from foregone.strategy import StoppingStrategy
-from foregone.strategy_file import Fields, is_finite_number, read_file, write_file
+from foregone.strategy.evaluation import Evaluation, evaluate
+from foregone.strategy.json_file import Fields, is_finite_number, read_file, write_file
 from foregone.votes import FloatArray, VoteDistribution
 
 __all__ = ["Multipliers", "Solution"]

@@ -11,7 +11,7 @@ from foregone._kernels import plurality_rules as kernels
 from foregone.errors import InvalidInputError
 from foregone.plurality.decided import is_decided
 from foregone.plurality.lattice import Lattice, lattice_of
-from foregone.plurality.strategy import PluralityStrategy
+from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.solving.problem import check_share
 from foregone.votes import FloatArray
 

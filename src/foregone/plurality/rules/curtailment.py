@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foregone.plurality.decided import is_decided
 from foregone.plurality.lattice import lattice_of
-from foregone.plurality.strategy import PluralityStrategy
+from foregone.plurality.plurality_strategy import PluralityStrategy
 
 __all__ = ["curtailment"]
 

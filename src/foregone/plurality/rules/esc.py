@@ -7,7 +7,7 @@ import numpy as np
 from foregone._kernels import plurality_rules as kernels
 from foregone.plurality.decided import is_decided
 from foregone.plurality.lattice import lattice_of
-from foregone.plurality.strategy import PluralityStrategy
+from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.rules.lead import check_at_least_one
 
 __all__ = ["esc"]

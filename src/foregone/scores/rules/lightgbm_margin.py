@@ -9,7 +9,7 @@ import numpy as np
 
 from foregone.errors import InvalidInputError
 from foregone.scores.paths import check_start
-from foregone.scores.strategy import ScoreStrategy
+from foregone.scores.score_strategy import ScoreStrategy
 from foregone.solving.problem import check_looks
 from foregone.votes import check_n_voters
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
 from foregone.scores.paths import check_scores, check_start
-from foregone.scores.strategy import ScoreStrategy
+from foregone.scores.score_strategy import ScoreStrategy
 from foregone.solving.problem import check_max_disagreement
 from foregone.votes import FloatArray
 

@@ -1,0 +1,65 @@
+"""Scores of scikit-learn's GradientBoostingClassifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from foregone.errors import InvalidInputError
+from foregone.forest.importers.found import ImportedScores, ScoredTree
+from foregone.forest.importers.sklearn import check_two_classes, splits_of
+from foregone.forest.link import Link
+
+__all__ = ["import_scores"]
+
+CONSTANT = ("prior", "most_frequent", "constant")  # what a DummyClassifier may say about every row alike
+
+
+def import_scores(model: Any) -> ImportedScores:
+    """Read a fitted two-class model; the score of a leaf is ``learning_rate * value``.
+
+    The sum of start and scores is its ``decision_function``, bit for bit where the compiler of scikit-learn
+    did not fuse the product and the sum (on x86-64 it did not). Its ``predict`` says yes when that is at
+    least 0, here it must be above 0: they part only at a sum of exactly 0.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``init`` is a model of its own: what it says differs from row to row.
+    """
+    from sklearn.dummy import DummyClassifier
+
+    check_two_classes(model)
+    init = model.init_
+    is_constant = isinstance(init, DummyClassifier) and init.strategy in CONSTANT
+    if not (is_constant or (isinstance(init, str) and init == "zero")):
+        raise InvalidInputError(
+            f"a GradientBoostingClassifier with init={type(init).__name__} cannot be packed: what init says "
+            "differs from row to row. Fit it with init=None (the default) or init='zero'"
+        )
+    n_features = int(model.n_features_in_)
+    # The one place where scikit-learn says what it starts from; the values of the row do not matter.
+    start = float(model._raw_predict_init(np.zeros((1, n_features), np.float32))[0, 0])
+
+    def trees() -> Iterator[ScoredTree]:
+        for member in model.estimators_[:, 0]:
+            tree = member.tree_
+            leaf = tree.children_left < 0
+            yield ScoredTree(
+                **splits_of(tree, None, takes_missing=False),
+                category_start=np.full(len(leaf), -1),
+                score=np.where(leaf, model.learning_rate * tree.value[:, 0, 0], 0.0),
+            )
+
+    return ImportedScores(
+        trees,
+        n_features,
+        np.asarray(model.classes_),
+        start,
+        32,
+        takes_missing=False,
+        link=Link("logistic", 2.0 if model.loss == "exponential" else 1.0),
+        in_order=True,
+    )

@@ -1,0 +1,224 @@
+"""Importing Spark ML's two-class RandomForestClassificationModel from the folder that its ``save`` wrote.
+
+Spark's own rule: it averages. Each leaf's counts of the classes are divided by their sum, these shares are
+added over the trees, and the larger sum wins. That is what a `ScoredForest` does; a leaf's score is half of
+p(yes) - p(no), and only where the two sums are within the last bits of a tie may rounding decide otherwise.
+A `PackedForest` counts the trees' votes instead, each what ``model.trees[i].predict`` says; how often the two
+differ is to be measured on your rows. (Spark's old ``mllib`` counts votes.)
+
+Values are compared as float64. A missing value, and a category that is none, is not at most any threshold and
+in no set, so it goes where that leads in Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone._system.atomic_file import PathLike
+from foregone._system.file_reading import MEMORY_PER_BYTE, Memory, cannot_read
+from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
+from foregone.forest.category_values import CategoryValues, category_list
+from foregone.forest.importers.category_sets import CategorySets
+from foregone.forest.importers.found import ImportedScores, ScoredTree
+from foregone.forest.importers.nested_nodes import check_links
+from foregone.forest.link import Link
+
+__all__ = ["import_scores"]
+
+FOREST = "org.apache.spark.ml.classification.RandomForestClassificationModel"
+FIELDS = ("id", "impurityStats", "leftChild", "rightChild", "split")
+SPLIT_FIELDS = ("featureIndex", "leftCategoriesOrThreshold", "numCategories")
+NUMERIC = -1  # in the place of the number of categories
+BYTES_A_CATEGORY = 150  # in the list of a column, while it is made
+BYTES_A_FEATURE = 24
+BYTES_A_NODE = 1_000  # while it is read
+
+
+def import_scores(
+    folder: PathLike, classes: Sequence[Any] = (0.0, 1.0), max_memory: float | None = None
+) -> ImportedScores:
+    """Read a saved two-class forest, without Spark.
+
+    Rows hold the entries of the features column's vectors; categories are the numbers that Spark's indexers
+    gave them.
+
+    Raises
+    ------
+    FileFormatError
+        If the folder does not hold such a model, or is damaged.
+    InvalidInputError
+        If the forest has other than two classes, or thresholds that shift its answers.
+    """
+    root = Path(folder)
+    head = _metadata(root)
+    labels = np.asarray(classes)
+    if head["numClasses"] != 2:
+        raise InvalidInputError(
+            f"{folder}: a vote is between two classes, the forest has {head['numClasses']}"
+        )
+    if labels.shape != (2,) or labels[0] == labels[1]:
+        raise InvalidInputError(f"classes must be two labels, those of 0.0 and 1.0, not {classes!r}")
+    if head["paramMap"].get("thresholds") is not None:
+        raise InvalidInputError(
+            f"{folder}: the forest has thresholds that shift its answers, which is not supported: clear them "
+            "with  model.clear(model.thresholds)  before it is saved"
+        )
+    memory = Memory(str(root), max_memory)
+    memory.take(head["numFeatures"] * BYTES_A_FEATURE, f"for {head['numFeatures']:,} features")
+    reader = _Reader(root, head["numFeatures"], memory)
+    trees = reader.read(_nodes(root, memory), head["numTrees"])
+    return ImportedScores(
+        lambda: iter(trees),
+        n_features=head["numFeatures"],
+        classes=labels,
+        start=0.0,
+        key_bits=64,
+        takes_missing=True,
+        takes_infinite=True,
+        categories=reader.sets.words(),
+        category_values=reader.category_values(),
+        trees_vote=True,
+        link=Link("mean", 1 / len(trees)),
+    )
+
+
+def _metadata(root: Path) -> dict[str, Any]:
+    try:
+        parts = sorted((root / "metadata").glob("part-*"))
+    except (OSError, ValueError) as error:
+        raise cannot_read(root, error) from None
+    if not parts:
+        raise FileFormatError(f"{root}: not a folder that Spark ML saved a model to (no metadata/part-*)")
+    try:
+        head = json.loads("".join(part.read_text(encoding="utf-8") for part in parts))
+        kind, _ = head["class"], head.setdefault("paramMap", {}).items()
+        sizes = {name: head.get(name) for name in ("numFeatures", "numClasses", "numTrees")}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise FileFormatError(
+            f"{root}: its metadata is damaged, or not that of a model of Spark ML"
+        ) from None
+    if kind != FOREST:
+        raise FileFormatError(
+            f"{root}: holds a {str(kind).rpartition('.')[2]}, not a RandomForestClassificationModel"
+        )
+    for name, size in sizes.items():
+        if type(size) is not int or size < 1:
+            raise FileFormatError(f"{root}: its metadata is damaged: {name} is {size!r}")
+    return dict(head)
+
+
+def _nodes(root: Path, memory: Memory) -> dict[int, list[dict[str, Any]]]:
+    """Return the nodes of each tree."""
+    try:
+        from pyarrow import ArrowException, dataset
+    except ImportError:
+        raise MissingExtraError("pyarrow", "forests", "Reading a forest of Spark ML") from None
+    # Spark 3 and 4 call the columns so; what else is there, is passed over.
+    try:
+        found = dataset.dataset(root / "data")
+        size = sum(file.stat().st_size for file in map(Path, found.files))
+        n_nodes = found.count_rows()
+        memory.take(max(n_nodes * BYTES_A_NODE - MEMORY_PER_BYTE * size, 0), f"for {n_nodes:,} nodes")
+        table = found.to_table(columns=["treeID", "nodeData"])
+        rows = zip(table["treeID"].to_pylist(), table["nodeData"].to_pylist(), strict=True)
+        trees: dict[int, list[dict[str, Any]]] = {}
+        for tree, node in rows:
+            if not isinstance(tree, int) or not isinstance(node, dict) or not set(FIELDS) <= set(node):
+                raise FileFormatError(
+                    f"{root}: its data are damaged: a node lacks some of {', '.join(FIELDS)}"
+                )
+            trees.setdefault(tree, []).append(node)
+    except (OSError, UnicodeDecodeError, ArrowException, KeyError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise FileFormatError(f"{root}: its data cannot be read as Parquet of nodes: {reason}") from None
+    return trees
+
+
+class _Reader:
+    """Turns Spark's nodes into arrays; remembers which columns hold how many categories."""
+
+    def __init__(self, root: Path, n_features: int, memory: Memory) -> None:
+        self.root = root
+        self.n_features = n_features
+        self.sets = CategorySets()
+        self.n_categories: dict[int, int] = {}
+        self.memory = memory
+
+    def read(self, by_tree: dict[int, list[dict[str, Any]]], n_trees: int) -> list[ScoredTree]:
+        if len(by_tree) != n_trees or sorted(by_tree) != list(range(n_trees)):
+            raise FileFormatError(f"{self.root}: damaged: its data do not hold {n_trees} trees")
+        try:
+            return [
+                self._tree(sorted(by_tree[number], key=lambda node: node["id"])) for number in range(n_trees)
+            ]
+        except FileFormatError:
+            raise
+        except (TypeError, ValueError, IndexError, KeyError, OverflowError):
+            raise FileFormatError(f"{self.root}: its data are damaged: a node cannot be understood") from None
+
+    def category_values(self) -> CategoryValues | None:
+        """Return lists by which only whole numbers that are categories are found, as Spark's sets do."""
+        if not self.n_categories:
+            return None
+        columns = sorted(self.n_categories)
+        return CategoryValues(
+            tuple(columns), tuple(category_list(range(self.n_categories[column])) for column in columns)
+        )
+
+    def _tree(self, nodes: list[dict[str, Any]]) -> ScoredTree:
+        n_nodes = len(nodes)
+        if [node["id"] for node in nodes] != list(range(n_nodes)):
+            raise ValueError
+        counts = np.array([node["impurityStats"] for node in nodes], np.float64).reshape(n_nodes, 2)
+        total = counts.sum(axis=1)
+        if not (np.isfinite(total).all() and (counts >= 0).all()):
+            raise ValueError
+        left = np.array([node["leftChild"] for node in nodes], np.int64)
+        right = np.array([node["rightChild"] for node in nodes], np.int64)
+        check_links(left, right)
+        is_leaf = left < 0
+        feature, category_start = np.full((2, n_nodes), -1)
+        threshold = np.zeros(n_nodes)
+        for number in np.flatnonzero(~is_leaf):
+            split = nodes[number]["split"]
+            feature[number], values, n_categories = (split[name] for name in SPLIT_FIELDS)
+            if not 0 <= feature[number] < self.n_features:
+                raise ValueError
+            if n_categories == NUMERIC:
+                (threshold[number],) = values
+                continue
+            category_start[number], is_right_set = self._set(int(feature[number]), values, n_categories)
+            if is_right_set:
+                left[number], right[number] = right[number], left[number]
+        share = np.divide(counts, total[:, None], out=np.zeros_like(counts), where=total[:, None] > 0)
+        return ScoredTree(
+            left=left,
+            right=right,
+            feature=feature,
+            threshold=threshold,
+            missing_left=np.zeros(n_nodes, np.bool_),
+            category_start=category_start,
+            weight=np.maximum(total, 1.0),
+            score=np.where(is_leaf, (share[:, 1] - share[:, 0]) / 2, 0.0),
+        )
+
+    def _set(self, column: int, values: list[float], n_categories: int) -> tuple[int, bool]:
+        """Return where a set of categories begins, and whether it is of those that go right.
+
+        Spark looks for a value in the smaller of the two sets; what is in neither goes the other way.
+        """
+        if column not in self.n_categories:
+            self.memory.take(n_categories * BYTES_A_CATEGORY, f"for the categories of column {column}")
+        if self.n_categories.setdefault(column, n_categories) != n_categories or n_categories < 1:
+            raise ValueError
+        goes_left: npt.NDArray[np.bool_] = np.isin(np.arange(n_categories), values)
+        if goes_left.sum() != len(values):
+            raise ValueError
+        is_right_set = len(values) > n_categories // 2
+        return self.sets.add(np.flatnonzero(goes_left != is_right_set).tolist()), is_right_set

@@ -1,0 +1,156 @@
+"""evaluate_plurality(strategy): what it costs and risks, exactly, for every possible full vote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from foregone._kernels import lattice_flow as kernels
+from foregone.errors import InvalidInputError
+from foregone.plurality.compositions import CompositionDistribution
+from foregone.plurality.lattice import Lattice
+from foregone.plurality.plurality_strategy import PluralityStrategy
+from foregone.strategy.evaluation import Figures, in_words
+from foregone.votes import FloatArray
+
+__all__ = ["PluralityEvaluation", "StopsAfter", "evaluate_plurality", "votes_and_disagreement"]
+
+
+class StopsAfter(NamedTuple):
+    """Where a strategy can stop after a number of votes, by how far the first answer leads the second.
+
+    Attributes
+    ----------
+    asked : int
+        The number of votes.
+    probability : float
+        Of asking exactly so many.
+    may_stop_from : int
+        The smallest lead with which it may stop.
+    stops_from : int or None
+        The smallest lead from which it always stops; None if it goes on with the largest.
+    """
+
+    asked: int
+    probability: float
+    may_stop_from: int
+    stops_from: int | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PluralityEvaluation:
+    """What a strategy does for every composition of the full vote, in the order of the lattice.
+
+    Attributes
+    ----------
+    strategy : PluralityStrategy
+        What was evaluated.
+    expected_votes : ndarray of shape (n_compositions,)
+        Mean number of votes asked, over all orders of the voters.
+    disagreement : ndarray of shape (n_compositions,)
+        Probability that the answer is not among the leaders of the full vote.
+    """
+
+    strategy: PluralityStrategy
+    expected_votes: FloatArray
+    disagreement: FloatArray
+
+    def mean(self, compositions: CompositionDistribution) -> Figures:
+        """Return the figures averaged over a distribution of the full vote."""
+        weights = self._weights(compositions)
+        return Figures(float(weights @ self.expected_votes), float(weights @ self.disagreement))
+
+    def worst(self) -> Figures:
+        """Return the largest expected votes and the largest disagreement (not for the same full vote)."""
+        return Figures(float(self.expected_votes.max()), float(self.disagreement.max()))
+
+    def worst_by_lead(self) -> dict[int, Figures]:
+        """Return the largest figures of the full votes whose first answer leads the second by so much.
+
+        Leads that no full vote has are left out. With lead 0 there are several leaders, and each is right.
+        """
+        lattice = self.strategy.lattice
+        top, second = (counts[lattice.level[-2] :] for counts in lattice.top_two())
+        leads, place = np.unique(top - second, return_inverse=True)
+        votes, risk = np.zeros((2, len(leads)))
+        np.maximum.at(votes, place, self.expected_votes)
+        np.maximum.at(risk, place, self.disagreement)
+        return {
+            lead: Figures(*figures)
+            for lead, *figures in zip(leads.tolist(), votes.tolist(), risk.tolist(), strict=True)
+        }
+
+    def votes_asked(self, compositions: CompositionDistribution) -> FloatArray:
+        """Return the distribution of the number of votes asked.
+
+        Parameters
+        ----------
+        compositions : CompositionDistribution
+            Distribution of the full vote.
+
+        Returns
+        -------
+        ndarray of shape (n_voters + 1,)
+            Entry i is the probability that exactly i votes are asked; the entries sum to one.
+        """
+        lattice, stop = self.strategy.lattice, self.strategy.stop_probabilities()
+        stopped = lattice.pull_back(self._weights(compositions)) * lattice.push_reach(stop) * stop
+        return np.bincount(lattice.votes_so_far(), stopped).astype(np.float64)
+
+    def stops(self, compositions: CompositionDistribution) -> list[StopsAfter]:
+        """Return where it can stop after each number of votes, for those after which it can."""
+        lattice, stop = self.strategy.lattice, self.strategy.stop_probabilities()
+        shares, is_reached = self.votes_asked(compositions).tolist(), lattice.push_reach(stop) > 0
+        top, second = lattice.top_two()
+        found = []
+        for asked, (start, end) in enumerate(pairwise(lattice.level.tolist())):
+            reached = start + np.flatnonzero(is_reached[start:end])
+            leads, chance = top[reached] - second[reached], stop[reached]
+            if chance.any():
+                sure = leads[leads > leads[chance < 1].max(initial=-1)]
+                least = int(leads[chance > 0].min())
+                found.append(StopsAfter(asked, shares[asked], least, int(sure.min()) if len(sure) else None))
+        return found
+
+    def _weights(self, compositions: CompositionDistribution) -> FloatArray:
+        if not isinstance(compositions, CompositionDistribution):
+            raise InvalidInputError(
+                f"compositions must be a CompositionDistribution, not {type(compositions).__name__}: make "
+                "one with CompositionDistribution.from_counts or from_answers"
+            )
+        return compositions.weights_on(self.strategy.lattice)
+
+    def __repr__(self) -> str:
+        return f"<PluralityEvaluation of {self.strategy!r}: {in_words(self.worst())}>"
+
+
+def evaluate_plurality(strategy: PluralityStrategy) -> PluralityEvaluation:
+    """Evaluate a strategy for every full vote in one pass over the lattice; `foregone.evaluate` calls it.
+
+    Examples
+    --------
+    >>> from foregone.plurality import CompositionDistribution, evaluate_plurality, rules
+    >>> evaluation = evaluate_plurality(rules.lead(5, 2))
+    >>> figures = evaluation.mean(CompositionDistribution.from_counts([[4, 1], [3, 2]]))
+    >>> round(figures.expected_votes, 3), round(figures.disagreement, 3)
+    (3.2, 0.05)
+    """
+    if not isinstance(strategy, PluralityStrategy):
+        raise InvalidInputError(
+            f"strategy must be a PluralityStrategy, not {type(strategy).__name__}: use foregone.evaluate, "
+            "which takes every kind"
+        )
+    return PluralityEvaluation(
+        strategy, *votes_and_disagreement(strategy.lattice, strategy.stop_probabilities())
+    )
+
+
+def votes_and_disagreement(lattice: Lattice, stop: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the expected votes and the disagreement for every full vote, given all stop probabilities."""
+    votes, answered = lattice.push_forward(stop, counts_votes=False)
+    wrong = np.zeros(lattice.n_compositions)
+    kernels.sum_losers(*lattice.edges, answered, wrong)
+    return votes, wrong

@@ -1,0 +1,91 @@
+"""PluralityProblem: what is minimised, and what is bounded under which distributions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from foregone.plurality.compositions import CompositionDistribution
+from foregone.plurality.danger import danger
+from foregone.plurality.lattice import Lattice
+from foregone.plurality.plurality_evaluation import PluralityEvaluation
+from foregone.plurality.possible import Anything, NestedSets, OneDistribution, Possible
+from foregone.plurality.smoothing import likely
+from foregone.solving.problem import Criterion
+from foregone.votes import FloatArray
+
+__all__ = ["PluralityProblem"]
+
+
+@dataclass(frozen=True, eq=False)
+class PluralityProblem:
+    """Minimise the mean votes, or those of the worst full vote, within a limit on the disagreement.
+
+    | criterion | minimise | subject to |
+    |---|---|---|
+    | minimax | the expected votes of the worst full vote | the disagreement of every full vote <= limit |
+    | minimean | the mean expected votes | the mean disagreement <= limit |
+    | minimixed | the mean expected votes | the disagreement of every full vote <= limit |
+
+    With a confidence, minimean keeps the limit under all distributions that the sample leaves possible, and
+    minimises the mean over what the sample suggests.
+
+    Attributes
+    ----------
+    lattice : Lattice
+        The states.
+    mean : ndarray of shape (n_compositions,)
+        The distribution of the full vote that the mean is over.
+    possible : Possible
+        The distributions under which the mean disagreement must keep to the limit.
+    limit : float
+        From 0 to 1.
+    minimises_the_worst : bool
+        Whether the votes of the worst full vote are minimised.
+    """
+
+    lattice: Lattice
+    mean: FloatArray
+    possible: Possible
+    limit: float
+    minimises_the_worst: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        lattice: Lattice,
+        criterion: Criterion,
+        distribution: CompositionDistribution,
+        limit: float,
+        confidence: float | None,
+    ) -> PluralityProblem:
+        """Put it together; with a confidence, minimean needs a distribution that was observed."""
+        weights = distribution.weights_on(lattice)
+        if criterion != "minimean":
+            return cls(lattice, weights, Anything.on(lattice), limit, criterion == "minimax")
+        if confidence is None:
+            return cls(lattice, weights, OneDistribution(weights), limit)
+        assert distribution.n_observations is not None
+        counts = np.rint(weights * distribution.n_observations)
+        possible = NestedSets.observed(danger(lattice), counts, 1 - confidence)
+        return cls(lattice, likely(lattice, weights), possible, limit)
+
+    @property
+    def margin(self) -> float:
+        """Share of the limit to stay below it, so that no rounding matters, not even in a certificate."""
+        roundings = (self.lattice.n_voters + 1) * (2 * self.lattice.n_classes + 8)
+        return max(1e-12, 4 * roundings * 2.0**-53)
+
+    def cost(self, evaluation: PluralityEvaluation) -> float:
+        """Return what is minimised."""
+        return self.cost_of(evaluation.expected_votes)
+
+    def cost_of(self, votes: FloatArray) -> float:
+        """Return what is minimised, given the expected votes for every full vote."""
+        return float(votes.max() if self.minimises_the_worst else self.mean @ votes)
+
+    def risk(self, evaluation: PluralityEvaluation) -> float:
+        """Return what the limit is for."""
+        disagreement = evaluation.disagreement
+        return min(float(self.possible.worst_for(disagreement) @ disagreement), 1.0)

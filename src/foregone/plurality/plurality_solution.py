@@ -1,0 +1,224 @@
+"""PluralitySolution: a strategy for many answers with the evidence of what it keeps and costs."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from foregone._system.atomic_file import PathLike
+from foregone.errors import InvalidInputError
+from foregone.plurality.compositions import CompositionDistribution
+from foregone.plurality.evidence import Evidence
+from foregone.plurality.lattice import Lattice, solving_bytes
+from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
+from foregone.plurality.plurality_problem import PluralityProblem
+from foregone.plurality.plurality_strategy import PluralityStrategy
+from foregone.solving.problem import CRITERIA, Criterion, check_confidence, check_max_disagreement
+from foregone.strategy.json_file import Fields, read_file, write_file
+from foregone.votes import FloatArray
+
+__all__ = ["PluralitySolution"]
+
+
+@dataclass(frozen=True, eq=False)
+class PluralitySolution:
+    """A stopping strategy for many answers, what it costs and risks, and a bound no strategy can beat.
+
+    Attributes
+    ----------
+    strategy : PluralityStrategy
+        The strategy.
+    criterion : {"minimax", "minimean", "minimixed"}
+        What it is optimal for.
+    max_disagreement : float
+        The limit it was solved for.
+    distribution : CompositionDistribution
+        The distribution of full votes it was solved for.
+    expected_votes : float
+        The criterion's objective: mean expected votes, or those of the worst full vote for minimax. With a
+        confidence the mean is over a smoothed distribution, nearer to what new items are like.
+    disagreement : float
+        What the limit is for: mean disagreement for minimean, else the worst. With a confidence it is the
+        largest mean that has to be reckoned with.
+    lower_bound : float
+        No strategy within the limit has an objective below this (up to rounding; see `certify_plurality`).
+    gap : float
+        ``expected_votes - lower_bound``, as a share of ``expected_votes``; never negative. Zero, up to
+        rounding, for minimean without a confidence. With one, the best strategy is not looked for.
+    confidence : float or None
+        The probability, over which items happened to be observed, with which minimean keeps its limit
+        whatever the true distribution; None if the distribution was taken for the truth.
+    evidence : Evidence
+        The prices that prove ``lower_bound``.
+    """
+
+    strategy: PluralityStrategy = field(repr=False)
+    criterion: Criterion
+    max_disagreement: float
+    distribution: CompositionDistribution
+    expected_votes: float
+    disagreement: float
+    lower_bound: float
+    gap: float
+    confidence: float | None
+    evidence: Evidence = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        criterion: Criterion,
+        distribution: CompositionDistribution,
+        confidence: float | None,
+        problem: PluralityProblem,
+        found: tuple[PluralityStrategy, float, Evidence],
+    ) -> PluralitySolution:
+        """Evaluate what was found for ``problem`` and put the solution together."""
+        strategy, lower_bound, evidence = found
+        evaluation = evaluate_plurality(strategy)
+        cost, risk = problem.cost(evaluation), problem.risk(evaluation)
+        lower_bound = float(min(max(lower_bound, 1.0), cost))  # at least one voter is asked
+        solution = cls(
+            strategy, criterion, problem.limit, distribution, cost, risk, lower_bound,
+            (cost - lower_bound) / cost, confidence, evidence,
+        )  # fmt: skip
+        solution.__dict__["evaluation"] = evaluation  # already known
+        return solution
+
+    @cached_property
+    def evaluation(self) -> PluralityEvaluation:
+        """What the strategy costs and risks for every full vote, computed once."""
+        return evaluate_plurality(self.strategy)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the evaluation out of pickles and skops files: it can be made again."""
+        return {name: value for name, value in self.__dict__.items() if name != "evaluation"}
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return self.strategy.n_voters
+
+    @property
+    def n_classes(self) -> int | None:
+        """How many different answers there can be; None for any number."""
+        return self.strategy.n_classes
+
+    @property
+    def problem(self) -> PluralityProblem:
+        """What it solves."""
+        return PluralityProblem.of(
+            self.strategy.lattice, self.criterion, self.distribution, self.max_disagreement, self.confidence
+        )
+
+    # Files -----------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write strategy and evidence to ``path``; `PluralityStrategy.load` reads the strategy alone."""
+        write_file(path, self.to_fields())
+
+    @classmethod
+    def load(cls, path: PathLike, *, max_memory: float | None = None) -> PluralitySolution:
+        """Read what `save` wrote. Cost and risk are computed anew, not taken from the file.
+
+        Parameters
+        ----------
+        path : path
+            Of the file.
+        max_memory : float, optional
+            Bytes that may be used besides 100 times the size of the file; by default 256 MiB, enough for 50
+            voters and any answers. Evaluating larger strategies takes up to as much as solving them.
+        """
+        fields = read_file(path, max_memory)
+        solution = cls.from_fields(fields)
+        fields.check_intact()
+        return solution
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields of a strategy file that holds the evidence too."""
+        weights = self.distribution.weights_on(self.strategy.lattice)
+        follows = self.criterion == "minimean" and self.confidence is None  # from the price
+        return {
+            "kind": "plurality",
+            **self.strategy.to_fields(),
+            "solution": {
+                "criterion": self.criterion,
+                "max_disagreement": self.max_disagreement,
+                "confidence": self.confidence,
+                "distribution": _encoded(weights),
+                "n_observations": self.distribution.n_observations,
+                "expected_votes": self.expected_votes,
+                "disagreement": self.disagreement,
+                "lower_bound": self.lower_bound,
+                "price": self.evidence.price,
+                "risk_weights": None if follows else _encoded(self.evidence.risk_weights),
+                "cost_weights": _encoded(self.evidence.cost_weights) if self.criterion == "minimax" else None,
+            },
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> PluralitySolution:
+        """Check the fields of such a file and make the solution; cost and risk are computed anew."""
+        strategy = PluralityStrategy.from_fields(fields)
+        lattice = strategy.lattice
+        if "solution" not in fields:
+            raise fields.error(
+                "solution", "is missing: the file does not say what its strategy is optimal for"
+            )
+        section = fields.section("solution")
+        fields.memory.take(solving_bytes(lattice.n_states), "to evaluate its strategy")
+        criterion = next((name for name in CRITERIA if name == section.text("criterion")), None)
+        if criterion is None:
+            raise section.error("criterion", f"must be one of {', '.join(CRITERIA)}")
+        weights = _decoded(section, "distribution", lattice)
+        if abs(weights.sum() - 1) > 1e-9:
+            raise section.error("distribution", "must hold probabilities that sum to one")
+        observed = section.whole("n_observations", 1) if "n_observations" in section else None
+        distribution = CompositionDistribution.on_lattice(lattice, weights, observed)
+        try:
+            limit = check_max_disagreement(section.number("max_disagreement"))
+            confidence = check_confidence(section.number("confidence")) if "confidence" in section else None
+        except InvalidInputError as error:
+            raise section.error("max_disagreement/confidence", f"is not valid: {error}") from None
+        if confidence is not None and (criterion != "minimean" or observed is None):
+            raise section.error("confidence", "needs minimean and observed items")
+        problem = PluralityProblem.of(lattice, criterion, distribution, limit, confidence)
+        price = section.number("price", 0.0)
+        follows = criterion == "minimean" and confidence is None
+        evidence = Evidence(
+            _decoded(section, "cost_weights", lattice) if criterion == "minimax" else problem.mean,
+            price * weights if follows else _decoded(section, "risk_weights", lattice),
+            price,
+        )
+        bound = section.number("lower_bound")
+        return cls.of(criterion, distribution, confidence, problem, (strategy, bound, evidence))
+
+
+def _encoded(weights: FloatArray) -> dict[str, Any]:
+    """Return the places that are not zero as bits, and the numbers there, with every digit."""
+    return {
+        "where": base64.b64encode(np.packbits(weights > 0).tobytes()).decode(),
+        "values": base64.b64encode(weights[weights > 0].astype("<f8").tobytes()).decode(),
+    }
+
+
+def _decoded(section: Fields, key: str, lattice: Lattice) -> FloatArray:
+    """Return weights for every composition, each finite and not negative."""
+    inside, size = section.section(key), lattice.n_compositions
+    try:
+        where, values = (base64.b64decode(inside.text(name), validate=True) for name in ("where", "values"))
+    except (ValueError, binascii.Error):
+        raise section.error(key, "must be bits and numbers in base64") from None
+    if len(where) != -(-size // 8) or len(values) % 8:
+        raise section.error(key, f"must be for {size:,} compositions")
+    places = np.flatnonzero(np.unpackbits(np.frombuffer(where, np.uint8), count=size))
+    numbers = np.frombuffer(values, "<f8").astype(np.float64)
+    if len(places) != len(numbers) or not (np.isfinite(numbers) & (numbers > 0)).all():
+        raise section.error(key, "must hold a finite number above zero for each place")
+    weights = np.zeros(size)
+    weights[places] = numbers
+    return weights

@@ -1,0 +1,167 @@
+"""solve_plurality(): the one door to strategies for many answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError
+from foregone.plurality.compositions import CompositionDistribution
+from foregone.plurality.decided import is_decided
+from foregone.plurality.evidence import Evidence
+from foregone.plurality.known_distribution import solve_known, solve_known_without_risk
+from foregone.plurality.lattice import Lattice, lattice_of
+from foregone.plurality.plurality_evaluation import evaluate_plurality
+from foregone.plurality.plurality_problem import PluralityProblem
+from foregone.plurality.plurality_solution import PluralitySolution
+from foregone.plurality.plurality_strategy import PluralityStrategy
+from foregone.plurality.possible import NestedSets, OneDistribution
+from foregone.plurality.smoothing import pessimistic
+from foregone.plurality.worst_case import solve_sampled, solve_worst_case
+from foregone.solving.problem import CRITERIA, Criterion, check_confidence, check_max_disagreement
+from foregone.votes import FloatArray
+
+__all__ = ["solve_plurality"]
+
+# Limits up to the first are taken for zero if that is good enough; the linear program cannot
+# hold the others. Up to the second they always are: prices are in inverse proportion to the limit.
+_NEXT_TO_ZERO = 1e-14
+_AS_GOOD_AS_ZERO = 1e-290
+_GOOD_ENOUGH = 1e-10  # a gap
+_PROHIBITIVE = 1e250  # a price; times a weight it stays finite
+
+
+def solve_plurality(
+    compositions_or_distribution: npt.ArrayLike | CompositionDistribution | None,
+    max_disagreement: float,
+    *,
+    n_voters: int,
+    n_classes: int | None = None,
+    confidence: float | None = 0.95,
+    criterion: Criterion = "minimean",
+) -> PluralitySolution:
+    """Find when to stop asking for answers of any kind, within a limit on the disagreement.
+
+    The full vote answers what most voters say. A strategy stops earlier and answers the leader so far; it
+    disagrees when that is not among the leaders of the full vote.
+
+    Parameters
+    ----------
+    compositions_or_distribution : array-like, CompositionDistribution or None
+        Past full votes: one row an item, how many votes each of its answers got, in any order; short rows are
+        filled up with zeros. `CompositionDistribution.from_answers` makes it from the answers themselves.
+        None: every composition equally likely, an assumption.
+    max_disagreement : float
+        Largest allowed probability to answer otherwise than the full vote, from 0 to 1.
+    n_voters : int
+        Number of voters.
+    n_classes : int, optional
+        How many different answers there can be; any number by default, which can be solved up to about 60
+        voters.
+    confidence : float or None, default 0.95
+        With at least this probability over which items were observed, minimean keeps its limit under the
+        true distribution of items, whatever that is. None takes the observed distribution for the truth,
+        which with few items is far too optimistic. The other criteria bound every single item and
+        need none. Without past full votes there is nothing to be confident about: it is then taken as None.
+    criterion : {"minimean", "minimixed", "minimax"}
+        As in `foregone.solve`. Minimixed and minimax bound the disagreement of every possible full vote,
+        however scattered; with many answers that leaves little to save.
+
+    Returns
+    -------
+    PluralitySolution
+        The strategy, its cost and risk, and a lower bound that no strategy can beat.
+
+    Examples
+    --------
+    >>> from foregone import solve_plurality
+    >>> past = [[9, 0, 0]] * 150 + [[8, 1, 0]] * 40 + [[5, 3, 1]] * 10
+    >>> solution = solve_plurality(past, 0.05, n_voters=9)
+    >>> round(solution.expected_votes, 1), solution.disagreement <= 0.05
+    (2.8, True)
+    >>> solution.strategy.stop_probability([4]), solution.strategy.stop_probability([2, 1])
+    (1.0, 0.0)
+
+    If the past items are taken for the truth, it asks fewer, and nothing is promised for new ones:
+
+    >>> round(solve_plurality(past, 0.05, n_voters=9, confidence=None).expected_votes, 2)
+    1.0
+
+    Without past items every composition is assumed to be equally likely:
+
+    >>> round(solve_plurality(None, 0.05, n_voters=9).expected_votes, 2)
+    5.31
+    """
+    if not isinstance(criterion, str) or criterion not in CRITERIA:
+        raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
+    limit = check_max_disagreement(max_disagreement)
+    if criterion != "minimean" or compositions_or_distribution is None:
+        confidence = None  # every single item is bounded, or none was observed
+    elif confidence is not None:
+        confidence = check_confidence(confidence)
+    lattice = lattice_of(n_voters, n_classes)
+    distribution = _distribution(compositions_or_distribution, lattice)
+    if confidence is not None and distribution.n_observations is None:
+        raise InvalidInputError(
+            "a confidence needs observed items, and these compositions were assumed or weighted: give the "
+            'counted votes of past items, or use confidence=None, or criterion="minimixed", which needs none'
+        )
+    problem = PluralityProblem.of(lattice, criterion, distribution, limit, confidence)
+    found = _solve(problem, distribution.weights_on(lattice))
+    return PluralitySolution.of(criterion, distribution, confidence, problem, found)
+
+
+def _distribution(given: Any, lattice: Lattice) -> CompositionDistribution:
+    if given is None:
+        return CompositionDistribution.flat(lattice)
+    if isinstance(given, CompositionDistribution):
+        return given
+    return CompositionDistribution.from_counts(given)
+
+
+def _solve(problem: PluralityProblem, observed: FloatArray) -> tuple[PluralityStrategy, float, Evidence]:
+    if problem.limit == 0:
+        return _without_risk(problem)
+    known, sampled = (isinstance(problem.possible, kind) for kind in (OneDistribution, NestedSets))
+    first = observed if known else np.full(len(observed), 1.0 / len(observed))
+    if isinstance(problem.possible, NestedSets):
+        first = pessimistic(problem.lattice, observed, problem.possible)
+    if problem.limit <= _NEXT_TO_ZERO:
+        strategy, without, evidence = _without_risk(replace(problem, limit=0.0))
+        bound, evidence = _proof_with(problem, evidence.cost_weights, first)
+        if without - bound <= _GOOD_ENOUGH * without or problem.limit <= _AS_GOOD_AS_ZERO:
+            return strategy, bound, evidence
+    if known:
+        return solve_known(problem, observed)
+    if sampled or problem.limit <= _NEXT_TO_ZERO:
+        return solve_sampled(problem, first)
+    return solve_worst_case(problem, first)
+
+
+def _proof_with(
+    problem: PluralityProblem, cost_weights: FloatArray, risk: FloatArray
+) -> tuple[float, Evidence]:
+    """Return a lower bound for a limit next to zero, at the highest price that is good enough."""
+    price = min(_GOOD_ENOUGH / 10 / problem.limit, _PROHIBITIVE)
+    lattice, prices = problem.lattice, Evidence(cost_weights, price * risk, price)
+    reach, wrong = lattice.pull_back(cost_weights), lattice.pull_back_wrong(prices.risk_weights)
+    return lattice.best_stops(reach, wrong)[1] - problem.limit * price, prices
+
+
+def _without_risk(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
+    if isinstance(problem.possible, OneDistribution):
+        return solve_known_without_risk(problem)
+    return _never_wrong(problem)
+
+
+def _never_wrong(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
+    """Return the only strategies that are never wrong and ask no vote too many; nothing else is optimal."""
+    strategy = PluralityStrategy.from_probabilities(problem.lattice, is_decided(problem.lattice))
+    evaluation = evaluate_plurality(strategy)
+    votes, cost_weights = evaluation.expected_votes, problem.mean
+    if problem.minimises_the_worst:
+        cost_weights = np.eye(1, len(votes), int(np.argmax(votes)))[0]
+    return strategy, problem.cost(evaluation), Evidence(cost_weights, np.zeros(len(votes)), 0.0)

@@ -1,0 +1,267 @@
+"""ScoreStrategy: thresholds on a running score, voters asked in one fixed order."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone._system.atomic_file import PathLike
+from foregone.errors import InvalidInputError
+from foregone.scores.paths import (
+    BoolArray,
+    IntArray,
+    check_order,
+    check_scores,
+    check_start,
+    follow,
+    look_steps,
+    running_scores,
+)
+from foregone.scores.score_certificate import ScoreCertificate
+from foregone.strategy.json_file import Fields, is_finite_number, read_file, write_file
+from foregone.votes import FloatArray, as_numbers, check_n_voters
+
+__all__ = ["ScoreStrategy"]
+
+NEVER = {"-inf": -np.inf, "inf": np.inf}  # how a file says that a threshold is never reached
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreStrategy:
+    """When to stop adding up scores: voters are asked in one order, and two thresholds guard each step.
+
+    The running score is ``start`` plus the scores of the voters asked so far; the full sum says yes if it is
+    above 0, otherwise no. After ``asked`` voters the strategy stops with "no" if the running score is at most
+    ``lower[asked]``, else with "yes" if it is at least ``upper[asked]``, else it goes on. When everyone has
+    been asked it stops with the answer of the full sum. Made by `solve_scores`, by a function of
+    `foregone.scores.rules`, or by `from_thresholds`.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (n_voters,)
+        The voters in the order in which they are asked; each stands there once.
+    start : float
+        The score before the first voter: a boosted ensemble's baseline, 0 for a forest.
+    lower, upper : ndarray of float, shape (n_voters + 1,)
+        Per step. Invariants: ``lower[i] <= upper[i]``, none is NaN; where it does not look they are
+        infinite, ``-inf`` and ``inf``; the last of each is 0.
+    certificate : ScoreCertificate or None
+        Why its disagreement is within a limit; None if nothing is promised.
+    reason : str or None
+        Why it asks everyone, when `solve_scores` could not do better.
+
+    Examples
+    --------
+    >>> strategy = ScoreStrategy.from_thresholds([-9, -2, -1, 0], [9, 2, 1, 0], order=[2, 0, 1])
+    >>> strategy.run([[0.5, 1, 2.5], [-1, -2, 0.5], [0.2, 0.3, 0.4]])
+    (array([ True, False,  True]), array([1, 3, 3]))
+    >>> strategy.decide(asked=1, running=2.5), strategy.decide(asked=1, running=-0.5)
+    (True, None)
+    """
+
+    order: IntArray
+    start: float
+    lower: FloatArray
+    upper: FloatArray
+    certificate: ScoreCertificate | None = None
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.order, self.lower, self.upper):
+            array.setflags(write=False)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled or copied one, whose arrays come back writable."""
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    # Making one ------------------------------------------------------------------------------
+
+    @classmethod
+    def from_thresholds(
+        cls,
+        lower: npt.ArrayLike,
+        upper: npt.ArrayLike,
+        *,
+        order: npt.ArrayLike | None = None,
+        start: float = 0.0,
+        certificate: ScoreCertificate | None = None,
+    ) -> ScoreStrategy:
+        """From thresholds for every step, from nobody asked to everyone.
+
+        Parameters
+        ----------
+        lower, upper : array-like of float, shape (n_voters + 1,)
+            As in the attributes of the same name.
+        order : array-like of int, shape (n_voters,), optional
+            The voters in the order asked; by default that of the columns.
+        start : float, default 0.0
+            The score before the first voter.
+        certificate : ScoreCertificate, optional
+            What is known about its disagreement.
+        """
+        low, high = _check_thresholds(lower, upper)
+        n_voters = len(low) - 1
+        given = np.arange(n_voters) if order is None else order
+        return cls(check_order(given, n_voters), check_start(start), low, high, certificate)
+
+    @classmethod
+    def ask_all(
+        cls,
+        n_voters: int,
+        *,
+        order: npt.ArrayLike | None = None,
+        start: float = 0.0,
+        reason: str | None = None,
+    ) -> ScoreStrategy:
+        """Return the strategy that asks everyone, with the reason why."""
+        low = np.append(np.full(check_n_voters(n_voters), -np.inf), 0.0)
+        everyone = cls.from_thresholds(low, -low, order=order, start=start)
+        return cls(everyone.order, everyone.start, everyone.lower, everyone.upper, None, reason)
+
+    # Reading it ------------------------------------------------------------------------------
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters in the ensemble."""
+        return len(self.order)
+
+    @property
+    def looks(self) -> IntArray:
+        """The numbers of voters after which it may stop."""
+        return look_steps(self.lower, self.upper)
+
+    def decide(self, asked: int, running: float) -> bool | None:
+        """Return the answer after ``asked`` voters at this running score, or None to go on."""
+        if not 0 <= asked <= self.n_voters:
+            raise InvalidInputError(f"step {asked} is impossible: need 0 <= asked <= {self.n_voters}")
+        if not np.isfinite(running):
+            raise InvalidInputError(f"the running score must be finite, not {running!r}")
+        if running <= self.lower[asked]:
+            return False
+        return True if running >= self.upper[asked] else None
+
+    def run(self, scores: npt.ArrayLike) -> tuple[BoolArray, IntArray]:
+        """Answer rows whose scores are all known, as if voters were asked one by one.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows, n_voters)
+            One column per voter, in the voters' own numbering.
+
+        Returns
+        -------
+        answers : ndarray of bool, shape (n_rows,)
+            True for yes.
+        asked : ndarray of int, shape (n_rows,)
+            How many voters each row took.
+        """
+        matrix = check_scores(scores, "scores", self.n_voters)
+        return follow(running_scores(matrix, self.order, self.start), self.lower, self.upper, self.start)
+
+    def run_paths(self, paths: npt.ArrayLike) -> tuple[BoolArray, IntArray]:
+        """Answer rows whose running scores are known: column k is the score after k + 1 voters."""
+        return follow(check_scores(paths, "paths", self.n_voters), self.lower, self.upper, self.start)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both ask in the same order and stop at the same thresholds."""
+        if not isinstance(other, ScoreStrategy):
+            return NotImplemented
+        return self._digest() == other._digest()
+
+    def __hash__(self) -> int:
+        return hash(self._digest())
+
+    def _digest(self) -> bytes:
+        parts = (self.order, np.array([self.start]) + 0.0, self.lower + 0.0, self.upper + 0.0)  # -0.0 is 0.0
+        return hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
+
+    def __repr__(self) -> str:
+        if self.certificate is not None:
+            note = f", within {self.certificate.max_disagreement} at {self.certificate.confidence:.0%}"
+        else:
+            note = ", asks everyone" if len(self.looks) == 1 else ", nothing promised"
+        return f"<ScoreStrategy for {self.n_voters} voters{note}>"
+
+    # Files -----------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write it to ``path`` as readable JSON, atomically; `load` gives back the same strategy."""
+        write_file(path, {"kind": "scores", **self.to_fields()})
+
+    @classmethod
+    def load(cls, path: PathLike) -> ScoreStrategy:
+        """Read a strategy that `save` wrote; anything else is an error."""
+        fields = read_file(path)
+        strategy = cls.from_fields(fields)
+        fields.check_intact()
+        return strategy
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields of a strategy file; thresholds never reached are written as texts."""
+        return {
+            "n_voters": self.n_voters,
+            "order": self.order.tolist(),
+            "start": self.start,
+            "lower": _to_json(self.lower),
+            "upper": _to_json(self.upper),
+            "certificate": None if self.certificate is None else self.certificate.to_fields(),
+            "reason": self.reason,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> ScoreStrategy:
+        """Check the fields of a strategy file and make the strategy."""
+        if fields.text("kind") != "scores":
+            raise fields.error("kind", 'is not "scores": the file holds something else')
+        n_voters = fields.whole("n_voters", 1)
+        try:
+            order = check_order(fields.whole_numbers("order", n_voters), n_voters)
+        except InvalidInputError as error:
+            raise fields.error("order", f"is not valid: {error}") from None
+        thresholds = (_from_json(fields, key, n_voters + 1) for key in ("lower", "upper"))
+        try:
+            lower, upper = _check_thresholds(*thresholds)
+        except InvalidInputError as error:
+            raise fields.error("lower/upper", f"is not valid: {error}") from None
+        certificate = None
+        if "certificate" in fields:
+            certificate = ScoreCertificate.from_fields(fields.section("certificate"), n_voters)
+        reason = fields.text("reason") if "reason" in fields else None
+        return cls(order, fields.number("start"), lower, upper, certificate, reason)
+
+
+def _check_thresholds(lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return copies of the thresholds, or say what is wrong with them."""
+    low: FloatArray = as_numbers(lower, "lower").astype(np.float64)
+    high: FloatArray = as_numbers(upper, "upper").astype(np.float64)
+    if low.ndim != 1 or low.shape != high.shape or len(low) < 2:
+        raise InvalidInputError("lower and upper must be two rows of n_voters + 1 numbers each")
+    broken = np.flatnonzero(~((low <= high) & (low < np.inf) & (high > -np.inf)))  # also True for NaN
+    if len(broken):
+        step = broken[0]
+        raise InvalidInputError(
+            f"step {step} needs lower <= upper, lower not inf and upper not -inf, "
+            f"got lower={low[step]} and upper={high[step]}"
+        )
+    if low[-1] != 0 or high[-1] != 0:
+        raise InvalidInputError(
+            "lower and upper of the last step must be 0: when everyone was asked, the answer is that of the "
+            "full sum"
+        )
+    return low, high
+
+
+def _to_json(thresholds: FloatArray) -> list[float | str]:
+    return [value if np.isfinite(value) else f"{value}" for value in thresholds.tolist()]
+
+
+def _from_json(fields: Fields, key: str, length: int) -> FloatArray:
+    values = fields.entries(key, length)
+    if not all(is_finite_number(value) or (isinstance(value, str) and value in NEVER) for value in values):
+        raise fields.error(key, 'must hold only finite numbers, "inf" and "-inf"')
+    return np.array([NEVER[value] if isinstance(value, str) else value for value in values], dtype=np.float64)

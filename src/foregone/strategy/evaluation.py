@@ -1,0 +1,159 @@
+"""Evaluation: what a strategy costs and risks, exactly, for every number of yes votes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from foregone._kernels import flow
+from foregone._kernels.pieces import pieces
+from foregone.errors import InvalidInputError
+from foregone.strategy.stopping import StoppingStrategy, check_strategy
+from foregone.votes import FloatArray, VoteDistribution, check_votes
+
+__all__ = ["Answer", "Evaluation", "Figures", "evaluate", "in_words"]
+
+Answer = Literal["yes", "no"]
+
+
+class Figures(NamedTuple):
+    """Expected number of votes asked, and probability to disagree with the full vote."""
+
+    expected_votes: float
+    disagreement: float
+
+
+def in_words(worst: Figures) -> str:
+    """Say the largest figures, as the evaluations of every kind are shown."""
+    return f"at most {worst.expected_votes:.4g} expected votes and disagreement {worst.disagreement:.3g}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """What a strategy does when n of the voters would say yes, for every n from 0 to ``n_voters``.
+
+    Attributes
+    ----------
+    strategy : StoppingStrategy
+        What was evaluated.
+    expected_votes : ndarray of shape (n_voters + 1,)
+        ``expected_votes[n]``: mean number of votes asked.
+    disagreement : ndarray of shape (n_voters + 1,)
+        ``disagreement[n]``: probability to answer otherwise than the full vote. Of a strategy that answers
+        the majority it never rises as n moves away from the middle on either side; of others it may.
+    """
+
+    strategy: StoppingStrategy
+    expected_votes: FloatArray
+    disagreement: FloatArray
+
+    def mean(self, votes: VoteDistribution) -> Figures:
+        """Return the figures averaged over a distribution of n."""
+        weights = _weights(votes, self.strategy)
+        return Figures(float(weights @ self.expected_votes), float(weights @ self.disagreement))
+
+    def worst(self) -> Figures:
+        """Return the largest expected votes and the largest disagreement over n (not at the same n)."""
+        return Figures(float(self.expected_votes.max()), float(self.disagreement.max()))
+
+    def by_class(self, votes: VoteDistribution) -> dict[Answer, Figures]:
+        """Return the figures averaged given that the full vote says yes, and given that it says no.
+
+        A mean over all votes can hide what becomes of a rare class; these do not. If ``votes`` rule a class
+        out there is nothing to average, and both of its figures are NaN.
+
+        Examples
+        --------
+        >>> from foregone import VoteDistribution, evaluate, solve
+        >>> votes = VoteDistribution.from_counts([800, 80, 20, 10, 40, 50])  # yes is rare
+        >>> evaluation = evaluate(solve("minimean", votes, 0.05).strategy)
+        >>> round(evaluation.mean(votes).disagreement, 3)
+        0.05
+        >>> {answer: round(risk, 3) for answer, (_, risk) in evaluation.by_class(votes).items()}
+        {'yes': 0.488, 'no': 0.001}
+        """
+        weights = _weights(votes, self.strategy)
+        figures: dict[Answer, Figures] = {}
+        for answer, side in self._sides().items():
+            share = float(weights[side].sum())
+            figures[answer] = Figures(
+                float(weights[side] @ self.expected_votes[side]) / share if share else nan,
+                float(weights[side] @ self.disagreement[side]) / share if share else nan,
+            )
+        return figures
+
+    def worst_by_class(self) -> dict[Answer, Figures]:
+        """Return the largest figures over the n whose full vote is yes, and over those whose is no."""
+        return {
+            answer: Figures(float(self.expected_votes[side].max()), float(self.disagreement[side].max()))
+            for answer, side in self._sides().items()
+        }
+
+    def __repr__(self) -> str:
+        return f"<Evaluation of {self.strategy!r}: {in_words(self.worst())}>"
+
+    def _sides(self) -> dict[Answer, slice]:
+        """Return the n whose full vote is yes, and those whose is no."""
+        first_yes = self.strategy.n_voters // 2 + 1
+        return {"yes": slice(first_yes, None), "no": slice(first_yes)}
+
+    def votes_asked(self, votes: VoteDistribution) -> FloatArray:
+        """Return the distribution of the number of votes asked.
+
+        Parameters
+        ----------
+        votes : VoteDistribution
+            Distribution of n; a point mass for one particular n.
+
+        Returns
+        -------
+        ndarray of shape (n_voters + 1,)
+            Entry i is the probability that exactly i votes are asked; the entries sum to one.
+        """
+        weights = _weights(votes, self.strategy)
+        lower, upper, start, yes, probability, _ = self.strategy.kernel_arrays
+        offset = np.concatenate([[0], np.cumsum(upper - lower - 1)])
+        go_on = np.zeros(offset[-1])
+        n_voters = self.strategy.n_voters
+        rows, reach = pieces(n_voters, n_voters), np.eye(1, n_voters + 2)[0]
+        for some in rows:
+            flow.go_on_probabilities(*some, lower, upper, start, yes, probability, offset, reach, go_on)
+        later = np.zeros(n_voters + 1)  # later[i]: probability that more than i are asked
+        mass = np.append(weights, 0.0)
+        for some in reversed(rows):
+            flow.survival(*some, lower, upper, offset, go_on, mass, later)
+        asked: FloatArray = np.concatenate([[1.0], later[:-1]]) - later
+        return np.maximum(asked, 0.0)  # a difference of equal numbers may round below zero
+
+
+def _weights(votes: VoteDistribution, strategy: StoppingStrategy) -> FloatArray:
+    if check_votes(votes).n_voters != strategy.n_voters:
+        raise InvalidInputError(
+            f"the votes are for {votes.n_voters} voters, the strategy for {strategy.n_voters}: use equal ones"
+        )
+    return votes.probabilities
+
+
+def evaluate(strategy: StoppingStrategy) -> Evaluation:
+    """Return the exact cost and risk of ``strategy`` for every number of yes votes.
+
+    See Also
+    --------
+    foregone.evaluate : the same for every kind of strategy.
+    """
+    n_voters = check_strategy(strategy).n_voters
+    span, reach, sums = np.zeros(2, np.int64), np.zeros((2, n_voters + 2)), np.zeros((2, 3, n_voters + 2))
+    reach[0, 0] = 1.0
+    for rows in pieces(n_voters + 1, 4 * n_voters):
+        flow.evaluate_rows(*rows, *strategy.kernel_arrays, span, reach, sums)
+    cost, said_yes, said_no = sums[n_voters % 2, :, : n_voters + 1].copy()
+    full_vote_is_yes = 2 * np.arange(n_voters + 1) > n_voters
+    disagreement = np.where(full_vote_is_yes, said_no, said_yes)
+    for array, most in ((cost, n_voters), (disagreement, 1)):
+        np.minimum(array, most, out=array)  # rounding may put it a hair above
+    for array in (cost, disagreement):
+        array.setflags(write=False)
+    return Evaluation(strategy, cost, disagreement)

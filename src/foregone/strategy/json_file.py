@@ -1,0 +1,232 @@
+"""The file format: versioned, human-readable JSON, written whole or not at all; reading trusts nothing.
+
+A file is one JSON object. ``format`` and ``version`` say what it is, the other fields are up to the
+``kind`` of content. Numbers are written so that reading them back gives exactly the same float. The last
+field is a ``checksum`` of all others, so that a file with a digit damaged, which would be a valid file of
+something else, is found out. Nothing is ever unpickled or executed.
+
+Version 2 added ``yes_from``, what a strategy answers; files of version 1 are read for ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone._system.atomic_file import PathLike, write_atomically
+from foregone._system.file_reading import Memory, read_bytes
+from foregone.errors import FileFormatError
+
+__all__ = ["FORMAT", "VERSION", "Fields", "is_finite_number", "read_file", "write_file"]
+
+FORMAT = "foregone-strategy"
+VERSION = 2
+
+
+def write_file(path: PathLike, fields: dict[str, Any]) -> None:
+    """Write ``fields`` under the format's header, one field a line, atomically."""
+    content = {"format": FORMAT, "version": VERSION, **fields}
+    content["checksum"] = _checksum(content)
+    lines = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in content.items()]
+    write_atomically(path, [("{\n" + ",\n".join(lines) + "\n}\n").encode()])
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    """Return a checksum of the values, whatever their order and layout in the file."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def read_file(path: PathLike, max_memory: float | None = None) -> Fields:
+    """Read a file of ours and check its header; ``max_memory`` as in `foregone._system.file_reading.Memory`.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing, is not JSON, repeats a field, or is not of a known format and version.
+
+    See Also
+    --------
+    Fields.check_intact : to be called when the fields have been read, and found valid one by one.
+    """
+    name = str(path)
+    memory = Memory(name, max_memory)
+    try:
+        text = read_bytes(path).decode()
+    except UnicodeDecodeError:
+        raise FileFormatError(f"{name}: not a text file, so not a strategy file") from None
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeats)
+    except FileFormatError as error:
+        raise FileFormatError(f"{name}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise FileFormatError(f"{name}: damaged or not a strategy file (not valid JSON: {reason})") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FileFormatError(f'{name}: field "format" is not "{FORMAT}", so this is not a strategy file')
+    version = content.get("version")
+    if type(version) is not int or version < 1:
+        raise FileFormatError(f'{name}: field "version" is missing or not a whole number of at least 1')
+    if version > VERSION:
+        raise FileFormatError(
+            f'{name}: field "version" is above {VERSION}, the last that this foregone reads: '
+            "a newer one may be needed"
+        )
+    return Fields(content, name, version, memory)
+
+
+def _refuse_constant(constant: str) -> None:
+    raise FileFormatError(f"{constant} is not allowed as a number")
+
+
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in content:
+            raise FileFormatError(f'field "{key}" stands there twice')
+        content[key] = value
+    return content
+
+
+class Fields:
+    """The fields of a file (or of an object inside it), fetched with their type checked.
+
+    Every failure names the field and the file.
+
+    Attributes
+    ----------
+    name : str
+        Where the fields stand: the file, and the object inside it.
+    version : int
+        The version of the format that they follow.
+    memory : Memory
+        What reading the file may still take.
+    """
+
+    def __init__(
+        self, content: dict[str, Any], name: str, version: int = VERSION, memory: Memory | None = None
+    ) -> None:
+        self._content = content
+        self.name = name
+        self.version = version
+        self.memory = memory or Memory(name)
+
+    def __contains__(self, key: str) -> bool:
+        return self._content.get(key) is not None
+
+    def error(self, key: str, problem: str) -> FileFormatError:
+        """Return (not raise) the error that says what is wrong with field ``key``."""
+        return FileFormatError(f'{self.name}: field "{key}" {problem}')
+
+    def check_intact(self) -> None:
+        """Raise unless the whole file holds what was once written, to the last digit."""
+        others = {key: value for key, value in self._content.items() if key != "checksum"}
+        try:
+            intact = self.text("checksum") == _checksum(others)
+        except RecursionError:
+            intact = False
+        if not intact:
+            raise self.error("checksum", "does not fit the content: the file was damaged or edited")
+
+    def _get(self, key: str) -> Any:
+        if key not in self._content:
+            raise self.error(key, "is missing")
+        return self._content[key]
+
+    def entry(self, key: str) -> Any:
+        """Return whatever is there, null included; it is left to the caller to check."""
+        return self._get(key)
+
+    def is_text(self, key: str) -> bool:
+        """Whether field ``key`` holds a string."""
+        return isinstance(self._get(key), str)
+
+    def is_section(self, key: str) -> bool:
+        """Whether field ``key`` holds a nested object."""
+        return isinstance(self._get(key), dict)
+
+    def text(self, key: str) -> str:
+        """Return a string."""
+        value = self._get(key)
+        if not isinstance(value, str):
+            raise self.error(key, "must be a text")
+        return value
+
+    def whole(self, key: str, least: int, most: int = 2**53) -> int:
+        """Return a whole number within bounds."""
+        value = self._get(key)
+        if type(value) is not int or not least <= value <= most:
+            raise self.error(key, f"must be a whole number of at least {least} and at most {most}")
+        return value
+
+    def number(self, key: str, least: float = -math.inf, most: float = math.inf) -> float:
+        """Return a finite number within bounds."""
+        value = self._get(key)
+        if not (is_finite_number(value) and least <= value <= most):
+            bounds = "" if (least, most) == (-math.inf, math.inf) else f" from {least:g} to {most:g}"
+            raise self.error(key, f"must be a finite number{bounds}")
+        return float(value)
+
+    def whole_numbers(self, key: str, length: int | None = None) -> npt.NDArray[np.int64]:
+        """Return a list of whole numbers, of a given length if asked."""
+        values = self._list(key, length)
+        if not all(type(value) is int and abs(value) <= 2**53 for value in values):
+            raise self.error(key, "must hold only whole numbers")
+        return np.array(values, dtype=np.int64)
+
+    def numbers(self, key: str, length: int | None = None) -> npt.NDArray[np.float64]:
+        """Return a list of finite numbers, of a given length if asked."""
+        values = self._list(key, length)
+        if not all(is_finite_number(value) for value in values):
+            raise self.error(key, "must hold only finite numbers")
+        return np.array(values, dtype=np.float64)
+
+    def entries(self, key: str, length: int | None = None) -> list[Any]:
+        """Return a list, of a given length if asked; entries are left to the caller to check."""
+        return self._list(key, length)
+
+    def rows(self, key: str, width: int) -> list[list[Any]]:
+        """Return a list of lists that are all ``width`` long; entries are left to the caller to check."""
+        values = self._list(key, None)
+        if not all(isinstance(row, list) and len(row) == width for row in values):
+            raise self.error(key, f"must hold only lists of {width}")
+        return values
+
+    def section(self, key: str) -> Fields:
+        """Return a nested object."""
+        value = self._get(key)
+        if not isinstance(value, dict):
+            raise self.error(key, "must be an object")
+        return Fields(value, f"{self.name}: {key}", self.version, self.memory)
+
+    def sections(self, key: str) -> Iterator[Fields]:
+        """Yield nested objects, one by one: each knows the name of the file, which may be long."""
+        values = self._list(key, None)
+        if not all(isinstance(value, dict) for value in values):
+            raise self.error(key, "must hold only objects")
+        for place, value in enumerate(values):
+            yield Fields(value, f"{self.name}: {key}[{place}]", self.version, self.memory)
+
+    def _list(self, key: str, length: int | None) -> list[Any]:
+        values = self._get(key)
+        if not isinstance(values, list):
+            raise self.error(key, "must be a list")
+        if length is not None and len(values) != length:
+            raise self.error(key, f"must hold {length} entries, found {len(values)}")
+        return values
+
+
+def is_finite_number(value: Any) -> bool:
+    """Whether a value read from JSON is a number that a float can hold (true and false are none)."""
+    if type(value) not in (int, float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
