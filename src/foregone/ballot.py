@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
+from foregone.checks import check_seed
 from foregone.errors import InvalidInputError
 from foregone.plurality import CompositionDistribution, PluralitySolution, PluralityStrategy, PluralityTally
 from foregone.solving import Solution
@@ -19,7 +20,6 @@ __all__ = [
     "AnyStrategy",
     "Ballot",
     "Verdict",
-    "check_seed",
     "check_several",
     "check_strategy",
 ]
@@ -221,14 +221,6 @@ def check_several(values: object, name: str) -> None:
     """Raise InvalidInputError if this is a single value, or a text, where a list is expected."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidInputError(f"{name} must be a list or another iterable, not {shorten(values)}")
-
-
-def check_seed(seed: int) -> int:
-    """Return the seed as an int. Raises InvalidInputError if it is out of range."""
-    number = _whole(seed, "seed")
-    if number >= MOST_SEEDS:
-        raise InvalidInputError(f"seed must be below 2**64, not {seed!r}")
-    return number
 
 
 def _whole(number: Any, name: str) -> int:

@@ -20,9 +20,10 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import gammaln
 
+from foregone.checks import FloatArray
+
 __all__ = ["BetaBinomial", "fit"]
 
-FloatArray = npt.NDArray[np.float64]
 # Where the likelihood is searched for its maxima: from hardly more than binomial to hardly ever split.
 OVERDISPERSIONS = np.logspace(-10, 9, 115)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
+from foregone.checks import check_max_disagreement
 from foregone.errors import InvalidInputError
 from foregone.plurality import (
     CompositionDistribution,
@@ -25,7 +26,7 @@ from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.scores import ScoreStrategy
 from foregone.solving import Certificate, Multipliers, Problem, Solution
 from foregone.solving.certificate import certify as certify_votes
-from foregone.solving.problem import check_limits, check_max_disagreement
+from foregone.solving.problem import check_limits
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation
 from foregone.strategy.evaluation import evaluate as evaluate_votes

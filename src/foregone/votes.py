@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,48 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.beta_binomial import fit as fit_beta_binomial
+from foregone.checks import MOST_VOTERS, FloatArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
 
-__all__ = ["FloatArray", "VoteDistribution", "as_numbers", "check_n_voters", "check_votes"]
-
-FloatArray = npt.NDArray[np.float64]
-
-MOST_VOTERS = 10**9  # more could not be held, let alone asked
-
-
-def check_n_voters(n_voters: Any) -> int:
-    """Return ``n_voters`` as an int, or say why it cannot be one.
-
-    Examples
-    --------
-    >>> check_n_voters(101)
-    101
-    """
-    message = f"n_voters must be a whole number of at least 1, not {n_voters!r}"
-    if isinstance(n_voters, bool | np.bool_):
-        raise InvalidInputError(message)
-    if isinstance(n_voters, float | np.floating) and float(n_voters).is_integer():
-        n_voters = int(n_voters)
-    try:
-        number = operator.index(n_voters)
-    except TypeError:
-        raise InvalidInputError(message) from None
-    if number < 1:
-        raise InvalidInputError(message)
-    if number > MOST_VOTERS:
-        raise InvalidInputError(f"n_voters must be at most {MOST_VOTERS:,}, not {n_voters!r}")
-    return number
-
-
-def as_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
-    """Return ``values`` as an array of booleans, whole numbers or floats, or say that they are none."""
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"{what} must be numbers, in rows of equal length") from None
-    if array.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{what} must be numbers: found something else (dtype {array.dtype})")
-    return array
+__all__ = ["VoteDistribution", "check_votes"]
 
 
 def _whole_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:

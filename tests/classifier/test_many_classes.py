@@ -19,10 +19,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, PluralityStrategy, early_stop
 from foregone.classifier import CalibrationWarning, HardVoteWarning
-from foregone.classifier.ties import disagreement_with_ties, settle_ties
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PluralityForest, container
 from foregone.plurality import PluralitySolution, evaluate_plurality, rules
+from foregone.plurality.ties import disagreement_with_ties, settle_ties
 
 LABELS = np.array(["ash", "beech", "cedar", "date palm"])
 COLUMNS = [f"feature {number}" for number in range(6)]

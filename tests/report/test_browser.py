@@ -13,7 +13,7 @@ import pytest
 
 from foregone import early_stop, evaluate, solve
 from foregone._system.shown import shown
-from foregone.classifier.ties import bound_with_ties
+from foregone.plurality.ties import bound_with_ties
 from foregone.report import Report, make_report
 from foregone.report.phrases import percent
 from foregone.report.points import LIMITS

@@ -19,8 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from foregone import EarlyStoppingClassifier, early_stop
-from foregone.classifier.ties import bound_with_ties
 from foregone.errors import InvalidInputError
+from foregone.plurality.ties import bound_with_ties
 from foregone.report import Report, make_report, read_model
 from foregone.report.added_scores import trade_off_of_scores
 from foregone.report.points import LIMITS

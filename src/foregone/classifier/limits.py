@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc
 
+from foregone.checks import check_share
 from foregone.errors import InvalidInputError
 from foregone.solving import MaxDisagreement, Solution
-from foregone.solving.problem import check_limits, check_share
+from foregone.solving.problem import check_limits
 from foregone.strategy.evaluation import Evaluation
 
 __all__ = ["LimitedRows", "could_be", "limited_rows", "limits_by_side", "risk_by_label", "to_labels"]

@@ -14,12 +14,12 @@ from foregone.classifier.hard_vote import measure_hard_soft_disagreement
 from foregone.classifier.hard_voting import HardVoting
 from foregone.classifier.plurality_voters import PluralityVoters
 from foregone.classifier.settings import PluralitySettings, Settings
-from foregone.classifier.ties import solve_with_ties
 from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import PluralityForest, PluralityOutcome
 from foregone.forest.schedule import Order, read_order
 from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_plurality
+from foregone.plurality.ties import solve_with_ties
 from foregone.strategy.json_file import Fields
 
 __all__ = ["PluralityVoting"]
@@ -79,7 +79,7 @@ class PluralityVoting:
         differing = 0.0
         if own is not None:
             differing = measure_hard_soft_disagreement(full, own, problem.max_disagreement, ensemble.classes)
-        strategy, solution = solve_with_ties(counts, problem, ensemble.n_voters)
+        strategy, solution = solve_with_ties(counts, n_voters=ensemble.n_voters, **problem._asdict())
         seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
         answers = ensemble.run(rows, strategy, seed=seed, order=settings.order, n_threads=n_threads).answers
         labels = ensemble.classes.take(answers)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import check_confidence, check_looks
 from foregone.classifier.calibration import warn_of_losing_classes
 from foregone.classifier.calibration_scores import (
     check_known,
@@ -29,7 +30,7 @@ from foregone.forest.scored import ScoreOutcome
 from foregone.planning.scores import ScorePlan, plan_scores
 from foregone.scores import CannotCertifyWarning, ScoreStrategy, solve_scores
 from foregone.solving import MaxDisagreement
-from foregone.solving.problem import check_confidence, check_limits, check_looks
+from foregone.solving.problem import check_limits
 from foregone.strategy.json_file import Fields
 
 __all__ = ["SoftVoting"]

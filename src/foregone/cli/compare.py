@@ -11,6 +11,7 @@ from rich.console import Console
 
 from foregone import rules
 from foregone._system.progress import working
+from foregone.checks import check_max_disagreement
 from foregone.cli.compare_many import compare_many
 from foregone.cli.options import (
     Answers,
@@ -35,7 +36,6 @@ from foregone.cli.risks import print_class_comparison, risk_fields
 from foregone.display import EnvelopeDisplay
 from foregone.errors import InvalidInputError
 from foregone.solving import Criterion, solve
-from foregone.solving.problem import check_max_disagreement
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
 from foregone.votes import VoteDistribution

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from foregone.checks import check_max_disagreement, check_n_voters
 from foregone.errors import InvalidInputError
 from foregone.solving import MaxDisagreement
-from foregone.solving.problem import check_max_disagreement
-from foregone.votes import check_n_voters
 
 __all__ = ["parse_confidence", "parse_limits", "parse_looks", "parse_rates", "parse_voters"]
 

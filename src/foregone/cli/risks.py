@@ -16,7 +16,7 @@ from foregone.cli.output import print_table, rate, votes
 from foregone.display.margins import SHARES, majorities
 from foregone.kinds import AnyEvaluation
 from foregone.plurality import PluralityEvaluation
-from foregone.strategy.evaluation import Answer, Evaluation, Figures
+from foregone.strategy.evaluation import Evaluation, Figures, FullAnswer
 from foregone.votes import VoteDistribution
 
 __all__ = ["few", "print_class_comparison", "print_margins", "print_risks", "risk_fields"]
@@ -39,7 +39,7 @@ def risk_fields(evaluation: AnyEvaluation, distribution: Any) -> dict[str, objec
         leads = [{"lead": lead, **figures._asdict()} for lead, figures in by_lead.items()]
         return {**fields, "worst_by_lead": leads}
 
-    def plain(by_class: Mapping[Answer, Figures]) -> dict[str, dict[str, float | None]]:
+    def plain(by_class: Mapping[FullAnswer, Figures]) -> dict[str, dict[str, float | None]]:
         return {
             answer: {name: None if math.isnan(value) else value for name, value in figures._asdict().items()}
             for answer, figures in by_class.items()
@@ -69,7 +69,7 @@ def print_risks(console: Console, evaluation: AnyEvaluation, distribution: Any) 
 
 
 def _figure_rows(
-    name: str, overall: Figures, by_class: Mapping[Answer, Figures] | None = None
+    name: str, overall: Figures, by_class: Mapping[FullAnswer, Figures] | None = None
 ) -> list[list[str]]:
     rows = [[name, votes(overall.expected_votes), rate(overall.disagreement)]]
     for answer, figures in (by_class or {}).items():

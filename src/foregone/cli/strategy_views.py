@@ -7,14 +7,13 @@ from typing import Any, Protocol
 import numpy as np
 from rich.console import Console
 
+from foregone.checks import FloatArray, IntArray
 from foregone.cli.output import describe_votes, print_picture, print_table, say, votes
 from foregone.cli.risks import few, print_margins, print_risks, risk_fields
 from foregone.display import EnvelopeShape, envelope_shape, score_shape
 from foregone.kinds import distribution_of, evaluate, strategy_of
 from foregone.plurality import PluralityStrategy
 from foregone.scores import ScoreStrategy
-from foregone.strategy.stopping import IntArray
-from foregone.votes import FloatArray
 
 __all__ = ["view_of"]
 

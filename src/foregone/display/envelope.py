@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.display.figure import count_drawn, legend_above, take_axes
 from foregone.display.fitted import fitted, vote_strategy
 from foregone.display.looks import LINES
@@ -15,7 +16,6 @@ from foregone.display.shape import EnvelopeShape, envelope_shape
 from foregone.errors import InvalidInputError
 from foregone.scores import ScoreStrategy
 from foregone.strategy import StoppingStrategy
-from foregone.votes import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

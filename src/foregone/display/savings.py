@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray
 from foregone.display.figure import count_drawn, take_axes, tidy
 from foregone.display.fitted import fitted, vote_strategy
 from foregone.display.looks import LINES
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import evaluate
-from foregone.votes import FloatArray, VoteDistribution
+from foregone.votes import VoteDistribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.scores import ScoreStrategy
-from foregone.votes import FloatArray
 
 __all__ = ["ScoreShape", "score_shape"]
 

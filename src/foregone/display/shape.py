@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from foregone.strategy.stopping import IntArray, StoppingStrategy
+from foregone.checks import IntArray
+from foregone.strategy.stopping import StoppingStrategy
 
 __all__ = ["EnvelopeShape", "envelope_shape"]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from rich.text import Text
 
+from foregone.checks import FloatArray, IntArray
 from foregone.display.shape import EnvelopeShape, envelope_shape
-from foregone.strategy.stopping import IntArray, StoppingStrategy
-from foregone.votes import FloatArray
+from foregone.strategy.stopping import StoppingStrategy
 
 __all__ = ["envelope_picture"]
 

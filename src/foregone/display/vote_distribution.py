@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray
 from foregone.display.figure import legend_above, take_axes
 from foregone.display.fitted import MANY_CLASSES, fitted
 from foregone.display.looks import BLUE, ORANGE
 from foregone.errors import InvalidInputError
 from foregone.plurality import CompositionDistribution
-from foregone.votes import FloatArray, VoteDistribution, check_votes
+from foregone.votes import VoteDistribution, check_votes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,14 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels.forest_keys import CATEGORY, NO_RULES, ZERO_IS_MISSING
+from foregone.checks import IntArray
 from foregone.errors import InvalidInputError
 from foregone.forest.importers.found import ImportedScores
 from foregone.forest.layout import NodeArray, find_payloads
 from foregone.forest.rows import RowFormat
 
 __all__ = ["row_format", "score_bounds"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def score_bounds(

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from foregone._kernels.forest_run import fill_vote_matrix, run_block, run_row_32, run_row_64, run_rows
 from foregone._system.atomic_file import PathLike
+from foregone.checks import check_seed
 from foregone.errors import InvalidInputError
 from foregone.forest import container
 from foregone.forest.checks import row_format
@@ -18,7 +19,7 @@ from foregone.forest.grown_elsewhere import GrownElsewhere
 from foregone.forest.importers.found import ImportedScores
 from foregone.forest.layout import NodeArray, is_sound, pack
 from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat, Rows
-from foregone.forest.schedule import Order, Schedule, check_seed, random_order, row_bits
+from foregone.forest.schedule import Order, Schedule, random_order, row_bits
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.json_file import Fields
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from foregone._kernels.plurality_run import add_class_votes, run_block, run_row, run_rows
 from foregone._kernels.resting_walk import fill_leaf_matrix
 from foregone._system.atomic_file import PathLike
+from foregone.checks import check_seed
 from foregone.forest import container
 from foregone.forest.execution import Scratch, block_bytes, for_each_block
 from foregone.forest.forest_file import from_parts, to_parts
@@ -18,7 +19,7 @@ from foregone.forest.layout import NodeArray, find_payloads, pack
 from foregone.forest.plurality_schedule import PluralitySchedule
 from foregone.forest.resting import RestingTrees
 from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat
-from foregone.forest.schedule import Order, check_seed, random_order, row_bits
+from foregone.forest.schedule import Order, random_order, row_bits
 from foregone.plurality import PluralityStrategy
 from foregone.strategy.json_file import Fields
 

@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels.plurality_run import ALWAYS, MAYBE, NEVER
+from foregone.checks import IntArray, check_seed
 from foregone.errors import InvalidInputError
-from foregone.forest.schedule import Order, as_signed, check_order, check_seed, random_order
+from foregone.forest.schedule import Order, as_signed, check_order, random_order
 from foregone.plurality import PluralityStrategy
 
 __all__ = ["PluralitySchedule"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 class PluralitySchedule(NamedTuple):

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels.resting_nodes import MOST_PLACES, fill_resting
+from foregone.checks import IntArray
 from foregone.forest.execution import Scratch
 from foregone.forest.layout import NodeArray
 from foregone.forest.rows import Keys, Rows
 
 __all__ = ["RestingTrees"]
 
-IntArray = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.uint64]  # of rows, places or walks
 Loaded = tuple[tuple[Any, ...], Keys, int, int, Numbers, Numbers, Numbers]
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from foregone._kernels.forest_keys import NO_RULES
 from foregone._kernels.forest_random import ORDER_OF_ALL, bits_of_row, fill_order
 from foregone._kernels.forest_run import LOWER, START, STEP_SIZE, UPPER, YES_FROM
+from foregone.checks import IntArray, check_seed
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import RowFormat
 from foregone.strategy import StoppingStrategy
@@ -21,14 +22,12 @@ __all__ = [
     "Schedule",
     "as_signed",
     "check_order",
-    "check_seed",
     "random_order",
     "read_order",
     "row_bits",
 ]
 
 Order = Literal["shared", "per_row"]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +135,6 @@ def read_order(fields: Fields) -> Order:
     if order not in ("shared", "per_row"):
         raise fields.error("order", 'must be "shared" or "per_row"')
     return cast(Order, order)
-
-
-def check_seed(seed: int) -> int:
-    """Return the seed, or say why it is none."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
-        raise InvalidInputError(f"seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
-    return int(seed)
 
 
 def row_bits(x: npt.NDArray[Any], rows: RowFormat | None = None) -> int:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from foregone.checks import FloatArray, IntArray
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import RowFormat
 from foregone.scores import ScoreStrategy
 
 __all__ = ["ScoreSchedule"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 FEWEST_AHEAD = 4  # walks side by side take little longer than one, so a few set out in any case
 

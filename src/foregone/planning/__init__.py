@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
+from foregone.checks import check_share
 from foregone.errors import InvalidInputError
 from foregone.planning.plan_rows import Plan, PlanRow, Reason
 from foregone.solving import Answer, Criterion, MaxDisagreement, Problem, solve
-from foregone.solving.problem import check_share
 from foregone.votes import VoteDistribution
 
 __all__ = ["LIMITS", "WORTH", "Plan", "PlanRow", "check_tried_limits", "check_worth", "plan"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from foregone.solving.problem import check_looks
+from foregone.checks import check_looks
 
 if TYPE_CHECKING:
     from foregone.planning.plan_rows import Plan, PlanRow

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import MOST_VOTERS, FloatArray, as_numbers
 from foregone.errors import InvalidInputError
 from foregone.plurality.lattice import Lattice, lattice_of
 from foregone.plurality.smoothing import likely
-from foregone.votes import MOST_VOTERS, FloatArray, as_numbers
 
 __all__ = ["CompositionDistribution"]
 

@@ -6,7 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from foregone.plurality.lattice import IntArray, Lattice
+from foregone.checks import IntArray
+from foregone.plurality.lattice import Lattice
 from foregone.plurality.plurality_evaluation import evaluate_plurality
 from foregone.plurality.rules.adaptive_consistency import adaptive_consistency
 

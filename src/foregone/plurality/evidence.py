@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foregone.votes import FloatArray
+from foregone.checks import FloatArray
 
 __all__ = ["BoolArray", "Evidence"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.plurality.decided import is_decided
 from foregone.plurality.evidence import Evidence
 from foregone.plurality.lattice import Lattice
@@ -12,7 +13,6 @@ from foregone.plurality.plurality_evaluation import evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.solving.column_generation import Limit, find_prices, known_at
-from foregone.votes import FloatArray
 
 __all__ = ["solve_known", "solve_known_without_risk"]
 

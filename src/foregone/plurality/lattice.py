@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from foregone._kernels import lattice_flow as kernels
 from foregone._kernels import partitions
+from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
-from foregone.votes import FloatArray, as_numbers, check_n_voters
 
 __all__ = ["Lattice", "check_n_classes", "count_states", "lattice_of", "solving_bytes", "table_bytes"]
 
-IntArray = npt.NDArray[np.int64]
 
 MOST_BYTES = 4 << 30  # that solving may take
 _BYTES_A_STATE = 8 * (1 + 12)  # where its edges start, and what solving keeps for it, measured

@@ -25,8 +25,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.votes import FloatArray
 
 __all__ = ["Arithmetic", "Interval", "Levels", "cost_and_risk", "least_priced_cost"]
 

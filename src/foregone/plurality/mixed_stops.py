@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.plurality.lattice import Lattice
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.votes import FloatArray
 
 __all__ = ["mix_stops"]
 

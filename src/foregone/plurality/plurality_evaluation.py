@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from foregone._kernels import lattice_flow as kernels
+from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.lattice import Lattice
 from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.strategy.evaluation import Figures, in_words
-from foregone.votes import FloatArray
 
 __all__ = ["PluralityEvaluation", "StopsAfter", "evaluate_plurality", "votes_and_disagreement"]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.danger import danger
 from foregone.plurality.lattice import Lattice
@@ -13,7 +14,6 @@ from foregone.plurality.plurality_evaluation import PluralityEvaluation
 from foregone.plurality.possible import Anything, NestedSets, OneDistribution, Possible
 from foregone.plurality.smoothing import likely
 from foregone.solving.problem import Criterion
-from foregone.votes import FloatArray
 
 __all__ = ["PluralityProblem"]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from foregone._system.atomic_file import PathLike
+from foregone.checks import FloatArray, check_confidence, check_max_disagreement
 from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.evidence import Evidence
@@ -18,9 +19,8 @@ from foregone.plurality.lattice import Lattice, solving_bytes
 from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.solving.problem import CRITERIA, Criterion, check_confidence, check_max_disagreement
+from foregone.solving.problem import CRITERIA, Criterion
 from foregone.strategy.json_file import Fields, read_file, write_file
-from foregone.votes import FloatArray
 
 __all__ = ["PluralitySolution"]
 

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from foregone._kernels import lattice_flow as kernels
 from foregone._system.atomic_file import PathLike
+from foregone.checks import FloatArray, IntArray, as_numbers
 from foregone.errors import InvalidInputError
-from foregone.plurality.lattice import IntArray, Lattice, count_states, lattice_of, table_bytes
+from foregone.plurality.lattice import Lattice, count_states, lattice_of, table_bytes
 from foregone.strategy.json_file import Fields, read_file, write_file
-from foregone.votes import FloatArray, as_numbers
 
 __all__ = ["PluralityStrategy", "leader"]
 

@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from foregone.plurality.lattice import IntArray, Lattice
+from foregone.checks import FloatArray, IntArray
+from foregone.plurality.lattice import Lattice
 from foregone.solving.confidence import upper_bounds
-from foregone.votes import FloatArray
 
 __all__ = ["Anything", "NestedSets", "OneDistribution", "Possible"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray
 from foregone.errors import SolverError
 from foregone.plurality.evidence import BoolArray, Evidence
 from foregone.plurality.plurality_evaluation import votes_and_disagreement
 from foregone.plurality.plurality_problem import PluralityProblem
-from foregone.votes import FloatArray
 
 __all__ = ["Column", "Program"]
 

@@ -10,9 +10,9 @@ Only costs depend on such guesses. That a limit is kept with confidence does not
 
 from __future__ import annotations
 
+from foregone.checks import FloatArray
 from foregone.plurality.lattice import Lattice
 from foregone.plurality.possible import NestedSets
-from foregone.votes import FloatArray
 
 __all__ = ["likely", "pessimistic"]
 

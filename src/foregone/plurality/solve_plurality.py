@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray, check_confidence, check_max_disagreement
 from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.decided import is_decided
@@ -21,8 +22,7 @@ from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.plurality.possible import NestedSets, OneDistribution
 from foregone.plurality.smoothing import pessimistic
 from foregone.plurality.worst_case import solve_sampled, solve_worst_case
-from foregone.solving.problem import CRITERIA, Criterion, check_confidence, check_max_disagreement
-from foregone.votes import FloatArray
+from foregone.solving.problem import CRITERIA, Criterion
 
 __all__ = ["solve_plurality"]
 

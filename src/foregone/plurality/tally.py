@@ -8,12 +8,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.lattice import Lattice
 from foregone.plurality.plurality_strategy import PluralityStrategy, leader
 from foregone.tally import Verdict, shorten
-from foregone.votes import FloatArray
 
 __all__ = ["PluralityTally"]
 

@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.errors import SolverError
 from foregone.plurality.decided import is_decided
 from foregone.plurality.evidence import Evidence
@@ -24,7 +25,6 @@ from foregone.plurality.plurality_evaluation import evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.plurality.program import Column, Program
-from foregone.votes import FloatArray
 
 __all__ = ["solve_sampled", "solve_worst_case"]
 

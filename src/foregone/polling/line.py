@@ -8,7 +8,8 @@ import random
 from collections.abc import Hashable, Iterator
 from typing import Any
 
-from foregone.ballot import Ballot, Verdict, check_seed
+from foregone.ballot import Ballot, Verdict
+from foregone.checks import check_seed
 from foregone.errors import InvalidInputError, PollError
 
 __all__ = ["Line", "derive_seed", "voter_order"]

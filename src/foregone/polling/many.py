@@ -11,15 +11,8 @@ from typing import Any
 
 from foregone._system.atomic_file import PathLike
 from foregone._system.progress import counting
-from foregone.ballot import (
-    AnySolution,
-    AnyStrategy,
-    Ballot,
-    Verdict,
-    check_seed,
-    check_several,
-    check_strategy,
-)
+from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict, check_several, check_strategy
+from foregone.checks import check_seed
 from foregone.errors import InvalidInputError, PollError, PollManyError
 from foregone.polling.asking import Crew, Failure, ask_voter, run_to_end
 from foregone.polling.journal import Journal

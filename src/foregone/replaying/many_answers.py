@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray, check_n_voters
 from foregone.plurality import (
     CompositionDistribution,
     Lattice,
@@ -20,7 +21,6 @@ from foregone.plurality import (
 from foregone.replaying.recorded import RecordedVotes
 from foregone.replaying.splits import Measured
 from foregone.replaying.two_answers import long_enough
-from foregone.votes import FloatArray, check_n_voters
 
 __all__ = ["PluralityCalibration", "PluralityItems", "PluralityPlayed"]
 

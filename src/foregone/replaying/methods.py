@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 from foregone import rules
+from foregone.checks import check_confidence, check_max_disagreement
 from foregone.errors import InvalidInputError
 from foregone.plurality import rules as plurality_rules
 from foregone.plurality import solve_plurality
 from foregone.replaying.many_answers import PluralityCalibration
 from foregone.replaying.two_answers import YesNoCalibration
 from foregone.solving import solve
-from foregone.solving.problem import check_confidence, check_max_disagreement
 
 __all__ = ["METHOD_NAMES", "PLURALITY", "USUAL_METHODS", "YES_NO", "Catalogue", "Method", "choose_methods"]
 

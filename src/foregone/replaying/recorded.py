@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
-from foregone.votes import FloatArray
 
 __all__ = ["RecordedVotes"]
 

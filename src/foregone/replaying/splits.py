@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import check_share
 from foregone.errors import InvalidInputError
-from foregone.solving.problem import check_share
 
 if TYPE_CHECKING:
     from foregone.replaying.methods import Method

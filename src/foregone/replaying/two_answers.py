@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
+from foregone.checks import FloatArray, check_n_voters
 from foregone.errors import InvalidInputError
 from foregone.replaying.recorded import RecordedVotes
 from foregone.replaying.splits import Measured
 from foregone.replaying.yes_asked import expected_yes
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
-from foregone.votes import FloatArray, VoteDistribution, check_n_voters
+from foregone.votes import VoteDistribution
 
 __all__ = ["YesNoCalibration", "YesNoItems", "YesNoPlayed", "are_yes_or_no", "long_enough"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.strategy import StoppingStrategy
-from foregone.votes import FloatArray
 
 __all__ = ["expected_yes"]
 

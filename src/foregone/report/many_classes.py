@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from foregone.classifier.settings import PluralitySettings
-from foregone.classifier.ties import bound_with_ties, disagreement_with_ties, solve_with_ties
 from foregone.planning import LIMITS as PLANNED
 from foregone.planning import Plan, PlanRow, check_worth
 from foregone.planning import _choose as choose_row  # the rule of plan(), which has no name of its own yet
@@ -17,6 +15,7 @@ from foregone.planning.plan_rows import _price as votes_for_each_avoided
 from foregone.planning.recommendation import allowed_by_class
 from foregone.plurality import CompositionDistribution, evaluate_plurality
 from foregone.plurality.rules import curtailment
+from foregone.plurality.ties import bound_with_ties, disagreement_with_ties, solve_with_ties
 from foregone.report.facts import Labels, Subject
 from foregone.report.points import ClassFigures, Point, Texts, TradeOff, solve_points
 from foregone.report.two_classes import OWN_DIFFERS, OWN_HEADING, promise_of_votes
@@ -49,8 +48,9 @@ def trade_off_of_answers(
     confidence = None if every_row else subject.settings["confidence"]
 
     def point(limit: float, each_class: bool) -> Point:
-        asked_for = PluralitySettings(limit, criterion, confidence)
-        strategy, solution = solve_with_ties(counts, asked_for, n_voters)
+        strategy, solution = solve_with_ties(
+            counts, limit, n_voters=n_voters, criterion=criterion, confidence=confidence
+        )
         evaluation, differs = evaluate_plurality(strategy), disagreement_with_ties(strategy)
 
         def figures(rows: CompositionDistribution) -> ClassFigures:

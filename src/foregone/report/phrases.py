@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from foregone.checks import check_looks
 from foregone.classifier import early_stop
 from foregone.planning.recommendation import one_in, short_looks
 from foregone.report.points import Point
 from foregone.report.result import Report
-from foregone.solving.problem import check_looks
 
 __all__ = [
     "WAYS",

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.report.markup import Html, tag
 from foregone.report.phrases import percent
 from foregone.report.points import LIMITS, Point
 from foregone.report.result import Report
-from foregone.votes import FloatArray
 
 __all__ = ["draw_margins", "draw_risk", "draw_tradeoff", "look", "shows_exact"]
 

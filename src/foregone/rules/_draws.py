@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from foregone.votes import FloatArray
+from foregone.checks import FloatArray
 
 __all__ = ["coin_tails", "marked_drawn"]
 

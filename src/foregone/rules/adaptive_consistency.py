@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
+from foregone.checks import check_n_voters, check_share
 from foregone.rules.curtailment import curtailment
 from foregone.rules.schwing import schwing
-from foregone.solving.problem import check_share
 from foregone.strategy import StoppingStrategy
-from foregone.votes import check_n_voters
 
 __all__ = ["adaptive_consistency"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import check_n_voters
 from foregone.strategy import StoppingStrategy
-from foregone.votes import check_n_voters
 
 __all__ = ["curtailment", "is_decided"]
 

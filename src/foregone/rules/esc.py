@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from foregone.checks import FloatArray, check_n_voters, check_whole
 from foregone.rules.curtailment import is_decided
-from foregone.rules.lead import check_at_least_one
 from foregone.strategy import StoppingStrategy
-from foregone.votes import FloatArray, check_n_voters
 
 __all__ = ["esc"]
 
@@ -52,7 +51,7 @@ def esc(n_voters: int, window: int = 5) -> StoppingStrategy:
     >>> round(strategy.stop_probability(asked=10, yes=8), 3)  # as often as both no were among the first five
     0.286
     """
-    n_voters, window = check_n_voters(n_voters), check_at_least_one(window, "window")
+    n_voters, window = check_n_voters(n_voters), check_whole(window, "window")
     rows = _stop_rows(n_voters, window)
     return StoppingStrategy.from_rows(n_voters, lambda asked: next(rows))
 

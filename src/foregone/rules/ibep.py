@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray, check_max_disagreement, check_n_voters
 from foregone.rules._draws import marked_drawn
 from foregone.rules.curtailment import curtailment, is_decided
-from foregone.solving.problem import check_max_disagreement
 from foregone.strategy import StoppingStrategy
-from foregone.votes import FloatArray, check_n_voters
 
 __all__ = ["full_vote_chances", "ibep"]
 

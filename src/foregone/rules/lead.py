@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
-from foregone.errors import InvalidInputError
+from foregone.checks import check_n_voters, check_whole
 from foregone.rules.curtailment import is_decided
 from foregone.strategy import StoppingStrategy
-from foregone.votes import check_n_voters
 
-__all__ = ["check_at_least_one", "lead"]
+__all__ = ["lead"]
 
 
 def lead(n_voters: int, k: int = 3) -> StoppingStrategy:
@@ -42,24 +40,10 @@ def lead(n_voters: int, k: int = 3) -> StoppingStrategy:
     >>> strategy.stop_probability(asked=5, yes=4), strategy.stop_probability(asked=5, yes=3)
     (1.0, 0.0)
     """
-    n_voters, k = check_n_voters(n_voters), check_at_least_one(k, "k")
+    n_voters, k = check_n_voters(n_voters), check_whole(k, "k")
 
     def row(asked: int) -> Any:
         ahead = np.abs(2 * np.arange(asked + 1) - asked)
         return (ahead >= k) | is_decided(n_voters, asked)
 
     return StoppingStrategy.from_rows(n_voters, row)
-
-
-def check_at_least_one(value: Any, name: str) -> int:
-    """Return ``value`` as a whole number of at least 1, or say, by its name, why it is none."""
-    try:
-        if isinstance(value, bool | np.bool_):
-            raise TypeError
-        whole = isinstance(value, float | np.floating) and float(value).is_integer()
-        number = operator.index(int(value) if whole else value)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise InvalidInputError(f"{name} must be a whole number of at least 1, not {value!r}")
-    return number

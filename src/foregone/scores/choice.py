@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from foregone.checks import IntArray
 from foregone.scores.families import SHAPES, WEIGHED_SHAPES, Learned, Shape
-from foregone.scores.paths import IntArray
 from foregone.scores.trial import Trial
 
 __all__ = ["Choice", "choose"]

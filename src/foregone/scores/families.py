@@ -12,9 +12,8 @@ from typing import Literal
 
 import numpy as np
 
+from foregone.checks import FloatArray, IntArray
 from foregone.scores.logistic import fit_logistic
-from foregone.scores.paths import IntArray
-from foregone.votes import FloatArray
 
 __all__ = ["SHAPES", "WEIGHED_SHAPES", "Learned", "Shape", "Thresholds", "everywhere"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from foregone.votes import FloatArray
+from foregone.checks import FloatArray
 
 __all__ = ["fit_logistic"]
 

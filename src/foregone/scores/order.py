@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foregone.scores.paths import IntArray
-from foregone.votes import FloatArray
+from foregone.checks import FloatArray, IntArray
 
 __all__ = ["foretelling_order"]
 

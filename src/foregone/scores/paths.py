@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray, IntArray, as_numbers
 from foregone.errors import InvalidInputError
-from foregone.votes import FloatArray, as_numbers
 
 __all__ = [
     "BoolArray",
-    "IntArray",
     "check_order",
     "check_scores",
     "check_start",
@@ -21,7 +20,6 @@ __all__ = [
     "running_scores",
 ]
 
-IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 

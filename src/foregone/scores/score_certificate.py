@@ -11,8 +11,9 @@ from typing import Any
 
 from scipy.special import betainccinv
 
+from foregone.checks import check_confidence
 from foregone.errors import InvalidInputError
-from foregone.solving.problem import MaxDisagreement, check_confidence, check_limits
+from foregone.solving.problem import MaxDisagreement, check_limits
 from foregone.strategy.json_file import Fields
 
 __all__ = ["ScoreCertificate", "upper_bound"]

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._system.atomic_file import PathLike
+from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
 from foregone.scores.paths import (
     BoolArray,
-    IntArray,
     check_order,
     check_scores,
     check_start,
@@ -23,7 +23,6 @@ from foregone.scores.paths import (
 )
 from foregone.scores.score_certificate import ScoreCertificate
 from foregone.strategy.json_file import Fields, is_finite_number, read_file, write_file
-from foregone.votes import FloatArray, as_numbers, check_n_voters
 
 __all__ = ["ScoreStrategy"]
 

@@ -13,16 +13,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray, IntArray, check_confidence, check_looks
 from foregone.errors import InvalidInputError, SolverError
 from foregone.scores.choice import Choice, choose
 from foregone.scores.families import Learned, Thresholds
 from foregone.scores.order import foretelling_order
-from foregone.scores.paths import IntArray, check_order, check_scores, check_start, running_scores
+from foregone.scores.paths import check_order, check_scores, check_start, running_scores
 from foregone.scores.score_certificate import ScoreCertificate, upper_bound
 from foregone.scores.score_strategy import ScoreStrategy
 from foregone.scores.trial import Trial
-from foregone.solving.problem import MaxDisagreement, check_confidence, check_limits, check_looks
-from foregone.votes import FloatArray
+from foregone.solving.problem import MaxDisagreement, check_limits
 
 __all__ = ["CannotCertifyWarning", "solve_scores"]
 

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray, IntArray
 from foregone.scores.families import Thresholds
-from foregone.scores.paths import IntArray, follow
+from foregone.scores.paths import follow
 from foregone.scores.score_certificate import Counts, ScoreCertificate
 from foregone.solving.problem import MaxDisagreement
-from foregone.votes import FloatArray
 
 __all__ = ["Outcome", "Trial"]
 

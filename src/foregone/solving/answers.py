@@ -6,8 +6,8 @@ import numpy as np
 
 from foregone._kernels import answers
 from foregone._kernels.pieces import pieces
+from foregone.checks import IntArray
 from foregone.solving.budget import is_yes
-from foregone.strategy.stopping import IntArray
 from foregone.votes import VoteDistribution
 
 __all__ = ["likeliest_answers", "majority_answers"]

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from foregone.votes import FloatArray
+from foregone.checks import FloatArray
 
 __all__ = ["Budget", "NestedBounds", "OneDistribution", "Side", "is_yes"]
 

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.errors import SolverError
 from foregone.solving.small_simplex import SmallSimplex
-from foregone.votes import FloatArray
 
 __all__ = ["Known", "Limit", "PriceOracle", "Prices", "find_prices", "known_at"]
 

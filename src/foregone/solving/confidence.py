@@ -9,8 +9,9 @@ import numpy as np
 from scipy.special import betainccinv
 
 from foregone._kernels.pieces import pieces
+from foregone.checks import FloatArray
 from foregone.solving.budget import NestedBounds, is_yes
-from foregone.votes import FloatArray, VoteDistribution
+from foregone.votes import VoteDistribution
 
 __all__ = ["bounds_given_class", "bounds_overall", "upper_bounds"]
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.errors import SolverError
 from foregone.solving.budget import Budget, OneDistribution, is_yes
 from foregone.solving.column_generation import Known, Limit, Prices, find_prices, known_at
@@ -21,7 +22,7 @@ from foregone.solving.recovery import recover_strategy
 from foregone.solving.solution import Multipliers
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
-from foregone.votes import FloatArray, VoteDistribution
+from foregone.votes import VoteDistribution
 
 __all__ = ["solve_dual"]
 

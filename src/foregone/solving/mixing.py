@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.strategy import StoppingStrategy
-from foregone.votes import FloatArray
 
 __all__ = ["mix_strategies"]
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from foregone._kernels import hypergeometric, induction
 from foregone._kernels.pieces import pieces
+from foregone.checks import FloatArray, IntArray
 from foregone.solving.budget import Budget, OneDistribution, is_yes
 from foregone.solving.problem import Problem
-from foregone.strategy.stopping import IntArray, StoppingStrategy
-from foregone.votes import FloatArray
+from foregone.strategy.stopping import StoppingStrategy
 
 __all__ = ["Cut", "Oracle", "Policy", "undecided_band"]
 

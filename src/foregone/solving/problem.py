@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -11,13 +9,19 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from foregone.checks import (
+    IntArray,
+    check_confidence,
+    check_looks,
+    check_n_voters,
+)
 from foregone.errors import InvalidInputError
 from foregone.solving.answers import likeliest_answers, majority_answers
 from foregone.solving.budget import Budget, NestedBounds, OneDistribution, Side, is_yes
 from foregone.solving.confidence import bounds_given_class, bounds_overall
 from foregone.strategy.evaluation import Evaluation
-from foregone.strategy.stopping import IntArray
-from foregone.votes import VoteDistribution, check_n_voters
+from foregone.strategy.limits import CRITERIA, Criterion, Limits, MaxDisagreement
+from foregone.votes import VoteDistribution
 
 __all__ = [
     "ANSWERS",
@@ -26,19 +30,11 @@ __all__ = [
     "Criterion",
     "MaxDisagreement",
     "Problem",
-    "check_confidence",
     "check_limits",
-    "check_looks",
-    "check_max_disagreement",
-    "check_share",
 ]
 
-Criterion = Literal["minimax", "minimean", "minimixed"]
-CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 Answer = Literal["majority", "likeliest"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
-# One limit for all inputs, or one for each of "yes" and "no", what the full vote says.
-MaxDisagreement = float | dict[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,80 +174,5 @@ class Problem:
 
 
 def check_limits(value: Any) -> MaxDisagreement:
-    """Return a limit from 0 to 1, or one for each of "yes" and "no"; or say why it is none.
-
-    Examples
-    --------
-    >>> check_limits({"no": 1, "yes": 1e-3})
-    {'yes': 0.001, 'no': 1.0}
-    """
-    if not isinstance(value, Mapping):
-        return check_max_disagreement(value)
-    if set(value) != {"yes", "no"}:
-        raise InvalidInputError(
-            'max_disagreement must be a number, or have one for each of "yes" and "no" (1 for no limit), '
-            f"not {value!r}"
-        )
-    return {side: check_share(value[side], f"max_disagreement[{side!r}]") for side in ("yes", "no")}
-
-
-def check_max_disagreement(value: Any) -> float:
-    """Return ``value`` as a float from 0 to 1, or say why it is none."""
-    return check_share(value, "max_disagreement")
-
-
-def check_share(value: Any, name: str) -> float:
-    """Return ``value`` as a float from 0 to 1, or say, by its name, why it is none."""
-    try:
-        if isinstance(value, bool | np.bool_ | str):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {value!r}") from None
-    if not 0 <= number <= 1:  # also True for NaN
-        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {value!r}")
-    return number
-
-
-def check_confidence(value: Any) -> float:
-    """Return a probability strictly between 0 and 1, or say why it is none."""
-    number = check_share(value, "confidence")
-    if not 0 < number < 1:
-        raise InvalidInputError(
-            f"confidence must lie strictly between 0 and 1, such as 0.95, not {value!r}; "
-            "None takes the observed votes for the truth"
-        )
-    return number
-
-
-def check_looks(looks: Any, n_voters: int) -> tuple[int, ...] | None:
-    """Return the numbers of votes after which to look, or None for all; or say what is wrong with them.
-
-    Examples
-    --------
-    >>> check_looks(4, 10), check_looks([3, 5], 10), check_looks(1, 10)
-    ((0, 4, 8, 10), (3, 5, 10), None)
-    """
-    if looks is None:
-        return None
-    message = (
-        "looks must be a whole number k of at least 1 (may stop after every k votes), or a list of the "
-        f"numbers of votes after which it may stop, from 0 to {n_voters}; not {looks!r}"
-    )
-    if isinstance(looks, bool | np.bool_ | str | bytes):
-        raise InvalidInputError(message)
-    try:
-        if isinstance(looks, Iterable):
-            given = sorted({operator.index(look) for look in looks if not isinstance(look, bool)})
-        else:
-            step = operator.index(looks)
-            if step < 1:
-                raise InvalidInputError(message)
-            given = list(range(0, n_voters, step))
-    except TypeError:
-        raise InvalidInputError(message) from None
-    if not given or given[0] < 0 or given[-1] > n_voters:
-        raise InvalidInputError(message)
-    if given[-1] < n_voters:
-        given.append(n_voters)
-    return tuple(given) if len(given) <= n_voters else None
+    """Return a limit from 0 to 1, or one for each of "yes" and "no"; or say why it is none."""
+    return Limits.of(value).given

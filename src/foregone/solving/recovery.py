@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.solving.column_generation import Limit
 from foregone.solving.oracle import Oracle, Policy
 from foregone.solving.small_simplex import SmallSimplex
 from foregone.strategy import StoppingStrategy
-from foregone.votes import FloatArray
 
 __all__ = ["recover_strategy"]
 

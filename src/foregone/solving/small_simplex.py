@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from foregone._kernels import simplex
+from foregone.checks import FloatArray
 from foregone.errors import SolverError
-from foregone.votes import FloatArray
 
 __all__ = ["SmallSimplex"]
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from foregone._system.atomic_file import PathLike
+from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
 from foregone.solving.problem import Answer, Criterion, MaxDisagreement, Problem
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
 from foregone.strategy.json_file import Fields, is_finite_number, read_file, write_file
-from foregone.votes import FloatArray, VoteDistribution
+from foregone.votes import VoteDistribution
 
 __all__ = ["Multipliers", "Solution"]
 

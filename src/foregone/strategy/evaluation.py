@@ -10,13 +10,14 @@ import numpy as np
 
 from foregone._kernels import flow
 from foregone._kernels.pieces import pieces
+from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
 from foregone.strategy.stopping import StoppingStrategy, check_strategy
-from foregone.votes import FloatArray, VoteDistribution, check_votes
+from foregone.votes import VoteDistribution, check_votes
 
-__all__ = ["Answer", "Evaluation", "Figures", "evaluate", "in_words"]
+__all__ = ["Evaluation", "Figures", "FullAnswer", "evaluate", "in_words"]
 
-Answer = Literal["yes", "no"]
+FullAnswer = Literal["yes", "no"]
 
 
 class Figures(NamedTuple):
@@ -59,7 +60,7 @@ class Evaluation:
         """Return the largest expected votes and the largest disagreement over n (not at the same n)."""
         return Figures(float(self.expected_votes.max()), float(self.disagreement.max()))
 
-    def by_class(self, votes: VoteDistribution) -> dict[Answer, Figures]:
+    def by_class(self, votes: VoteDistribution) -> dict[FullAnswer, Figures]:
         """Return the figures averaged given that the full vote says yes, and given that it says no.
 
         A mean over all votes can hide what becomes of a rare class; these do not. If ``votes`` rule a class
@@ -76,7 +77,7 @@ class Evaluation:
         {'yes': 0.488, 'no': 0.001}
         """
         weights = _weights(votes, self.strategy)
-        figures: dict[Answer, Figures] = {}
+        figures: dict[FullAnswer, Figures] = {}
         for answer, side in self._sides().items():
             share = float(weights[side].sum())
             figures[answer] = Figures(
@@ -85,7 +86,7 @@ class Evaluation:
             )
         return figures
 
-    def worst_by_class(self) -> dict[Answer, Figures]:
+    def worst_by_class(self) -> dict[FullAnswer, Figures]:
         """Return the largest figures over the n whose full vote is yes, and over those whose is no."""
         return {
             answer: Figures(float(self.expected_votes[side].max()), float(self.disagreement[side].max()))
@@ -95,7 +96,7 @@ class Evaluation:
     def __repr__(self) -> str:
         return f"<Evaluation of {self.strategy!r}: {in_words(self.worst())}>"
 
-    def _sides(self) -> dict[Answer, slice]:
+    def _sides(self) -> dict[FullAnswer, slice]:
         """Return the n whose full vote is yes, and those whose is no."""
         first_yes = self.strategy.n_voters // 2 + 1
         return {"yes": slice(first_yes, None), "no": slice(first_yes)}

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._system.atomic_file import PathLike
+from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
 from foregone.strategy.json_file import Fields, read_file, write_file
 from foregone.strategy.thresholds import (
-    IntArray,
     always_stop,
     check_exceptions,
     check_row,
@@ -22,7 +22,6 @@ from foregone.strategy.thresholds import (
     check_yes_from,
     majority_answers,
 )
-from foregone.votes import FloatArray, as_numbers, check_n_voters
 
 __all__ = ["IntArray", "StoppingStrategy", "check_strategy"]
 

@@ -9,11 +9,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray, IntArray, as_numbers
 from foregone.errors import InvalidInputError
-from foregone.votes import FloatArray, as_numbers
 
 __all__ = [
-    "IntArray",
     "always_stop",
     "check_exceptions",
     "check_row",
@@ -21,8 +20,6 @@ __all__ = [
     "check_yes_from",
     "majority_answers",
 ]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def majority_answers(n_voters: int) -> IntArray:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from foregone.checks import IntArray
 
 __all__ = ["check_links"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def check_links(left: IntArray, right: IntArray) -> None:

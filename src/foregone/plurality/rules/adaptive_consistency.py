@@ -8,12 +8,11 @@ import numpy as np
 from scipy.special import betaincc, gammainc, gammaln
 
 from foregone._kernels import plurality_rules as kernels
+from foregone.checks import FloatArray, check_share
 from foregone.errors import InvalidInputError
 from foregone.plurality.decided import is_decided
 from foregone.plurality.lattice import Lattice, lattice_of
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.solving.problem import check_share
-from foregone.votes import FloatArray
 
 __all__ = ["adaptive_consistency"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from foregone._kernels import plurality_rules as kernels
+from foregone.checks import check_whole
 from foregone.plurality.decided import is_decided
 from foregone.plurality.lattice import lattice_of
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.rules.lead import check_at_least_one
 
 __all__ = ["esc"]
 
@@ -38,7 +38,7 @@ def esc(n_voters: int, window: int = 5, *, n_classes: int | None = None) -> Plur
     >>> round(strategy.stop_probability([8, 1, 1]), 3)  # as often as both others were among the first five
     0.286
     """
-    lattice, window = lattice_of(n_voters, n_classes), check_at_least_one(window, "window")
+    lattice, window = lattice_of(n_voters, n_classes), check_whole(window, "window")
     stop = np.zeros(lattice.n_states)
     window = min(window, lattice.n_voters + 1)  # a longer one never ends, and may not fit a machine's word
     kernels.fill_esc(*lattice.edges, window, is_decided(lattice), stop)

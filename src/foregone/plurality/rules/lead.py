@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from foregone.checks import check_whole
 from foregone.plurality.decided import is_decided
 from foregone.plurality.lattice import lattice_of
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.rules.lead import check_at_least_one
 
 __all__ = ["lead"]
 
@@ -30,6 +30,6 @@ def lead(n_voters: int, k: int = 3, *, n_classes: int | None = None) -> Pluralit
     >>> strategy.stop_probability([4, 1, 1]), strategy.stop_probability([4, 2])
     (1.0, 0.0)
     """
-    lattice, k = lattice_of(n_voters, n_classes), check_at_least_one(k, "k")
+    lattice, k = lattice_of(n_voters, n_classes), check_whole(k, "k")
     top, second = lattice.top_two()
     return PluralityStrategy.from_probabilities(lattice, (top - second >= k) | is_decided(lattice))

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import check_looks, check_max_disagreement
 from foregone.scores.families import everywhere
 from foregone.scores.paths import check_order, check_scores, check_start, running_scores
 from foregone.scores.score_strategy import ScoreStrategy
-from foregone.solving.problem import check_looks, check_max_disagreement
 
 __all__ = ["constant_margin"]
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from foregone.checks import check_looks, check_n_voters
 from foregone.errors import InvalidInputError
 from foregone.scores.paths import check_start
 from foregone.scores.score_strategy import ScoreStrategy
-from foregone.solving.problem import check_looks
-from foregone.votes import check_n_voters
 
 __all__ = ["lightgbm_margin"]
 

@@ -8,11 +8,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import FloatArray, check_max_disagreement
 from foregone.errors import InvalidInputError
 from foregone.scores.paths import check_scores, check_start
 from foregone.scores.score_strategy import ScoreStrategy
-from foregone.solving.problem import check_max_disagreement
-from foregone.votes import FloatArray
 
 __all__ = ["qwyc"]
 

@@ -15,13 +15,13 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import OptimizeResult, linprog
 
+from foregone.checks import FloatArray
 from foregone.errors import SolverError
 from foregone.solving.budget import OneDistribution
 from foregone.solving.problem import Problem
 from foregone.solving.reference.linear_program_rows import SCALE, RiskRows, States
 from foregone.solving.solution import Multipliers
 from foregone.strategy import StoppingStrategy
-from foregone.votes import FloatArray
 
 __all__ = ["solve_linear_program"]
 

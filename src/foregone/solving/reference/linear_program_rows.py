@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import block_diag
 
+from foregone.checks import FloatArray
 from foregone.solving.budget import Budget, NestedBounds, OneDistribution, is_yes
 from foregone.solving.problem import Problem
-from foregone.votes import FloatArray
 
 __all__ = ["SCALE", "RiskRows", "States"]
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError, MissingExtraError, SolverError
 from foregone.solving.budget import NestedBounds, OneDistribution
 from foregone.solving.problem import Problem
 from foregone.solving.solution import Multipliers
 from foregone.strategy import StoppingStrategy
-from foregone.votes import FloatArray
 
 __all__ = ["solve_quadratic_program"]
 

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.classifier.settings import PluralitySettings
-from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_plurality, solve_plurality
-from foregone.plurality.plurality_evaluation import votes_and_disagreement
-from foregone.votes import FloatArray
+from foregone.checks import FloatArray
+from foregone.plurality.plurality_evaluation import evaluate_plurality, votes_and_disagreement
+from foregone.plurality.plurality_solution import PluralitySolution
+from foregone.plurality.plurality_strategy import PluralityStrategy
+from foregone.plurality.solve_plurality import solve_plurality
+from foregone.strategy.limits import Criterion, traits_of
 
 __all__ = ["bound_with_ties", "disagreement_with_ties", "settle_ties", "solve_with_ties"]
 
@@ -18,7 +20,12 @@ ROUNDS = 4  # of solving for a tighter limit
 
 
 def solve_with_ties(
-    counts: npt.NDArray[Any], problem: PluralitySettings, n_voters: int
+    counts: npt.NDArray[Any],
+    max_disagreement: float,
+    *,
+    n_voters: int,
+    criterion: Criterion = "minimean",
+    confidence: float | None = 0.95,
 ) -> tuple[PluralityStrategy, PluralitySolution]:
     """Return a strategy that keeps the limit where only the first of several leaders is right.
 
@@ -29,28 +36,26 @@ def solve_with_ties(
     ----------
     counts : ndarray of shape (n_rows, n_classes)
         Votes for each class.
-    problem : PluralitySettings
-        What is asked for.
-    n_voters : int
-        Number of voters.
+    max_disagreement, n_voters, criterion, confidence
+        As in `foregone.solve_plurality`.
     """
-    limit = problem.max_disagreement
+    limit = max_disagreement
     for _ in range(ROUNDS):
         solution = solve_plurality(
             counts,
             limit,
             n_voters=n_voters,
             n_classes=counts.shape[1],
-            confidence=problem.confidence,
-            criterion=problem.criterion,
+            confidence=confidence,
+            criterion=criterion,
         )
         strategy = settle_ties(solution.strategy)
-        if problem.criterion != "minimean":
+        if not traits_of(criterion).bounds_the_mean:
             break
         found = bound_with_ties(strategy, solution)
-        if found <= problem.max_disagreement:
+        if found <= max_disagreement:
             break
-        limit *= 0.9 * problem.max_disagreement / found
+        limit *= 0.9 * max_disagreement / found
     return strategy, solution
 
 

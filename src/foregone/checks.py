@@ -1,0 +1,149 @@
+"""What users give, checked at the door: each check returns the value as it is used, or says what is wrong."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.errors import InvalidInputError
+
+__all__ = [
+    "FloatArray",
+    "IntArray",
+    "as_numbers",
+    "check_choice",
+    "check_confidence",
+    "check_looks",
+    "check_max_disagreement",
+    "check_n_voters",
+    "check_seed",
+    "check_share",
+    "check_whole",
+]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Choice = TypeVar("Choice", bound=str)
+
+MOST_VOTERS = 10**9  # more could not be held, let alone asked
+
+
+def check_whole(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number from ``least`` to ``most``; a float that is one counts, a boolean does not.
+
+    Examples
+    --------
+    >>> check_whole(101.0, "n_voters")
+    101
+    """
+    message = f"{name} must be a whole number of at least {least}, not {value!r}"
+    if isinstance(value, bool | np.bool_):
+        raise InvalidInputError(message)
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidInputError(message) from None
+    if number < least:
+        raise InvalidInputError(message)
+    if most is not None and number > most:
+        raise InvalidInputError(f"{name} must be at most {most:,}, not {value!r}")
+    return number
+
+
+def check_n_voters(n_voters: Any) -> int:
+    """Return a number of voters."""
+    return check_whole(n_voters, "n_voters", 1, MOST_VOTERS)
+
+
+def check_choice(value: Any, name: str, choices: Sequence[Choice]) -> Choice:
+    """Return one of a few texts."""
+    for choice in choices:
+        if isinstance(value, str) and value == choice:
+            return choice
+    raise InvalidInputError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def check_share(value: Any, name: str) -> float:
+    """Return a number from 0 to 1."""
+    try:
+        if isinstance(value, bool | np.bool_ | str):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {value!r}") from None
+    if not 0 <= number <= 1:  # also True for NaN
+        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {value!r}")
+    return number
+
+
+def check_max_disagreement(value: Any) -> float:
+    """Return one limit, for all inputs."""
+    return check_share(value, "max_disagreement")
+
+
+def check_confidence(value: Any) -> float:
+    """Return a probability strictly between 0 and 1."""
+    number = check_share(value, "confidence")
+    if not 0 < number < 1:
+        raise InvalidInputError(
+            f"confidence must lie strictly between 0 and 1, such as 0.95, not {value!r}; "
+            "None takes the observed votes for the truth"
+        )
+    return number
+
+
+def check_looks(looks: Any, n_voters: int) -> tuple[int, ...] | None:
+    """Return the numbers of votes after which to look, or None for all.
+
+    Examples
+    --------
+    >>> check_looks(4, 10), check_looks([3, 5], 10), check_looks(1, 10)
+    ((0, 4, 8, 10), (3, 5, 10), None)
+    """
+    if looks is None:
+        return None
+    message = (
+        "looks must be a whole number k of at least 1 (may stop after every k votes), or a list of the "
+        f"numbers of votes after which it may stop, from 0 to {n_voters}; not {looks!r}"
+    )
+    if isinstance(looks, bool | np.bool_ | str | bytes):
+        raise InvalidInputError(message)
+    try:
+        if isinstance(looks, Iterable):
+            given = sorted({operator.index(look) for look in looks if not isinstance(look, bool)})
+        else:
+            step = operator.index(looks)
+            if step < 1:
+                raise InvalidInputError(message)
+            given = list(range(0, n_voters, step))
+    except TypeError:
+        raise InvalidInputError(message) from None
+    if not given or given[0] < 0 or given[-1] > n_voters:
+        raise InvalidInputError(message)
+    if given[-1] < n_voters:
+        given.append(n_voters)
+    return tuple(given) if len(given) <= n_voters else None
+
+
+def as_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """Return an array of booleans, whole numbers or floats."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{what} must be numbers, in rows of equal length") from None
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{what} must be numbers: found something else (dtype {array.dtype})")
+    return array
+
+
+def check_seed(seed: Any) -> int:
+    """Return a seed of 64 bits."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
+        raise InvalidInputError(f"seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
+    return int(seed)

@@ -1,0 +1,137 @@
+"""Limits on the disagreement, and the criteria that say whom they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
+
+from foregone.checks import check_choice, check_share
+from foregone.errors import InvalidInputError
+
+__all__ = [
+    "CRITERIA",
+    "Criterion",
+    "CriterionTraits",
+    "Limits",
+    "MaxDisagreement",
+    "by_label",
+    "traits_of",
+]
+
+Criterion = Literal["minimax", "minimean", "minimixed"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
+# As users give and get limits: one for all inputs, or one for each answer of the full vote.
+MaxDisagreement = float | dict[str, float]
+
+Value = TypeVar("Value")
+
+
+class CriterionTraits(NamedTuple):
+    """What a criterion minimises and bounds: a mean over inputs, or the largest of all of them."""
+
+    minimises_the_worst: bool
+    bounds_the_mean: bool
+
+
+_TRAITS: dict[str, CriterionTraits] = {
+    "minimax": CriterionTraits(minimises_the_worst=True, bounds_the_mean=False),
+    "minimean": CriterionTraits(minimises_the_worst=False, bounds_the_mean=True),
+    "minimixed": CriterionTraits(minimises_the_worst=False, bounds_the_mean=False),
+}
+
+
+def traits_of(criterion: Any) -> CriterionTraits:
+    """Return what a criterion minimises and bounds. Raises InvalidInputError if there is no such criterion.
+
+    Examples
+    --------
+    >>> traits_of("minimixed")
+    CriterionTraits(minimises_the_worst=False, bounds_the_mean=False)
+    """
+    return _TRAITS[check_choice(criterion, "criterion", CRITERIA)]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How often stopping early may differ from asking everyone: one limit, or one for each answer.
+
+    Attributes
+    ----------
+    parts : tuple of (str, float)
+        ``(("all", limit),)``, or one for each of "yes" and "no", what everyone together says; each from 0 to
+        1, which is no limit.
+
+    Examples
+    --------
+    >>> Limits.of(1e-3).given, Limits.of({"no": 1, "yes": 1e-3}).given
+    (0.001, {'yes': 0.001, 'no': 1.0})
+    >>> Limits.of_labels({"spam": 1e-4, "ham": 0.01}, ["ham", "spam"]).given
+    {'yes': 0.0001, 'no': 0.01}
+    """
+
+    parts: tuple[tuple[str, float], ...]
+
+    @classmethod
+    def of(cls, given: Any) -> Limits:
+        """Check what a user gave: a number, or a mapping with one for each of "yes" and "no"."""
+        return cls._checked(given, {"yes": "yes", "no": "no"}, 'of "yes" and "no"')
+
+    @classmethod
+    def of_labels(cls, given: Any, classes: Sequence[Any]) -> Limits:
+        """Check what a user gave: a number, or a mapping with one for each of two labels, no and yes."""
+        if not isinstance(given, Mapping):
+            return cls.of(given)
+        no, yes = classes
+        return cls._checked(given, {"yes": yes, "no": no}, f"of the labels {no!r} and {yes!r}")
+
+    @classmethod
+    def _checked(cls, given: Any, keys: dict[str, Any], whose: str) -> Limits:
+        if isinstance(given, Limits):
+            return given
+        if not isinstance(given, Mapping):
+            return cls((("all", check_share(given, "max_disagreement")),))
+        if len(given) != 2 or any(key not in given for key in keys.values()):
+            raise InvalidInputError(
+                f"max_disagreement must be a number, or have one for each {whose} (1 for no limit), not "
+                f"{given!r}"
+            )
+        return cls(
+            tuple((side, check_share(given[key], f"max_disagreement[{key!r}]")) for side, key in keys.items())
+        )
+
+    @classmethod
+    def for_each(cls, limit: float) -> Limits:
+        """Return the same limit for each of "yes" and "no"."""
+        return cls((("yes", limit), ("no", limit)))
+
+    @property
+    def by_answer(self) -> bool:
+        """Whether there is one for each answer."""
+        return len(self.parts) > 1
+
+    @property
+    def loosest(self) -> float:
+        """The limit, or the larger one."""
+        return max(limit for _, limit in self.parts)
+
+    @property
+    def given(self) -> MaxDisagreement:
+        """The limits as users give them."""
+        return dict(self.parts) if self.by_answer else self.loosest
+
+    def labelled(self, classes: Sequence[Any]) -> float | dict[Any, float]:
+        """Return the limits as users of a classifier give them, by label, in the order of ``classes``."""
+        return by_label(dict(self.parts), classes) if self.by_answer else self.loosest
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
+        return iter(self.parts)
+
+    def __getitem__(self, side: str) -> float:
+        return dict(self.parts)[side]
+
+
+def by_label(by_side: Mapping[str, Value], classes: Sequence[Any]) -> dict[Any, Value]:
+    """Return values for "yes" and "no" keyed by label, in the order of ``classes``, no and yes."""
+    no, yes = classes
+    return {no: by_side["no"], yes: by_side["yes"]}
