@@ -13,7 +13,7 @@ from foregone.plurality.lattice import Lattice
 from foregone.plurality.plurality_evaluation import PluralityEvaluation
 from foregone.plurality.possible import Anything, NestedSets, OneDistribution, Possible
 from foregone.plurality.smoothing import likely
-from foregone.solving.problem import Criterion
+from foregone.strategy.limits import Criterion, traits_of
 
 __all__ = ["PluralityProblem"]
 
@@ -61,9 +61,9 @@ class PluralityProblem:
         confidence: float | None,
     ) -> PluralityProblem:
         """Put it together; with a confidence, minimean needs a distribution that was observed."""
-        weights = distribution.weights_on(lattice)
-        if criterion != "minimean":
-            return cls(lattice, weights, Anything.on(lattice), limit, criterion == "minimax")
+        weights, traits = distribution.weights_on(lattice), traits_of(criterion)
+        if not traits.bounds_the_mean:
+            return cls(lattice, weights, Anything.on(lattice), limit, traits.minimises_the_worst)
         if confidence is None:
             return cls(lattice, weights, OneDistribution(weights), limit)
         assert distribution.n_observations is not None

@@ -19,8 +19,8 @@ from foregone.plurality.lattice import Lattice, solving_bytes
 from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.solving.problem import CRITERIA, Criterion
 from foregone.strategy.json_file import Fields, read_file, write_file
+from foregone.strategy.limits import CRITERIA, Criterion, traits_of
 
 __all__ = ["PluralitySolution"]
 
@@ -141,7 +141,8 @@ class PluralitySolution:
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of a strategy file that holds the evidence too."""
         weights = self.distribution.weights_on(self.strategy.lattice)
-        follows = self.criterion == "minimean" and self.confidence is None  # from the price
+        traits = traits_of(self.criterion)
+        follows = traits.bounds_the_mean and self.confidence is None  # from the price
         return {
             "kind": "plurality",
             **self.strategy.to_fields(),
@@ -156,7 +157,7 @@ class PluralitySolution:
                 "lower_bound": self.lower_bound,
                 "price": self.evidence.price,
                 "risk_weights": None if follows else _encoded(self.evidence.risk_weights),
-                "cost_weights": _encoded(self.evidence.cost_weights) if self.criterion == "minimax" else None,
+                "cost_weights": _encoded(self.evidence.cost_weights) if traits.minimises_the_worst else None,
             },
         }
 
@@ -174,6 +175,7 @@ class PluralitySolution:
         criterion = next((name for name in CRITERIA if name == section.text("criterion")), None)
         if criterion is None:
             raise section.error("criterion", f"must be one of {', '.join(CRITERIA)}")
+        traits = traits_of(criterion)
         weights = _decoded(section, "distribution", lattice)
         if abs(weights.sum() - 1) > 1e-9:
             raise section.error("distribution", "must hold probabilities that sum to one")
@@ -184,13 +186,13 @@ class PluralitySolution:
             confidence = check_confidence(section.number("confidence")) if "confidence" in section else None
         except InvalidInputError as error:
             raise section.error("max_disagreement/confidence", f"is not valid: {error}") from None
-        if confidence is not None and (criterion != "minimean" or observed is None):
+        if confidence is not None and (not traits.bounds_the_mean or observed is None):
             raise section.error("confidence", "needs minimean and observed items")
         problem = PluralityProblem.of(lattice, criterion, distribution, limit, confidence)
         price = section.number("price", 0.0)
-        follows = criterion == "minimean" and confidence is None
+        follows = traits.bounds_the_mean and confidence is None
         evidence = Evidence(
-            _decoded(section, "cost_weights", lattice) if criterion == "minimax" else problem.mean,
+            _decoded(section, "cost_weights", lattice) if traits.minimises_the_worst else problem.mean,
             price * weights if follows else _decoded(section, "risk_weights", lattice),
             price,
         )

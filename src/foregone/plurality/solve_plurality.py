@@ -22,7 +22,7 @@ from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.plurality.possible import NestedSets, OneDistribution
 from foregone.plurality.smoothing import pessimistic
 from foregone.plurality.worst_case import solve_sampled, solve_worst_case
-from foregone.solving.problem import CRITERIA, Criterion
+from foregone.strategy.limits import Criterion, traits_of
 
 __all__ = ["solve_plurality"]
 
@@ -95,10 +95,8 @@ def solve_plurality(
     >>> round(solve_plurality(None, 0.05, n_voters=9).expected_votes, 2)
     5.31
     """
-    if not isinstance(criterion, str) or criterion not in CRITERIA:
-        raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
-    limit = check_max_disagreement(max_disagreement)
-    if criterion != "minimean" or compositions_or_distribution is None:
+    traits, limit = traits_of(criterion), check_max_disagreement(max_disagreement)
+    if not traits.bounds_the_mean or compositions_or_distribution is None:
         confidence = None  # every single item is bounded, or none was observed
     elif confidence is not None:
         confidence = check_confidence(confidence)

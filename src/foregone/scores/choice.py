@@ -41,7 +41,7 @@ def choose(learn: Trial, steps: IntArray) -> Choice:
         for fold in range(FOLDS)
     ]
     best = Choice(Shape("chance"), 0.0, np.inf)
-    for shape in SHAPES + WEIGHED_SHAPES if learn.by_class else SHAPES:
+    for shape in SHAPES + WEIGHED_SHAPES if learn.limits.by_answer else SHAPES:
         certain, too_bold = 0.0, 1.0
         for _ in range(HALVINGS):
             boldness = (certain + too_bold) / 2

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from foregone.checks import FloatArray, IntArray
 from foregone.scores.families import Thresholds
 from foregone.scores.paths import follow
-from foregone.scores.score_certificate import Counts, ScoreCertificate
-from foregone.solving.problem import MaxDisagreement
+from foregone.scores.score_certificate import ScoreCertificate
+from foregone.strategy.limits import Limits, as_given
 
 __all__ = ["Outcome", "Trial"]
 
@@ -40,8 +40,8 @@ class Trial:
     ----------
     running : ndarray of shape (n_rows, n_voters)
         Running scores.
-    max_disagreement : float or dict
-        The limit, or one for each answer of the full sum.
+    limits : Limits
+        On the disagreement with the full sum.
     confidence : float
         With which it shall hold.
     final_yes : ndarray of bool, shape (n_rows,)
@@ -49,7 +49,7 @@ class Trial:
     """
 
     running: FloatArray
-    max_disagreement: MaxDisagreement
+    limits: Limits
     confidence: float
     final_yes: npt.NDArray[np.bool_]
 
@@ -57,22 +57,6 @@ class Trial:
     def n_voters(self) -> int:
         """Number of voters."""
         return int(self.running.shape[1])
-
-    @property
-    def by_class(self) -> bool:
-        """Whether there is a limit for each answer."""
-        return isinstance(self.max_disagreement, dict)
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """Whose disagreement is limited."""
-        return ("yes", "no") if self.by_class else ("all",)
-
-    @property
-    def limits(self) -> dict[str, float]:
-        """The limit of each side."""
-        limits = self.max_disagreement
-        return limits if isinstance(limits, dict) else {"all": limits}
 
     @cached_property
     def n_rows(self) -> dict[str, int]:
@@ -83,12 +67,12 @@ class Trial:
     @property
     def limit(self) -> float:
         """The limit on the disagreement of all rows that the limits of the sides come to."""
-        return sum(self.limits[side] * self.n_rows[side] for side in self.sides) / max(self.n_rows["all"], 1)
+        return sum(limit * self.n_rows[side] for side, limit in self.limits) / max(self.n_rows["all"], 1)
 
     def part(self, rows: IntArray) -> Trial:
         """Return the trial of some of the rows."""
         running = np.asfortranarray(self.running[rows])
-        return Trial(running, self.max_disagreement, self.confidence, self.final_yes[rows])
+        return Trial(running, self.limits, self.confidence, self.final_yes[rows])
 
     def outcome(self, thresholds: Thresholds) -> Outcome:
         """Return how thresholds fare."""
@@ -99,17 +83,13 @@ class Trial:
     def judge(self, outcomes: Iterable[Outcome], n_learned: int) -> ScoreCertificate:
         """Return what the outcomes on parts, which together are all the rows, say."""
         total = sum(outcomes, Outcome(0, 0, 0))
-        rows_by_class = {side: self.n_rows[side] for side in ("yes", "no")}
-        wrong_by_class = {"yes": total.wrong_yes, "no": total.wrong_no}
-        n_certified: Counts = rows_by_class if self.by_class else self.n_rows["all"]
-        n_wrong: Counts = wrong_by_class if self.by_class else total.wrong_yes + total.wrong_no
-        mean_asked = total.asked / max(len(self.running), 1)
+        n_wrong = {"all": total.wrong_yes + total.wrong_no, "yes": total.wrong_yes, "no": total.wrong_no}
         return ScoreCertificate(
-            self.max_disagreement,
+            self.limits.given,
             self.confidence,
             n_learned,
-            n_certified,
-            n_wrong,
-            mean_asked,
-            {side: (wrong_by_class[side], rows_by_class[side]) for side in ("yes", "no")},
+            as_given({side: self.n_rows[side] for side, _ in self.limits}),
+            as_given({side: n_wrong[side] for side, _ in self.limits}),
+            total.asked / max(len(self.running), 1),
+            {side: (n_wrong[side], self.n_rows[side]) for side in ("yes", "no")},
         )

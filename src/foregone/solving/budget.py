@@ -6,16 +6,14 @@ Symbols: N voters, n of them yes, m = N // 2 the largest n whose full vote is "n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from foregone.checks import FloatArray
+from foregone.strategy.limits import Side
 
-__all__ = ["Budget", "NestedBounds", "OneDistribution", "Side", "is_yes"]
-
-Side = Literal["all", "yes", "no"]
+__all__ = ["Budget", "NestedBounds", "OneDistribution", "is_yes"]
 
 
 def is_yes(n_voters: int) -> npt.NDArray[np.bool_]:

@@ -20,8 +20,8 @@ from foregone.solving.exact import (
     cost_and_risk,
     least_priced_cost,
 )
-from foregone.solving.problem import MaxDisagreement
 from foregone.solving.solution import Solution
+from foregone.strategy.limits import MaxDisagreement, as_given, by_side, traits_of
 
 __all__ = ["Certificate", "certify", "check_max_gap", "round_down", "round_up"]
 
@@ -91,16 +91,14 @@ class Certificate:
             "float": "floating point with proven error bounds",
         }
         lines = [f"In {words[self.arithmetic]}:"]
-        if isinstance(self.disagreement, dict) and isinstance(self.max_disagreement, dict):
-            for side, interval in self.disagreement.items():
-                limit = self.max_disagreement[side]
-                lines.append(self._about_the_risk(f'disagreement with "{side}"', interval, limit))
-        elif not isinstance(self.disagreement, dict) and not isinstance(self.max_disagreement, dict):
-            lines.append(self._about_the_risk("disagreement", self.disagreement, self.max_disagreement))
+        limits = by_side(self.max_disagreement)
+        for side, interval in by_side(self.disagreement).items():
+            what = "disagreement" if side == "all" else f'disagreement with "{side}"'
+            lines.append(self._about_the_risk(what, interval, limits[side]))
         return "\n  ".join([*lines, self._about_the_cost()])
 
     def _about_the_risk(self, what: str, interval: tuple[float, float], limit: float) -> str:
-        kind = "mean" if self.criterion == "minimean" else "worst"
+        kind = "mean" if traits_of(self.criterion).bounds_the_mean else "worst"
         if self.confidence is not None:
             kind = f"at {self.confidence:g} confidence, largest mean"
         low, high = interval
@@ -111,7 +109,7 @@ class Certificate:
         return f"OPEN    {kind} {what} is {low!r} to {high!r}: too close to {limit!r} to tell"
 
     def _about_the_cost(self) -> str:
-        on = "in the worst case" if self.criterion == "minimax" else "on average"
+        on = "in the worst case" if traits_of(self.criterion).minimises_the_worst else "on average"
         this = f"this one asks {self.expected_votes[1]:.12g} (gap {self.gap:.2g})"
         least = f"{self.lower_bound:.12g} votes {on}"
         if not self.optimality_is_claimed and self.lower_bound <= 1:  # which goes without saying
@@ -146,31 +144,29 @@ def certify(
     if not isinstance(arithmetic, str) or arithmetic not in ("auto", "rational", "ball"):
         raise InvalidInputError(f"arithmetic must be one of auto, rational, ball, not {arithmetic!r}")
     check_max_gap(max_gap)
-    N, budgets = solution.n_voters, solution.problem.budgets
+    N, problem = solution.n_voters, solution.problem
     votes = [Fraction(p) for p in solution.votes.probabilities.tolist()]
     if arithmetic == "auto":
         arithmetic = "rational" if N <= RATIONAL_UP_TO else "ball"
     with arithmetic_named(arithmetic) as numbers:
         costs, risks = cost_and_risk(solution.strategy, numbers)
-        cost = _largest(costs) if solution.criterion == "minimax" else _mean(costs, votes)
-        risk = {budget.side: _risk(budget, risks, votes) for budget in budgets}
+        cost = _largest(costs) if problem.minimises_the_worst else _mean(costs, votes)
+        risk = {budget.side: _risk(budget, risks, votes) for budget in problem.budgets}
         bound = _lower_bound(solution, votes, numbers)
     gap = max((cost[1] - bound) / max(cost[1], Fraction(1)), Fraction(0))
-    rounded: dict[str, tuple[float, float]] = {
-        side: (round_down(low), round_up(high)) for side, (low, high) in risk.items()
-    }
+    rounded = {side: (round_down(low), round_up(high)) for side, (low, high) in risk.items()}
     return Certificate(
         arithmetic=arithmetic,
         criterion=solution.criterion,
         max_disagreement=solution.max_disagreement,
         expected_votes=(round_down(cost[0]), round_up(cost[1])),
-        disagreement=rounded.get("all", rounded),
+        disagreement=as_given(rounded),
         lower_bound=round_down(bound),
         gap=round_up(gap),
         max_gap=max_gap,
-        risk_is_proven=all(risk[budget.side][1] <= Fraction(budget.limit) for budget in budgets),
+        risk_is_proven=all(risk[budget.side][1] <= Fraction(budget.limit) for budget in problem.budgets),
         optimality_is_proven=gap <= Fraction(max_gap),
-        confidence=solution.confidence if solution.criterion == "minimean" else None,
+        confidence=solution.confidence if problem.bounds_the_mean else None,
     )
 
 
@@ -233,7 +229,7 @@ def _lower_bound(solution: Solution, votes: list[Fraction], numbers: Numbers) ->
             spent += limit * multiple
         risk = [a + b for a, b in zip(risk, priced, strict=True)]
     total = sum(cost, Fraction(0))
-    if solution.criterion != "minimax":
+    if not problem.minimises_the_worst:
         cost, total = votes, sum(votes, Fraction(0))
     if not total:
         return Fraction(0)

@@ -63,10 +63,7 @@ def solve_dual(problem: Problem) -> _Result:
 
 def _allowing_nothing(problem: Problem, budgets: Sequence[Budget]) -> Problem:
     """Return the problem with the limits of some of its budgets set to zero."""
-    if not isinstance(problem.max_disagreement, dict):
-        return replace(problem, max_disagreement=0.0)
-    zero: dict[str, float] = {budget.side: 0.0 for budget in budgets}
-    return replace(problem, max_disagreement={**problem.max_disagreement, **zero})
+    return replace(problem, limits=problem.limits.without([budget.side for budget in budgets]))
 
 
 def _proof_with(problem: Problem, others: Multipliers, tiny: Sequence[Budget]) -> tuple[float, Multipliers]:

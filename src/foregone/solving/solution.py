@@ -11,10 +11,11 @@ import numpy as np
 from foregone._system.atomic_file import PathLike
 from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
-from foregone.solving.problem import Answer, Criterion, MaxDisagreement, Problem
+from foregone.solving.problem import Answer, Problem
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
 from foregone.strategy.json_file import Fields, is_finite_number, read_file, write_file
+from foregone.strategy.limits import Criterion, Limits, MaxDisagreement
 from foregone.votes import VoteDistribution
 
 __all__ = ["Multipliers", "Solution"]
@@ -135,9 +136,8 @@ class Solution:
     @property
     def problem(self) -> Problem:
         """What it solves."""
-        return Problem(
-            self.criterion, self.votes, self.max_disagreement, self.confidence, self.looks, self.answer
-        )
+        limits = Limits.of(self.max_disagreement)
+        return Problem(self.criterion, self.votes, limits, self.confidence, self.looks, self.answer)
 
     @property
     def n_voters(self) -> int:
@@ -202,7 +202,7 @@ class Solution:
             problem = Problem.check(
                 section.text("criterion"),
                 votes,
-                _limit_from_field(section),
+                Limits.from_field(section),
                 section.number("confidence") if "confidence" in section else None,
                 section.whole_numbers("looks").tolist() if "looks" in section else None,
                 section.text("answer") if "answer" in section else "majority",
@@ -218,13 +218,6 @@ class Solution:
             _pairs(prices, "cost_at", strategy.n_voters),
         )
         return cls.of(problem, strategy, section.number("lower_bound"), multipliers, section.text("method"))
-
-
-def _limit_from_field(section: Fields) -> MaxDisagreement:
-    if not section.is_section("max_disagreement"):
-        return section.number("max_disagreement")
-    limits = section.section("max_disagreement")
-    return {side: limits.number(side) for side in ("yes", "no")}
 
 
 def _votes_to_field(votes: VoteDistribution) -> str | list[float]:
