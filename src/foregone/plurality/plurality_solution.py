@@ -6,11 +6,10 @@ import base64
 import binascii
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from foregone._system.atomic_file import PathLike
 from foregone.checks import FloatArray, check_confidence, check_max_disagreement
 from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
@@ -19,14 +18,15 @@ from foregone.plurality.lattice import Lattice, solving_bytes
 from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.strategy.json_file import Fields, read_file, write_file
+from foregone.strategy.base import SolvedStrategy
+from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import CRITERIA, Criterion, traits_of
 
 __all__ = ["PluralitySolution"]
 
 
 @dataclass(frozen=True, eq=False)
-class PluralitySolution:
+class PluralitySolution(SolvedStrategy):
     """A stopping strategy for many answers, what it costs and risks, and a bound no strategy can beat.
 
     Attributes
@@ -56,6 +56,8 @@ class PluralitySolution:
     evidence : Evidence
         The prices that prove ``lower_bound``.
     """
+
+    KIND: ClassVar[str] = PluralityStrategy.KIND
 
     strategy: PluralityStrategy = field(repr=False)
     criterion: Criterion
@@ -94,15 +96,6 @@ class PluralitySolution:
         """What the strategy costs and risks for every full vote, computed once."""
         return evaluate_plurality(self.strategy)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the evaluation out of pickles and skops files: it can be made again."""
-        return {name: value for name, value in self.__dict__.items() if name != "evaluation"}
-
-    @property
-    def n_voters(self) -> int:
-        """Number of voters."""
-        return self.strategy.n_voters
-
     @property
     def n_classes(self) -> int | None:
         """How many different answers there can be; None for any number."""
@@ -117,60 +110,28 @@ class PluralitySolution:
 
     # Files -----------------------------------------------------------------------------------
 
-    def save(self, path: PathLike) -> None:
-        """Write strategy and evidence to ``path``; `PluralityStrategy.load` reads the strategy alone."""
-        write_file(path, self.to_fields())
-
-    @classmethod
-    def load(cls, path: PathLike, *, max_memory: float | None = None) -> PluralitySolution:
-        """Read what `save` wrote. Cost and risk are computed anew, not taken from the file.
-
-        Parameters
-        ----------
-        path : path
-            Of the file.
-        max_memory : float, optional
-            Bytes that may be used besides 100 times the size of the file; by default 256 MiB, enough for 50
-            voters and any answers. Evaluating larger strategies takes up to as much as solving them.
-        """
-        fields = read_file(path, max_memory)
-        solution = cls.from_fields(fields)
-        fields.check_intact()
-        return solution
-
-    def to_fields(self) -> dict[str, Any]:
-        """Return the fields of a strategy file that holds the evidence too."""
+    def _solution_fields(self) -> dict[str, Any]:
         weights = self.distribution.weights_on(self.strategy.lattice)
         traits = traits_of(self.criterion)
         follows = traits.bounds_the_mean and self.confidence is None  # from the price
         return {
-            "kind": "plurality",
-            **self.strategy.to_fields(),
-            "solution": {
-                "criterion": self.criterion,
-                "max_disagreement": self.max_disagreement,
-                "confidence": self.confidence,
-                "distribution": _encoded(weights),
-                "n_observations": self.distribution.n_observations,
-                "expected_votes": self.expected_votes,
-                "disagreement": self.disagreement,
-                "lower_bound": self.lower_bound,
-                "price": self.evidence.price,
-                "risk_weights": None if follows else _encoded(self.evidence.risk_weights),
-                "cost_weights": _encoded(self.evidence.cost_weights) if traits.minimises_the_worst else None,
-            },
+            "criterion": self.criterion,
+            "max_disagreement": self.max_disagreement,
+            "confidence": self.confidence,
+            "distribution": _encoded(weights),
+            "n_observations": self.distribution.n_observations,
+            "expected_votes": self.expected_votes,
+            "disagreement": self.disagreement,
+            "lower_bound": self.lower_bound,
+            "price": self.evidence.price,
+            "risk_weights": None if follows else _encoded(self.evidence.risk_weights),
+            "cost_weights": _encoded(self.evidence.cost_weights) if traits.minimises_the_worst else None,
         }
 
     @classmethod
-    def from_fields(cls, fields: Fields) -> PluralitySolution:
-        """Check the fields of such a file and make the solution; cost and risk are computed anew."""
+    def _from_fields(cls, fields: Fields) -> PluralitySolution:
         strategy = PluralityStrategy.from_fields(fields)
-        lattice = strategy.lattice
-        if "solution" not in fields:
-            raise fields.error(
-                "solution", "is missing: the file does not say what its strategy is optimal for"
-            )
-        section = fields.section("solution")
+        lattice, section = strategy.lattice, cls._solution_section(fields)
         fields.memory.take(solving_bytes(lattice.n_states), "to evaluate its strategy")
         criterion = next((name for name in CRITERIA if name == section.text("criterion")), None)
         if criterion is None:
