@@ -9,24 +9,11 @@ from typing import Any
 
 from foregone.checks import check_seed
 from foregone.errors import InvalidInputError
-from foregone.plurality import CompositionDistribution, PluralitySolution, PluralityStrategy, PluralityTally
-from foregone.solving import Solution
-from foregone.strategy import StoppingStrategy
-from foregone.tally import Tally, Verdict, YesNoTally, shorten
+from foregone.plurality import CompositionDistribution
+from foregone.tally import Followed, Verdict, shorten, tally_of
 from foregone.votes import VoteDistribution
 
-__all__ = [
-    "AnySolution",
-    "AnyStrategy",
-    "Ballot",
-    "Verdict",
-    "check_several",
-    "check_strategy",
-]
-
-MOST_SEEDS = 1 << 64
-AnyStrategy = StoppingStrategy | PluralityStrategy
-AnySolution = Solution | PluralitySolution
+__all__ = ["Ballot", "Followed", "Verdict", "check_several"]
 
 
 class Ballot:
@@ -75,12 +62,12 @@ class Ballot:
 
     def __init__(
         self,
-        strategy: AnySolution | AnyStrategy,
+        strategy: Followed,
         seed: int | None = None,
         *,
         votes: VoteDistribution | CompositionDistribution | None = None,
     ) -> None:
-        self._tally = _tally_of(strategy, votes)
+        self._tally = tally_of(strategy, votes)
         self._seed = None if seed is None else check_seed(seed)
         self._chance: random.Random | None = None  # made when first needed: most ballots never need it
         self.verdict: Verdict | None = None
@@ -191,30 +178,6 @@ class Ballot:
     def __repr__(self) -> str:
         state = "no verdict yet" if self.verdict is None else f"answer {shorten(self.verdict.answer)}"
         return f"<Ballot: {self.asked} of {self.n_voters} voters asked, {state}>"
-
-
-def check_strategy(strategy: object) -> AnyStrategy:
-    """Return the strategy itself. Raises InvalidInputError if it is not one."""
-    if isinstance(strategy, AnySolution):
-        return strategy.strategy
-    if isinstance(strategy, AnyStrategy):
-        return strategy
-    raise InvalidInputError(
-        "strategy must be a Solution or PluralitySolution (as `solve` and `solve_plurality` give them), a "
-        f"StoppingStrategy or a PluralityStrategy, not {shorten(strategy)}"
-    )
-
-
-def _tally_of(strategy: object, votes: Any) -> Tally:
-    """Return the tally for this kind of strategy: the one place to teach ballots another kind."""
-    if votes is None and isinstance(strategy, Solution):
-        votes = strategy.votes
-    if votes is None and isinstance(strategy, PluralitySolution):
-        votes = strategy.distribution
-    followed = check_strategy(strategy)
-    if isinstance(followed, PluralityStrategy):
-        return PluralityTally(followed, votes)
-    return YesNoTally(followed, votes)
 
 
 def check_several(values: object, name: str) -> None:

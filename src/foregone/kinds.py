@@ -86,9 +86,7 @@ def distribution_of(thing: Any) -> AnyDistribution:
         If ``thing`` has no strategy, or one that adds up scores.
     """
     solution = solution_of(thing)
-    if isinstance(solution, Solution):
-        return solution.votes
-    if isinstance(solution, PluralitySolution):
+    if solution is not None:
         return solution.distribution
     strategy = _counting(strategy_of(thing))
     if isinstance(strategy, PluralityStrategy):

@@ -13,7 +13,6 @@ from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluat
 from foregone.plurality.plurality_solution import PluralitySolution
 from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.plurality.solve_plurality import solve_plurality
-from foregone.plurality.tally import PluralityTally
 
 __all__ = [
     "CompositionDistribution",
@@ -22,7 +21,6 @@ __all__ = [
     "PluralityEvaluation",
     "PluralitySolution",
     "PluralityStrategy",
-    "PluralityTally",
     "certify_plurality",
     "evaluate_plurality",
     "lattice_of",

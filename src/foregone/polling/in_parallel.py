@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict
+from foregone.ballot import Ballot, Followed, Verdict
 from foregone.polling.asking import Crew, Failure, ask_voter
 from foregone.polling.line import Line, derive_seed, voter_order
 from foregone.polling.settings import at_least, check_timeout, check_voters
@@ -15,7 +15,7 @@ __all__ = ["poll_async"]
 
 async def poll_async(
     ask: Callable[[int], Any],
-    strategy: AnySolution | AnyStrategy,
+    strategy: Followed,
     *,
     concurrency: int = 4,
     timeout: float | None = None,

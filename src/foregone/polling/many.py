@@ -11,7 +11,7 @@ from typing import Any
 
 from foregone._system.atomic_file import PathLike
 from foregone._system.progress import counting
-from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict, check_several, check_strategy
+from foregone.ballot import Ballot, Followed, Verdict, check_several
 from foregone.checks import check_seed
 from foregone.errors import InvalidInputError, PollError, PollManyError
 from foregone.polling.asking import Crew, Failure, ask_voter, run_to_end
@@ -26,7 +26,7 @@ __all__ = ["Polls", "poll_many"]
 def poll_many(
     questions: Mapping[Any, Any] | Iterable[Any],
     ask: Callable[[Any, int], Any],
-    strategy: AnySolution | AnyStrategy,
+    strategy: Followed,
     *,
     concurrency: int = 64,
     timeout: float | None = None,
@@ -90,7 +90,7 @@ def poll_many(
     at_least(1, concurrency=concurrency)
     at_least(0, retries=retries, max_failures=max_failures, max_failed=max_failed)
     check_timeout(timeout)
-    check_voters(voters, check_strategy(strategy).n_voters)
+    check_voters(voters, Ballot(strategy).n_voters)
     check_several(questions, "questions")
     if ask is not None and not callable(ask):
         raise InvalidInputError(f"ask must be a function of question and voter, not {ask!r}")
@@ -107,7 +107,7 @@ class Polls:
 
     questions: dict[Any, Any]
     ask: Callable[[Any, int], Any]
-    strategy: AnySolution | AnyStrategy
+    strategy: Followed
     concurrency: int
     timeout: float | None
     retries: int
@@ -129,7 +129,7 @@ class Polls:
 
     def __repr__(self) -> str:
         journal = "" if self.journal is None else f", journal {os.fspath(self.journal)}"
-        n_voters = check_strategy(self.strategy).n_voters
+        n_voters = Ballot(self.strategy).n_voters
         return f"<Polls: {len(self.questions)} questions to {n_voters} voters{journal}>"
 
     async def _collect(self) -> dict[Any, Verdict]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict, check_several
+from foregone.ballot import Ballot, Followed, Verdict, check_several
 from foregone.errors import InvalidInputError
 from foregone.polling.line import Line, derive_seed, voter_order
 from foregone.polling.settings import at_least
@@ -15,7 +15,7 @@ __all__ = ["poll"]
 
 def poll(
     voters: Iterable[Any],
-    strategy: AnySolution | AnyStrategy,
+    strategy: Followed,
     *,
     retries: int = 2,
     max_failures: int = 10,

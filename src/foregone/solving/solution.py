@@ -126,6 +126,11 @@ class Solution(SolvedStrategy):
         solution.__dict__["evaluation"] = evaluation  # already known
         return solution
 
+    @property
+    def distribution(self) -> VoteDistribution:
+        """The same as ``votes``, by the name that solutions of every kind have for it."""
+        return self.votes
+
     @cached_property
     def evaluation(self) -> Evaluation:
         """What the strategy costs and risks for every number of yes votes, computed once."""

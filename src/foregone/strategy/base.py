@@ -107,6 +107,10 @@ class SolvedStrategy(SavedAsJson):
         def strategy(self) -> Strategy:
             """The strategy."""
 
+        @property
+        def distribution(self) -> Any:
+            """The distribution of full votes that it was solved for."""
+
     @property
     def n_voters(self) -> int:
         """Number of voters."""
