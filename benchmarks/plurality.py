@@ -22,12 +22,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from foregone.plurality.evidence import best_stops
 
 from benchmarks.datasets import data_folder
 from benchmarks.markdown import put_into, table
 from foregone import solve_plurality
 from foregone.plurality import Lattice, evaluate_plurality, rules
-from foregone.plurality.evidence import best_stops
 from foregone.plurality.plurality_evaluation import votes_and_disagreement
 from foregone.replaying import PLURALITY, Curve, Method, PluralityItems, Replay, ReplayRow, read_votes, replay
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 import random
 from collections.abc import Iterable
 from typing import Any
 
-from foregone.checks import check_seed
+from foregone.checks import check_seed, check_whole
 from foregone.errors import InvalidInputError
 from foregone.plurality import CompositionDistribution
 from foregone.tally import Followed, Verdict, shorten, tally_of
@@ -144,11 +143,11 @@ class Ballot:
 
     def can_stop_within(self, k: int) -> bool:
         """Whether, with luck, the verdict falls with one of the next ``k`` votes, or has fallen."""
-        return self.needed_at_least() <= _whole(k, "k")
+        return self.needed_at_least() <= check_whole(k, "k", 0)
 
     def useful(self, k: int) -> int:
         """Return how many of the next ``k`` votes can be counted before a stop is certain."""
-        return 0 if self.verdict is not None else self._tally.useful(_whole(k, "k"))
+        return 0 if self.verdict is not None else self._tally.useful(check_whole(k, "k", 0))
 
     def _refuse_if_decided(self) -> None:
         if self.verdict is None:
@@ -184,15 +183,3 @@ def check_several(values: object, name: str) -> None:
     """Raise InvalidInputError if this is a single value, or a text, where a list is expected."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidInputError(f"{name} must be a list or another iterable, not {shorten(values)}")
-
-
-def _whole(number: Any, name: str) -> int:
-    try:
-        if isinstance(number, bool):
-            raise TypeError
-        whole = operator.index(number)
-    except TypeError:
-        raise InvalidInputError(f"{name} must be a whole number, not {number!r}") from None
-    if whole < 0:
-        raise InvalidInputError(f"{name} must not be negative, but is {number!r}")
-    return whole

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from foregone.errors import InvalidInputError
 
 __all__ = [
+    "BoolArray",
     "FloatArray",
     "IntArray",
     "as_numbers",
@@ -22,12 +23,14 @@ __all__ = [
     "check_n_voters",
     "check_seed",
     "check_share",
+    "check_timeout",
     "check_whole",
 ]
 
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Choice = TypeVar("Choice", bound=str)
+Text = TypeVar("Text", bound=str)
 
 MOST_VOTERS = 10**9  # more could not be held, let alone asked
 
@@ -61,7 +64,7 @@ def check_n_voters(n_voters: Any) -> int:
     return check_whole(n_voters, "n_voters", 1, MOST_VOTERS)
 
 
-def check_choice(value: Any, name: str, choices: Sequence[Choice]) -> Choice:
+def check_choice(value: Any, name: str, choices: Sequence[Text]) -> Text:
     """Return one of a few texts."""
     for choice in choices:
         if isinstance(value, str) and value == choice:
@@ -147,3 +150,12 @@ def check_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
         raise InvalidInputError(f"seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
     return int(seed)
+
+
+def check_timeout(timeout: Any) -> float | None:
+    """Return a number of seconds above 0, or None."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise InvalidInputError(f"timeout must be a number of seconds above 0, or None, not {timeout!r}")
+    return timeout

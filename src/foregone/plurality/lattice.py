@@ -14,7 +14,15 @@ from foregone._kernels import partitions
 from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
 
-__all__ = ["Lattice", "check_n_classes", "count_states", "lattice_of", "solving_bytes", "table_bytes"]
+__all__ = [
+    "Lattice",
+    "check_n_classes",
+    "count_states",
+    "is_decided",
+    "lattice_of",
+    "solving_bytes",
+    "table_bytes",
+]
 
 
 MOST_BYTES = 4 << 30  # that solving may take
@@ -262,6 +270,20 @@ class Lattice:
     def votes_so_far(self) -> npt.NDArray[np.int32]:
         """Return the number of votes of every state."""
         return np.repeat(np.arange(self.n_voters + 1, dtype=np.int32), np.diff(self.level))
+
+
+def is_decided(lattice: Lattice) -> npt.NDArray[np.bool_]:
+    """Return, for every state, whether the leader will be among the leaders whatever the others say.
+
+    That is when no other answer can overtake it, not even by all the votes to come, or when there is no
+    other. Once decided, always decided.
+    """
+    top, second = lattice.top_two()
+    decided: npt.NDArray[np.bool_] = top - second >= lattice.n_voters - lattice.votes_so_far()
+    if lattice.n_classes == 1:
+        decided[:] = True
+    decided[0] = False
+    return decided
 
 
 def _partition_counts(n_voters: int, n_classes: int) -> tuple[npt.NDArray[np.int64], list[int]]:

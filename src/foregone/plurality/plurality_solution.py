@@ -13,7 +13,6 @@ import numpy as np
 from foregone.checks import FloatArray, check_confidence, check_max_disagreement
 from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
-from foregone.plurality.evidence import Evidence
 from foregone.plurality.lattice import Lattice, solving_bytes
 from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
@@ -22,7 +21,37 @@ from foregone.strategy.base import SolvedStrategy
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import CRITERIA, Criterion, traits_of
 
-__all__ = ["PluralitySolution"]
+__all__ = ["Evidence", "PluralitySolution"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Prices; any non-negative ones prove a lower bound.
+
+    No strategy within the limit costs less than the least of ``cost_weights @ votes + risk_weights @
+    disagreement`` over all strategies, minus ``limit * price``.
+
+    Attributes
+    ----------
+    cost_weights : ndarray of shape (n_compositions,)
+        A distribution: that of the mean, or where the worst is minimised one that the dual chose.
+    risk_weights : ndarray of shape (n_compositions,)
+        ``price`` times a distribution that the limit must be kept under.
+    price : float
+        Of one unit of disagreement.
+    """
+
+    cost_weights: FloatArray
+    risk_weights: FloatArray
+    price: float
+
+    def pulled_to(self, other: Evidence, share: float) -> Evidence:
+        """Return prices between these and others."""
+        return Evidence(
+            (1 - share) * self.cost_weights + share * other.cost_weights,
+            (1 - share) * self.risk_weights + share * other.risk_weights,
+            (1 - share) * self.price + share * other.price,
+        )
 
 
 @dataclass(frozen=True, eq=False)

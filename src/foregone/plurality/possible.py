@@ -72,7 +72,7 @@ class Anything:
 
 @dataclass(frozen=True, eq=False)
 class NestedSets:
-    """Only bounds on the probability of dangerous full votes are known.
+    """Only bounds on the probability of difficult full votes are known.
 
     Every distribution is reckoned with that gives the compositions of rank at most r a probability of at most
     ``bounds[r]``, for every r.
@@ -80,7 +80,7 @@ class NestedSets:
     Attributes
     ----------
     rank : ndarray of int, shape (n_compositions,)
-        0 for the most dangerous, and up.
+        0 for the most difficult, and up.
     bounds : ndarray
         One for each rank, never falling, the last one 1.
     """

@@ -18,13 +18,12 @@ import numpy as np
 
 from foregone.checks import FloatArray
 from foregone.errors import SolverError
-from foregone.plurality.decided import is_decided
-from foregone.plurality.evidence import Evidence
-from foregone.plurality.mixed_stops import mix_stops
+from foregone.plurality.lattice import is_decided
 from foregone.plurality.plurality_evaluation import evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
+from foregone.plurality.plurality_solution import Evidence
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.plurality.program import Column, Program
+from foregone.plurality.program import Column, Program, mix_stops
 
 __all__ = ["solve_sampled", "solve_worst_case"]
 

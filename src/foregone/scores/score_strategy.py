@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters
+from foregone.checks import BoolArray, FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
 from foregone.scores.paths import (
-    BoolArray,
     check_order,
     check_scores,
     check_start,

@@ -15,13 +15,11 @@ import numpy.typing as npt
 
 from foregone.checks import FloatArray, IntArray, check_confidence, check_looks
 from foregone.errors import InvalidInputError, SolverError
-from foregone.scores.choice import Choice, choose
 from foregone.scores.families import Learned, Thresholds
-from foregone.scores.order import foretelling_order
-from foregone.scores.paths import check_order, check_scores, check_start, running_scores
+from foregone.scores.paths import check_order, check_scores, check_start, foretelling_order, running_scores
 from foregone.scores.score_certificate import ScoreCertificate, upper_bound
 from foregone.scores.score_strategy import ScoreStrategy
-from foregone.scores.trial import Trial
+from foregone.scores.trial import Choice, Trial, choose
 from foregone.strategy.limits import Limits, MaxDisagreement
 
 __all__ = ["CannotCertifyWarning", "solve_scores"]

@@ -15,10 +15,9 @@ from foregone.checks import FloatArray
 from foregone.errors import SolverError
 from foregone.solving.budget import Budget, OneDistribution, is_yes
 from foregone.solving.column_generation import Known, Limit, Prices, find_prices, known_at
-from foregone.solving.mixing import mix_strategies
 from foregone.solving.oracle import Cut, Oracle
 from foregone.solving.problem import Problem
-from foregone.solving.recovery import recover_strategy
+from foregone.solving.recovery import mix_strategies, recover_strategy
 from foregone.solving.solution import Multipliers
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate

@@ -9,16 +9,18 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from foregone._kernels import induction
+from foregone._kernels.compiled import pieces
 from foregone.checks import IntArray, check_choice, check_confidence, check_looks, check_n_voters
 from foregone.errors import InvalidInputError
-from foregone.solving.answers import likeliest_answers, majority_answers
 from foregone.solving.budget import Budget, NestedBounds, OneDistribution, is_yes
 from foregone.solving.confidence import bounds_given_class, bounds_overall
 from foregone.strategy.evaluation import Evaluation
 from foregone.strategy.limits import CRITERIA, Criterion, Limits, MaxDisagreement, Side, as_given, traits_of
+from foregone.strategy.thresholds import majority_answers
 from foregone.votes import VoteDistribution
 
-__all__ = ["ANSWERS", "Answer", "Problem"]
+__all__ = ["ANSWERS", "Answer", "Problem", "likeliest_answers"]
 
 Answer = Literal["majority", "likeliest"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
@@ -149,3 +151,24 @@ class Problem:
     def risk(self, evaluation: Evaluation) -> MaxDisagreement:
         """Return what this problem bounds, of an evaluated strategy, in the shape of `max_disagreement`."""
         return as_given({budget.side: budget.risk(evaluation.disagreement) for budget in self.budgets})
+
+
+def likeliest_answers(votes: VoteDistribution) -> IntArray:
+    """Answer what the full vote most likely is, given the votes seen; a tie is "no".
+
+    The more of the votes seen are yes, the likelier the full vote is yes, so there is one threshold a step.
+    Votes that the distribution rules out are answered by their majority, or as near to it as a threshold can.
+
+    Examples
+    --------
+    >>> likeliest_answers(VoteDistribution.flat(4))
+    array([1, 1, 2, 2, 3])
+    >>> likeliest_answers(VoteDistribution.from_counts([1, 1, 1, 1, 9]))
+    array([0, 1, 2, 2, 3])
+    """
+    yes = is_yes(votes.n_voters)
+    thresholds = majority_answers(votes.n_voters)
+    weights = np.where(yes, 0.0, votes.probabilities), np.where(yes, votes.probabilities, 0.0)
+    for rows in reversed(pieces(votes.n_voters, 2 * votes.n_voters)):
+        induction.likeliest(*rows, *weights, thresholds)
+    return thresholds

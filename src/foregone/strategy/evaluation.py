@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from foregone._kernels import flow
-from foregone._kernels.pieces import pieces
+from foregone._kernels.compiled import pieces
 from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
 from foregone.strategy.stopping import StoppingStrategy, check_strategy

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def majority_answers(n_voters: int) -> IntArray:
-    """Return, for each step, the fewest yes votes that are a majority.
+    """Return, for each step, the fewest yes votes that are a majority; a tie is "no".
 
     Examples
     --------
