@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from foregone._kernels import lattice_flow as kernels
 from foregone._kernels import partitions
-from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters
+from foregone.checks import BoolArray, FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
 
 __all__ = [
@@ -78,7 +78,7 @@ class Lattice:
 
     n_voters: int
     n_classes: int
-    counts: npt.NDArray[np.int64]
+    counts: IntArray
     level: IntArray
 
     @classmethod
@@ -179,7 +179,7 @@ class Lattice:
             rest = rest - part
         return numbers
 
-    def places_of(self, rows: npt.NDArray[np.int64]) -> IntArray:
+    def places_of(self, rows: IntArray) -> IntArray:
         """Return the places of full votes among all compositions, given rows of sorted counts that fit."""
         places = np.zeros(len(rows), np.int64)
         partitions.ranks_of(rows, self.n_voters, self.counts, places)
@@ -208,7 +208,7 @@ class Lattice:
         start, end = self.level[level : level + 2].tolist()
         return end - start, int(self.edge_start[end] - self.edge_start[start])
 
-    def best_stops(self, reach: FloatArray, wrong: FloatArray) -> tuple[npt.NDArray[np.bool_], float]:
+    def best_stops(self, reach: FloatArray, wrong: FloatArray) -> tuple[BoolArray, float]:
         """Return where to stop when going on from a state costs ``reach`` and stopping there ``wrong``.
 
         The second is the least cost of all. At least one voter is asked; a tie goes on.
@@ -272,21 +272,21 @@ class Lattice:
         return np.repeat(np.arange(self.n_voters + 1, dtype=np.int32), np.diff(self.level))
 
 
-def is_decided(lattice: Lattice) -> npt.NDArray[np.bool_]:
+def is_decided(lattice: Lattice) -> BoolArray:
     """Return, for every state, whether the leader will be among the leaders whatever the others say.
 
     That is when no other answer can overtake it, not even by all the votes to come, or when there is no
     other. Once decided, always decided.
     """
     top, second = lattice.top_two()
-    decided: npt.NDArray[np.bool_] = top - second >= lattice.n_voters - lattice.votes_so_far()
+    decided: BoolArray = top - second >= lattice.n_voters - lattice.votes_so_far()
     if lattice.n_classes == 1:
         decided[:] = True
     decided[0] = False
     return decided
 
 
-def _partition_counts(n_voters: int, n_classes: int) -> tuple[npt.NDArray[np.int64], list[int]]:
+def _partition_counts(n_voters: int, n_classes: int) -> tuple[IntArray, list[int]]:
     """Return the table that ranks are read from, and the number of states after each number of votes."""
     n_states = count_states(n_voters, n_classes)
     if solving_bytes(n_states) + table_bytes(n_voters, n_classes) > MOST_BYTES:

@@ -11,8 +11,9 @@ from foregone.checks import FloatArray, IntArray
 from foregone.plurality.compositions import CompositionDistribution, likely
 from foregone.plurality.lattice import Lattice
 from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
-from foregone.plurality.possible import Anything, NestedSets, OneDistribution, Possible
+from foregone.plurality.possible import Anything, NestedSets, Possible
 from foregone.plurality.rules import adaptive_consistency
+from foregone.solving.budget import OneDistribution
 from foregone.strategy.limits import Criterion, traits_of
 
 __all__ = ["PluralityProblem", "difficulty_ranks"]

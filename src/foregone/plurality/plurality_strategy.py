@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels import lattice_flow as kernels
-from foregone.checks import FloatArray, IntArray, as_numbers
+from foregone.checks import BoolArray, FloatArray, IntArray, as_numbers
 from foregone.errors import InvalidInputError
 from foregone.plurality.lattice import Lattice, count_states, lattice_of, table_bytes
 from foregone.strategy.base import Strategy
@@ -59,7 +59,7 @@ class PluralityStrategy(Strategy):
     KIND: ClassVar[str] = "plurality"
 
     lattice: Lattice
-    stops: npt.NDArray[np.bool_]
+    stops: BoolArray
     states: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     probabilities: FloatArray = field(default_factory=lambda: np.empty(0))
 

@@ -17,8 +17,9 @@ from foregone.plurality.plurality_evaluation import evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.plurality.plurality_solution import Evidence, PluralitySolution
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.plurality.possible import NestedSets, OneDistribution
+from foregone.plurality.possible import NestedSets
 from foregone.plurality.worst_case import solve_sampled, solve_worst_case
+from foregone.solving.budget import OneDistribution
 from foregone.strategy.limits import Criterion, traits_of
 
 __all__ = ["solve_plurality"]

@@ -17,7 +17,7 @@ from foregone.strategy.limits import Limits, MaxDisagreement, as_given, by_side
 
 __all__ = ["ScoreCertificate", "upper_bound"]
 
-Counts = int | dict[str, int]
+RowCounts = int | dict[str, int]
 
 
 def upper_bound(n_wrong: int, n_rows: int, confidence: float) -> float:
@@ -74,8 +74,8 @@ class ScoreCertificate:
     max_disagreement: MaxDisagreement
     confidence: float
     n_learned: int
-    n_certified: Counts
-    n_wrong: Counts
+    n_certified: RowCounts
+    n_wrong: RowCounts
     mean_asked: float
     wrong_by_class: dict[str, tuple[int, int]] | None = None
 
@@ -139,7 +139,7 @@ class ScoreCertificate:
         return certificate
 
 
-def _counts(fields: Fields, key: str, limits: Limits) -> Counts:
+def _counts(fields: Fields, key: str, limits: Limits) -> RowCounts:
     if not limits.by_answer:
         return fields.whole(key, 0)
     section = fields.section(key)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray, IntArray, check_confidence, check_looks
+from foregone.checks import BoolArray, FloatArray, IntArray, check_confidence, check_looks
 from foregone.errors import InvalidInputError, SolverError
 from foregone.scores.families import Learned, Thresholds
 from foregone.scores.paths import check_order, check_scores, check_start, foretelling_order, running_scores
@@ -150,7 +150,7 @@ def _steps(looks: Any, n_voters: int) -> IntArray:
     return np.asarray(steps[(steps > 0) & (steps < n_voters)], dtype=np.int64)
 
 
-def _check_answers(answers: Any, n_rows: int) -> npt.NDArray[np.bool_] | None:
+def _check_answers(answers: Any, n_rows: int) -> BoolArray | None:
     if answers is None:
         return None
     given = np.asarray(answers)

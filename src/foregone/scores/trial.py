@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from foregone.checks import FloatArray, IntArray
+from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.scores.families import SHAPES, WEIGHED_SHAPES, Learned, Shape, Thresholds
 from foregone.scores.paths import follow
 from foregone.scores.score_certificate import ScoreCertificate
@@ -54,7 +53,7 @@ class Trial:
     running: FloatArray
     limits: Limits
     confidence: float
-    final_yes: npt.NDArray[np.bool_]
+    final_yes: BoolArray
 
     @property
     def n_voters(self) -> int:

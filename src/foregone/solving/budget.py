@@ -8,15 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from foregone.checks import FloatArray
+from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.strategy.limits import Side
 
-__all__ = ["Budget", "NestedBounds", "OneDistribution", "is_yes"]
+__all__ = ["Budget", "NestedBounds", "OneDistribution", "first_largest_from", "is_yes"]
 
 
-def is_yes(n_voters: int) -> npt.NDArray[np.bool_]:
+def is_yes(n_voters: int) -> BoolArray:
     """Return, for every n, whether the full vote is "yes"."""
     return 2 * np.arange(n_voters + 1) > n_voters
 
@@ -41,7 +40,7 @@ class OneDistribution:
         """Return the distribution of the set under which ``disagreement`` has the largest mean."""
         return self.weights
 
-    def possible(self) -> npt.NDArray[np.bool_]:
+    def possible(self) -> BoolArray:
         """Return which n some distribution of the set gives any weight."""
         return np.asarray(self.weights > 0)
 
@@ -107,7 +106,7 @@ class NestedBounds:
             (self.no, np.arange(m, -1, -1)),
         ):
             amounts.append(np.diff(bounds, prepend=0.0))
-            places.append(_largest_from_here(disagreement, outwards))
+            places.append(outwards[first_largest_from(disagreement[outwards])])
         amount, place = np.concatenate(amounts), np.concatenate(places)
         order = np.argsort(-disagreement[place], kind="stable")
         given = np.minimum(np.cumsum(amount[order]), 1.0)
@@ -115,18 +114,23 @@ class NestedBounds:
         np.add.at(weights, place[order], np.diff(given, prepend=0.0))
         return weights
 
-    def possible(self) -> npt.NDArray[np.bool_]:
+    def possible(self) -> BoolArray:
         """Return which n some distribution of the set gives any weight."""
         m = self._middle
         return np.concatenate([np.full(m + 1, self.no[-1] > 0), np.full(len(self.yes), self.yes[-1] > 0)])
 
 
-def _largest_from_here(disagreement: FloatArray, outwards: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return, for each of the n going outwards, the first n from there on whose disagreement is largest."""
-    values = disagreement[outwards]
-    largest = np.maximum.accumulate(values[::-1])[::-1]  # from here on
-    steps = np.where(values == largest, np.arange(len(values)), len(values))
-    return np.asarray(outwards[np.minimum.accumulate(steps[::-1])[::-1]])
+def first_largest_from(values: FloatArray) -> IntArray:
+    """Return, for each place, the first one from there on whose value is the largest from there on.
+
+    Examples
+    --------
+    >>> first_largest_from(np.array([1.0, 3.0, 0.0, 2.0, 2.0]))
+    array([1, 1, 3, 3, 4])
+    """
+    largest = np.maximum.accumulate(values[::-1])[::-1]
+    places = np.where(values == largest, np.arange(len(values)), len(values))
+    return np.asarray(np.minimum.accumulate(places[::-1])[::-1])
 
 
 @dataclass(frozen=True, eq=False)

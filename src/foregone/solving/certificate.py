@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from numbers import Real
 from typing import Any, Literal
 
+from foregone.checks import check_choice
 from foregone.errors import InvalidInputError
 from foregone.solving.budget import Budget, NestedBounds, OneDistribution
 from foregone.solving.exact import (
     BALL_BITS,
     Interval,
-    Numbers,
+    NumberSystem,
     arithmetic_named,
     cost_and_risk,
+    largest_of,
+    least_covering,
     least_priced_cost,
+    mean_of,
+    round_down,
+    round_up,
 )
 from foregone.solving.solution import Solution
-from foregone.strategy.limits import MaxDisagreement, as_given, by_side, traits_of
+from foregone.strategy.base import SolvedStrategy
+from foregone.strategy.limits import Limits, MaxDisagreement, Side, as_given, by_side, traits_of
 
-__all__ = ["Certificate", "certify", "check_max_gap", "round_down", "round_up"]
+__all__ = ["Certificate", "certify", "check_max_gap"]
 
 RATIONAL_UP_TO = 4_000  # voters; beyond, whole numbers grow so long that balls are faster
 
@@ -78,6 +85,38 @@ class Certificate:
     optimality_is_proven: bool
     optimality_is_claimed: bool = True
     confidence: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        solution: SolvedStrategy,
+        arithmetic: Literal["rational", "ball", "float"],
+        cost: Interval,
+        risk: Mapping[Side, Interval],
+        bound: Fraction,
+        max_gap: float,
+        *,
+        optimality_is_claimed: bool = True,
+    ) -> Certificate:
+        """Put it together, given what encloses cost and risk, and a lower bound; round all outwards."""
+        gap = max((cost[1] - bound) / max(cost[1], Fraction(1)), Fraction(0))
+        rounded = {side: (round_down(low), round_up(high)) for side, (low, high) in risk.items()}
+        return cls(
+            arithmetic=arithmetic,
+            criterion=solution.criterion,
+            max_disagreement=solution.max_disagreement,
+            expected_votes=(round_down(cost[0]), round_up(cost[1])),
+            disagreement=as_given(rounded),
+            lower_bound=round_down(bound),
+            gap=round_up(gap),
+            max_gap=max_gap,
+            risk_is_proven=all(
+                risk[side][1] <= Fraction(limit) for side, limit in Limits.of(solution.max_disagreement)
+            ),
+            optimality_is_proven=gap <= Fraction(max_gap),
+            optimality_is_claimed=optimality_is_claimed,
+            confidence=solution.confidence if traits_of(solution.criterion).bounds_the_mean else None,
+        )
 
     @property
     def holds(self) -> bool:
@@ -141,8 +180,7 @@ def certify(
             f"solution must be a Solution, as solve returns it, not {type(solution).__name__}: use "
             "foregone.certify, which takes every kind"
         )
-    if not isinstance(arithmetic, str) or arithmetic not in ("auto", "rational", "ball"):
-        raise InvalidInputError(f"arithmetic must be one of auto, rational, ball, not {arithmetic!r}")
+    check_choice(arithmetic, "arithmetic", ("auto", "rational", "ball"))
     check_max_gap(max_gap)
     N, problem = solution.n_voters, solution.problem
     votes = [Fraction(p) for p in solution.votes.probabilities.tolist()]
@@ -150,24 +188,10 @@ def certify(
         arithmetic = "rational" if N <= RATIONAL_UP_TO else "ball"
     with arithmetic_named(arithmetic) as numbers:
         costs, risks = cost_and_risk(solution.strategy, numbers)
-        cost = _largest(costs) if problem.minimises_the_worst else _mean(costs, votes)
+        cost = largest_of(costs) if problem.minimises_the_worst else mean_of(costs, votes)
         risk = {budget.side: _risk(budget, risks, votes) for budget in problem.budgets}
         bound = _lower_bound(solution, votes, numbers)
-    gap = max((cost[1] - bound) / max(cost[1], Fraction(1)), Fraction(0))
-    rounded = {side: (round_down(low), round_up(high)) for side, (low, high) in risk.items()}
-    return Certificate(
-        arithmetic=arithmetic,
-        criterion=solution.criterion,
-        max_disagreement=solution.max_disagreement,
-        expected_votes=(round_down(cost[0]), round_up(cost[1])),
-        disagreement=as_given(rounded),
-        lower_bound=round_down(bound),
-        gap=round_up(gap),
-        max_gap=max_gap,
-        risk_is_proven=all(risk[budget.side][1] <= Fraction(budget.limit) for budget in problem.budgets),
-        optimality_is_proven=gap <= Fraction(max_gap),
-        confidence=solution.confidence if problem.bounds_the_mean else None,
-    )
+    return Certificate.of(solution, arithmetic, cost, risk, bound, max_gap)
 
 
 def check_max_gap(max_gap: Any) -> None:
@@ -179,7 +203,7 @@ def check_max_gap(max_gap: Any) -> None:
 def _risk(budget: Budget, risks: list[Interval], votes: list[Fraction]) -> Interval:
     """Return the largest mean disagreement over the distributions that the budget reckons with."""
     if isinstance(budget.distributions, OneDistribution):
-        return _mean(risks, _on_side(votes, budget.side))
+        return mean_of(risks, _on_side(votes, budget.side))
     low, high = (_largest_mean(budget.distributions, [pair[end] for pair in risks]) for end in (0, 1))
     return low, high
 
@@ -205,7 +229,7 @@ def _largest_mean(bounds: NestedBounds, risks: list[Fraction]) -> Fraction:
     return total
 
 
-def _lower_bound(solution: Solution, votes: list[Fraction], numbers: Numbers) -> Fraction:
+def _lower_bound(solution: Solution, votes: list[Fraction], numbers: NumberSystem) -> Fraction:
     """Return what the multipliers prove by weak duality, at least 0: asking nobody is free."""
     N, prices, problem = solution.n_voters, solution.multipliers, solution.problem
     mean_price = _per_n([(0, prices.mean_disagreement)], N)[0]
@@ -253,9 +277,7 @@ def _least_multiple(budget: Budget, prices: list[Fraction], votes: list[Fraction
             (prices[m::-1], budget.distributions.no),
         ):
             pairs += zip(accumulate(side), map(Fraction, caps.tolist()), strict=True)
-    if any(price > 0 and weight == 0 for price, weight in pairs):
-        return None
-    return max((price / weight for price, weight in pairs if price > 0), default=Fraction(0))
+    return least_covering(pairs)
 
 
 def _on_side(weights: list[Fraction], side: str) -> list[Fraction]:
@@ -275,26 +297,3 @@ def _per_n(pairs: Iterable[tuple[int, float]], N: int) -> list[Fraction]:
             )
         weights[n] += Fraction(weight)
     return weights
-
-
-def _largest(intervals: list[Interval]) -> Interval:
-    return max(low for low, _ in intervals), max(high for _, high in intervals)
-
-
-def _mean(intervals: list[Interval], weights: list[Fraction]) -> Interval:
-    pairs = [(pair, weight) for pair, weight in zip(intervals, weights, strict=True) if weight]
-    total = sum(weights, Fraction(0))
-    low, high = (sum((pair[end] * weight for pair, weight in pairs), Fraction(0)) for end in (0, 1))
-    return low / total, high / total
-
-
-def round_down(value: Fraction) -> float:
-    """Return the largest float that is at most ``value``."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
-
-
-def round_up(value: Fraction) -> float:
-    """Return the least float that is at least ``value``."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

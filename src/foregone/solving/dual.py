@@ -157,7 +157,7 @@ def _risk_limits(oracle: Oracle, share: float) -> list[Limit]:
     ]
 
 
-def _mean_cost(problem: Problem, cuts: list[Cut], share: float, may_mix: bool) -> _Result | None:
+def _mean_cost(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool) -> _Result | None:
     """Minimise the mean cost, with a disagreement of at most a share of the limits."""
     oracle = Oracle(problem, cuts)
     limits = _risk_limits(oracle, share)
@@ -229,7 +229,7 @@ def _without_risk(problem: Problem, cuts: list[Cut]) -> _Result:
     return strategy, cost, _multipliers(problem, oracle, prices, cost_at)
 
 
-def _minimax(problem: Problem, cuts: list[Cut], share: float, may_mix: bool) -> _Result | None:
+def _minimax(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool) -> _Result | None:
     """First the least worst cost; then, among the strategies that reach it, the least mean cost."""
     N = problem.n_voters
     # The worst n is near the middle; if another turns out worse it is added and all is done again.
@@ -261,7 +261,8 @@ def _minimax(problem: Problem, cuts: list[Cut], share: float, may_mix: bool) -> 
         strategy = _recover(problem, oracle, prices, limits, weights, worst)
         if strategy is None:
             # A limit of 1e-9 buys hardly anything in the worst case; the least mean cost of all may do.
-            mixed = _mean_cost(replace(problem, criterion="minimixed"), cuts, share, may_mix)
+            mean_problem = replace(problem, criterion="minimixed")
+            mixed = _mean_cost(mean_problem, cuts, share, may_mix=may_mix)
             if mixed is not None and evaluate(mixed[0]).expected_votes.max() <= worst:
                 strategy = mixed[0]
         if strategy is None and may_mix:

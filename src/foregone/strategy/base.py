@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from foregone._system.atomic_file import PathLike
 from foregone.strategy.json_file import Fields, read_file, write_file
+from foregone.strategy.limits import Criterion, MaxDisagreement
 
 __all__ = ["SavedAsJson", "SolvedStrategy", "Strategy"]
 
@@ -110,6 +111,18 @@ class SolvedStrategy(SavedAsJson):
         @property
         def distribution(self) -> Any:
             """The distribution of full votes that it was solved for."""
+
+        @property
+        def criterion(self) -> Criterion:
+            """What it is optimal for."""
+
+        @property
+        def max_disagreement(self) -> MaxDisagreement:
+            """The limit it was solved for, or those of "yes" and "no"."""
+
+        @property
+        def confidence(self) -> float | None:
+            """The probability with which a limit on the mean is kept whatever the true distribution."""
 
     @property
     def n_voters(self) -> int:

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from foregone._system.atomic_file import PathLike, write_atomically
 from foregone._system.file_reading import Memory, read_bytes
+from foregone.checks import FloatArray, IntArray
 from foregone.errors import FileFormatError
 
 __all__ = ["FORMAT", "VERSION", "Fields", "is_finite_number", "read_file", "write_file"]
@@ -173,14 +173,14 @@ class Fields:
             raise self.error(key, f"must be a finite number{bounds}")
         return float(value)
 
-    def whole_numbers(self, key: str, length: int | None = None) -> npt.NDArray[np.int64]:
+    def whole_numbers(self, key: str, length: int | None = None) -> IntArray:
         """Return a list of whole numbers, of a given length if asked."""
         values = self._list(key, length)
         if not all(type(value) is int and abs(value) <= 2**53 for value in values):
             raise self.error(key, "must hold only whole numbers")
         return np.array(values, dtype=np.int64)
 
-    def numbers(self, key: str, length: int | None = None) -> npt.NDArray[np.float64]:
+    def numbers(self, key: str, length: int | None = None) -> FloatArray:
         """Return a list of finite numbers, of a given length if asked."""
         values = self._list(key, length)
         if not all(is_finite_number(value) for value in values):

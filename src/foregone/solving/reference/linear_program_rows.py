@@ -7,10 +7,9 @@ numbered row by row: (0,0), (1,0), (1,1), (2,0), ...
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import block_diag
 
-from foregone.checks import FloatArray
+from foregone.checks import BoolArray, FloatArray
 from foregone.solving.budget import Budget, NestedBounds, OneDistribution, is_yes
 from foregone.solving.problem import Problem
 
@@ -49,7 +48,7 @@ class States:
         yes = is_yes(self.N)
         return np.where(self.says_yes, self.chances(weights * ~yes), self.chances(weights * yes))
 
-    def could_disagree(self, budget: Budget) -> npt.NDArray[np.bool_]:
+    def could_disagree(self, budget: Budget) -> BoolArray:
         """Return where stopping is wrong for an n that the budget reckons with."""
         return self.wrong(budget.distributions.possible().astype(np.float64)) > 0
 
