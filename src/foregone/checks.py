@@ -1,7 +1,8 @@
-"""What users give, checked at the door: each check returns the value as it is used, or says what is wrong."""
+"""What users give, checked at the door: a check returns the value as used, or raises InvalidInputError."""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ __all__ = [
     "BoolArray",
     "FloatArray",
     "IntArray",
+    "as_float",
     "as_numbers",
     "check_choice",
     "check_confidence",
@@ -72,14 +74,17 @@ def check_choice(value: Any, name: str, choices: Sequence[Text]) -> Text:
     raise InvalidInputError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
+def as_float(value: Any) -> float:
+    """Return a number as a float, and NaN for anything else, texts and booleans included."""
+    try:
+        return math.nan if isinstance(value, bool | np.bool_ | str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
 def check_share(value: Any, name: str) -> float:
     """Return a number from 0 to 1."""
-    try:
-        if isinstance(value, bool | np.bool_ | str):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {value!r}") from None
+    number = as_float(value)
     if not 0 <= number <= 1:  # also True for NaN
         raise InvalidInputError(f"{name} must be a number from 0 to 1, not {value!r}")
     return number

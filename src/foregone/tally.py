@@ -15,8 +15,7 @@ from foregone.errors import InvalidInputError
 from foregone.plurality import CompositionDistribution, Lattice, PluralitySolution, PluralityStrategy
 from foregone.plurality.plurality_strategy import leader
 from foregone.solving import Solution
-from foregone.strategy import StoppingStrategy
-from foregone.strategy.base import SolvedStrategy
+from foregone.strategy import SolvedStrategy, StoppingStrategy
 from foregone.votes import VoteDistribution
 
 __all__ = ["Followed", "PluralityTally", "Tally", "Verdict", "YesNoTally", "shorten", "tally_of"]
@@ -201,7 +200,7 @@ class PluralityTally(Tally[PluralityStrategy, CompositionDistribution]):
         self._counts: dict[Hashable, int] = {}
 
     def check(self, vote: object) -> Hashable:
-        """Return the answer, numbers of numpy as Python's own, or say why it is none."""
+        """Return the answer, numbers of numpy as Python's own. Raises InvalidInputError if it is not one."""
         if isinstance(vote, np.generic):
             vote = vote.item()
         if vote is None or (isinstance(vote, float) and math.isnan(vote)):
@@ -263,7 +262,7 @@ class PluralityTally(Tally[PluralityStrategy, CompositionDistribution]):
         return Verdict(answer, self.asked, self._counts[answer], self._risk())
 
     def _risk(self) -> float | None:
-        """Return the probability that the leader is none of the full vote, given the votes seen."""
+        """Return the probability that the leader does not win the full vote, given the votes seen."""
         first, second = sorted([*self._counts.values(), 0, 0], reverse=True)[:2]
         if first - second >= self.n_voters - self.asked:
             return 0.0

@@ -33,7 +33,7 @@ _STATES_A_PIECE = 300_000  # which take a kernel less than a tenth of a second
 
 
 def check_n_classes(n_classes: Any, n_voters: int) -> int:
-    """Return how many different answers there can be, as many as voters for None, or say what is wrong."""
+    """Return how many different answers there can be, as many as voters for None."""
     if n_classes is None:
         return n_voters
     if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer) or n_classes < 1:

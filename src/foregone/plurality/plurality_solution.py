@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -73,7 +72,7 @@ class PluralitySolution(SolvedStrategy):
         confidence the mean is over a smoothed distribution, nearer to what new items are like.
     disagreement : float
         What the limit is for: mean disagreement for minimean, else the worst. With a confidence it is the
-        largest mean that has to be reckoned with.
+        worst-case mean over all distributions consistent with the data.
     lower_bound : float
         No strategy within the limit has an objective below this (up to rounding; see `certify_plurality`).
     gap : float
@@ -201,10 +200,9 @@ def _encoded(weights: FloatArray) -> dict[str, Any]:
 def _decoded(section: Fields, key: str, lattice: Lattice) -> FloatArray:
     """Return weights for every composition, each finite and not negative."""
     inside, size = section.section(key), lattice.n_compositions
-    try:
-        where, values = (base64.b64decode(inside.text(name), validate=True) for name in ("where", "values"))
-    except (ValueError, binascii.Error):
-        raise section.error(key, "must be bits and numbers in base64") from None
+    where, values = (
+        inside.decoded(name, "must be bits and numbers in base64") for name in ("where", "values")
+    )
     if len(where) != -(-size // 8) or len(values) % 8:
         raise section.error(key, f"must be for {size:,} compositions")
     places = np.flatnonzero(np.unpackbits(np.frombuffer(where, np.uint8), count=size))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -200,10 +199,7 @@ class PluralityStrategy(Strategy):
     def _from_fields(cls, fields: Fields) -> PluralityStrategy:
         n_voters = fields.whole("n_voters", 1)
         n_classes = fields.whole("n_classes", 1, n_voters)
-        try:
-            packed = base64.b64decode(fields.text("stops"), validate=True)
-        except (ValueError, binascii.Error):
-            raise fields.error("stops", "must be bits in base64") from None
+        packed = fields.decoded("stops", "must be bits in base64")
         n_states = count_states(n_voters, n_classes)
         if len(packed) != -(-n_states // 8):  # before memory is taken for so many
             raise fields.error("stops", f"must hold {n_states:.0f} bits")

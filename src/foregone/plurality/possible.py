@@ -59,7 +59,7 @@ class Anything:
 class NestedSets:
     """Only bounds on the probability of difficult full votes are known.
 
-    Every distribution is reckoned with that gives the compositions of rank at most r a probability of at most
+    The set holds every distribution that gives the compositions of rank at most r a probability of at most
     ``bounds[r]``, for every r.
 
     Attributes

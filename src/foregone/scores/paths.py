@@ -1,4 +1,7 @@
-"""Score matrices: checked, added up in the order in which voters are asked, and followed until a stop."""
+"""Score matrices: checked, added up in the order in which voters are asked, and followed until a stop.
+
+Each check raises InvalidInputError if something is wrong.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import BoolArray, FloatArray, IntArray, as_numbers
+from foregone.checks import BoolArray, FloatArray, IntArray, as_float, as_numbers
 from foregone.errors import InvalidInputError
 
 __all__ = [
@@ -22,7 +25,7 @@ __all__ = [
 
 
 def check_scores(scores: npt.ArrayLike, what: str, n_voters: int | None = None) -> FloatArray:
-    """Return a matrix of finite scores, one row per input and one column per voter, or say what is wrong."""
+    """Return a matrix of finite scores, one row per input and one column per voter."""
     matrix = as_numbers(scores, what)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise InvalidInputError(
@@ -48,13 +51,8 @@ def _check_finite(matrix: FloatArray, what: str) -> None:
 
 
 def check_start(start: Any) -> float:
-    """Return the score before anyone was asked as a float, or say why it is none."""
-    try:
-        if isinstance(start, bool | np.bool_ | str):
-            raise TypeError
-        number = float(start)
-    except (TypeError, ValueError, OverflowError):
-        number = np.nan
+    """Return the score before anyone was asked as a float."""
+    number = as_float(start)
     if not np.isfinite(number):
         raise InvalidInputError(
             f"start must be a finite number, the score before the first voter, not {start!r}"
@@ -63,7 +61,7 @@ def check_start(start: Any) -> float:
 
 
 def check_order(order: npt.ArrayLike, n_voters: int | None = None) -> IntArray:
-    """Return a copy of an order in which every voter stands once, or say what is wrong with it."""
+    """Return a copy of an order in which every voter stands once."""
     given = as_numbers(order, "order")
     if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) == 0:
         raise InvalidInputError("order must be one row of whole numbers: the voters in the order asked")

@@ -207,7 +207,7 @@ class ScoreStrategy(Strategy):
 
 
 def _check_thresholds(lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return copies of the thresholds, or say what is wrong with them."""
+    """Return copies of the thresholds. Raises InvalidInputError if they are not valid."""
     low: FloatArray = as_numbers(lower, "lower").astype(np.float64)
     high: FloatArray = as_numbers(upper, "upper").astype(np.float64)
     if low.ndim != 1 or low.shape != high.shape or len(low) < 2:

@@ -1,4 +1,4 @@
-"""Budget: a limit on the disagreement, under every distribution of n that has to be reckoned with.
+"""Budget: a limit on the disagreement, under every distribution of n that is consistent with the data.
 
 Symbols: N voters, n of them yes, m = N // 2 the largest n whose full vote is "no".
 """
@@ -49,7 +49,7 @@ class OneDistribution:
 class NestedBounds:
     """Only bounds on the probability of being near the middle are known.
 
-    Every distribution is reckoned with that gives the r values of n next to the middle on the "yes" side,
+    The set holds every distribution that gives the r values of n next to the middle on the "yes" side,
     m + 1 to m + r, at most ``yes[r - 1]``, and those on the "no" side, m - r + 1 to m, at most
     ``no[r - 1]``. Bounds of one leave everything open: the worst n counts.
 
@@ -66,7 +66,7 @@ class NestedBounds:
 
     @classmethod
     def anything(cls, n_voters: int, side: Side = "all") -> NestedBounds:
-        """Reckon with every distribution on one side of the middle, or on both."""
+        """Return the set of all distributions on one side of the middle, or on both."""
         m = n_voters // 2
         return cls(
             np.full(n_voters - m, 0.0 if side == "no" else 1.0),
@@ -150,6 +150,11 @@ class Budget:
     side: Side
     limit: float
     distributions: OneDistribution | NestedBounds
+
+    @property
+    def is_over_the_votes(self) -> bool:
+        """Whether it bounds the mean over the votes themselves, so that one price says it all."""
+        return self.side == "all" and isinstance(self.distributions, OneDistribution)
 
     def risk(self, disagreement: FloatArray) -> float:
         """Return the largest mean of ``disagreement`` over the set: what the limit is for."""

@@ -201,7 +201,7 @@ def check_max_gap(max_gap: Any) -> None:
 
 
 def _risk(budget: Budget, risks: list[Interval], votes: list[Fraction]) -> Interval:
-    """Return the largest mean disagreement over the distributions that the budget reckons with."""
+    """Return the largest mean disagreement over the distributions of the budget."""
     if isinstance(budget.distributions, OneDistribution):
         return mean_of(risks, _on_side(votes, budget.side))
     low, high = (_largest_mean(budget.distributions, [pair[end] for pair in risks]) for end in (0, 1))
@@ -236,13 +236,13 @@ def _lower_bound(solution: Solution, votes: list[Fraction], numbers: NumberSyste
     given, cost = _per_n(prices.disagreement_at, N), _per_n(prices.cost_at, N)
     risk, spent = [Fraction(0)] * (N + 1), Fraction(0)
     for budget in problem.budgets:
-        limit, known = Fraction(budget.limit), isinstance(budget.distributions, OneDistribution)
+        limit = Fraction(budget.limit)
         if limit == 0:
             # Any price is free then. This one is beyond what float multipliers may hold: dearer than N votes
             # wherever stopping is wrong at all, which has a probability of at least 2 ** -(N + 1074).
             dear = Fraction(2 ** (N + 1074 + N.bit_length()))
             priced = [dear if possible else Fraction(0) for possible in budget.distributions.possible()]
-        elif known and budget.side == "all":
+        elif budget.is_over_the_votes:
             priced = [mean_price * p for p in votes]
         else:
             priced = _on_side(given, budget.side)
@@ -257,13 +257,12 @@ def _lower_bound(solution: Solution, votes: list[Fraction], numbers: NumberSyste
         cost, total = votes, sum(votes, Fraction(0))
     if not total:
         return Fraction(0)
-    looks = range(N + 1) if problem.looks is None else problem.looks
-    least = least_priced_cost(cost, risk, numbers, problem.yes_from.tolist(), looks)
+    least = least_priced_cost(cost, risk, numbers, problem.yes_from.tolist(), problem.may_stop_after)
     return max((least - spent) / total, Fraction(0))
 
 
 def _least_multiple(budget: Budget, prices: list[Fraction], votes: list[Fraction]) -> Fraction | None:
-    """Return the least t such that the prices are at most t times a distribution to reckon with, if any."""
+    """Return the least t such that the prices are at most t times a distribution of the budget, if any."""
     pairs: list[tuple[Fraction, Fraction]]  # (price, weight): t times the weight has to cover the price
     if isinstance(budget.distributions, OneDistribution):
         weights = _on_side(votes, budget.side)

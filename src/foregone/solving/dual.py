@@ -13,7 +13,7 @@ import numpy as np
 
 from foregone.checks import FloatArray
 from foregone.errors import SolverError
-from foregone.solving.budget import Budget, OneDistribution, is_yes
+from foregone.solving.budget import Budget, is_yes
 from foregone.solving.column_generation import Known, Limit, Prices, find_prices, known_at
 from foregone.solving.oracle import Cut, Oracle
 from foregone.solving.problem import Problem
@@ -108,7 +108,7 @@ def _within_cuts(problem: Problem) -> _Result:
         if not broken:
             return result
         if len(cuts) > _MOST_CUTS:
-            raise SolverError("no end of distributions to reckon with; please report this case")
+            raise SolverError("ever more distributions break a limit; please report this case")
         cuts += broken
 
 
@@ -366,7 +366,7 @@ def _multipliers(
 ) -> Multipliers:
     cost = tuple(zip(cost_at, prices[oracle.cost_channels].tolist(), strict=True))
     risk = prices[oracle.risk_channels]
-    if isinstance(problem.budgets[0].distributions, OneDistribution) and problem.budgets[0].side == "all":
+    if problem.budgets[0].is_over_the_votes:
         return Multipliers(mean_disagreement=float(risk.sum()), cost_at=cost)
     weights = sum((price * cut.weights for price, cut in zip(risk, oracle.cuts, strict=True)), np.zeros(1))
     at = [(n, float(weight)) for n, weight in enumerate(np.broadcast_to(weights, problem.n_voters + 1))]

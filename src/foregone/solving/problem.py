@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -64,7 +65,7 @@ class Problem:
         looks: Any = None,
         answer: Any = "majority",
     ) -> Problem:
-        """Make a problem from what a user gave, or say what is wrong with it."""
+        """Make a problem from what a user gave. Raises InvalidInputError if something is wrong with it."""
         criterion = check_choice(criterion, "criterion", CRITERIA)
         answer = check_choice(answer, "answer", ANSWERS)
         traits = traits_of(criterion)
@@ -115,13 +116,18 @@ class Problem:
         """Whether the worst expected votes are minimised (otherwise the mean is)."""
         return traits_of(self.criterion).minimises_the_worst
 
+    @property
+    def may_stop_after(self) -> Sequence[int]:
+        """The numbers of votes after which it may stop."""
+        return range(self.n_voters + 1) if self.looks is None else self.looks
+
     @cached_property
     def budgets(self) -> tuple[Budget, ...]:
         """The limits on the disagreement: one, or one for "yes" and one for "no"."""
         return tuple(Budget(side, limit, self._distributions(side)) for side, limit in self.limits)
 
     def _distributions(self, side: Side) -> OneDistribution | NestedBounds:
-        """Return the distributions of n to reckon with, among all inputs or those of one class."""
+        """Return the distributions of n that a limit must hold under: of all inputs, or those of a class."""
         if not self.bounds_the_mean:
             return NestedBounds.anything(self.n_voters, side)
         if self.confidence is not None:

@@ -11,8 +11,7 @@ import numpy as np
 from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
 from foregone.solving.problem import Answer, Problem
-from foregone.strategy import StoppingStrategy
-from foregone.strategy.base import SolvedStrategy
+from foregone.strategy import SolvedStrategy, StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
 from foregone.strategy.json_file import Fields, is_finite_number
 from foregone.strategy.limits import Criterion, Limits, MaxDisagreement
@@ -69,7 +68,8 @@ class Solution(SolvedStrategy):
         The criterion's objective: mean expected votes, or the worst over n for minimax.
     disagreement : float or dict
         What the limit is for: mean disagreement for minimean, else the worst over n. With a confidence it is
-        the largest mean that has to be reckoned with. In the shape of ``max_disagreement``.
+        the worst-case mean over all distributions consistent with the data. In the
+        shape of ``max_disagreement``.
     lower_bound : float
         No strategy within the limit has an objective below this (up to rounding; see `certify`).
     gap : float

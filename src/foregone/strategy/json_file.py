@@ -10,6 +10,7 @@ Version 2 added ``yes_from``, what a strategy answers; files of version 1 are re
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -158,6 +159,13 @@ class Fields:
             raise self.error(key, "must be a text")
         return value
 
+    def decoded(self, key: str, problem: str) -> bytes:
+        """Return the bytes of a text in base64; ``problem`` is what the error says if it is not."""
+        try:
+            return base64.b64decode(self.text(key), validate=True)
+        except ValueError:
+            raise self.error(key, problem) from None
+
     def whole(self, key: str, least: int, most: int = 2**53) -> int:
         """Return a whole number within bounds."""
         value = self._get(key)
@@ -223,7 +231,7 @@ class Fields:
 
 
 def is_finite_number(value: Any) -> bool:
-    """Whether a value read from JSON is a number that a float can hold (true and false are none)."""
+    """Whether a value read from JSON is a number that a float can hold; true and false are not."""
     if type(value) not in (int, float):
         return False
     try:

@@ -1,4 +1,4 @@
-"""StoppingStrategy: after so many votes, so many of them yes, how likely to stop and answer."""
+"""StoppingStrategy: given the votes asked and the yes among them, whether to stop and what to answer."""
 
 from __future__ import annotations
 

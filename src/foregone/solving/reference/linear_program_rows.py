@@ -29,7 +29,7 @@ class States:
         self.i, self.j = np.tril_indices(self.N + 1)
         self.says_yes = self.j >= problem.yes_from[self.i]
         self.answers_majority = problem.answer == "majority"
-        self.is_look = np.isin(self.i, range(self.N + 1) if problem.looks is None else problem.looks)
+        self.is_look = np.isin(self.i, problem.may_stop_after)
 
     def row(self, i: int) -> slice:
         """Return where the states with i votes asked are."""
@@ -49,7 +49,7 @@ class States:
         return np.where(self.says_yes, self.chances(weights * ~yes), self.chances(weights * yes))
 
     def could_disagree(self, budget: Budget) -> BoolArray:
-        """Return where stopping is wrong for an n that the budget reckons with."""
+        """Return where stopping is wrong for an n that is possible under the budget."""
         return self.wrong(budget.distributions.possible().astype(np.float64)) > 0
 
 
