@@ -55,7 +55,8 @@ def traits_of(criterion: Any) -> CriterionTraits:
     >>> traits_of("minimixed")
     CriterionTraits(minimises_the_worst=False, bounds_the_mean=False)
     """
-    return _TRAITS[check_choice(criterion, "criterion", CRITERIA)]
+    known = _TRAITS.get(criterion) if isinstance(criterion, str) else None
+    return known or _TRAITS[check_choice(criterion, "criterion", CRITERIA)]
 
 
 @dataclass(frozen=True)
