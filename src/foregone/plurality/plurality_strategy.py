@@ -62,10 +62,6 @@ class PluralityStrategy(Strategy):
     states: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     probabilities: FloatArray = field(default_factory=lambda: np.empty(0))
 
-    def __post_init__(self) -> None:
-        for array in (self.stops, self.states, self.probabilities):
-            array.setflags(write=False)
-
     @classmethod
     def from_probabilities(cls, lattice: Lattice, stop: npt.ArrayLike) -> PluralityStrategy:
         """From a stop probability for every state of a lattice; those of the last level are all one."""

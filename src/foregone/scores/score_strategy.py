@@ -70,10 +70,6 @@ class ScoreStrategy(Strategy):
     certificate: ScoreCertificate | None = None
     reason: str | None = None
 
-    def __post_init__(self) -> None:
-        for array in (self.order, self.lower, self.upper):
-            array.setflags(write=False)
-
     # Making one ------------------------------------------------------------------------------
 
     @classmethod

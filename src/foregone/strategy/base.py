@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+
 from foregone._system.atomic_file import PathLike
 from foregone.strategy.json_file import Fields, read_file, write_file
 from foregone.strategy.limits import Criterion, MaxDisagreement
@@ -96,33 +98,24 @@ class Strategy(SavedAsJson):
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        """Make its arrays read-only."""
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
 
 
 class SolvedStrategy(SavedAsJson):
     """A strategy with the problem it solves, which a file holds in a section beside the strategy's fields."""
 
-    if TYPE_CHECKING:  # as above
+    strategy: Strategy
+    criterion: Criterion
+    max_disagreement: MaxDisagreement
+    confidence: float | None
 
-        @property
-        def strategy(self) -> Strategy:
-            """The strategy."""
+    if TYPE_CHECKING:  # as above
 
         @property
         def distribution(self) -> Any:
             """The distribution of full votes that it was solved for."""
-
-        @property
-        def criterion(self) -> Criterion:
-            """What it is optimal for."""
-
-        @property
-        def max_disagreement(self) -> MaxDisagreement:
-            """The limit it was solved for, or those of "yes" and "no"."""
-
-        @property
-        def confidence(self) -> float | None:
-            """The probability with which a limit on the mean is kept whatever the true distribution."""
 
     @property
     def n_voters(self) -> int:

@@ -78,10 +78,6 @@ class StoppingStrategy(Strategy):
     _yes: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     _probability: FloatArray = field(default_factory=lambda: np.empty(0))
 
-    def __post_init__(self) -> None:
-        for array in (self.lower, self.upper, self.yes_from, self._asked, self._yes, self._probability):
-            array.setflags(write=False)
-
     # Making one ------------------------------------------------------------------------------
 
     @classmethod
