@@ -55,11 +55,6 @@ class Trial:
     confidence: float
     final_yes: BoolArray
 
-    @property
-    def n_voters(self) -> int:
-        """Number of voters."""
-        return int(self.running.shape[1])
-
     @cached_property
     def n_rows(self) -> dict[str, int]:
         """How many rows each side has."""
