@@ -27,7 +27,6 @@ from benchmarks.datasets import data_folder
 from benchmarks.markdown import put_into, table
 from foregone import solve_plurality
 from foregone.plurality import Lattice, evaluate_plurality, rules
-from foregone.plurality.evidence import best_stops
 from foregone.plurality.plurality_evaluation import votes_and_disagreement
 from foregone.replaying import PLURALITY, Curve, Method, PluralityItems, Replay, ReplayRow, read_votes, replay
 
@@ -175,7 +174,7 @@ def _equal(items: PluralityItems, splits: int) -> tuple[str, list[str]]:
         reach, wrong = lattice.pull_back(guess), lattice.pull_back_wrong(guess)
         points = [(float(weights @ decided.expected_votes), 0.0)]
         for price in PRICES:
-            stops, _ = best_stops(lattice, reach, price * wrong)
+            stops, _ = lattice.best_stops(reach, price * wrong)
             votes, disagreement = votes_and_disagreement(lattice, stops.astype(float))
             points.append((float(weights @ votes), float(weights @ disagreement)))
         curve = Curve("", (np.inf, *PRICES), *zip(*points, strict=True))

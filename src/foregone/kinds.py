@@ -26,10 +26,10 @@ from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.scores import ScoreStrategy
 from foregone.solving import Certificate, Multipliers, Problem, Solution
 from foregone.solving.certificate import certify as certify_votes
-from foregone.solving.problem import check_limits
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation
 from foregone.strategy.evaluation import evaluate as evaluate_votes
+from foregone.strategy.limits import Limits, traits_of
 from foregone.votes import VoteDistribution
 
 __all__ = [
@@ -86,9 +86,7 @@ def distribution_of(thing: Any) -> AnyDistribution:
         If ``thing`` has no strategy, or one that adds up scores.
     """
     solution = solution_of(thing)
-    if isinstance(solution, Solution):
-        return solution.votes
-    if isinstance(solution, PluralitySolution):
+    if solution is not None:
         return solution.distribution
     strategy = _counting(strategy_of(thing))
     if isinstance(strategy, PluralityStrategy):
@@ -189,7 +187,7 @@ class Promise(NamedTuple):
             )
         else:
             limits = f"{limit:g}"
-        if self.criterion != "minimean":
+        if not traits_of(self.criterion).bounds_the_mean:
             return f"disagreement at most {limits}, for every input"
         if self.confidence is None:
             return f"mean disagreement at most {limits}, if inputs are like those it was solved for"
@@ -202,7 +200,7 @@ def promise_of(thing: Any) -> Promise:
     """Return what is claimed about a solution, a fitted classifier or a strategy; nothing about a forest."""
     solution = solution_of(thing)
     if solution is not None:
-        confidence = solution.confidence if solution.criterion == "minimean" else None
+        confidence = solution.confidence if traits_of(solution.criterion).bounds_the_mean else None
         return Promise(solution.criterion, solution.max_disagreement, confidence)
     strategy = getattr(thing, "strategy_", thing)
     if isinstance(strategy, ScoreStrategy):
@@ -212,7 +210,7 @@ def promise_of(thing: Any) -> Promise:
         return Promise("minimean", certificate.max_disagreement, certificate.confidence)
     if strategy is thing:
         return Promise()
-    confidence = thing.confidence if thing.criterion == "minimean" else None
+    confidence = thing.confidence if traits_of(thing.criterion).bounds_the_mean else None
     return Promise(thing.criterion, thing.max_disagreement, confidence)
 
 
@@ -312,6 +310,6 @@ def _claim(thing: Any, limit: Any) -> AnySolution:
             "minimax", flat, None, problem, (strategy, 0.0, Evidence(none, none, 0.0))
         )
     if isinstance(solution, Solution):
-        return replace(solution, max_disagreement=check_limits(limit))
+        return replace(solution, max_disagreement=Limits.of(limit).given)
     problem_of_two = Problem.check("minimax", strategy.n_voters, limit)
     return Solution.of(problem_of_two, strategy, 0.0, Multipliers(), "none")

@@ -13,8 +13,8 @@ from scipy.special import betainc
 from foregone.checks import check_share
 from foregone.errors import InvalidInputError
 from foregone.solving import MaxDisagreement, Solution
-from foregone.solving.problem import check_limits
 from foregone.strategy.evaluation import Evaluation
+from foregone.strategy.limits import Limits
 
 __all__ = ["LimitedRows", "could_be", "limited_rows", "limits_by_side", "risk_by_label", "to_labels"]
 
@@ -32,7 +32,7 @@ def limits_by_side(max_disagreement: Any, classes: npt.NDArray[Any]) -> MaxDisag
     {'yes': 0.0001, 'no': 0.01}
     """
     if not isinstance(max_disagreement, Mapping):
-        return check_limits(max_disagreement)
+        return Limits.of(max_disagreement).given
     no, yes = classes.tolist()
     if len(max_disagreement) != 2 or no not in max_disagreement or yes not in max_disagreement:
         raise InvalidInputError(
@@ -69,7 +69,7 @@ def risk_by_label(solution: Solution, evaluation: Evaluation, classes: npt.NDArr
     Given that the full vote is for the class: the mean disagreement for minimean, with a confidence the
     largest mean that has to be reckoned with; the worst for the other criteria, and for a class never seen.
     """
-    each = replace(solution.problem, max_disagreement={"yes": 1.0, "no": 1.0})
+    each = replace(solution.problem, limits=Limits.for_each(1.0))
     by_side = {str(budget.side): budget.risk(evaluation.disagreement) for budget in each.budgets}
     return to_labels(by_side, classes)
 

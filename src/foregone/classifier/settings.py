@@ -12,8 +12,7 @@ from foregone.checks import check_confidence, check_max_disagreement
 from foregone.classifier.limits import limits_by_side
 from foregone.errors import InvalidInputError
 from foregone.plurality import lattice_of
-from foregone.solving import Criterion, Problem
-from foregone.solving.problem import CRITERIA
+from foregone.solving import CRITERIA, Criterion, Problem
 from foregone.votes import VoteDistribution
 
 __all__ = ["OnFailure", "Order", "PluralitySettings", "Settings", "Voting"]

@@ -30,8 +30,8 @@ from foregone.forest.scored import ScoreOutcome
 from foregone.planning.scores import ScorePlan, plan_scores
 from foregone.scores import CannotCertifyWarning, ScoreStrategy, solve_scores
 from foregone.solving import MaxDisagreement
-from foregone.solving.problem import check_limits
 from foregone.strategy.json_file import Fields
+from foregone.strategy.limits import Limits
 
 __all__ = ["SoftVoting"]
 
@@ -261,7 +261,7 @@ class SoftVoting:
             limits = fields.number("max_disagreement", 0, 1)
         looks = fields.whole_numbers("looks").tolist() if "looks" in fields else None
         try:
-            limits, confidence = check_limits(limits), check_confidence(fields.number("confidence", 0, 1))
+            limits, confidence = Limits.of(limits).given, check_confidence(fields.number("confidence", 0, 1))
             looks = check_looks(looks, forest.n_voters)
         except InvalidInputError as error:
             raise fields.error("max_disagreement/confidence/looks", f"is not valid: {error}") from None

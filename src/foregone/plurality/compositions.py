@@ -13,9 +13,11 @@ import numpy.typing as npt
 from foregone.checks import MOST_VOTERS, FloatArray, as_numbers
 from foregone.errors import InvalidInputError
 from foregone.plurality.lattice import Lattice, lattice_of
-from foregone.plurality.smoothing import likely
 
-__all__ = ["CompositionDistribution"]
+__all__ = ["CompositionDistribution", "likely", "pessimistic"]
+
+_NEWNESS = 1.0  # weight of an answer nobody gave, in votes
+_FLAT = 0.1  # weight of what was not even guessed
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,3 +179,23 @@ def _filled_up(rows: Any) -> Any:
         return rows
     width = max(map(len, rows), default=0)
     return [[*row, *[0] * (width - len(row))] for row in rows]
+
+
+# Smoothing: what full votes a sample of them suggests beyond those that were seen ------------------
+#
+# There are far more full votes than observed items. Taken for the truth, a sample leaves most of them out,
+# and a strategy fitted to it stops where none of the few happens to be wrong. What other items would look
+# like is guessed by taking away part of the votes of each observed one and drawing them anew from those that
+# are left, as from Polya's urn: popular answers stay popular, close results move about, new answers turn up.
+#
+# Only costs depend on such guesses. That a limit is kept with confidence does not.
+
+
+def likely(lattice: Lattice, observed: FloatArray) -> FloatArray:
+    """Return a guess at the distribution of the full votes: a quarter of the votes is drawn anew."""
+    return lattice.redraw(observed, lattice.n_voters // 4, _NEWNESS)
+
+
+def pessimistic(lattice: Lattice, observed: FloatArray) -> FloatArray:
+    """Return weights to spread bounds by, which leave no full vote out: half of the votes is drawn anew."""
+    return lattice.redraw(observed, lattice.n_voters // 2, _NEWNESS) + _FLAT / lattice.n_compositions

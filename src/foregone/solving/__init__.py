@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from foregone.errors import InvalidInputError
+from foregone.checks import check_choice
 from foregone.solving.certificate import Certificate, certify
-from foregone.solving.problem import ANSWERS, CRITERIA, Answer, Criterion, MaxDisagreement, Problem
+from foregone.solving.problem import ANSWERS, Answer, Problem
 from foregone.solving.solution import Multipliers, Solution
+from foregone.strategy.limits import CRITERIA, Criterion, MaxDisagreement
 from foregone.votes import VoteDistribution
 
 __all__ = [
@@ -91,8 +92,7 @@ def solve(
     (44.95, {'yes': 0.0001, 'no': 0.01})
     """
     problem = Problem.check(criterion, votes_or_n_voters, max_disagreement, confidence, looks, answer)
-    if not isinstance(method, str) or method not in METHODS:
-        raise InvalidInputError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    check_choice(method, "method", METHODS)
     # The reference solvers bring heavy imports of their own; each method is loaded when asked for.
     if method == "dual":
         from foregone.solving.dual import solve_dual as run

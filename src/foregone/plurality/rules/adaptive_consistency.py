@@ -10,8 +10,7 @@ from scipy.special import betaincc, gammainc, gammaln
 from foregone._kernels import plurality_rules as kernels
 from foregone.checks import FloatArray, check_share
 from foregone.errors import InvalidInputError
-from foregone.plurality.decided import is_decided
-from foregone.plurality.lattice import Lattice, lattice_of
+from foregone.plurality.lattice import Lattice, is_decided, lattice_of
 from foregone.plurality.plurality_strategy import PluralityStrategy
 
 __all__ = ["adaptive_consistency"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from foregone.plurality.decided import is_decided
-from foregone.plurality.lattice import lattice_of
+from foregone.plurality.lattice import is_decided, lattice_of
 from foregone.plurality.plurality_strategy import PluralityStrategy
 
 __all__ = ["curtailment"]

@@ -6,8 +6,7 @@ import numpy as np
 
 from foregone._kernels import plurality_rules as kernels
 from foregone.checks import check_whole
-from foregone.plurality.decided import is_decided
-from foregone.plurality.lattice import lattice_of
+from foregone.plurality.lattice import is_decided, lattice_of
 from foregone.plurality.plurality_strategy import PluralityStrategy
 
 __all__ = ["esc"]

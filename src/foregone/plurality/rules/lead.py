@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from foregone.checks import check_whole
-from foregone.plurality.decided import is_decided
-from foregone.plurality.lattice import lattice_of
+from foregone.plurality.lattice import is_decided, lattice_of
 from foregone.plurality.plurality_strategy import PluralityStrategy
 
 __all__ = ["lead"]

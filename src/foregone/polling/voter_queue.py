@@ -1,4 +1,4 @@
-"""Line: the voters asked about one question, and the verdict on their votes in the order asked. No I/O."""
+"""VoterQueue: the voters asked about one question, and the verdict on their votes in that order. No I/O."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Hashable, Iterator
 from typing import Any
 
 from foregone.ballot import Ballot, Verdict
-from foregone.checks import check_seed
+from foregone.checks import check_seed, check_whole
 from foregone.errors import InvalidInputError, PollError
 
-__all__ = ["Line", "derive_seed", "voter_order"]
+__all__ = ["VoterQueue", "check_voters", "derive_seed", "voter_order"]
 
-_PENDING = object()  # stands in the line for a vote that has not come yet
+_PENDING = object()  # stands in the queue for a vote that has not come yet
 
 
-class Line:
-    """Voters stand in line as they are asked; votes are counted from its head, a failed voter leaves it.
+class VoterQueue:
+    """Voters queue as they are asked; votes are counted from the head, and a failed voter leaves.
 
     So the votes counted are those of the voters that answer, in the order asked, however long each of them
     takes. A voter asked in place of a failed one stands at the end, because that is when it was asked: the
@@ -33,8 +33,8 @@ class Line:
     max_failures : int
         How many voters may fail before the poll is given up.
     ahead : int
-        How long the line may be although not all of its votes may be needed; 0 asks only those that must come
-        before any stop is possible.
+        How long the queue may be although not all of its votes may be needed; 0 asks only those that must
+        come before any stop is possible.
     about : str
         What the poll is about, for errors.
     """
@@ -54,7 +54,7 @@ class Line:
         self._about = about
         self._n_failures = 0
         self._last_error: Exception | None = None
-        self._line: dict[int, Any] = {}  # voter -> vote, in the order asked
+        self._queue: dict[int, Any] = {}  # voter -> vote, in the order asked
         self._counted: dict[int, Any] = {}
 
     @property
@@ -70,26 +70,26 @@ class Line:
             raise InvalidInputError(f"{self._about}, voter {voter}: {error}") from None
 
     def take(self, most: int) -> list[int]:
-        """Return up to ``most`` voters to ask now, and let them stand in line.
+        """Return up to ``most`` voters to ask now, and let them queue.
 
         Raises
         ------
         PollError
             If votes are needed and there is no voter left to wait for or to ask.
         """
-        wanted = max(self._ballot.needed_at_least(), self._ballot.useful(self._ahead)) - len(self._line)
+        wanted = max(self._ballot.needed_at_least(), self._ballot.useful(self._ahead)) - len(self._queue)
         voters = list(itertools.islice(self._voters, max(0, min(most, wanted))))
-        if wanted > 0 and most > 0 and not voters and not self._line:
+        if wanted > 0 and most > 0 and not voters and not self._queue:
             failed = f", {self._n_failures} have failed" if self._n_failures else ""
             raise self._error(
                 f"no voter is left to ask{failed}, and the strategy is for {self._ballot.n_voters}"
             ) from self._last_error
-        self._line.update(dict.fromkeys(voters, _PENDING))
+        self._queue.update(dict.fromkeys(voters, _PENDING))
         return voters
 
     def answered(self, voter: int, vote: Any) -> None:
         """Take down a checked vote, and count whatever can be counted now."""
-        self._line[voter] = vote
+        self._queue[voter] = vote
         self._count()
 
     def failed(self, voter: int, error: Exception | None) -> None:
@@ -100,7 +100,7 @@ class Line:
         PollError
             If that is one voter too many.
         """
-        del self._line[voter]
+        del self._queue[voter]
         if error is not None:
             self._n_failures += 1
             self._last_error = error
@@ -109,16 +109,16 @@ class Line:
         self._count()
 
     def _count(self) -> None:
-        while self._line and self.verdict is None:
-            voter, vote = next(iter(self._line.items()))
+        while self._queue and self.verdict is None:
+            voter, vote = next(iter(self._queue.items()))
             if vote is _PENDING:
                 return
-            del self._line[voter]
+            del self._queue[voter]
             self._counted[voter] = vote
             self._ballot.cast(vote)
 
     def _error(self, what: str) -> PollError:
-        votes = self._counted | {voter: vote for voter, vote in self._line.items() if vote is not _PENDING}
+        votes = self._counted | {voter: vote for voter, vote in self._queue.items() if vote is not _PENDING}
         last = self._last_error
         reason = "" if last is None else f" (the last with {type(last).__name__}: {str(last)[:200]})"
         return PollError(
@@ -145,3 +145,15 @@ def derive_seed(seed: int | None, purpose: str, key: Hashable = None) -> int | N
         return None
     name = f"{check_seed(seed)}/{purpose}/{type(key).__name__}/{key}"
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
+
+
+def check_voters(voters: Any, n_voters: int) -> int | None:
+    """Return how many voters there are: as many as the strategy is for, or more; None for no end of them."""
+    if voters is None:
+        return None
+    number = check_whole(voters, "voters")
+    if number < n_voters:
+        raise InvalidInputError(
+            f"the strategy is for {n_voters} voters, and there are only {number}: solve for {number}"
+        )
+    return number
