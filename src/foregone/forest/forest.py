@@ -324,6 +324,15 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         fill_leaf_matrix(*self._looping.load(block, scratch), carried)
         return carried
 
+    def refuse_values(self, X: npt.ArrayLike) -> None:
+        """Raise the error for values that it cannot take, without asking any tree."""
+        rows = self.rows.as_rows(X)
+
+        def work(start: int, end: int, scratch: Scratch) -> None:
+            scratch.load(rows[start:end])
+
+        for_each_block(work, rows, self.rows, self._block_bytes, 1)
+
     # Files -----------------------------------------------------------------------------------
 
     def save(self, path: PathLike) -> None:

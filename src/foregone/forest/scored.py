@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from foregone._kernels.score_run import run_block, run_row_32, run_row_64
 from foregone.errors import InvalidInputError
-from foregone.forest.execution import Scratch, for_each_block
+from foregone.forest.execution import Scratch
 from foregone.forest.forest import Forest
 from foregone.forest.importers.by_model import import_model
 from foregone.forest.importers.found import Found, LeafKind
@@ -182,7 +182,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         return self._run(X, strategy, 0, "shared", n_threads)
 
     def run_one(self, x: npt.ArrayLike, strategy: ScoreStrategy | None) -> tuple[bool, int, float]:
-        """Ask trees about a single row until the strategy stops: the outcome of `run`, soonest.
+        """Ask trees about a single row until the strategy stops: the outcome of `run`, fastest.
 
         Parameters
         ----------
@@ -201,15 +201,6 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
             The running score then.
         """
         return self._run_one(x, strategy, 0, "shared")  # type: ignore[no-any-return]  # a kernel's
-
-    def refuse_values(self, X: npt.ArrayLike) -> None:
-        """Raise the error for values that it cannot take, without asking any tree."""
-        rows = self.rows.as_rows(X)
-
-        def work(start: int, end: int, scratch: Scratch) -> None:
-            scratch.load(rows[start:end])
-
-        for_each_block(work, rows, self.rows, self._block_bytes, 1)
 
     def _new_schedule(self, strategy: ScoreStrategy | None, seed: int, order: Order) -> ScoreSchedule:
         return ScoreSchedule.make(self.tree_start[:-1], self.start, self._bounds, self.rows, strategy)
