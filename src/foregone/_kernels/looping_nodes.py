@@ -1,7 +1,7 @@
-"""Trees in which a walk that has arrived rests: their format, and how packed trees with payloads become such.
+"""Trees whose leaves loop back to themselves: their format, and how packed trees with payloads become such.
 
-A leaf is a node whose offset is 0 and whose key no row's key exceeds: one step more leaves a walk where it
-is, so nobody has to know beforehand how many steps it takes. What leaves carry is in an array of its own.
+A leaf is a node whose offset is 0 and whose key no row's key exceeds: a step from it leads back to it, so a
+walk may take more steps than it needs. What leaves carry is in an array of its own.
 
 Where the packed trees are compact (see `foregone._kernels.forest_nodes`), so are these, and ready for keys of
 one ``shift``:
@@ -33,13 +33,13 @@ SEEN = 1 << SEEN_BITS  # pairs that are remembered
 SPREAD, SPREAD_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(64 - SEEN_BITS)
 
 
-def write_resting(trees, keys, place, key, column, offset, category, shift):
-    """Write one node of the trees to rest in."""
+def write_looping(trees, keys, place, key, column, offset, category, shift):
+    """Write one node of looping trees."""
     compiled_only()
 
 
-@overload(write_resting)
-def _write_resting(trees, keys, place, key, column, offset, category, shift):
+@overload(write_looping)
+def _write_looping(trees, keys, place, key, column, offset, category, shift):
     if trees.ndim == 1:
 
         def write(trees, keys, place, key, column, offset, category, shift):
@@ -56,12 +56,12 @@ def _write_resting(trees, keys, place, key, column, offset, category, shift):
 @compiled
 def write_leaf(trees, leaves, keys, place, carried, shift):
     """Write one leaf, and what it carries."""
-    write_resting(trees, keys, np.uint64(place), ALL_BITS, U0, U0, U0, shift)
+    write_looping(trees, keys, np.uint64(place), ALL_BITS, U0, U0, U0, shift)
     leaves[place] = carried
 
 
 @compiled
-def place_resting(nodes, keys, first, free, most_shared, level, place_of, by_level):
+def place_looping(nodes, keys, first, free, most_shared, level, place_of, by_level):
     """Fill the level and the new place of every place of a tree; return the first place that is free then.
 
     ``level`` is as long as the tree, which begins at ``first``. Levels of leaves are made negative, and
@@ -90,8 +90,8 @@ def place_resting(nodes, keys, first, free, most_shared, level, place_of, by_lev
 
 
 @compiled
-def fill_resting(nodes, keys, tree_start, shift, most_shared, trees, leaves, start, by_level):
-    """Fill trees to rest in, from packed ones with payloads; return how many places they take.
+def fill_looping(nodes, keys, tree_start, shift, most_shared, trees, leaves, start, by_level):
+    """Fill looping trees, from packed ones with payloads; return how many places they take.
 
     The packed ones must be sound, and of ``keys`` only the type matters. ``trees`` and ``leaves`` have room
     for as many places as those have; ``leaves[place]`` becomes what a leaf carries. ``start[tree]`` becomes
@@ -109,7 +109,7 @@ def fill_resting(nodes, keys, tree_start, shift, most_shared, trees, leaves, sta
         first, size = tree_start[tree], tree_start[tree + 1] - tree_start[tree]
         level, place_of = levels[:size], places[:size]
         start[tree] = free
-        free = place_resting(nodes, keys, first, free, most_shared, level, place_of, by_level)
+        free = place_looping(nodes, keys, first, free, most_shared, level, place_of, by_level)
         for k in range(size):
             here, there = place_of[k], np.uint64(first + k)
             if level[k] < 0:
@@ -130,5 +130,5 @@ def fill_resting(nodes, keys, tree_start, shift, most_shared, trees, leaves, sta
                     free += 2
                 to = seen_at[slot]
             category = np.uint64(by_category(nodes, there))
-            write_resting(trees, keys, np.uint64(here), key, column, np.uint64(to - here), category, shift)
+            write_looping(trees, keys, np.uint64(here), key, column, np.uint64(to - here), category, shift)
     return free

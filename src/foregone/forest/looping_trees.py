@@ -1,4 +1,4 @@
-"""RestingTrees: packed trees with payloads once more, in the form that batches walk through."""
+"""LoopingTrees: packed trees with payloads once more, in the form that batches walk through."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.resting_nodes import MOST_PLACES, fill_resting
+from foregone._kernels.looping_nodes import MOST_PLACES, fill_looping
 from foregone.checks import IntArray
 from foregone.forest.execution import Scratch
+from foregone.forest.importers.found import LeafKind
 from foregone.forest.layout import NodeArray
 from foregone.forest.rows import Keys, Rows
 
-__all__ = ["RestingTrees"]
+__all__ = ["LoopingTrees"]
 
 Numbers = npt.NDArray[np.uint64]  # of rows, places or walks
 Loaded = tuple[tuple[Any, ...], Keys, int, int, Numbers, Numbers, Numbers]
 
 MOST_SHARED = MOST_PLACES - 1  # places of a tree whose leaves may be shared
 MOST_LEVELS = 64  # that are told apart
-SORTING_OUT = 4  # steps that take as long as to see that a walk arrived, or have it go on
+SORTING_OUT = 4  # steps that take as long as to see whether a walk has to go on
 
 
-class RestingTrees:
-    """Trees in which a walk that has arrived rests; made when the first batch comes.
+class LoopingTrees:
+    """Trees whose leaves lead back to themselves, so that a walk may take more steps than it needs.
 
-    Together with what their leaves carry they take up to twice as much memory as the packed ones.
+    They are made when the first batch comes, and take, together with what their leaves carry, up to twice as
+    much memory as the packed ones.
 
     Parameters
     ----------
@@ -36,8 +38,8 @@ class RestingTrees:
         Size of rows' keys.
     categories : ndarray of uint32
         The sets of categories that splits send to the left; may be empty.
-    carried : dtype
-        What leaves carry: their 64 bits are the bits of a float64, or a whole number.
+    leaf : LeafKind
+        What leaves carry: the number of a class or a score.
     """
 
     def __init__(
@@ -46,12 +48,12 @@ class RestingTrees:
         tree_start: IntArray,
         key_bits: int,
         categories: npt.NDArray[np.uint32],
-        carried: type[np.float64] | type[np.uint16],
+        leaf: LeafKind,
     ) -> None:
         self._nodes, self._tree_start = nodes, tree_start
         self._key = np.empty(0, np.uint32 if key_bits == 32 else np.uint64)
         self._categories = categories
-        self._carried = carried
+        self._leaf = leaf
         self._made: dict[int, tuple[Any, npt.NDArray[Any], IntArray, IntArray]] = {}
         self._ordered: tuple[IntArray | None, int, tuple[Any, ...]] = (None, -1, ())  # what was asked last
 
@@ -72,11 +74,11 @@ class RestingTrees:
             one tuple; keys, stride and shift of the rows; the lists to be written.
         """
         keys, stride, shift = scratch.load(block)
-        last_roots, last_shift, resting = self._ordered
+        last_roots, last_shift, looping = self._ordered
         if last_roots is not roots or last_shift != shift:
-            resting = self._in_order(roots, shift)
-            self._ordered = roots, shift, resting
-        return resting, keys, stride, shift, scratch.rows, scratch.places, scratch.walking
+            looping = self._in_order(roots, shift)
+            self._ordered = roots, shift, looping
+        return looping, keys, stride, shift, scratch.rows, scratch.places, scratch.walking
 
     def _in_order(self, roots: IntArray | None, shift: int) -> tuple[Any, ...]:
         made = self._made.get(shift)
@@ -91,22 +93,21 @@ class RestingTrees:
         """Return the trees for keys of this ``shift``, what their leaves carry, their bounds, and phases."""
         trees, leaves = np.empty_like(self._nodes), np.empty(len(self._nodes), np.uint64)
         start, by_level = np.empty(len(self._tree_start) - 1, np.int64), np.zeros(MOST_LEVELS + 1, np.int64)
-        n_places = fill_resting(
+        n_places = fill_looping(
             self._nodes, self._key, self._tree_start, shift, MOST_SHARED, trees, leaves, start, by_level
         )
-        trees, leaves = trees[:n_places].copy(), leaves[:n_places]
-        scores_or_numbers = leaves.view(np.float64) if self._carried is np.float64 else leaves
+        trees, leaves = trees[:n_places].copy(), leaves[:n_places].copy()
         bounds = np.stack([start, np.append(start[1:], n_places)], axis=1)
         return (
             (trees, self._categories) if len(self._categories) else trees,
-            scores_or_numbers.astype(self._carried),
+            self._leaf.from_words(leaves),
             bounds,
             best_phases(np.trim_zeros(by_level, "b")),
         )
 
 
 def best_phases(by_level: IntArray) -> IntArray:
-    """Return how many steps walks should take before those that arrived are sorted out, each time.
+    """Return how many steps walks should take before those at their leaves are sorted out, each time.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Trees to rest in: rows come to the leaves that a plain walk leads to, whatever the trees look like."""
+"""Trees with looping leaves: rows come to the leaves that a plain walk leads to, whatever the trees are."""
 
 from itertools import product
 
@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
-from foregone.forest import PluralityForest, ScoredForest, resting
+from foregone.forest import PluralityForest, ScoredForest, looping_trees
 from foregone.forest.execution import Scratch
-from foregone.forest.importers.found import ImportedScores, ScoredTree
-from foregone.forest.resting import SORTING_OUT, best_phases
+from foregone.forest.importers.found import Found, Tree
+from foregone.forest.looping_trees import SORTING_OUT, best_phases
 from foregone.scores import ScoreStrategy
 from tests.forest.random_scores import random_rows, random_scores
 from tests.forest.slow_walk import tree_scores
@@ -25,8 +25,8 @@ def pure_forest(**settings):
 
 
 def made(forest, rows):
-    """The trees to rest in: nodes, what leaves carry, bounds, phases."""
-    return forest._resting.load(rows, Scratch(forest.rows, len(rows)))[0]
+    """The trees with looping leaves: nodes, what leaves carry, bounds, phases."""
+    return forest._looping.load(rows, Scratch(forest.rows, len(rows)))[0]
 
 
 def chain(n_levels):
@@ -37,7 +37,7 @@ def chain(n_levels):
         2 + np.arange(n_levels) * 2,
     )
     n_nodes = len(left)
-    tree = ScoredTree(
+    tree = Tree(
         left=left,
         right=right,
         feature=np.where(left < 0, -1, 0),
@@ -47,7 +47,7 @@ def chain(n_levels):
         weight=np.ones(n_nodes),
         score=np.where(left < 0, np.arange(n_nodes, dtype=float), 0.0),
     )
-    return ImportedScores(
+    return Found(
         trees=lambda: iter([tree]),
         n_features=1,
         classes=np.array([0, 1]),
@@ -102,7 +102,7 @@ def test_large_trees_share_no_leaves_and_say_the_same(most_shared, monkeypatch):
     found = random_scores(rng, n_trees=40)
     rows = random_rows(rng, found, 100)
     expected = tree_scores(found, rows)
-    monkeypatch.setattr(resting, "MOST_SHARED", most_shared)
+    monkeypatch.setattr(looping_trees, "MOST_SHARED", most_shared)
     forest = ScoredForest.from_imported(found)
     np.testing.assert_array_equal(forest.scores(rows), expected)
     bounds = made(forest, rows)[2]

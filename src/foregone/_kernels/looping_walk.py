@@ -1,6 +1,6 @@
-"""Many rows through one tree, in phases: eight walks side by side take some steps each, arrived or not.
+"""Many rows through one tree, in phases: eight walks side by side take some steps each, at a leaf or not.
 
-The trees are those of `foregone._kernels.resting_nodes`, or a pair of them and the words of their sets of
+The trees are those of `foregone._kernels.looping_nodes`, or a pair of them and the words of their sets of
 categories. But for those, no branch depends on where a row goes: a processor would guess it wrong about once
 a walk, which costs more than the steps that are taken for nothing.
 """
@@ -13,8 +13,8 @@ from foregone._kernels.compiled import compiled
 from foregone._kernels.compiled_only import compiled_only
 from foregone._kernels.forest_nodes import U0, U1, U2, U3, U4, U9, U32, read_node
 from foregone._kernels.forest_walk import goes_right, words_of
+from foregone._kernels.looping_nodes import COLUMN_MASK, OFFSET_23
 from foregone._kernels.prefetch import prefetch
-from foregone._kernels.resting_nodes import COLUMN_MASK, OFFSET_23
 
 U5, U6, U7 = (np.uint64(number) for number in (5, 6, 7))
 SIDE_BY_SIDE = 8  # walks at a time; a list of walks needs room for a multiple of it
@@ -36,13 +36,13 @@ def _offset_at(trees, keys, place):
     return lambda trees, keys, place: read_node(words_of(trees), keys, place)[3]
 
 
-def ahead(trees, keys, shift, base, place):
-    """Return where a walk goes from ``place``: on, or nowhere from a leaf."""
+def next_place(trees, keys, shift, base, place):
+    """Return where a walk goes from ``place``; a leaf leads back to itself."""
     compiled_only()
 
 
-@overload(ahead)
-def _ahead(trees, keys, shift, base, place):
+@overload(next_place)
+def _next_place(trees, keys, shift, base, place):
     if isinstance(trees, types.BaseTuple):
 
         def go(trees, keys, shift, base, place):
@@ -70,7 +70,7 @@ def _ahead(trees, keys, shift, base, place):
 
 
 @compiled
-def arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_rows, places, walking):
+def find_leaves(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_rows, places, walking):
     """Fill ``places[k]`` with the leaf that ``rows[k]`` comes to, for the first ``n_rows`` of ``rows``.
 
     Every walk still under way takes ``phases[0]`` steps, then ``phases[1]``, and so on, the last number again
@@ -117,14 +117,14 @@ def arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_row
             base_4, base_5 = rows[k_4] * stride, rows[k_5] * stride
             base_6, base_7 = rows[k_6] * stride, rows[k_7] * stride
             for _ in range(steps):
-                at_0 = ahead(trees, keys, shift, base_0, at_0)
-                at_1 = ahead(trees, keys, shift, base_1, at_1)
-                at_2 = ahead(trees, keys, shift, base_2, at_2)
-                at_3 = ahead(trees, keys, shift, base_3, at_3)
-                at_4 = ahead(trees, keys, shift, base_4, at_4)
-                at_5 = ahead(trees, keys, shift, base_5, at_5)
-                at_6 = ahead(trees, keys, shift, base_6, at_6)
-                at_7 = ahead(trees, keys, shift, base_7, at_7)
+                at_0 = next_place(trees, keys, shift, base_0, at_0)
+                at_1 = next_place(trees, keys, shift, base_1, at_1)
+                at_2 = next_place(trees, keys, shift, base_2, at_2)
+                at_3 = next_place(trees, keys, shift, base_3, at_3)
+                at_4 = next_place(trees, keys, shift, base_4, at_4)
+                at_5 = next_place(trees, keys, shift, base_5, at_5)
+                at_6 = next_place(trees, keys, shift, base_6, at_6)
+                at_7 = next_place(trees, keys, shift, base_7, at_7)
             kept = _keep(trees, keys, places, walking, kept, k_0, at_0)
             kept = _keep(trees, keys, places, walking, kept, k_1, at_1)
             kept = _keep(trees, keys, places, walking, kept, k_2, at_2)
@@ -145,18 +145,18 @@ def _keep(trees, keys, places, walking, kept, k, place):
 
 
 @compiled(nogil=True)
-def fill_leaf_matrix(resting, keys, stride, shift, rows, places, walking, carried):
+def fill_leaf_matrix(looping, keys, stride, shift, rows, places, walking, carried):
     """Fill ``carried[tree, row]`` with what the leaf carries that the row comes to.
 
-    ``resting`` are the trees, what their leaves carry, their bounds, and phases for `arrive`; ``rows``,
+    ``looping`` are the trees, what their leaves carry, their bounds, and phases for `find_leaves`; ``rows``,
     ``places`` and ``walking`` are scratch.
     """
-    trees, leaves, bounds, phases = resting
+    trees, leaves, bounds, phases = looping
     stride, shift = np.uint64(stride), np.uint64(shift)
     n_rows = carried.shape[1]
     for k in range(n_rows):
         rows[k] = k
     for tree in range(len(bounds)):
-        arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_rows, places, walking)
+        find_leaves(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_rows, places, walking)
         for k in range(n_rows):
             carried[tree, k] = leaves[places[k]]
