@@ -117,7 +117,7 @@ def _of_forest(forest: Any) -> str:
 
 def _of_classifier(classifier: EarlyStoppingClassifier) -> str:
     names = getattr(classifier, "feature_names_in_", None)
-    return f"{_plain(classifier._way.to_parts())} {names} {classifier.get_params(deep=False)}"
+    return f"{_plain(classifier._decider.to_parts())} {names} {classifier.get_params(deep=False)}"
 
 
 def _rows_for(n_features: int) -> list[Any]:

@@ -23,8 +23,8 @@ from foregone import EarlyStoppingClassifier, early_stop
 from tests.classifier import models
 
 TRUSTED = [
+    "foregone.classifier.counted_votes.CountedVotes",
     "foregone.classifier.estimator.EarlyStoppingClassifier",
-    "foregone.classifier.hard_voting.HardVoting",
     "foregone.forest.packed.PackedForest",
     "foregone.solving.solution.Multipliers",
     "foregone.solving.solution.Solution",

@@ -225,7 +225,7 @@ def put(*keys_and_value):
 
 @pytest.mark.parametrize(("written", "read"), [(1_066, 3), (2, 2), (-1, -1), (None, None)])
 def test_a_file_cannot_ask_for_more_threads_than_the_machine_has_cores(saved, monkeypatch, written, read):
-    monkeypatch.setattr("foregone.classifier.file.usable_cores", lambda: 3)
+    monkeypatch.setattr("foregone.classifier.classifier_file.usable_cores", lambda: 3)
     rewrite(saved, put("n_jobs", written))
     assert EarlyStoppingClassifier.load(saved).n_jobs == read
 

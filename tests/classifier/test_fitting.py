@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, VoteDistribution, early_stop, evaluate, solve
 from foregone.classifier import CalibrationWarning
-from foregone.classifier.calibration import hold_out
+from foregone.classifier.hold_out import hold_out
 from foregone.errors import InvalidInputError
 from tests.classifier import models
 

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, early_stop
 from foregone.classifier import HardVoteWarning
-from foregone.classifier.hard_vote import is_small_beside
+from foregone.classifier.calibration_warnings import is_small_beside
 from tests.classifier import models
 
 

@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, PluralityStrategy, early_stop
 from foregone.classifier import CalibrationWarning, HardVoteWarning
+from foregone.classifier.ensembles import Model
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PluralityForest, container
 from foregone.plurality import PluralitySolution, evaluate_plurality, rules
@@ -197,9 +198,7 @@ def test_voters_of_any_kind_are_asked_as_packed_trees_are():
         for k, (X_, y_) in enumerate([to_fit()] * 5)
     ]
     packed.estimators_features_ = [np.arange(6)] * 5
-    from foregone.classifier.ensembles import plurality_ensemble_of
-
-    one, other = plurality_ensemble_of(trees), plurality_ensemble_of(packed)
+    one, other = (Model.of(model).voters("plurality") for model in (trees, packed))
     assert isinstance(other, PluralityForest)
     lattice = rules.lead(5, 2).lattice
     chance = np.random.default_rng(0).choice([0, 0.4, 1], lattice.n_states)

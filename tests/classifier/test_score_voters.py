@@ -13,9 +13,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, ScoreStrategy, early_stop
-from foregone.classifier.score_voters import ScoreVoters
-from foregone.classifier.scored_ensembles import scored_ensemble_of
-from foregone.classifier.voters import Voters
+from foregone.classifier.ensembles import Model
+from foregone.classifier.voters import Members, ScoreVoters
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
 from tests.classifier import models, score_models
@@ -57,7 +56,7 @@ def test_each_voter_is_asked_about_undecided_rows_only():
 @settings(max_examples=25, deadline=None)
 def test_any_strategy_is_followed_score_for_score(data):
     X = models.fresh()[:60]
-    voters = scored_ensemble_of(score_models.fitted("weighted soft committee"))
+    voters = Model.of(score_models.fitted("weighted soft committee")).voters("soft")
     strategy = data.draw(score_strategies(4))
     strategy = ScoreStrategy.from_thresholds(strategy.lower, strategy.upper, order=strategy.order)
     answers, asked = strategy.run(voters.scores(X))
@@ -71,8 +70,8 @@ def test_the_same_trees_packed_or_not_give_the_same_outcome():
     X, bag = models.fresh(), score_models.fitted("bag of trees")
     packed = early_stop(bag, X, 0.02, random_state=0)
     assert isinstance(packed.ensemble_, ScoredForest)
-    voters = Voters(bag.estimators_, bag.classes_, 1, bag.estimators_features_)
-    unpacked = ScoreVoters(voters, np.ones(15), averages=True)
+    members = Members(bag.estimators_, bag.classes_, [0, 1], bag.estimators_features_)
+    unpacked = ScoreVoters(members, np.ones(15), averages=True)
     for strategy in (packed.strategy_, None):
         for one, other in zip(unpacked.run(X, strategy), packed.ensemble_.run(X, strategy), strict=True):
             assert one.dtype == other.dtype
@@ -86,7 +85,7 @@ def test_a_member_that_saw_one_class_is_sure_of_it():
     bag = BaggingClassifier(neighbours, n_estimators=12, max_samples=20, random_state=0).fit(X, y)
     known = [len(member.classes_) for member in bag.estimators_]
     assert {1, 2} == set(known)
-    ensemble = scored_ensemble_of(bag)
+    ensemble = Model.of(bag).voters("soft")
     np.testing.assert_allclose(ensemble.full_scores(X) / 12 + 0.5, bag.predict_proba(X)[:, 1], atol=1e-12)
 
 
@@ -116,7 +115,7 @@ def test_a_negative_weight_turns_a_voter_round():
 def test_voters_without_probabilities_cannot_be_averaged():
     voters = [LogisticRegression().fit(*models.to_fit()), models.bag_of_lines().estimators_[0]]
     with pytest.raises(InvalidInputError, match=r"voter 1 \(RidgeClassifier\) has no predict_proba"):
-        ScoreVoters(Voters(voters, np.array([0, 1]), 1), np.ones(2), averages=True)
+        ScoreVoters(Members(voters, np.array([0, 1]), [0, 1]), np.ones(2), averages=True)
 
 
 def test_a_voter_with_odd_probabilities_is_found_out():
@@ -129,7 +128,7 @@ def test_a_voter_with_odd_probabilities_is_found_out():
 
 
 def test_a_strategy_for_others_is_refused():
-    voters = scored_ensemble_of(score_models.fitted("soft committee"))
+    voters = Model.of(score_models.fitted("soft committee")).voters("soft")
     with pytest.raises(InvalidInputError, match="the strategy is for 3 voters, there are 4: solve for 4"):
         voters.run(models.fresh(), ScoreStrategy.ask_all(3))
 
@@ -151,5 +150,5 @@ def test_voters_may_read_sparse_rows():
 
 
 def test_it_says_what_it_is():
-    voters = scored_ensemble_of(score_models.fitted("boosted bayes"))
+    voters = Model.of(score_models.fitted("boosted bayes")).voters("soft")
     assert repr(voters) == f"<{voters.n_voters} voters with scores: GaussianNB>"

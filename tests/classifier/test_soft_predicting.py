@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, VotingClassifier
 
 from foregone import EarlyStoppingClassifier, ScoreStrategy, early_stop
-from foregone.classifier.score_voters import ScoreVoters
+from foregone.classifier.voters import ScoreVoters
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
 from tests.classifier import models, score_models

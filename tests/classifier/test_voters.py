@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, early_stop
-from foregone.classifier.voters import Voters
+from foregone.classifier.voters import Members, Voters
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest
 from tests.classifier import models
@@ -65,7 +65,7 @@ def test_the_same_trees_packed_or_not_give_the_same_outcome():
     )
     packed = early_stop(bag, models.fresh(), 0.02, random_state=0)
     assert isinstance(packed.ensemble_, PackedForest)
-    unpacked = Voters(bag.estimators_, bag.classes_, 1, bag.estimators_features_)
+    unpacked = Voters(Members(bag.estimators_, bag.classes_, [0, 1], bag.estimators_features_))
     for order in ("shared", "per_row"):
         expected = packed.ensemble_.run(models.fresh(), packed.strategy_, seed=5, order=order)
         found = unpacked.run(models.fresh(), packed.strategy_, seed=5, order=order)
@@ -80,7 +80,7 @@ def test_packed_or_not_any_answers_and_looks_are_followed(data, order, seed):
     strategy = data.draw(answering_strategies(5) | looking_strategies(5).map(lambda both: both[1]))
     bag, X = small_bag(), models.fresh()[:40]
     expected = PackedForest.from_sklearn(bag).run(X, strategy, seed=seed, order=order)
-    found = Voters(bag.estimators_, bag.classes_, 1, bag.estimators_features_).run(
+    found = Voters(Members(bag.estimators_, bag.classes_, [0, 1], bag.estimators_features_)).run(
         X, strategy, seed=seed, order=order
     )
     for one, other in zip(found, expected, strict=True):

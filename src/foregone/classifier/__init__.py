@@ -1,9 +1,8 @@
 """The scikit-learn front: an ensemble goes in, a classifier that stops asking its voters early comes out."""
 
-from foregone.classifier.calibration import CalibrationWarning, RareClassWarning
+from foregone.classifier.calibration_warnings import CalibrationWarning, HardVoteWarning, RareClassWarning
 from foregone.classifier.early_stop import early_stop
 from foregone.classifier.estimator import EarlyStoppingClassifier
-from foregone.classifier.hard_vote import HardVoteWarning
 from foregone.scores import CannotCertifyWarning
 
 __all__ = [

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
-from foregone.classifier.score_voters import ScoreVoters
 from foregone.classifier.transformed import Transformed
+from foregone.classifier.voters import ScoreVoters
 from foregone.errors import SolverError
 from foregone.forest import ScoredForest
 from foregone.forest.schedule import random_order

@@ -1,12 +1,16 @@
-"""From a fitted model to what is asked: a packed forest where it holds trees, else a list of voters."""
+"""From a model to those who vote in it: which models there are, and how each of them decides.
+
+All that is known of a kind of model is one row of ``KINDS`` and the functions that it names; `Model` asks
+them, before a model is fitted for what can be told already, and afterwards for the voters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -21,37 +25,433 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from foregone.classifier.plurality_voters import PluralityVoters
-from foregone.classifier.voters import Voters
+from foregone.classifier.counted_votes import CountedVotes
+from foregone.classifier.deciding import Asked, Decider, Labels, Scheme, Settings
+from foregone.classifier.summed_scores import SummedScores
+from foregone.classifier.transformed import Transformed
+from foregone.classifier.voters import Members, PluralityVoters, ScoreVoters, Voters, is_forest
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.forest.importers.by_model import importer_of
 
 __all__ = [
-    "check_kind",
-    "check_two_classes",
-    "classes_of",
-    "ensemble_of",
+    "DECIDERS",
+    "Model",
     "is_boosted",
-    "is_booster",
-    "is_fitted_already",
+    "leaves_are_pure",
     "names_of_features",
     "peel",
-    "planned_n_voters",
-    "plurality_ensemble_of",
     "unwrap",
-    "voters_of_list",
     "will_be_packed",
 ]
 
-FORESTS = (RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier)
-PACKED = (PackedForest, PluralityForest, ScoredForest)
-BOOSTED_TREES = ("gradient_boosting", "hist_boosting", "lightgbm", "xgboost")  # their importers
+DECIDERS: dict[Scheme, type[Decider]] = {
+    "hard": CountedVotes,
+    "soft": SummedScores,
+    "plurality": CountedVotes,
+}
 
 
-def is_fitted_already(estimator: Any) -> bool:
-    """Whether a classifier's ``estimator`` says that nothing is to be fitted any more."""
-    return isinstance(estimator, (FrozenEstimator, list, tuple, *PACKED)) or is_booster(estimator)
+def _always(value: Any) -> Callable[[Any], Any]:
+    return lambda model: value
+
+
+def _n_estimators(model: Any) -> int:
+    planned = getattr(model, "max_iter", getattr(model, "n_estimators", 1))
+    if planned is None:
+        planned = 100  # XGBoost's own default
+    # What makes no sense as voters, here and elsewhere, is left to the model's own fit to refuse.
+    return int(planned) if isinstance(planned, int | np.integer) and planned >= 1 else 1
+
+
+class ModelKind(NamedTuple):
+    """What is known of a kind of model; every function takes a model, fitted or not unless said otherwise.
+
+    Attributes
+    ----------
+    takes : callable
+        Whether a model is of this kind.
+    own_scheme : callable
+        How it decides itself, by votes where that is the same; None as long as that depends on members that
+        are not fitted yet.
+    voters : callable
+        Those who vote in a fitted model, or have a score; it is given the scheme, too.
+    is_of_trees : callable
+        Whether it holds nothing but decision trees.
+    no_votes : callable
+        Why its votes cannot be counted, as a reason and as a sentence; None if they can be.
+    n_voters : callable
+        How many voters it will have.
+    check : callable
+        Raises if it cannot be used.
+    is_fitted : bool
+        Whether nothing is to be fitted any more.
+    """
+
+    takes: Callable[[Any], bool]
+    own_scheme: Callable[[Any], Scheme | None]
+    voters: Callable[[Any, Scheme], Any]
+    is_of_trees: Callable[[Any], bool] = _always(False)
+    no_votes: Callable[[Any], tuple[str, str] | None] = _always(None)
+    n_voters: Callable[[Any], int] = _n_estimators
+    check: Callable[[Any], None] = _always(None)
+    is_fitted: bool = False
+
+
+# What kinds do -----------------------------------------------------------------------------------
+
+
+def _pack(model: Any, scheme: Scheme) -> PackedForest | PluralityForest | ScoredForest:
+    _check_fitted(model, scheme)
+    if scheme == "soft":
+        return ScoredForest.from_model(model)
+    return PackedForest.from_sklearn(model) if scheme == "hard" else PluralityForest.from_sklearn(model)
+
+
+def _ask(members: Members, scheme: Scheme, **scoring: Any) -> Voters | PluralityVoters | ScoreVoters:
+    if scheme == "soft":
+        return ScoreVoters(members, **scoring)
+    return Voters(members) if scheme == "hard" else PluralityVoters(members)
+
+
+def _scheme_of_forest(forest: Any) -> Scheme:
+    if isinstance(forest, ScoredForest):
+        return "soft"
+    return "plurality" if isinstance(forest, PluralityForest) else "hard"
+
+
+def _check_list(members: Sequence[Any]) -> None:
+    if len(members) == 0:
+        raise InvalidInputError("the list of voters is empty: give at least one fitted classifier")
+    for member in members:
+        if not (_is_classifier(member) or (hasattr(member, "predict") and hasattr(member, "classes_"))):
+            raise InvalidInputError(f"The estimator {type(member).__name__} should be a classifier.")
+
+
+def _voters_of_list(members: Sequence[Any], scheme: Scheme) -> Any:
+    for member in members:
+        if not hasattr(member, "classes_"):
+            check_is_fitted(
+                member,
+                msg="This %(name)s instance is not fitted yet: a list of voters is used as it is. If it was "
+                "cloned, wrap each voter in FrozenEstimator, which a clone keeps fitted.",
+            )
+    classes = np.asarray(members[0].classes_)
+    for member in members:
+        if not np.array_equal(member.classes_, classes):
+            raise InvalidInputError(
+                f"all voters must know the same classes, found {classes!r} and {member.classes_!r}"
+            )
+    _check_number_of(classes, scheme)
+    return _ask(Members(members, classes, classes), scheme, averages=True)
+
+
+def _by_leaves(model: Any) -> Scheme | None:
+    """Count votes if every leaf is pure, for then it comes to the same as the average."""
+    if not hasattr(model, "estimators_"):
+        return None
+    return "hard" if leaves_are_pure(model) else "soft"
+
+
+def _by_members(bag: Any) -> Scheme | None:
+    """Count votes of members that know no probabilities, as a bag does itself."""
+    members = getattr(bag, "estimators_", ())
+    if _are_trees(members):
+        return _by_leaves(bag)
+    return "soft" if any(hasattr(member, "predict_proba") for member in members) else "hard"
+
+
+def _voters_of_bag(bag: Any, scheme: Scheme) -> Any:
+    _check_fitted(bag, scheme)
+    if _are_trees(bag.estimators_):
+        return _pack(bag, scheme)
+    numbers = np.arange(len(bag.classes_))
+    members = Members(bag.estimators_, bag.classes_, numbers, bag.estimators_features_)
+    averages = all(hasattr(member, "predict_proba") for member in bag.estimators_)
+    return _ask(members, scheme, averages=averages, tells="mean")
+
+
+def _n_members(committee: Any) -> int:
+    named = committee.estimators if isinstance(committee.estimators, list | tuple) else []
+    return max(1, len([voter for *_, voter in named if voter != "drop"]))
+
+
+def _weights_differ(committee: Any) -> tuple[str, str] | None:
+    if committee.weights is None or len(set(np.asarray(committee.weights).tolist())) <= 1:
+        return None
+    return (
+        "this VotingClassifier has weights that differ, which add up to a score",
+        "every voter must have one vote to be counted, and this VotingClassifier has weights that differ",
+    )
+
+
+def _voters_of_committee(committee: Any, scheme: Scheme) -> Any:
+    _check_fitted(committee, scheme)
+    members = Members(committee.estimators_, committee.classes_, np.arange(len(committee.classes_)))
+    weights = committee._weights_not_none  # without the weights of members that were dropped
+    averages = committee.voting == "soft"
+    return _ask(members, scheme, weights=weights, averages=averages, tells="mean" if averages else None)
+
+
+def _voters_of_adaboost(boosted: Any, scheme: Scheme) -> Any:
+    _check_fitted(boosted, scheme)
+    if _holds_trees(boosted):
+        return _pack(boosted, scheme)
+    # Its members are given arrays, even of frames, and all columns of them.
+    everything = [slice(None)] * len(boosted.estimators_)
+    members = Members(boosted.estimators_, boosted.classes_, boosted.classes_, everything)
+    weights = boosted.estimator_weights_[: len(members)]
+    return _ask(members, scheme, weights=weights, averages=False, tells="logistic", in_order=True)
+
+
+def _adds_scores(model: Any) -> tuple[str, str]:
+    name = type(model).__name__
+    return f"{name} adds up scores", f"the members of {name} have no vote each, they add to a score"
+
+
+def _is_boosted_trees(model: Any) -> bool:
+    return importer_of(model) in ("gradient_boosting", "hist_boosting", "lightgbm", "xgboost")
+
+
+def _is_booster(model: Any) -> bool:
+    """Whether a model is a Booster of LightGBM or XGBoost: trained, without labels or ``fit`` of its own."""
+    return _is_boosted_trees(model) and not hasattr(model, "fit")
+
+
+def _holds_trees(model: Any) -> bool:
+    return model.estimator is None or _are_trees([model.estimator])
+
+
+def _are_trees(members: Sequence[Any]) -> bool:
+    return all(isinstance(member, DecisionTreeClassifier) for member in members)
+
+
+def leaves_are_pure(model: Any) -> bool:
+    """Whether every leaf of every tree is of one class alone, so that its probability is 0 or 1."""
+    for member in model.estimators_:
+        tree = member.tree_
+        shares = tree.value[tree.children_left == -1]
+        if not np.all((shares == 0) | (shares == 1)):
+            return False
+    return True
+
+
+def _check_fitted(model: Any, scheme: Scheme) -> None:
+    check_is_fitted(model)
+    if getattr(model, "n_outputs_", 1) != 1:
+        raise InvalidInputError(f"Only one output is supported. The model has {model.n_outputs_} outputs.")
+    _check_number_of(np.asarray(model.classes_), scheme)
+
+
+def _check_number_of(classes: Labels, scheme: Scheme) -> None:
+    if len(classes) == 1:
+        raise InvalidInputError(f"A vote is between two classes or more. The model has 1 class: {classes!r}.")
+    if scheme != "plurality" and classes.shape != (2,):
+        raise InvalidInputError(
+            f"Only binary classification is supported here. The model has {len(classes)} classes: {classes}."
+        )
+
+
+def _refuse(model: Any) -> None:
+    if model is None:
+        raise InvalidInputError(
+            "there is no estimator to fit. A classifier loaded from a file holds none: it can only predict."
+        )
+    if isinstance(model, BaseSearchCV):
+        raise InvalidInputError(
+            f"this {type(model).__name__} has refit=False, so it has no best_estimator_ to stop early: use "
+            "refit=True, or give the estimator that you fitted with its best_params_"
+        )
+    if not _is_classifier(model):
+        name = model.__name__ if isinstance(model, type) else type(model).__name__
+        raise InvalidInputError(f"The estimator {name} should be a classifier.")
+    raise InvalidInputError(
+        f"{type(model).__name__} has no members to ask one by one: estimator must be a "
+        "RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, VotingClassifier, "
+        "DecisionTreeClassifier, AdaBoostClassifier, GradientBoostingClassifier, "
+        "HistGradientBoostingClassifier, a classifier or Booster of LightGBM or XGBoost, a list of "
+        "fitted classifiers, or a pipeline or search with one of these at its end"
+    )
+
+
+def _is_classifier(model: Any) -> bool:
+    known = hasattr(model, "__sklearn_tags__") and not isinstance(model, type)
+    return known and bool(is_classifier(model))
+
+
+def _is(*types: type) -> Callable[[Any], bool]:
+    return lambda model: isinstance(model, types)
+
+
+# The kinds there are -----------------------------------------------------------------------------
+
+_BOOSTED: Any = {"own_scheme": _always("soft"), "no_votes": _adds_scores}
+
+KINDS = {
+    "packed forest": ModelKind(is_forest, _scheme_of_forest, lambda model, _: model, is_fitted=True),
+    "list": ModelKind(_is(list, tuple), _always("hard"), _voters_of_list, check=_check_list, is_fitted=True),
+    "forest": ModelKind(
+        _is(RandomForestClassifier, ExtraTreesClassifier), _by_leaves, _pack, is_of_trees=_always(True)
+    ),
+    "tree": ModelKind(_is(DecisionTreeClassifier), _always("hard"), _pack, is_of_trees=_always(True)),
+    "bag": ModelKind(_is(BaggingClassifier), _by_members, _voters_of_bag, is_of_trees=_holds_trees),
+    "committee": ModelKind(
+        _is(VotingClassifier),
+        lambda model: "hard" if model.voting == "hard" and _weights_differ(model) is None else "soft",
+        _voters_of_committee,
+        no_votes=_weights_differ,
+        n_voters=_n_members,
+    ),
+    "adaboost": ModelKind(
+        _is(AdaBoostClassifier), voters=_voters_of_adaboost, is_of_trees=_holds_trees, **_BOOSTED
+    ),
+    "booster": ModelKind(
+        _is_booster,
+        voters=lambda model, _: ScoredForest.from_model(model),
+        is_of_trees=_always(True),
+        is_fitted=True,
+        **_BOOSTED,
+    ),
+    "boosted trees": ModelKind(_is_boosted_trees, voters=_pack, is_of_trees=_always(True), **_BOOSTED),
+    "none of them": ModelKind(_always(True), _always(None), _pack, check=_refuse),
+}
+
+
+def _kind_of(model: Any) -> ModelKind:
+    return next(kind for kind in KINDS.values() if kind.takes(model))
+
+
+def is_boosted(model: Any) -> bool:
+    """Whether each member of a model, fitted or not, adds to what those before it left to do."""
+    return _kind_of(model).no_votes is _adds_scores
+
+
+def will_be_packed(model: Any) -> bool:
+    """Whether a model, fitted or not, holds nothing but decision trees."""
+    return _kind_of(model).is_of_trees(model)
+
+
+# Models ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model as a user gives it, fitted or not, and what is found inside.
+
+    Attributes
+    ----------
+    whole : object
+        The model, without a FrozenEstimator around it.
+    inside : object
+        The ensemble that is stopped early.
+    transformers : list
+        What transforms its rows, first things first.
+    is_fitted_already : bool
+        Whether the user says that nothing is to be fitted any more.
+    """
+
+    whole: Any
+    inside: Any
+    transformers: list[Any]
+    is_fitted_already: bool
+
+    @classmethod
+    def of(cls, estimator: Any) -> Model:
+        """Look into a model; whether it can be used is for `check` to say."""
+        is_fitted = isinstance(estimator, FrozenEstimator) or _kind_of(estimator).is_fitted
+        return cls(unwrap(estimator), *peel(estimator), is_fitted)
+
+    @property
+    def kind(self) -> ModelKind:
+        """What is known of the ensemble inside."""
+        return _kind_of(self.inside)
+
+    def check(self) -> None:
+        """Raise unless it holds an ensemble whose members can be asked one by one."""
+        self.kind.check(self.inside)
+        if self.is_fitted_already and hasattr(self.inside, "fit"):
+            check_is_fitted(self.inside)
+
+    @property
+    def will_be_packed(self) -> bool:
+        """Whether rows go to packed trees as they are given."""
+        return self.kind.is_of_trees(self.inside) and not self.transformers
+
+    @property
+    def has_votes(self) -> bool:
+        """Whether its votes can be counted."""
+        return self.kind.no_votes(self.inside) is None
+
+    def check_settings(self, settings: Settings, classes: Labels) -> None:
+        """Raise for settings that will make no sense once it is fitted, as far as can be told before."""
+        n_voters = self.kind.n_voters(self.inside)
+        scheme = self.scheme(settings.voting, len(classes))
+        if scheme is None:
+            settings.for_two_classes(classes, n_voters)
+        else:
+            DECIDERS[scheme].check(settings, scheme, classes, n_voters)
+
+    def asked(self, settings: Settings) -> Asked:
+        """Return those who vote in the fitted model, and how.
+
+        Raises
+        ------
+        InvalidInputError
+            If they cannot vote as they are asked to, or settings make no sense.
+        sklearn.exceptions.NotFittedError
+            If one of a list has not been fitted.
+        """
+        scheme = self.scheme(settings.voting, self._n_classes())
+        assert scheme is not None  # with members, it can be told
+        ensemble = self.voters(scheme)
+        terms = DECIDERS[scheme].check(settings, scheme, ensemble.classes, ensemble.n_voters)
+        if self.transformers:
+            ensemble = Transformed(self.transformers, ensemble)
+        return Asked(ensemble, scheme, settings, terms)
+
+    def scheme(self, voting: Any, n_classes: int) -> Scheme | None:
+        """Return what is done with what voters say; None as long as that depends on members yet to come."""
+        own: Scheme | None
+        no_votes = self.kind.no_votes(self.inside)
+        if is_forest(self.inside):
+            own = self.kind.own_scheme(self.inside)
+            known, needed = ("soft", "PackedForest") if own == "soft" else ("hard", "ScoredForest")
+            if voting not in ("auto", known):
+                raise InvalidInputError(
+                    f"voting={voting!r} needs a {needed}, not a {type(self.inside).__name__}"
+                )
+            return own
+        if n_classes > 2:
+            if voting == "soft" or no_votes is not None:
+                reason = no_votes[0] if no_votes and voting != "soft" else 'voting="soft" adds up scores'
+                raise InvalidInputError(
+                    "Only binary classification is supported. The type of the target is multiclass. "
+                    f"That is so for scores: {reason}, and there are {n_classes} classes. Votes can be "
+                    "counted for any number of classes: those of forests, bags, committees, lists, with "
+                    'voting="hard" or "auto"'
+                )
+            return "plurality"
+        if voting == "hard" and no_votes is not None:
+            raise InvalidInputError(f'{no_votes[1]}: leave it to voting="auto", which adds them up')
+        own = self.kind.own_scheme(self.inside) if voting == "auto" else voting
+        return own
+
+    def voters(self, scheme: Scheme) -> Any:
+        """Return those who vote, or have a score, in the fitted ensemble: a forest if they are trees."""
+        return self.kind.voters(self.inside, scheme)
+
+    def _n_classes(self) -> int:
+        """Return how many labels the fitted ensemble knows; 2 if it cannot tell."""
+        first = self.inside[0] if isinstance(self.inside, list | tuple) else self.inside
+        labels = getattr(first, "classes_", None)
+        return len(labels) if isinstance(labels, np.ndarray) and labels.ndim == 1 else 2
+
+    def own_predictions(self, X: Any) -> Labels | None:
+        """Return what the model itself predicts; None where it has no labels, or no ``predict``."""
+        if _is_booster(self.inside) or not hasattr(self.whole, "predict"):
+            return None
+        labels: Labels = self.whole.predict(X)
+        return labels
 
 
 def unwrap(estimator: Any) -> Any:
@@ -80,28 +480,7 @@ def peel(model: Any) -> tuple[Any, list[Any]]:
             return model, transformers
 
 
-def is_booster(model: Any) -> bool:
-    """Whether a model is a Booster of LightGBM or XGBoost: trained, without labels or ``fit`` of its own."""
-    return importer_of(model) in BOOSTED_TREES and not hasattr(model, "fit")
-
-
-def is_boosted(model: Any) -> bool:
-    """Whether each member of a model, fitted or not, adds to what those before it left to do."""
-    return isinstance(model, AdaBoostClassifier) or _is_boosted_trees(model)
-
-
-def _is_boosted_trees(model: Any) -> bool:
-    return importer_of(model) in BOOSTED_TREES
-
-
-def will_be_packed(model: Any) -> bool:
-    """Whether a model, fitted or not, holds nothing but decision trees."""
-    if isinstance(model, BaggingClassifier | AdaBoostClassifier):
-        return model.estimator is None or isinstance(model.estimator, DecisionTreeClassifier)
-    return isinstance(model, FORESTS) or _is_boosted_trees(model)
-
-
-def names_of_features(model: Any, X: Any) -> npt.NDArray[Any] | None:
+def names_of_features(model: Any, X: Any) -> Labels | None:
     """Return the names that a fitted model knows its features by, or None.
 
     LightGBM makes names up where it was given none, and underscores of spaces; those are found in X again.
@@ -113,148 +492,3 @@ def names_of_features(model: Any, X: Any) -> npt.NDArray[Any] | None:
     if importer_of(model) == "lightgbm" and [name.replace(" ", "_") for name in given] == list(names):
         return np.array(given, dtype=object)
     return np.asarray(names)
-
-
-def planned_n_voters(model: Any) -> int:
-    """Return how many voters a model of a supported kind will have once it is fitted."""
-    if isinstance(model, VotingClassifier):
-        named = model.estimators if isinstance(model.estimators, list | tuple) else []
-        return max(1, len([voter for *_, voter in named if voter != "drop"]))
-    planned = getattr(model, "max_iter", getattr(model, "n_estimators", 1))
-    if planned is None:
-        planned = 100  # XGBoost's own default
-    # What makes no sense as voters, here and above, is left to the model's own fit to refuse.
-    return int(planned) if isinstance(planned, int | np.integer) and planned >= 1 else 1
-
-
-def check_kind(model: Any) -> None:
-    """Raise unless a model, fitted or not, is an ensemble whose members can be asked one by one."""
-    if isinstance(model, PACKED) or is_booster(model):
-        return
-    if isinstance(model, list | tuple):
-        if len(model) == 0:
-            raise InvalidInputError("the list of voters is empty: give at least one fitted classifier")
-        for member in model:
-            if not (_is_classifier(member) or (hasattr(member, "predict") and hasattr(member, "classes_"))):
-                raise InvalidInputError(f"The estimator {type(member).__name__} should be a classifier.")
-        return
-    if model is None:
-        raise InvalidInputError(
-            "there is no estimator to fit. A classifier loaded from a file holds none: it can only predict."
-        )
-    if isinstance(model, BaseSearchCV):
-        raise InvalidInputError(
-            f"this {type(model).__name__} has refit=False, so it has no best_estimator_ to stop early: use "
-            "refit=True, or give the estimator that you fitted with its best_params_"
-        )
-    if not _is_classifier(model):
-        name = model.__name__ if isinstance(model, type) else type(model).__name__
-        raise InvalidInputError(f"The estimator {name} should be a classifier.")
-    if not (isinstance(model, (*FORESTS, BaggingClassifier, VotingClassifier)) or is_boosted(model)):
-        raise InvalidInputError(
-            f"{type(model).__name__} has no members to ask one by one: estimator must be a "
-            "RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, VotingClassifier, "
-            "DecisionTreeClassifier, AdaBoostClassifier, GradientBoostingClassifier, "
-            "HistGradientBoostingClassifier, a classifier or Booster of LightGBM or XGBoost, a list of "
-            "fitted classifiers, or a pipeline or search with one of these at its end"
-        )
-
-
-def ensemble_of(model: Any) -> PackedForest | Voters:
-    """Return those who vote in a fitted model of a supported kind.
-
-    Raises
-    ------
-    InvalidInputError
-        If it does not decide between two classes; for more see `plurality_ensemble_of`.
-    sklearn.exceptions.NotFittedError
-        If it, or one of its voters, has not been fitted.
-    """
-    if isinstance(model, PackedForest):
-        return model
-    if isinstance(model, list | tuple):
-        return voters_of_list(model)
-    classes = check_two_classes(model)
-    if isinstance(model, VotingClassifier):
-        return Voters(model.estimators_, classes, 1)
-    if isinstance(model, BaggingClassifier):
-        members = model.estimators_
-        if not all(isinstance(member, DecisionTreeClassifier) for member in members):
-            return Voters(members, classes, 1, model.estimators_features_)
-    return PackedForest.from_sklearn(model)
-
-
-def classes_of(model: Any) -> npt.NDArray[Any] | None:
-    """Return the labels that a fitted model of a supported kind knows; None if it cannot tell."""
-    if isinstance(model, PACKED):
-        return model.classes
-    first = model[0] if isinstance(model, list | tuple) else model
-    labels = getattr(first, "classes_", None)
-    return labels if isinstance(labels, np.ndarray) and labels.ndim == 1 else None
-
-
-def plurality_ensemble_of(model: Any) -> PluralityForest | PluralityVoters:
-    """Return those who vote in a fitted model of a supported kind that knows more than two classes."""
-    if isinstance(model, PluralityForest):
-        return model
-    if isinstance(model, list | tuple):
-        classes = _common_classes(model)
-        return PluralityVoters(model, classes, classes)
-    classes = np.asarray(model.classes_)
-    numbers = np.arange(len(classes))
-    if isinstance(model, VotingClassifier):
-        return PluralityVoters(model.estimators_, classes, numbers)
-    if isinstance(model, BaggingClassifier):
-        members = model.estimators_
-        if not all(isinstance(member, DecisionTreeClassifier) for member in members):
-            return PluralityVoters(members, classes, numbers, model.estimators_features_)
-    return PluralityForest.from_sklearn(model)
-
-
-def check_two_classes(model: Any) -> npt.NDArray[Any]:
-    """Return the labels of no and yes, or raise because a model is not fitted or has others."""
-    check_is_fitted(model)
-    if getattr(model, "n_outputs_", 1) != 1:
-        raise InvalidInputError(f"Only one output is supported. The model has {model.n_outputs_} outputs.")
-    return _two_classes(model.classes_)
-
-
-def _is_classifier(model: Any) -> bool:
-    known = hasattr(model, "__sklearn_tags__") and not isinstance(model, type)
-    return known and bool(is_classifier(model))
-
-
-def voters_of_list(members: Sequence[Any]) -> Voters:
-    """Return the voters of a list of fitted classifiers that know the same two classes."""
-    classes = _two_classes(_common_classes(members))
-    return Voters(members, classes, classes[1])
-
-
-def _common_classes(members: Sequence[Any]) -> npt.NDArray[Any]:
-    """Return the labels that all of a list of classifiers know, or raise: not fitted, or they differ."""
-    for member in members:
-        if hasattr(member, "classes_"):
-            continue
-        check_is_fitted(
-            member,
-            msg="This %(name)s instance is not fitted yet: a list of voters is used as it is. If it was "
-            "cloned, wrap each voter in FrozenEstimator, which a clone keeps fitted.",
-        )
-    classes = np.asarray(members[0].classes_)
-    for member in members:
-        if not np.array_equal(member.classes_, classes):
-            raise InvalidInputError(
-                f"all voters must know the same classes, found {classes!r} and {member.classes_!r}"
-            )
-    return classes
-
-
-def _two_classes(classes: Any) -> npt.NDArray[Any]:
-    labels = np.asarray(classes)
-    if len(labels) == 1:
-        raise InvalidInputError(f"A vote is between two classes or more. The model has 1 class: {classes!r}.")
-    if labels.shape != (2,):
-        raise InvalidInputError(
-            f"Only binary classification is supported here. The model has {len(classes)} classes: {labels}."
-        )
-    return labels

@@ -13,28 +13,12 @@ from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from foregone._system.atomic_file import PathLike
-from foregone.classifier import file
-from foregone.classifier.calibration import check_labels, check_size, clone_with_seeds, hold_out
-from foregone.classifier.ensembles import (
-    check_kind,
-    classes_of,
-    is_booster,
-    is_fitted_already,
-    names_of_features,
-    peel,
-    planned_n_voters,
-    unwrap,
-    will_be_packed,
-)
-from foregone.classifier.hard_voting import HardVoting
-from foregone.classifier.plurality_voting import PluralityVoting
+from foregone.classifier import classifier_file
+from foregone.classifier.deciding import OnFailure, Order, Settings, Voting
+from foregone.classifier.ensembles import DECIDERS, Model, names_of_features
+from foregone.classifier.hold_out import check_labels, check_size, clone_with_seeds, hold_out
 from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.row_checks import validated
-from foregone.classifier.settings import OnFailure, Order, Settings, Voting
-from foregone.classifier.soft_voting import SoftVoting
-from foregone.classifier.transformed import Transformed
-from foregone.classifier.voting import check_votes_can_be_counted, scores_only, votes_or_scores
-from foregone.forest import PluralityForest
 from foregone.planning import Plan
 from foregone.planning.scores import ScorePlan
 from foregone.solving import Answer, Criterion
@@ -239,52 +223,28 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             takes none raises. Calibration is unweighted: the limit is about rows as they come. Not looked
             at if the voters are fitted already.
         """
-        settings = Settings.of(self)
+        settings, model = Settings.of(self), Model.of(self.estimator)
         settings.check_choices()
-        model = unwrap(self.estimator)
-        inside, transformers = peel(model)
-        check_kind(inside)
+        model.check()
         rng = check_random_state(self.random_state)
-        if is_fitted_already(self.estimator):
-            if hasattr(inside, "fit"):
-                check_is_fitted(inside)
-            self._take_features(model, X)
+        if model.is_fitted_already:
+            self._take_features(model.whole, X)
         else:
             y = check_labels(y)
-            self._decide(settings, inside, np.unique(y), planned_n_voters(inside))
+            model.check_settings(settings, np.unique(y))
             check_size(self.calibration_size)
-            if issparse(X) and will_be_packed(inside) and not transformers:
+            if issparse(X) and model.will_be_packed:
                 check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
             validate_data(self, X, y, skip_check_array=True)
             fitting, X = hold_out(X, y, self.calibration_size, rng, sample_weight)
-            model = clone_with_seeds(model, None if self.random_state is None else rng).fit(**fitting)
-            inside, transformers = peel(model)
-        kind = self._decide(settings, inside, classes_of(inside))
-        ensemble = kind.voters(inside)
-        self._decide(settings, inside, ensemble.classes, ensemble.n_voters)
-        if transformers:
-            ensemble = Transformed(transformers, ensemble)
-        rows = validated(self, X, ensemble)
-        own = None if is_booster(model) or not hasattr(model, "predict") else model.predict(X)
+            unfitted = clone_with_seeds(model.whole, None if self.random_state is None else rng)
+            model = Model.of(unfitted.fit(**fitting))
+        asked = model.asked(settings)
+        rows, own = validated(self, X, asked.ensemble), model.own_predictions(X)
+        seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
         n_threads = effective_n_jobs(self.n_jobs)
-        self._take(kind.calibrate(settings, ensemble, rows, own, rng, n_threads))
+        self._take(DECIDERS[asked.scheme].calibrate(asked, rows, own, seed=seed, n_threads=n_threads))
         return self
-
-    def _decide(self, settings: Settings, model: Any, classes: Any, n_voters: int | None = None) -> Any:
-        """Return the kind of voting, if it can be told already; settings that it cannot have are refused."""
-        if isinstance(model, PluralityForest) or (classes is not None and len(classes) > 2):
-            check_votes_can_be_counted(model, settings.voting, len(classes))
-            PluralityVoting.refuse(settings)
-            if n_voters is not None:
-                settings.check_many(len(classes), n_voters)
-            return PluralityVoting
-        if n_voters is not None:
-            settings.check(classes, n_voters)
-        way = votes_or_scores(model, settings.voting)
-        kind = {"hard": HardVoting, "soft": SoftVoting, None: None}[way]
-        if kind is not None:
-            kind.refuse(settings)
-        return kind
 
     def _take_features(self, model: Any, X: Any) -> None:
         """Take number and names of the features from fitted voters, from X where they do not know."""
@@ -305,16 +265,17 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = not is_fitted_already(self.estimator)
-        model, transformers = peel(self.estimator)
-        tags.classifier_tags.multi_class = scores_only(model, self.voting) is None
-        if hasattr(model, "__sklearn_tags__"):
-            its = get_tags(unwrap(self.estimator) if transformers else model).input_tags
+        model = Model.of(self.estimator)
+        inside = model.inside
+        tags.target_tags.required = not model.is_fitted_already
+        tags.classifier_tags.multi_class = self.voting != "soft" and model.has_votes
+        if hasattr(inside, "__sklearn_tags__"):
+            its = get_tags(model.whole if model.transformers else inside).input_tags
             tags.input_tags.allow_nan = its.allow_nan
-            tags.input_tags.sparse = its.sparse and bool(transformers or not will_be_packed(model))
+            tags.input_tags.sparse = its.sparse and not model.will_be_packed
             # AdaBoost does not ask its members.
-            if not transformers and getattr(model, "estimator", None) is not None:
-                tags.input_tags.sparse &= get_tags(model.estimator).input_tags.sparse
+            if not model.transformers and getattr(inside, "estimator", None) is not None:
+                tags.input_tags.sparse &= get_tags(inside.estimator).input_tags.sparse
         return tags
 
     # Files -----------------------------------------------------------------------------------
@@ -326,7 +287,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         for which there is no format but pickle or ``skops.io``.
         """
         check_is_fitted(self, "ensemble_")
-        file.write(path, self)
+        classifier_file.write(path, self)
 
     @classmethod
     def load(cls, path: PathLike, *, max_memory: float | None = None) -> EarlyStoppingClassifier:
@@ -344,12 +305,12 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         FileFormatError
             If the file is missing, damaged, of an unknown version, or not a classifier.
         """
-        saved = file.read(path, max_memory)
+        saved = classifier_file.read(path, max_memory)
         classifier = cls(None, **saved.parameters)
         classifier.n_features_in_ = saved.n_features
         if saved.feature_names is not None:
             classifier.feature_names_in_ = np.array(saved.feature_names, dtype=object)
-        classifier._take(saved.way)
+        classifier._take(saved.decider)
         return classifier
 
     # Planning --------------------------------------------------------------------------------
@@ -377,4 +338,6 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             this classifier.
         """
         check_is_fitted(self, "ensemble_")
-        return self._way.plan(limits, None if X is None else self._check_rows(X), options)
+        rows = None if X is None else self._check_rows(X)
+        plan: Plan | ScorePlan = self._decider.plan(limits, rows, options)
+        return plan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -10,16 +10,14 @@ from joblib import effective_n_jobs
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from foregone.classifier.hard_voting import HardVoting
-from foregone.classifier.plurality_voting import PluralityVoting
+from foregone.checks import FloatArray
+from foregone.classifier.deciding import Decider, Labels
 from foregone.classifier.row_checks import is_plain, refuse, validated, warn_of_no_names
-from foregone.classifier.soft_voting import SoftVoting
+from foregone.classifier.voters import is_forest
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, PluralityForest, ScoredForest
 
 __all__ = ["EarlyPredictions"]
 
-Labels = npt.NDArray[Any]
 Counts = npt.NDArray[np.int32]
 
 
@@ -30,8 +28,7 @@ def _has_probabilities(classifier: Any) -> bool:
     """
     if classifier.estimator is None or hasattr(classifier.estimator, "predict_proba"):
         return True
-    ensemble = getattr(classifier, "ensemble_", None)
-    return isinstance(ensemble, PackedForest | PluralityForest) or getattr(ensemble, "link", None) is not None
+    return hasattr(classifier, "_decider") and bool(classifier._decider.tells_probability)
 
 
 class EarlyPredictions:
@@ -40,24 +37,24 @@ class EarlyPredictions:
     estimator: Any
     n_jobs: int | None
     n_features_in_: int
-    _attributes_of_way: tuple[str, ...] = ()  # of the fit before, which may have been of the other kind
+    _one_label: tuple[Labels, ...]
+    _attributes_of_decider: tuple[str, ...] = ()  # of the fit before, which may have been of the other kind
 
-    def _take(self, way: HardVoting | PluralityVoting | SoftVoting) -> None:
+    def _take(self, decider: Decider) -> None:
         """Set the rest of the fitted attributes, given those of the features."""
-        for name in self._attributes_of_way:
+        for name in self._attributes_of_decider:
             delattr(self, name)
-        attributes = way.attributes()
-        self._attributes_of_way = tuple(attributes)
+        attributes = decider.attributes()
+        self._attributes_of_decider = tuple(attributes)
         for name, value in attributes.items():
             setattr(self, name, value)
-        self._way = way
-        self.voting_ = way.name
-        self.ensemble_ = way.ensemble
-        self.classes_ = way.ensemble.classes
+        self._decider = decider
+        self.voting_ = decider.voting
+        self.ensemble_ = decider.ensemble
+        self.classes_ = decider.ensemble.classes
         self._has_names = hasattr(self, "feature_names_in_")
         # Rows of this shape take the short way through predict, to one of these labels.
-        packed = isinstance(way.ensemble, PackedForest | PluralityForest | ScoredForest)
-        self._one_row = (1, self.n_features_in_) if packed else None
+        self._one_row = (1, self.n_features_in_) if is_forest(decider.ensemble) else None
         self._one_label = tuple(self.classes_[number : number + 1] for number in range(len(self.classes_)))
 
     def predict(self, X: Any) -> Labels:
@@ -71,11 +68,11 @@ class EarlyPredictions:
             if self._has_names:
                 warn_of_no_names(self)
             try:
-                answer = self._way.answer_one(X[0])
+                answer = self._decider.answer_one(X[0])
             except InvalidInputError as error:
                 refuse(self, X, self.ensemble_, error)
             return self._one_label[answer].copy()
-        return self._labels(self._run(self._check_rows(X), early=True))
+        return self._labels(self._ask(X, "run", early=True))
 
     def predict_with_votes(self, X: Any) -> tuple[Labels, Counts, npt.NDArray[Any]]:
         """Return the labels, how many voters were asked, and what they came to.
@@ -83,7 +80,7 @@ class EarlyPredictions:
         That is how many of them said ``classes_[1]`` where votes between two classes are counted, how many
         said the label answered where there are more classes, and otherwise the sum of their scores.
         """
-        outcome = self._run(self._check_rows(X), early=True)
+        outcome = self._ask(X, "run", early=True)
         return self._labels(outcome), outcome[1], outcome[2]
 
     def full_predict(self, X: Any) -> Labels:
@@ -91,41 +88,35 @@ class EarlyPredictions:
 
         Of several that lead, this is the first in ``classes_``.
         """
-        return self._labels(self._run(self._check_rows(X), early=False))
+        return self._labels(self._ask(X, "run", early=False))
 
     def full_votes(self, X: Any) -> Counts:
         """Return how many of all voters say ``classes_[1]``, for each row: nothing is stopped early.
 
         With more than two classes, how many are for each: the shape is (n_rows, n_classes).
         """
-        rows = self._check_rows(X)
-        try:
-            return self._way.full_votes(rows, self._n_threads(rows))
-        except InvalidInputError as error:
-            refuse(self, rows, self.ensemble_, error)
+        counts: Counts = self._ask(X, "full_votes")
+        return counts
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn's
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class that all voters together tell: nothing is stopped early.
 
         Where scores are added up these are the estimator's own, within the last bits; where votes are
         counted, the shares of the votes, which are the same for fully grown trees. A stopped sum would tell
         no probability, so this takes as long as asking everyone. Not available if the estimator has none.
         """
+        probabilities: FloatArray = self._ask(X, "probability")
+        return probabilities
+
+    def _ask(self, X: Any, question: Literal["run", "full_votes", "probability"], **options: bool) -> Any:
+        """Return what the decider says of rows, which are checked first."""
         rows = self._check_rows(X)
+        n_threads = int(effective_n_jobs(self.n_jobs)) if rows.shape[0] > 1 else 1
         try:
-            return self._way.probability(rows, self._n_threads(rows))
+            return getattr(self._decider, question)(rows, n_threads, **options)
         except InvalidInputError as error:
             refuse(self, rows, self.ensemble_, error)
-
-    def _run(self, rows: Any, early: bool) -> tuple[Any, Any, Any]:
-        try:
-            return self._way.run(rows, early, self._n_threads(rows))
-        except InvalidInputError as error:
-            refuse(self, rows, self.ensemble_, error)
-
-    def _n_threads(self, rows: Any) -> int:
-        return int(effective_n_jobs(self.n_jobs)) if rows.shape[0] > 1 else 1
 
     def _labels(self, outcome: tuple[Any, Any, Any]) -> Labels:
         labels: Labels = self.classes_.take(outcome[0])

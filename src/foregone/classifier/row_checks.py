@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from foregone.classifier.transformed import Transformed
+from foregone.classifier.voters import is_forest
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.forest.rows import FLOAT32, FLOAT64
 from foregone.forest.tables import Columns
 
@@ -32,7 +32,7 @@ def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
     """Return X in a form that the ensemble can be run on, or raise scikit-learn's error for it."""
     if isinstance(X, Columns):
         return X  # without names that could be checked; the forest looks at the rest
-    if isinstance(ensemble, PackedForest | PluralityForest | ScoredForest):
+    if is_forest(ensemble):
         return _for_forest(classifier, X, ensemble)
     if isinstance(ensemble, Transformed):
         X = validate_data(classifier, X, reset=False, skip_check_array=True)
@@ -45,7 +45,7 @@ def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
     return X
 
 
-def _for_forest(classifier: Any, X: Any, forest: PackedForest | PluralityForest | ScoredForest) -> Any:
+def _for_forest(classifier: Any, X: Any, forest: Any) -> Any:
     finite: bool | str = "allow-nan" if forest.takes_missing else True
     is_frame = hasattr(X, "columns")
     if not is_frame and forest.rows.encodes_arrays and np.asarray(X).dtype.kind in "OUS":

@@ -10,9 +10,7 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from foregone.classifier.plurality_voters import PluralityVoters
-from foregone.classifier.score_voters import ScoreVoters
-from foregone.classifier.voters import Voters
+from foregone.classifier.voters import is_forest
 
 __all__ = ["Transformed"]
 
@@ -49,7 +47,7 @@ class Transformed:
         """Return rows as the ensemble takes them; packed trees take no sparse ones."""
         for transformer in self.transformers:
             X = transformer.transform(X)
-        if not isinstance(self.ensemble, Voters | PluralityVoters | ScoreVoters):
+        if is_forest(self.ensemble):
             return X.toarray() if issparse(X) else X
         if self.ensemble.columns is None and hasattr(X, "columns"):
             return X

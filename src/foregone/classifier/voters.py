@@ -1,10 +1,15 @@
-"""Voters of any kind: fitted classifiers, each asked only about the rows that are still undecided."""
+"""Voters of any kind: fitted classifiers, asked through their methods about the rows still undecided.
+
+`Members` knows who they are and how each is asked; what is done with what they say is up to those who hold
+it: `Voters` counts yes and no, `PluralityVoters` counts votes for many classes, `ScoreVoters` adds up scores.
+Each is the counterpart of a packed forest, and runs as it does.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,30 +17,42 @@ from sklearn.utils import _safe_indexing
 
 from foregone._kernels.forest_random import stop_draw
 from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
+from foregone.checks import FloatArray, IntArray
 from foregone.errors import InvalidInputError
+from foregone.forest import PackedForest, PluralityForest, PluralityOutcome, ScoredForest, ScoreOutcome
+from foregone.forest.link import Link
 from foregone.forest.packed import Outcome
+from foregone.forest.plurality_schedule import PluralitySchedule
 from foregone.forest.schedule import Order, Schedule, random_order, row_bits
+from foregone.plurality import PluralityStrategy
+from foregone.scores import ScoreStrategy
 from foregone.strategy import StoppingStrategy
 
-__all__ = ["Rows", "Voters", "bits_of_rows"]
+__all__ = ["Members", "PluralityVoters", "ScoreVoters", "Voters", "is_forest"]
 
-Rows = npt.NDArray[np.intp]
+Labels: TypeAlias = npt.NDArray[Any]
+RowNumbers: TypeAlias = npt.NDArray[np.intp]
+Columns: TypeAlias = npt.NDArray[np.intp] | slice
+
+NEVER = np.iinfo(np.int64).max
 
 
-class Voters:
-    """Fitted two-class classifiers that vote; the counterpart of `PackedForest` for what is no tree.
+def is_forest(ensemble: Any) -> bool:
+    """Whether an ensemble is trees that were packed, not members that are asked through their methods."""
+    return isinstance(ensemble, PackedForest | PluralityForest | ScoredForest)
 
-    Orders and draws come from the same generator as those of a packed forest, so that the same votes
-    lead to the same outcome, vote for vote.
+
+class Members:
+    """Fitted classifiers: who they are, what each is given, and what its answers mean.
 
     Parameters
     ----------
     members : sequence of fitted classifiers
         Each has a ``predict``.
-    classes : ndarray of shape (2,)
-        Labels for no and yes.
-    yes_label : object
-        What a member predicts when it votes yes. Members inside an ensemble number the classes.
+    classes : ndarray of shape (n_classes,)
+        The labels; of two, those for no and yes.
+    labels : array-like of shape (n_classes,)
+        What a member says for each of ``classes``. Members inside an ensemble number the classes.
     columns : sequence of ndarray or slice, optional
         For each member the columns it is given, of an array; by default X as it is, which may be a frame.
     """
@@ -43,50 +60,121 @@ class Voters:
     def __init__(
         self,
         members: Sequence[Any],
-        classes: npt.NDArray[Any],
-        yes_label: Any,
-        columns: Sequence[npt.NDArray[np.intp] | slice] | None = None,
+        classes: Labels,
+        labels: npt.ArrayLike,
+        columns: Sequence[Columns] | None = None,
     ) -> None:
         self.members = list(members)
         self.classes = classes
-        self.yes_label = yes_label
+        self.labels = np.asarray(labels)
         self.columns = None if columns is None else list(columns)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, voter: int) -> Any:
+        return self.members[voter]
+
+    def kinds(self) -> str:
+        """Return the names of the members' types."""
+        return ", ".join(sorted({type(member).__name__ for member in self.members}))
+
+    def named(self, voter: int) -> str:
+        """Return a member's number and the name of its type, for errors."""
+        return f"voter {voter} ({type(self.members[voter]).__name__})"
+
+    def predictions(self, voter: int, X: Any) -> Labels:
+        """Return what one member predicts for every row of X, in its own words."""
+        said = np.asarray(self.members[voter].predict(self._given(voter, X)))
+        if said.shape != (X.shape[0],):
+            raise InvalidInputError(
+                f"{self.named(voter)} must predict one label for each of {X.shape[0]} rows, its predictions "
+                f"have shape {said.shape}"
+            )
+        return said
+
+    def says_yes(self, voter: int, X: Any) -> npt.NDArray[np.bool_]:
+        """Return whether one member says yes, the second of two classes, for every row of X."""
+        return np.asarray(self.predictions(voter, X) == self.labels[1], np.bool_)
+
+    def class_numbers(self, voter: int, X: Any) -> npt.NDArray[np.intp]:
+        """Return the number of the class that one member is for, for every row of X."""
+        said = self.predictions(voter, X)
+        numbers = np.searchsorted(self.labels, said).clip(max=len(self.labels) - 1)
+        strange = self.labels[numbers] != said
+        if strange.any():
+            raise InvalidInputError(
+                f"{self.named(voter)} predicts {said[strange][0]!r}, which is none of the classes "
+                f"{self.classes.tolist()}"
+            )
+        return np.asarray(numbers, np.intp)
+
+    def probability_of_yes(self, voter: int, X: Any) -> FloatArray:
+        """Return the probability of the second of two classes that one member tells, for every row of X."""
+        member = self.members[voter]
+        shares = np.asarray(member.predict_proba(self._given(voter, X)), np.float64)
+        known = np.asarray(member.classes_)
+        if shares.shape != (X.shape[0], len(known)):
+            raise InvalidInputError(
+                f"{self.named(voter)} must tell the probability of {len(known)} classes for each of "
+                f"{X.shape[0]} rows, its probabilities have shape {shares.shape}"
+            )
+        place = np.flatnonzero(known == self.labels[1])
+        # A member of a bag that saw one class only knows only that one.
+        return shares[:, place[0]] if len(place) else np.zeros(len(shares))
+
+    def _given(self, voter: int, X: Any) -> Any:
+        return X if self.columns is None else X[:, self.columns[voter]]
+
+    def refuse_values(self, X: Any) -> None:
+        """Let a member raise its error for NaN or infinity, even if nobody will be asked about those rows.
+
+        Only a member knows whether it can take them: a pipeline may begin by filling them in.
+        """
+        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+            doubtful = ~np.isfinite(X).all(axis=1)
+            if doubtful.any():
+                self.predictions(0, X[doubtful])
+
+
+class _OfMembers:
+    """What is known of members whoever holds them."""
+
+    def __init__(self, members: Members) -> None:
+        self.members = members
+
+    def __repr__(self) -> str:
+        return f"<{self.n_voters} voters: {self.members.kinds()}>"
 
     @property
     def n_voters(self) -> int:
         """Number of voters."""
         return len(self.members)
 
-    def __repr__(self) -> str:
-        kinds = sorted({type(member).__name__ for member in self.members})
-        return f"<{self.n_voters} voters: {', '.join(kinds)}>"
+    @property
+    def classes(self) -> Labels:
+        """The labels; of two, those for no and yes."""
+        return self.members.classes
 
-    def ask(self, voter: int, X: Any) -> npt.NDArray[np.bool_]:
-        """Return one voter's vote on every row of X."""
-        votes: npt.NDArray[np.bool_] = np.asarray(self.predictions(voter, X) == self.yes_label, np.bool_)
-        return votes
-
-    def predictions(self, voter: int, X: Any) -> npt.NDArray[Any]:
-        """Return what one voter predicts for every row of X, in its own words."""
-        if self.columns is not None:
-            X = X[:, self.columns[voter]]
-        labels = np.asarray(self.members[voter].predict(X))
-        if labels.shape != (X.shape[0],):
-            raise InvalidInputError(
-                f"voter {voter} ({type(self.members[voter]).__name__}) must predict one label for each of "
-                f"{X.shape[0]} rows, its predictions have shape {labels.shape}"
-            )
-        return labels
+    @property
+    def columns(self) -> list[Columns] | None:
+        """For each voter the columns it is given; None if all of them get all."""
+        return self.members.columns
 
     def refuse_values(self, X: Any) -> None:
-        """Let a voter raise its error for NaN or infinity, even if nobody will be asked about those rows.
+        """Let a voter raise its error for NaN or infinity."""
+        self.members.refuse_values(X)
 
-        Only a voter knows whether it can take them: a pipeline may begin by filling them in.
-        """
-        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
-            doubtful = ~np.isfinite(X).all(axis=1)
-            if doubtful.any():
-                self.ask(0, X[doubtful])
+
+# Yes and no --------------------------------------------------------------------------------------
+
+
+class Voters(_OfMembers):
+    """Fitted two-class classifiers that vote; the counterpart of `PackedForest` for what is no tree.
+
+    Orders and draws come from the same generator as those of a packed forest, so that the same votes
+    lead to the same outcome, vote for vote.
+    """
 
     def votes(self, X: Any, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
         """Return how many of all voters say yes, for each row."""
@@ -108,41 +196,21 @@ class Voters:
         schedule = Schedule.make(np.arange(self.n_voters + 1), None, strategy, seed, order)
         n_rows = X.shape[0]
         asked, yes = np.zeros((2, n_rows), np.int32)
-        own_orders = self.own_orders(X, seed) if strategy is not None and order == "per_row" else None
+        orders = schedule.roots if strategy is None else _orders(schedule, X)
         undecided = np.arange(n_rows)
         for step in range(self.n_voters + 1):
             undecided = _keep_undecided(schedule, step, X, undecided, yes)
             if len(undecided) == 0:
                 break
             asked[undecided] = step + 1
-            for rows, said in self.next_votes(X, undecided, schedule.roots, own_orders, step):
+            for rows, said in _next_said(self.members.says_yes, X, undecided, orders, step):
                 yes[rows] += said
         return yes >= schedule.steps[asked, YES_FROM], asked, yes
 
-    def own_orders(self, X: Any, seed: int) -> npt.NDArray[np.int64]:
-        """Return the order in which each row asks the voters, if every row has one of its own."""
-        rows = bits_of_rows(X, np.arange(X.shape[0]))
-        return np.array([random_order(self.n_voters, seed, bits) for bits in rows])
-
-    def next_votes(
-        self,
-        X: Any,
-        undecided: Rows,
-        shared_order: npt.NDArray[np.int64],
-        own_orders: npt.NDArray[np.int64] | None,
-        step: int,
-    ) -> Iterator[tuple[Rows, npt.NDArray[Any]]]:
-        """Ask the voters that are number ``step`` in their order; yield rows and the votes on them."""
-        following = shared_order[step] if own_orders is None else own_orders[undecided, step]
-        for voter in np.unique(following):
-            rows = undecided[following == voter] if own_orders is not None else undecided
-            part = X if len(rows) == X.shape[0] else _safe_indexing(X, rows)
-            yield rows, self.ask(int(voter), part)
-
 
 def _keep_undecided(
-    schedule: Schedule, step: int, X: Any, undecided: Rows, yes: npt.NDArray[np.int32]
-) -> Rows:
+    schedule: Schedule, step: int, X: Any, undecided: RowNumbers, yes: npt.NDArray[np.int32]
+) -> RowNumbers:
     """Return the rows that go on after ``step`` votes."""
     lower, upper, first = schedule.steps[step, [LOWER, UPPER, START]]
     undecided = undecided[(yes[undecided] > lower) & (yes[undecided] < upper)]
@@ -150,12 +218,225 @@ def _keep_undecided(
         n_yes, chance = schedule.exceptions[exception]
         there = undecided[yes[undecided] == n_yes]
         if len(there):
-            draws = [stop_draw(schedule.signed_seed, bits, step) for bits in bits_of_rows(X, there)]
-            undecided = np.setdiff1d(undecided, there[np.array(draws) < chance], assume_unique=True)
+            stops = _draws(schedule, X, there, step) < chance
+            undecided = np.setdiff1d(undecided, there[stops], assume_unique=True)
     return undecided
 
 
-def bits_of_rows(X: Any, rows: Rows) -> list[int]:
+# Votes for many classes --------------------------------------------------------------------------
+
+
+class PluralityVoters(_OfMembers):
+    """Fitted classifiers that vote for one of many classes; the counterpart of `PluralityForest`.
+
+    The same votes lead to the same outcome.
+    """
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    def votes(self, X: Any, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
+        """Return how many of all voters are for each class, shape (n_rows, n_classes)."""
+        counts = np.zeros((X.shape[0], self.n_classes), np.int32)
+        for voter in range(self.n_voters):
+            counts[np.arange(len(counts)), self.members.class_numbers(voter, X)] += 1
+        return counts
+
+    def run(
+        self,
+        X: Any,
+        strategy: PluralityStrategy | None,
+        *,
+        seed: int,
+        order: Order = "shared",
+        n_threads: int | None = None,
+    ) -> PluralityOutcome:
+        """Ask voters until the strategy stops, for each row; everything as in `PluralityForest.run`.
+
+        ``n_threads`` is accepted and left to the voters themselves.
+        """
+        n_rows = X.shape[0]
+        if strategy is None:
+            full = self.votes(X)
+            asked = np.full(n_rows, self.n_voters, np.int32)
+            return PluralityOutcome(full.argmax(axis=1).astype(np.int32), asked, full.max(axis=1))
+        schedule = PluralitySchedule.make(np.arange(self.n_voters + 1), self.n_classes, strategy, seed, order)
+        orders = _orders(schedule, X)
+        counts = np.zeros((n_rows, self.n_classes), np.int64)
+        first_cast = np.full((n_rows, self.n_classes), NEVER)
+        asked = np.zeros(n_rows, np.int32)
+        undecided = np.arange(n_rows)
+        for step in range(1, self.n_voters + 1):
+            for rows, said in _next_said(self.members.class_numbers, X, undecided, orders, step - 1):
+                counts[rows, said] += 1
+                first_cast[rows, said] = np.minimum(first_cast[rows, said], step)
+            asked[undecided] = step
+            undecided = undecided[~_stops(schedule, step, X, undecided, counts[undecided])]
+            if len(undecided) == 0:
+                break
+        votes = counts.max(axis=1)
+        first_cast[asked == self.n_voters] = 0  # then the first class leads, as in the full vote
+        leaders = np.where(counts == votes[:, None], first_cast, NEVER).argmin(axis=1)
+        return PluralityOutcome(leaders.astype(np.int32), asked, votes.astype(np.int32))
+
+
+def _stops(
+    schedule: PluralitySchedule, step: int, X: Any, rows: RowNumbers, counts: IntArray
+) -> npt.NDArray[np.bool_]:
+    """Return which of the rows stop after ``step`` votes."""
+    strategy = schedule.strategy
+    states = strategy.lattice.numbers_of(counts)
+    stops = strategy.stops[states]
+    by_chance = np.flatnonzero(np.isin(states, strategy.states))
+    if len(by_chance):
+        chances = strategy.probabilities[np.searchsorted(strategy.states, states[by_chance])]
+        stops[by_chance] = _draws(schedule, X, rows[by_chance], step) < np.ceil(chances * 2.0**53)
+    return stops
+
+
+# Scores ------------------------------------------------------------------------------------------
+
+
+class ScoreVoters(_OfMembers):
+    """Fitted two-class classifiers whose scores are added up; the counterpart of `ScoredForest`.
+
+    The score of a voter is its weight times (the probability it gives to yes, less one half), or, where
+    votes are weighed, its weight with the sign of its vote. The full sum says yes if it is above 0. Sums
+    are made in float64, one voter after another.
+
+    Parameters
+    ----------
+    members : Members
+        Whom to ask, and how.
+    weights : sequence of float, optional
+        One for each, with a sum above 0; by default 1.
+    averages : bool
+        Whether voters are asked for probabilities; otherwise for votes.
+    tells : {"mean", "logistic"} or None
+        How a full sum becomes the ensemble's own probability of yes: it is a mean of what voters say, or a
+        log odds. None if there is none.
+    in_order : bool
+        Whether voters are best asked in the order given, as those of a boosted ensemble are.
+    """
+
+    start = 0.0
+
+    def __init__(
+        self,
+        members: Members,
+        weights: npt.ArrayLike | None = None,
+        *,
+        averages: bool,
+        tells: Literal["mean", "logistic"] | None = None,
+        in_order: bool = False,
+    ) -> None:
+        super().__init__(members)
+        self.weights = _check_weights(np.ones(len(members)) if weights is None else weights, len(members))
+        self.averages = averages
+        unit = (
+            1.0 if averages else 0.5 if tells == "mean" else 2.0
+        )  # as scores are from -1/2 to 1/2, or -1 to 1
+        self.link = None if tells is None else Link(tells, unit / float(self.weights.sum()))
+        self.in_order = in_order
+        for voter, member in enumerate(members.members):
+            if averages and not hasattr(member, "predict_proba"):
+                raise InvalidInputError(
+                    f'{members.named(voter)} has no predict_proba to average: use voting="hard", which '
+                    "counts votes"
+                )
+
+    def __repr__(self) -> str:
+        return f"<{self.n_voters} voters with scores: {self.members.kinds()}>"
+
+    def ask(self, voter: int, X: Any) -> FloatArray:
+        """Return one voter's score on every row of X."""
+        weight = self.weights[voter]
+        if not self.averages:
+            return np.asarray(np.where(self.members.says_yes(voter, X), weight, -weight))
+        return np.asarray(weight * (self.members.probability_of_yes(voter, X) - 0.5))
+
+    def scores(self, X: Any) -> FloatArray:
+        """Return every voter's score on every row, shape (n_rows, n_voters)."""
+        scores = np.empty((X.shape[0], self.n_voters))
+        for voter in range(self.n_voters):
+            scores[:, voter] = self.ask(voter, X)
+        return scores
+
+    def full_scores(self, X: Any) -> FloatArray:
+        """Return the sum of all scores, for each row."""
+        return self.run(X, None).score
+
+    def run(self, X: Any, strategy: ScoreStrategy | None, *, n_threads: int | None = None) -> ScoreOutcome:
+        """Ask voters until the strategy stops, for each row; everything as in `ScoredForest.run`.
+
+        ``n_threads`` is accepted and left to the voters themselves. A score that is NaN leaves a row
+        undecided to the end, and then it is answered with no.
+        """
+        if strategy is None:
+            strategy = ScoreStrategy.ask_all(self.n_voters)
+        elif strategy.n_voters != self.n_voters:
+            raise InvalidInputError(
+                f"the strategy is for {strategy.n_voters} voters, there are {self.n_voters}: "
+                f"solve for {self.n_voters}"
+            )
+        n_rows = X.shape[0]
+        answers = np.zeros(n_rows, np.bool_)
+        asked = np.zeros(n_rows, np.int32)
+        score = np.full(n_rows, strategy.start)
+        undecided = np.arange(n_rows)
+        for step in range(self.n_voters + 1):
+            running = score[undecided]
+            no, yes = running <= strategy.lower[step], running >= strategy.upper[step]
+            answers[undecided[yes & ~no]] = True
+            undecided = undecided[~(no | yes)]
+            if len(undecided) == 0 or step == self.n_voters:
+                break
+            for rows, said in _next_said(self.ask, X, undecided, strategy.order, step):
+                score[rows] += said
+            asked[undecided] = step + 1
+        return ScoreOutcome(answers, asked, score)
+
+
+def _check_weights(weights: npt.ArrayLike, n_voters: int) -> FloatArray:
+    given = np.asarray(weights, np.float64)
+    if given.shape != (n_voters,) or not np.isfinite(given).all() or not given.sum() > 0:
+        raise InvalidInputError(
+            f"weights must be finite numbers, one for each of the {n_voters} voters, with a sum above 0: got "
+            f"{given.tolist()}"
+        )
+    return given
+
+
+# Orders and draws --------------------------------------------------------------------------------
+
+
+def _orders(schedule: Schedule | PluralitySchedule, X: Any) -> IntArray:
+    """Return the order in which voters are asked: that of all rows, or one for each row."""
+    if schedule.order == "shared":
+        return schedule.roots
+    rows = _bits_of_rows(X, np.arange(X.shape[0]))
+    return np.array([random_order(len(schedule.roots), schedule.seed, bits) for bits in rows])
+
+
+def _next_said(
+    ask: Callable[[int, Any], npt.NDArray[Any]], X: Any, undecided: RowNumbers, orders: IntArray, step: int
+) -> Iterator[tuple[RowNumbers, npt.NDArray[Any]]]:
+    """Ask the voters that are number ``step`` in their order; yield rows and what is said of them."""
+    following = orders[step] if orders.ndim == 1 else orders[undecided, step]
+    for voter in np.unique(following):
+        rows = undecided if orders.ndim == 1 else undecided[following == voter]
+        part = X if len(rows) == X.shape[0] else _safe_indexing(X, rows)
+        yield rows, ask(int(voter), part)
+
+
+def _draws(schedule: Schedule | PluralitySchedule, X: Any, rows: RowNumbers, step: int) -> npt.NDArray[Any]:
+    """Return what rows draw after ``step`` votes, where the strategy leaves a stop to chance."""
+    return np.array([stop_draw(schedule.signed_seed, bits, step) for bits in _bits_of_rows(X, rows)])
+
+
+def _bits_of_rows(X: Any, rows: RowNumbers) -> list[int]:
     """Return for each row the 64 bits that stand for its values; texts are allowed among them."""
     part = _safe_indexing(X, rows)
     if hasattr(part, "toarray"):

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from foregone import rules
-from foregone.classifier.limits import risk_by_label
+from foregone.classifier.two_or_many import risk_by_label
 from foregone.planning import plan
 from foregone.report.facts import Labels, Subject
 from foregone.report.points import ClassFigures, Point, Texts, TradeOff, solve_points

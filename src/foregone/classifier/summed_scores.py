@@ -1,16 +1,15 @@
-"""SoftVoting: scores are added up in one order, and thresholds that were certified say when to stop."""
+"""SummedScores: scores are added up in one order, and thresholds that were certified say when to stop."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import check_confidence, check_looks
-from foregone.classifier.calibration import warn_of_losing_classes
+from foregone.checks import FloatArray, check_confidence, check_looks
 from foregone.classifier.calibration_scores import (
     check_known,
     first_order,
@@ -18,55 +17,51 @@ from foregone.classifier.calibration_scores import (
     scores_of,
     stopped_answers,
 )
-from foregone.classifier.limits import to_labels
-from foregone.classifier.score_voters import ScoreVoters
-from foregone.classifier.scored_ensembles import scored_ensemble_of
-from foregone.classifier.settings import Settings
-from foregone.classifier.transformed import Transformed
+from foregone.classifier.calibration_warnings import warn_of_losing_classes
+from foregone.classifier.deciding import (
+    Arrays,
+    Asked,
+    Labels,
+    Order,
+    Scheme,
+    Settings,
+    Terms,
+    check_same_voters,
+)
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import ScoredForest
 from foregone.forest.link import Link
-from foregone.forest.scored import ScoreOutcome
 from foregone.planning.scores import ScorePlan, plan_scores
 from foregone.scores import CannotCertifyWarning, ScoreStrategy, solve_scores
-from foregone.solving import MaxDisagreement
 from foregone.strategy.json_file import Fields
-from foregone.strategy.limits import Limits
+from foregone.strategy.limits import Limits, by_label, traits_of
 
-__all__ = ["SoftVoting"]
-
-Labels = npt.NDArray[Any]
-Arrays = dict[str, npt.NDArray[Any]]
-Ensemble = ScoredForest | ScoreVoters | Transformed
+__all__ = ["SummedScores"]
 
 
 @dataclass(frozen=True, eq=False)
-class SoftVoting:
-    """Voters whose scores are added up, and when to stop asking them.
+class SummedScores:
+    """Voters whose scores are added up, and when to stop asking them; see `Decider`."""
 
-    It has the same methods as `HardVoting`; the classifier need not know which of the two it has.
-    """
-
-    ensemble: Ensemble
+    ensemble: Any
+    terms: Terms
     strategy: ScoreStrategy
-    max_disagreement: MaxDisagreement
-    confidence: float
-    looks: tuple[int, ...] | None
     seed: int
-    order: Any
+    order: Order
     rounding_disagreement: float
     calibration_disagreement: float
 
-    name = "soft"
-    kind = "soft"  # as files have it
+    voting: ClassVar[Literal["soft"]] = "soft"
+    scheme: ClassVar[Literal["soft"]] = "soft"
 
     # Making one ------------------------------------------------------------------------------
 
     @staticmethod
-    def refuse(settings: Settings) -> None:
-        """Raise for settings that only make sense where votes are counted."""
+    def check(settings: Settings, scheme: Scheme, classes: Labels, n_voters: int) -> Terms:
+        """Return what is to be solved, or raise for settings that only make sense where votes are counted."""
+        terms = settings.for_two_classes(classes, n_voters)
         instead = 'Where the estimator has votes to count, voting="hard" counts them.'
-        if settings.criterion != "minimean":
+        if not traits_of(terms["criterion"]).bounds_the_mean:
             raise InvalidInputError(
                 f"criterion={settings.criterion!r} bounds the disagreement for every number of yes votes, "
                 'and scores have none: use "minimean", which bounds the mean over rows. ' + instead
@@ -87,31 +82,17 @@ class SoftVoting:
                 'order="per_row" is for votes: scores are added up in the one order in which the limit was '
                 'certified. Use order="shared" or "optimized". ' + instead
             )
-
-    @staticmethod
-    def voters(model: Any) -> ScoredForest | ScoreVoters:
-        """Return those who have a score in a fitted model."""
-        return scored_ensemble_of(model)
+        return terms
 
     @classmethod
     def calibrate(
-        cls,
-        settings: Settings,
-        ensemble: Ensemble,
-        rows: Any,
-        own: Labels | None,
-        rng: np.random.RandomState,
-        n_threads: int,
-    ) -> SoftVoting:
+        cls, asked: Asked, rows: Any, own: Labels | None, *, seed: int, n_threads: int
+    ) -> SummedScores:
         """Learn thresholds on one half of the rows and certify them on the other.
 
-        Parameters
-        ----------
-        settings, ensemble, rows, own, rng, n_threads
-            As in `HardVoting.calibrate`. What is agreed with is ``own``, or the full sum if there is none.
+        What is agreed with is ``own``, or the full sum if there is none.
         """
-        problem = settings.check(ensemble.classes, ensemble.n_voters)
-        seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
+        ensemble, _, settings, terms = asked
         scores = scores_of(ensemble, rows)
         says_yes = None if own is None else np.asarray(own == ensemble.classes[1], np.bool_)
         first = first_order(ensemble, seed)
@@ -119,10 +100,10 @@ class SoftVoting:
             check_known(scores)
             strategy = solve_scores(
                 scores,
-                problem.max_disagreement,
-                confidence=problem.confidence or 0.95,  # never None here
+                terms["max_disagreement"],
+                confidence=_confidence(terms),
                 order="optimized" if settings.order == "optimized" else first,
-                looks=problem.looks,
+                looks=terms["looks"],
                 start=ensemble.start,
                 answers=says_yes,
                 random_state=seed,
@@ -144,31 +125,19 @@ class SoftVoting:
         right = full if says_yes is None else says_yes
         answers = full if strategy.reason else stopped_answers(scores, strategy)
         right_labels, labels = (ensemble.classes.take(said) for said in (right, answers))
-        warn_of_losing_classes(
-            problem.max_disagreement, problem.criterion, right_labels, labels, ensemble.classes
-        )
-        return cls(
-            ensemble=ensemble,
-            strategy=strategy,
-            max_disagreement=problem.max_disagreement,
-            confidence=problem.confidence or 0.95,
-            looks=problem.looks,
-            seed=seed,
-            order=settings.order,
-            rounding_disagreement=float(np.mean(full != right)),
-            calibration_disagreement=float(np.mean(answers != right)),
-        )
+        warn_of_losing_classes(terms, right_labels, labels, ensemble.classes)
+        rounding, wrong = (float(np.mean(said != right)) for said in (full, answers))
+        return cls(ensemble, terms, strategy, seed, settings.order, rounding, wrong)
 
     def attributes(self) -> dict[str, Any]:
-        """Return the fitted attributes of a classifier that are of this kind."""
-        certificate = self.strategy.certificate
+        """Return the fitted attributes of a classifier that depend on how it decides."""
+        certificate, n_voters = self.strategy.certificate, float(self.strategy.n_voters)
         by_side = None if certificate is None else certificate.bound_by_class
+        classes = self.ensemble.classes.tolist()
         return {
             "strategy_": self.strategy,
-            "expected_votes_": float(self.strategy.n_voters)
-            if certificate is None
-            else certificate.mean_asked,
-            "disagreement_by_class_": to_labels(by_side or {"yes": 0.0, "no": 0.0}, self.ensemble.classes),
+            "expected_votes_": n_voters if certificate is None else certificate.mean_asked,
+            "disagreement_by_class_": by_label(by_side or {"yes": 0.0, "no": 0.0}, classes),
             "rounding_disagreement_": self.rounding_disagreement,
             "calibration_disagreement_": self.calibration_disagreement,
             "seed_": self.seed,
@@ -176,14 +145,13 @@ class SoftVoting:
 
     # Asking ----------------------------------------------------------------------------------
 
-    def run(self, rows: Any, early: bool, n_threads: int) -> ScoreOutcome:
-        """Return the answers, how many were asked, and the score at the stop."""
+    def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
+        """Return class numbers, how many were asked, and the sum of their scores."""
         return self.ensemble.run(rows, self.strategy if early else None, n_threads=n_threads)
 
-    def answer_one(self, x: npt.NDArray[Any]) -> bool:
-        """Return the answer for one row of a scored forest, soonest."""
-        forest: Any = self.ensemble
-        return forest.run_one(x, self.strategy)[0]  # type: ignore[no-any-return]  # a scored forest's
+    def answer_one(self, x: npt.NDArray[Any]) -> int:
+        """Return the class number of one row of a forest, stopped early, soonest."""
+        return self.ensemble.run_one(x, self.strategy)[0]  # type: ignore[no-any-return]  # a forest's
 
     def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
         """Raise: there are none."""
@@ -191,13 +159,18 @@ class SoftVoting:
             "there are no votes to count, scores are added up here: ensemble_.full_scores(X) has the sums"
         )
 
-    def probability(self, rows: Any, n_threads: int) -> npt.NDArray[np.float64]:
+    def probability(self, rows: Any, n_threads: int) -> FloatArray:
         """Return the probabilities of no and yes that the sum of all scores tells."""
         link = self.ensemble.link
         if link is None:
             raise InvalidInputError("the objective of this model tells no probability, only a score")
-        yes = link.probability(self.ensemble.run(rows, None, n_threads=n_threads).score)
+        yes = link.probability(self.run(rows, n_threads, early=False).score)
         return np.stack([1 - yes, yes], axis=1)
+
+    @property
+    def tells_probability(self) -> bool:
+        """Whether there is one even if the estimator has no ``predict_proba``."""
+        return self.ensemble.link is not None
 
     def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> ScorePlan:
         """Lay out what each limit costs, on rows that must be given: scores are not kept."""
@@ -208,8 +181,8 @@ class SoftVoting:
             )
         no, yes = self.ensemble.classes.tolist()
         own = {
-            "confidence": self.confidence,
-            "looks": self.looks,
+            "confidence": _confidence(self.terms),
+            "looks": self.terms["looks"],
             "order": "optimized" if self.order == "optimized" else self.strategy.order,
             "start": self.strategy.start,
             "random_state": self.seed,
@@ -220,15 +193,15 @@ class SoftVoting:
     # Files -----------------------------------------------------------------------------------
 
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
-        """Return what a file holds of it, for a scored forest."""
-        assert isinstance(self.ensemble, ScoredForest)
+        """Return what a file holds of it, for a forest."""
         forest_fields, arrays = self.ensemble.to_parts()
+        looks = self.terms["looks"]
         fields = {
             "forest": forest_fields,
             "strategy": {"kind": "scores", **self.strategy.to_fields()},
-            "max_disagreement": self.max_disagreement,
-            "confidence": self.confidence,
-            "looks": None if self.looks is None else list(self.looks),
+            "max_disagreement": self.terms["max_disagreement"],
+            "confidence": self.terms["confidence"],
+            "looks": None if looks is None else list(looks),
             "seed": self.seed,
             "order": self.order,
             "rounding_disagreement": self.rounding_disagreement,
@@ -237,54 +210,44 @@ class SoftVoting:
         return fields, arrays
 
     @classmethod
-    def from_parts(cls, fields: Fields, arrays: Arrays) -> SoftVoting:
+    def from_parts(cls, fields: Fields, arrays: Arrays, scheme: Scheme) -> SummedScores:
         """Check what `to_parts` gave, every part alone and against the others."""
         forest = ScoredForest.from_parts(fields.section("forest"), arrays)
         if "link" in fields:  # where files had it before version 3
             forest.link = Link.from_fields(fields.section("link"))
         strategy = ScoreStrategy.from_fields(fields.section("strategy"))
-        if strategy.n_voters != forest.n_voters:
-            raise fields.error(
-                "strategy", f"is for {strategy.n_voters} voters, but the forest has {forest.n_voters} trees"
-            )
+        check_same_voters(fields, "strategy", strategy.n_voters, forest)
         if strategy.start != forest.start:
             raise fields.error(
                 "strategy", f"starts from {strategy.start}, but the forest from {forest.start}"
             )
-        if fields.text("order") not in ("shared", "optimized"):
+        order: Any = fields.text("order")
+        if order not in ("shared", "optimized"):
             raise fields.error("order", 'must be "shared" or "optimized"')
-        limits: Any = None
-        if fields.is_section("max_disagreement"):
-            section = fields.section("max_disagreement")
-            limits = {side: section.number(side, 0, 1) for side in ("yes", "no")}
-        else:
-            limits = fields.number("max_disagreement", 0, 1)
-        looks = fields.whole_numbers("looks").tolist() if "looks" in fields else None
-        try:
-            limits, confidence = Limits.of(limits).given, check_confidence(fields.number("confidence", 0, 1))
-            looks = check_looks(looks, forest.n_voters)
-        except InvalidInputError as error:
-            raise fields.error("max_disagreement/confidence/looks", f"is not valid: {error}") from None
         return cls(
             ensemble=forest,
+            terms=_read_terms(fields, forest.n_voters),
             strategy=strategy,
-            max_disagreement=limits,
-            confidence=confidence,
-            looks=looks,
             seed=fields.whole("seed", 0, 2**64 - 1),
-            order=fields.text("order"),
+            order=order,
             rounding_disagreement=fields.number("rounding_disagreement", 0, 1),
             calibration_disagreement=fields.number("calibration_disagreement", 0, 1),
         )
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the settings that a loaded classifier has had."""
-        limits = self.max_disagreement
-        return {
-            "max_disagreement": to_labels(limits, self.ensemble.classes)
-            if isinstance(limits, dict)
-            else limits,
-            "confidence": self.confidence,
-            "looks": None if self.looks is None else list(self.looks),
-            "order": self.order,
-        }
+
+def _confidence(terms: Terms) -> float:
+    return terms["confidence"] or 0.95  # never None here
+
+
+def _read_terms(fields: Fields, n_voters: int) -> Terms:
+    looks = fields.whole_numbers("looks").tolist() if "looks" in fields else None
+    try:
+        return Terms(
+            max_disagreement=Limits.from_field(fields).given,
+            criterion="minimean",
+            confidence=check_confidence(fields.number("confidence", 0, 1)),
+            looks=check_looks(looks, n_voters),
+            answer="majority",
+        )
+    except InvalidInputError as error:
+        raise fields.error("max_disagreement/confidence/looks", f"is not valid: {error}") from None

@@ -7,25 +7,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foregone._system.atomic_file import PathLike
-from foregone.classifier.hard_voting import HardVoting
-from foregone.classifier.plurality_voting import PluralityVoting
-from foregone.classifier.soft_voting import SoftVoting
+from foregone.classifier.deciding import Decider, parameters_of
+from foregone.classifier.ensembles import DECIDERS
 from foregone.classifier.transformed import Transformed
+from foregone.classifier.voters import is_forest
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, PluralityForest, ScoredForest, container
+from foregone.forest import container
 from foregone.forest.execution import usable_cores
 from foregone.strategy.json_file import Fields
 
 __all__ = ["Saved", "read", "write"]
 
 KIND = "classifier"
-WAYS = {way.kind: way for way in (HardVoting, SoftVoting, PluralityVoting)}
 
 
 class Saved(NamedTuple):
     """What a file holds: how to ask whom, the features, and those parameters that are plain."""
 
-    way: HardVoting | PluralityVoting | SoftVoting
+    decider: Decider
     n_features: int
     feature_names: list[str] | None
     parameters: dict[str, Any]
@@ -33,24 +32,24 @@ class Saved(NamedTuple):
 
 def write(path: PathLike, classifier: Any) -> None:
     """Write a fitted classifier's file, atomically."""
-    way, state = classifier._way, classifier.random_state
-    if isinstance(way.ensemble, Transformed):
+    decider, state = classifier._decider, classifier.random_state
+    if isinstance(decider.ensemble, Transformed):
         raise InvalidInputError(
             "a classifier of a pipeline cannot be saved: its first steps are Python objects that a file "
-            f"without pickle cannot hold ({way.ensemble!r}). Use skops.io.dump(classifier, path), or "
+            f"without pickle cannot hold ({decider.ensemble!r}). Use skops.io.dump(classifier, path), or "
             "early_stop(pipeline[-1], pipeline[:-1].transform(X_calibration)) and save that."
         )
-    if not isinstance(way.ensemble, PackedForest | PluralityForest | ScoredForest):
+    if not is_forest(decider.ensemble):
         raise InvalidInputError(
             "only forests of decision trees can be saved: these voters are Python objects that a file "
-            f"without pickle cannot hold ({way.ensemble!r}). Use skops.io.dump(classifier, path) for "
+            f"without pickle cannot hold ({decider.ensemble!r}). Use skops.io.dump(classifier, path) for "
             "the whole classifier, or classifier.strategy_.save(path) for the strategy alone."
         )
     names = getattr(classifier, "feature_names_in_", None)
-    own_fields, arrays = way.to_parts()
+    own_fields, arrays = decider.to_parts()
     fields = {
         **own_fields,
-        "way": way.kind,
+        "way": decider.scheme,
         "feature_names": None if names is None else [[name] for name in names],
         "voting": classifier.voting,
         "on_failure": classifier.on_failure,
@@ -71,19 +70,19 @@ def read(path: PathLike, max_memory: float | None = None) -> Saved:
     """
     fields, arrays = container.read(path, KIND, max_memory)
     # Files from before there were scores say nothing of the way, the voting and the failure.
-    kind: Any = WAYS[_one_of(fields, "way", tuple(WAYS))]
-    way = kind.from_parts(fields, arrays)
+    scheme: Any = _one_of(fields, "way", tuple(DECIDERS))
+    decider = DECIDERS[scheme].from_parts(fields, arrays, scheme)
     size = fields.number("calibration_size", 0)
     parameters = {
-        **way.parameters(),
+        **parameters_of(decider),
         "voting": _one_of(fields, "voting", ("hard", "soft", "auto")),
         "on_failure": _one_of(fields, "on_failure", ("ask_all", "raise")),
         "calibration_size": size if size < 1 else int(size),
         "n_jobs": _n_jobs(fields) if "n_jobs" in fields else None,
         "random_state": fields.whole("random_state", 0, 2**32 - 1) if "random_state" in fields else None,
     }
-    n_features = way.ensemble.n_features
-    return Saved(way, n_features, _names(fields, n_features), parameters)
+    n_features = decider.ensemble.n_features
+    return Saved(decider, n_features, _names(fields, n_features), parameters)
 
 
 def _n_jobs(fields: Fields) -> int:

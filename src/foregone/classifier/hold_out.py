@@ -1,0 +1,96 @@
+"""Fitting: labels and sizes are checked, rows held out to calibrate on, seeds handed out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import type_of_target
+
+from foregone.errors import InvalidInputError
+
+__all__ = ["check_labels", "check_size", "clone_with_seeds", "hold_out"]
+
+
+def check_size(size: Any) -> None:
+    """Raise unless ``size`` is a share between 0 and 1 or a number of rows."""
+    is_share = isinstance(size, float | np.floating) and 0 < size < 1
+    is_count = isinstance(size, int | np.integer) and not isinstance(size, bool) and size >= 2
+    if not (is_share or is_count):
+        raise InvalidInputError(
+            "The 'calibration_size' parameter of EarlyStoppingClassifier must be a float in the range "
+            f"(0.0, 1.0) or an int in the range [2, inf). Got {size!r} instead."
+        )
+
+
+def check_labels(y: Any) -> npt.NDArray[Any]:
+    """Return labels of two classes or more, one for each row, or raise scikit-learn's error."""
+    if y is None:
+        raise InvalidInputError(
+            "This EarlyStoppingClassifier estimator requires y to be passed, but the target y is None."
+        )
+    labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
+    check_array(labels, ensure_2d=False, dtype=None, input_name="y")
+    kind = type_of_target(labels, input_name="y", raise_unknown=True)
+    if kind not in ("binary", "multiclass"):
+        unknown = "Unknown label type: continuous. " if kind.startswith("continuous") else ""
+        raise InvalidInputError(
+            f"{unknown}A target of one class for each row is needed. The type of the target is {kind}."
+        )
+    if len(np.unique(labels)) < 2:
+        raise InvalidInputError(
+            "This classifier needs samples of at least 2 classes in the data, but the data contains only one "
+            f"class: {labels[0]!r}"
+        )
+    return labels
+
+
+def hold_out(
+    X: Any,
+    y: npt.NDArray[Any],
+    calibration_size: float,
+    rng: np.random.RandomState,
+    sample_weight: Any = None,
+) -> tuple[dict[str, Any], Any]:
+    """Split rows at random into what is given to ``fit``, by name, and those to calibrate on.
+
+    Not each class in proportion: a plain random sample is what a confidence is proven for.
+    """
+    parts = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
+    check_consistent_length(*parts.values())
+    n_samples = len(y)
+    n_held_out = calibration_size
+    if isinstance(calibration_size, float | np.floating):
+        n_held_out = max(2, math.ceil(calibration_size * n_samples))
+    try:
+        split = train_test_split(*parts.values(), test_size=n_held_out, random_state=rng)
+        fitting = dict(zip(parts, split[::2], strict=True))
+        missing = np.setdiff1d(y, fitting["y"])
+        if len(missing):
+            raise ValueError(f"none of the other {len(fitting['y'])} is of class {missing.tolist()[0]!r}")
+    except ValueError as error:
+        raise InvalidInputError(
+            f"cannot hold out calibration_size={calibration_size!r} of n_samples={n_samples} and leave "
+            f"every class to fit on ({error}). Give more rows, or calibrate on rows of your own: "
+            "EarlyStoppingClassifier(FrozenEstimator(fitted)).fit(X_calibration)."
+        ) from error
+    return fitting, split[1]
+
+
+def clone_with_seeds(estimator: Any, rng: np.random.RandomState | None) -> Any:
+    """Return an unfitted copy; with ``rng``, every random_state in it that is None is drawn from there."""
+    copy = clone(estimator)
+    if rng is not None:
+        unset = {
+            name: int(rng.randint(np.iinfo(np.int32).max))
+            for name, value in sorted(copy.get_params(deep=True).items(), key=lambda item: item[0])
+            if (name == "random_state" or name.endswith("__random_state")) and value is None
+        }
+        if unset:
+            copy.set_params(**unset)
+    return copy
