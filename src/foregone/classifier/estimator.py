@@ -36,7 +36,6 @@ from foregone.classifier.transformed import Transformed
 from foregone.classifier.voting import check_votes_can_be_counted, scores_only, votes_or_scores
 from foregone.forest import PluralityForest
 from foregone.planning import Plan
-from foregone.planning.scores import ScorePlan
 from foregone.solving import Answer, Criterion
 
 __all__ = ["EarlyStoppingClassifier"]
@@ -354,9 +353,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     # Planning --------------------------------------------------------------------------------
 
-    def plan(
-        self, limits: Iterable[float] | None = None, *, X: Any = None, **options: Any
-    ) -> Plan | ScorePlan:
+    def plan(self, limits: Iterable[float] | None = None, *, X: Any = None, **options: Any) -> Plan:
         """Lay out what each limit on the disagreement would cost and risk, and recommend one.
 
         Parameters
@@ -368,11 +365,12 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             votes are kept; their scores are not, so that they must be given where scores are added up.
         **options
             ``criterion``, ``confidence``, ``looks`` or ``answer`` other than those it was fitted with, and
-            ``worth``; see `foregone.plan`. For scores: ``confidence``, ``looks``, ``order``, ``worth``.
+            ``worth``; see `foregone.plan`. For scores: ``confidence``, ``looks``, ``worth``, and ``order`` or
+            ``answers`` of `foregone.solve_scores`.
 
         Returns
         -------
-        Plan or ScorePlan
+        Plan
             ``plan.recommendation`` says in words what to do, and ``plan.max_disagreement`` is what to give
             this classifier.
         """

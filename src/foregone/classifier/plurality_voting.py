@@ -18,7 +18,14 @@ from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import PluralityForest, PluralityOutcome
 from foregone.forest.schedule import Order, read_order
-from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_plurality
+from foregone.planning import Plan, plan
+from foregone.plurality import (
+    ClassVotes,
+    CompositionDistribution,
+    PluralitySolution,
+    PluralityStrategy,
+    evaluate_plurality,
+)
 from foregone.plurality.ties import solve_with_ties
 from foregone.strategy.json_file import Fields
 
@@ -124,12 +131,20 @@ class PluralityVoting:
         """Return the share of all voters that are for each class."""
         return self.full_votes(rows, n_threads) / self.ensemble.n_voters
 
-    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Any:
-        """Raise: plans are for two classes."""
-        raise InvalidInputError(
-            f"plans are for two classes, and this classifier has {len(self.ensemble.classes)}: fit it with "
-            "the limits in question and compare expected_votes_"
-        )
+    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
+        """Lay out what each limit costs, for the calibration votes, or by class for those on other rows."""
+        votes: CompositionDistribution | ClassVotes
+        if rows is not None:
+            votes = ClassVotes(self.ensemble.votes(rows))
+        elif self.solution is not None:
+            votes = self.solution.distribution
+        else:
+            raise InvalidInputError(
+                "votes of the calibration rows are not kept in files, so give rows to plan with, such as the "
+                "calibration rows: plan(X=X_calibration)"
+            )
+        own = {"criterion": self.problem.criterion, "confidence": self.problem.confidence}
+        return plan(votes, limits, **{**own, "labels": self.ensemble.classes.tolist(), **options})
 
     # Files -----------------------------------------------------------------------------------
 

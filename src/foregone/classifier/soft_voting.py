@@ -27,8 +27,8 @@ from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import ScoredForest
 from foregone.forest.link import Link
 from foregone.forest.scored import ScoreOutcome
-from foregone.planning.scores import ScorePlan, plan_scores
-from foregone.scores import CannotCertifyWarning, ScoreStrategy, solve_scores
+from foregone.planning import Plan, plan
+from foregone.scores import CannotCertifyWarning, ScoreRows, ScoreStrategy, solve_scores
 from foregone.solving import MaxDisagreement
 from foregone.solving.problem import check_limits
 from foregone.strategy.json_file import Fields
@@ -199,23 +199,23 @@ class SoftVoting:
         yes = link.probability(self.ensemble.run(rows, None, n_threads=n_threads).score)
         return np.stack([1 - yes, yes], axis=1)
 
-    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> ScorePlan:
+    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
         """Lay out what each limit costs, on rows that must be given: scores are not kept."""
         if rows is None:
             raise InvalidInputError(
                 "scores of the calibration rows are not kept, so give rows to plan with, such as the "
                 "calibration rows: plan(X=X_calibration)"
             )
-        no, yes = self.ensemble.classes.tolist()
-        own = {
-            "confidence": self.confidence,
-            "looks": self.looks,
-            "order": "optimized" if self.order == "optimized" else self.strategy.order,
+        adding: dict[str, Any] = {
             "start": self.strategy.start,
+            "order": "optimized" if self.order == "optimized" else self.strategy.order,
+            "answers": None,
             "random_state": self.seed,
-            "labels": (no, yes),
         }
-        return plan_scores(scores_of(self.ensemble, rows), limits, **{**own, **options})
+        added = {name: options.get(name, own) for name, own in adding.items()}
+        others = {name: value for name, value in options.items() if name not in adding}
+        own = {"confidence": self.confidence, "looks": self.looks, "labels": self.ensemble.classes.tolist()}
+        return plan(ScoreRows(scores_of(self.ensemble, rows), **added), limits, **{**own, **others})
 
     # Files -----------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from foregone.display.by_limit import draw_by_limit, furnish_limits
 from foregone.display.figure import take_axes, tidy
 from foregone.display.fitted import fitted
-from foregone.display.looks import SIDES, line_styles
+from foregone.display.looks import LINES, SIDES, line_styles
 from foregone.display.tradeoff_curves import TradeoffCurve, baseline_curves, plan_curve
 from foregone.errors import InvalidInputError
 from foregone.planning import Plan, plan
@@ -29,8 +29,8 @@ class TradeoffDisplay:
     """What each limit costs, and what it risks.
 
     In one panel the expected votes, by allowed disagreement. In another the disagreement: of one curve that a
-    plan was made for, that of inputs whose full vote is yes and of those whose full vote is no, mean and
-    worst; of several curves the mean of each. A limit of 0 stands apart on the left. The limit that a plan
+    plan was made for, that of the inputs of each class, mean and, where it is known, worst; of several
+    curves the mean of each. A limit of 0 stands apart on the left. The limit that a plan
     recommends is marked. Make one with `from_plan`, `from_estimator` or `from_votes`.
 
     Parameters
@@ -87,14 +87,13 @@ class TradeoffDisplay:
         ax : matplotlib.axes.Axes, or a sequence of two, optional
             Axes for the votes, and for the disagreement; a new figure with both by default.
         baselines : bool, default=False
-            Whether to draw the usual rules beside it.
+            Whether to draw the usual rules beside it, of votes between two answers.
         **options
             Passed on to `plot`.
         """
         if not isinstance(plan, Plan):
             raise InvalidInputError(f"plan must be a Plan, as foregone.plan returns it, not {plan!r}")
-        limits = [row.limit for row in plan.rows]
-        others = baseline_curves(plan.votes, limits) if baselines else []
+        others = baseline_curves(plan) if baselines else []
         return cls([plan_curve(plan), *others], plan.n_voters, plan=plan).plot(ax, **options)
 
     @classmethod
@@ -104,11 +103,12 @@ class TradeoffDisplay:
         limits: Iterable[float] | None = None,
         ax: Axes | Sequence[Axes] | None = None,
         *,
+        X: Any = None,
         baselines: bool = False,
         **options: Any,
     ) -> TradeoffDisplay:
-        """Plan for the calibration rows of a fitted classifier, and draw the plan; see `from_plan`."""
-        return cls.from_plan(fitted(estimator, "plan")(limits), ax, baselines=baselines, **options)
+        """Draw what a fitted classifier plans, for its calibration rows or for ``X``; see `from_plan`."""
+        return cls.from_plan(fitted(estimator, "plan")(limits, X=X), ax, baselines=baselines, **options)
 
     @classmethod
     def from_votes(
@@ -127,7 +127,8 @@ class TradeoffDisplay:
         Parameters
         ----------
         votes_or_n_voters : VoteDistribution or int
-            How the votes are distributed; a number of voters means a flat distribution.
+            How the votes are distributed; a number of voters means a flat distribution. Other kinds are taken
+            as `foregone.plan` takes them, without baselines.
         limits : iterable of float, optional
             Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001.
         ax, baselines, **options
@@ -141,8 +142,7 @@ class TradeoffDisplay:
         plans = [plan(votes_or_n_voters, tried, criterion=one, confidence=confidence) for one in criteria]
         if not plans:
             raise InvalidInputError("criteria is empty: give at least one to draw")
-        used = [row.limit for row in plans[0].rows]
-        others = baseline_curves(plans[0].votes, used) if baselines else []
+        others = baseline_curves(plans[0]) if baselines else []
         return cls([*map(plan_curve, plans), *others], plans[0].n_voters).plot(ax, **options)
 
     def plot(
@@ -182,19 +182,22 @@ class TradeoffDisplay:
     @property
     def _has_classes(self) -> bool:
         """Whether there is one curve, whose disagreement by class is known."""
-        return self.plan is not None and len(self.curves) == 1
+        return self.plan is not None and len(self.curves) == 1 and bool(self.plan.rows[0].by_class)
 
     def _draw_classes(self, ax: Axes, limits: Sequence[float]) -> None:
         assert self.plan is not None
-        names = dict(zip(("no", "yes"), self.plan.labels or ("no", "yes"), strict=True))
-        for side, look in SIDES.items():
-            mean = [(row.limit, risk) for row in self.plan.rows if (risk := row.by_class[side]) is not None]
-            worst = [(row.limit, row.worst_by_class[side]) for row in self.plan.rows]
+        classes = self.plan.rows[0].by_class
+        names = dict(zip(classes, self.plan.labels or classes, strict=True))
+        for place, key in enumerate(classes):
+            look = SIDES.get(key) or LINES[place % len(LINES)]
+            mean = [(row.limit, row.by_class[key]) for row in self.plan.rows]
+            worst = [(row.limit, row.worst_by_class.get(key)) for row in self.plan.rows]
             style = {"color": look.colour, "marker": look.marker}
             for points, kind, how in ((mean, "mean", {"linewidth": 1.8}), (worst, "worst", _WORST)):
-                if points:
-                    given, risks = zip(*points, strict=True)
-                    draw_by_limit(ax, given, risks, limits, label=f"{names[side]}, {kind}", **style, **how)
+                known = [(limit, risk) for limit, risk in points if risk is not None]
+                if known:
+                    given, risks = zip(*known, strict=True)
+                    draw_by_limit(ax, given, risks, limits, label=f"{names[key]}, {kind}", **style, **how)
 
     def _furnish(self, axes: tuple[Axes, ...], limits: Sequence[float]) -> None:
         positive = [limit for limit in limits if limit > 0]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from foregone import rules
+from foregone.errors import InvalidInputError
 from foregone.planning import Plan
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import evaluate
@@ -52,17 +53,21 @@ def plan_curve(plan: Plan) -> TradeoffCurve:
     )
 
 
-def baseline_curves(votes: VoteDistribution, limits: Iterable[float]) -> list[TradeoffCurve]:
-    """Return the curves of the usual rules.
+def baseline_curves(plan: Plan) -> list[TradeoffCurve]:
+    """Return the curves of the usual rules, for the votes and limits of a plan.
 
     Examples
     --------
-    >>> from foregone import VoteDistribution
-    >>> curves = baseline_curves(VoteDistribution.flat(11), [0.1, 0.01])
+    >>> from foregone import plan
+    >>> curves = baseline_curves(plan(11, [0.1, 0.01], confidence=None))
     >>> curves[-1].name, curves[-1].disagreement
     ('curtailment', (0.0, 0.0))
     """
-    tried = tuple(limits)
+    votes, tried = plan.votes, tuple(row.limit for row in plan.rows)
+    if not isinstance(votes, VoteDistribution):
+        raise InvalidInputError(
+            "the rules that can be drawn beside a plan are for votes between two answers: leave out baselines"
+        )
     curves = []
     for name, rule in BASELINES.items():
         figures = [evaluate(rule(votes.n_voters, limit)).mean(votes) for limit in tried]

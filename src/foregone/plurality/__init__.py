@@ -5,6 +5,7 @@ answered; of several, the one that was cast first.
 """
 
 from foregone.plurality import rules
+from foregone.plurality.class_votes import ClassVotes
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.evidence import Evidence
 from foregone.plurality.lattice import Lattice, lattice_of
@@ -16,6 +17,7 @@ from foregone.plurality.solve_plurality import solve_plurality
 from foregone.plurality.tally import PluralityTally
 
 __all__ = [
+    "ClassVotes",
     "CompositionDistribution",
     "Evidence",
     "Lattice",

@@ -48,8 +48,8 @@ def page(report: Report) -> str:
             tag(
                 "p",
                 tag("b", "foregone"),
-                f" on {report.names['model']}: {report.subject.n_voters:,} {report.subject.voters}, "
-                f"{report.subject.n_rows:,} calibration rows",
+                f" on {report.names['model']}: {report.model.n_voters:,} {report.model.voters}, "
+                f"{report.model.n_rows:,} calibration rows",
                 class_="eyebrow",
             ),
             tag("h1", allow),

@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from foregone.report.markup import Html, tag
+from foregone.report.markup import Html, table, tag
 from foregone.report.phrases import WAYS, full_against_own, not_covered, percent, seconds, times
 from foregone.report.result import Report
-from foregone.report.tables import table
 
 __all__ = ["about", "guarantee_section", "own_section", "recommendation", "speed_section"]
 
@@ -18,7 +17,7 @@ def recommendation(report: Report) -> Html:
     """Return why this limit, what an average hides, and the call that does it."""
     given = (
         "model is the last step of the pipeline, X the calibration rows as the other steps transform them."
-        if report.subject.is_prepared
+        if report.model.is_prepared
         else "model is the fitted model, X the calibration rows."
     )
     code = f"from foregone import early_stop\n\nclassifier = {report.call}"
@@ -32,7 +31,7 @@ def recommendation(report: Report) -> Html:
 
 def speed_section(report: Report) -> Html:
     """Return what was measured on this machine."""
-    speed, subject = report.speed, report.subject
+    speed, model = report.speed, report.model
     rows = [
         [
             WAYS[way],
@@ -47,8 +46,8 @@ def speed_section(report: Report) -> Html:
         "How fast it is on this machine",
         tag(
             "p",
-            f"At the recommended limit {report.asked_in_order_drawn:.1f} of {subject.n_voters:,} "
-            f"{subject.voters} were asked on average about a calibration row. Medians on one thread, for a "
+            f"At the recommended limit {report.asked_in_order_drawn:.1f} of {model.n_voters:,} "
+            f"{model.voters} were asked on average about a calibration row. Medians on one thread, for a "
             f"batch of {speed.n_rows:,} rows and for single rows; all ways take turns.",
         ),
         table(
@@ -105,17 +104,17 @@ def guarantee_section(report: Report) -> Html:
 
 def about(report: Report) -> Html:
     """Return what it was made from, with what, and when."""
-    subject, confidence = report.subject, report.trade_off.confidence
+    model, confidence = report.model, report.trade_off.confidence
     sure = "" if confidence is None else f", {100 * confidence:g} % confidence"
-    *others, last = map(str, subject.labels)
+    *others, last = map(str, model.labels)
     facts = {
-        "Model": f"{report.names['model']}: {subject.name}, {subject.n_voters:,} {subject.voters}, "
-        f"voting={subject.voting!r}",
+        "Model": f"{report.names['model']}: {model.name}, {model.n_voters:,} {model.voters}, "
+        f"voting={model.voting!r}",
         "Classes": f"{', '.join(others)} and {last}; of a tie, the first",
-        "Calibration rows": f"{subject.n_rows:,}, from {report.names['data']}",
-        "Criterion": f"{subject.settings['criterion']}{sure}",
+        "Calibration rows": f"{model.n_rows:,}, from {report.names['data']}",
+        "Criterion": f"{model.settings['criterion']}{sure}",
         "Worth": f"avoiding a disagreement is assumed to be worth {report.worth:g} full votes",
-        "Saved limit": None if subject.saved_limit is None else _limit(subject.saved_limit),
+        "Saved limit": None if model.saved_limit is None else _limit(model.saved_limit),
         "Made": report.made.strftime("%Y-%m-%d %H:%M %Z"),
         "With": ", ".join(f"{name} {number}" for name, number in report.versions.items()),
         "Notes": " ".join(report.notes) or None,

@@ -24,14 +24,14 @@ from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.report.choose_columns import choose_columns, only_numbers
 
-__all__ = ["Labels", "Subject", "subject_of"]
+__all__ = ["Labels", "ReportedModel", "reported_model"]
 
 Labels = npt.NDArray[Any]
 SETTINGS = ("criterion", "confidence", "looks", "answer")
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class ReportedModel:
     """The voters of a model and the rows that they are asked about.
 
     Attributes
@@ -147,7 +147,9 @@ class Subject:
         return {} if self.voting == "soft" else {"seed": self.seed, "order": self.order}
 
 
-def subject_of(model: Any, table: Any, target: str | None = None, voting: str | None = None) -> Subject:
+def reported_model(
+    model: Any, table: Any, target: str | None = None, voting: str | None = None
+) -> ReportedModel:
     """Return the voters of a fitted model, and the rows of a table as they are to be given to them.
 
     Parameters
@@ -190,7 +192,7 @@ def subject_of(model: Any, table: Any, target: str | None = None, voting: str | 
     elif isinstance(model, PackedForest | ScoredForest):
         name = type(model).__name__
     solution = getattr(classifier, "solution_", None)
-    return Subject(
+    return ReportedModel(
         name=name,
         classifier=classifier,
         rows=rows,
