@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from foregone.display.by_limit import draw_by_limit, furnish_limits
 from foregone.display.figure import take_axes, tidy
 from foregone.display.fitted import fitted
-from foregone.display.looks import LINES, SIDES, line_styles
+from foregone.display.looks import LINES, SIDES, line_styles, rate_label
 from foregone.display.tradeoff_curves import TradeoffCurve, baseline_curves, plan_curve
 from foregone.errors import InvalidInputError
 from foregone.planning import Plan, plan
-from foregone.solving import Criterion
+from foregone.solving import Criterion, Problem
 from foregone.votes import VoteDistribution
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["TradeoffDisplay"]
 
 _WORST: dict[str, Any] = {"linestyle": (0, (2, 1.5)), "linewidth": 1.3, "markerfacecolor": "white"}
+# A logarithmic axis has no zero, so a limit of 0 stands apart on the left, by so many decades.
+_APART = 1.4
+_MARGIN = 0.35
 _SMALL: dict[str, Any] = {"textcoords": "offset points", "color": "0.3", "fontsize": "small"}
 
 
@@ -127,8 +130,7 @@ class TradeoffDisplay:
         Parameters
         ----------
         votes_or_n_voters : VoteDistribution or int
-            How the votes are distributed; a number of voters means a flat distribution. Other kinds are taken
-            as `foregone.plan` takes them, without baselines.
+            How the votes are distributed; a number of voters means a flat distribution.
         limits : iterable of float, optional
             Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001.
         ax, baselines, **options
@@ -139,7 +141,8 @@ class TradeoffDisplay:
             As in `foregone.plan`.
         """
         tried = None if limits is None else list(limits)
-        plans = [plan(votes_or_n_voters, tried, criterion=one, confidence=confidence) for one in criteria]
+        votes = Problem.check("minimean", votes_or_n_voters, 0.0).votes
+        plans = [plan(votes, tried, criterion=one, confidence=confidence) for one in criteria]
         if not plans:
             raise InvalidInputError("criteria is empty: give at least one to draw")
         others = baseline_curves(plans[0]) if baselines else []
@@ -170,7 +173,8 @@ class TradeoffDisplay:
             values = (curve.expected_votes, curve.disagreement)
             for one, heights in zip(axes, values, strict=False):
                 if one is axes[0] or not self._has_classes:
-                    draw_by_limit(one, curve.limits, heights, limits, label=curve.name, **chosen[curve.name])
+                    points = zip(curve.limits, heights, strict=True)
+                    _draw_by_limit(one, points, limits, label=curve.name, **chosen[curve.name])
         if len(axes) > 1 and self._has_classes:
             self._draw_classes(axes[1], limits)
         if furnish:
@@ -196,8 +200,7 @@ class TradeoffDisplay:
             for points, kind, how in ((mean, "mean", {"linewidth": 1.8}), (worst, "worst", _WORST)):
                 known = [(limit, risk) for limit, risk in points if risk is not None]
                 if known:
-                    given, risks = zip(*known, strict=True)
-                    draw_by_limit(ax, given, risks, limits, label=f"{names[key]}, {kind}", **style, **how)
+                    _draw_by_limit(ax, known, limits, label=f"{names[key]}, {kind}", **style, **how)
 
     def _furnish(self, axes: tuple[Axes, ...], limits: Sequence[float]) -> None:
         positive = [limit for limit in limits if limit > 0]
@@ -215,7 +218,7 @@ class TradeoffDisplay:
         for ax in axes:
             tidy(ax)
             ax.set_xlabel("allowed disagreement")
-            furnish_limits(ax, limits)
+            _furnish_limits(ax, limits)
         if self.plan is not None:
             self._mark_plan(axes, self.plan)
         if len(axes) > 1 or len(self.curves) > 1:
@@ -253,3 +256,37 @@ class TradeoffDisplay:
 def _last_of(ax: Axes) -> tuple[list[Any], list[str]]:
     handles, labels = ax.get_legend_handles_labels()
     return handles[-1:], labels[-1:]
+
+
+def _place_of(limit: float, limits: Sequence[float]) -> float:
+    """Return where a limit stands on the axis of all ``limits``: at itself, unless it is 0."""
+    if limit > 0:
+        return limit
+    return min((one for one in limits if one > 0), default=1.0) / 10**_APART
+
+
+def _draw_by_limit(
+    ax: Axes, values: Iterable[tuple[float, float]], limits: Sequence[float], **style: Any
+) -> None:
+    """Draw values, each with its limit, into axes of all ``limits``: a line through all but that at 0."""
+    points = sorted(values)
+    above = [point for point in points if point[0] > 0]
+    ax.plot([limit for limit, _ in above], [value for _, value in above], **style)
+    for _, value in points[: len(points) - len(above)]:
+        ax.plot(_place_of(0, limits), value, **{**style, "label": None})
+
+
+def _furnish_limits(ax: Axes, limits: Sequence[float]) -> None:
+    """Make the horizontal axis one of limits: logarithmic, ticks at powers of ten, and at 0 if it is one."""
+    places = [_place_of(limit, limits) for limit in limits]
+    positive = sorted(limit for limit in limits if limit > 0)
+    first, last = (math.log10(limit) for limit in (positive[0], positive[-1]))
+    ticks = [10.0**power for power in range(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1)]
+    if len(ticks) < 2:
+        ticks = positive
+    if min(limits) == 0:
+        ticks = [0.0, *ticks]
+    ax.set_xscale("log")
+    ax.set_xlim(min(places) / 10**_MARGIN, max(places) * 10**_MARGIN)
+    ax.set_xticks([_place_of(tick, limits) for tick in ticks], [rate_label(tick) for tick in ticks])
+    ax.minorticks_off()

@@ -6,10 +6,10 @@ Each kind says how one limit is solved and what its figures are; plans and repor
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from foregone.plurality import ClassVotes, CompositionDistribution, evaluate_plu
 from foregone.plurality.ties import bound_with_ties, disagreement_with_ties, solve_with_ties
 from foregone.scores import ScoreRows
 from foregone.solving import ANSWERS, Answer, Problem, solve
-from foregone.strategy.evaluation import FullAnswer
+from foregone.strategy.evaluation import Figures, FullAnswer
 from foregone.strategy.limits import Criterion, Limits, traits_of
 from foregone.votes import VoteDistribution
 
@@ -29,39 +29,51 @@ __all__ = ["Kind", "Planned", "Votes", "planned"]
 
 Votes = VoteDistribution | int | CompositionDistribution | ClassVotes | ScoreRows
 Kind = Literal["votes", "answers", "scores"]
+OfClass = tuple[CompositionDistribution | None, ...]
 NO_YES: tuple[FullAnswer, FullAnswer] = ("no", "yes")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Planned(ABC):
-    """What is planned for, and under which terms.
+class Planned:
+    """What is planned for, under which terms, and how its limits are solved.
 
     Attributes
     ----------
+    kind : {"votes", "answers", "scores"}
+        Votes between two answers, votes among many, or scores.
     n_voters : int
         Number of voters.
     votes : VoteDistribution, CompositionDistribution or None
         How the full votes are distributed; None for scores.
     classes : tuple
         What figures by class are keyed by: "no" and "yes", or many labels; empty if classes are not known.
+    solve : callable
+        Finds the strategy for a limit, and its figures.
+    solver_call : str
+        The call of the solver, with places for ``limit`` and ``options``.
     criterion, confidence, looks, answer
         As in `foregone.solve`; ``confidence`` is None where it has no meaning.
     notes : tuple of str
         Why a confidence that was asked for is not used.
+    has_class_limits : bool
+        Whether each class can have a limit of its own.
+    priced_by : {"guaranteed", "limit"}
+        Which disagreements count as avoided: those a row guarantees, or those its limit allows.
     """
 
-    kind: ClassVar[Kind]
-    has_class_limits: ClassVar[bool] = True  # whether each class can have a limit of its own
-    priced_by: ClassVar[Literal["guaranteed", "limit"]] = "guaranteed"  # the disagreements that are avoided
-
+    kind: Kind
     n_voters: int
     votes: AnyDistribution | None
     classes: tuple[Any, ...]
+    solve: Callable[[Limits], SolvedLimit]
+    solver_call: str
     criterion: Criterion
     confidence: float | None
     looks: tuple[int, ...] | None = None
     answer: Answer = "majority"
     notes: tuple[str, ...] = ()
+    has_class_limits: bool = True
+    priced_by: Literal["guaranteed", "limit"] = "guaranteed"
 
     @property
     def bounds_the_mean(self) -> bool:
@@ -72,14 +84,6 @@ class Planned(ABC):
     def n_observations(self) -> int | None:
         """How many observed inputs stand behind the votes."""
         return None if self.votes is None else self.votes.n_observations
-
-    @abstractmethod
-    def solve(self, limits: Limits) -> SolvedLimit:
-        """Find the strategy for a limit, and its figures."""
-
-    @abstractmethod
-    def call(self, limit: str, options: str) -> str:
-        """Return the call of the solver, given the limit and the other options as Python has them."""
 
 
 def planned(
@@ -94,23 +98,30 @@ def planned(
 ) -> Planned:
     """Check what a plan is asked for, as in `foregone.plan`, and tell which kind it is."""
     if isinstance(votes, ClassVotes | CompositionDistribution):
-        return _answers(votes, criterion, confidence, looks, answer, labels, n_classes)
+        if looks is not None or check_choice(answer, "answer", ANSWERS) != "majority":
+            raise InvalidInputError(
+                "looks and answer are for votes between two answers: among many, a strategy may stop after "
+                "any vote and answers the leader so far. Leave them out"
+            )
+        return _answers(votes, criterion, confidence, labels, n_classes)
     if n_classes is not None:
         raise InvalidInputError("n_classes is for votes among many answers: leave it out")
     if labels is not None and len(labels) != 2:
         raise InvalidInputError(f"labels must be two, for no and for yes, not {len(labels)}")
-    if isinstance(votes, ScoreRows):
-        return _scores(votes, criterion, confidence, looks, answer)
-    problem = Problem.check(criterion, votes, 0.0, None, looks, answer)
-    return PlannedVotes(
-        n_voters=problem.n_voters,
-        votes=problem.votes,
-        classes=NO_YES,
-        criterion=problem.criterion,
-        looks=problem.looks,
-        answer=problem.answer,
-        **_confidence(confidence, problem.criterion, problem.votes),
-    )
+    if not isinstance(votes, ScoreRows):
+        return _votes(Problem.check(criterion, votes, 0.0, None, looks, answer), confidence)
+    if not traits_of(criterion).bounds_the_mean or confidence is None:
+        raise InvalidInputError(
+            "what adds up scores has a limit that is a mean over rows, certified at a confidence: use "
+            "criterion minimean and a confidence such as 0.95. If it is a forest, a bag or a committee, "
+            'voting="hard" counts votes, which take any criterion'
+        )
+    if check_choice(answer, "answer", ANSWERS) != "majority":
+        raise InvalidInputError(
+            f"answer={answer!r} is for votes: a sum of scores that stops answers by the threshold it passed. "
+            'Use "majority", the default'
+        )
+    return _scores(votes, criterion, check_confidence(confidence), check_looks(looks, votes.n_voters))
 
 
 def _confidence(given: Any, criterion: Criterion, votes: AnyDistribution) -> dict[str, Any]:
@@ -128,222 +139,169 @@ def _confidence(given: Any, criterion: Criterion, votes: AnyDistribution) -> dic
     return {"confidence": None, "notes": (note,)}
 
 
-# Votes between two answers -------------------------------------------------------------------
+# Votes between two answers: every limit is solved exactly -----------------------------------------
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PlannedVotes(Planned):
-    """Votes between two answers: every limit is solved exactly."""
-
-    kind = "votes"
-    votes: VoteDistribution
-
-    def solve(self, limits: Limits) -> SolvedLimit:
-        terms: dict[str, Any] = {
-            "confidence": self.confidence, "looks": self.looks, "answer": self.answer
-        }  # fmt: skip
-        solution = solve(self.criterion, self.votes, limits.given, **terms)
-        evaluation = solution.evaluation
-        mean, by_class = evaluation.mean(self.votes), evaluation.by_class(self.votes)
-        worst = evaluation.worst_by_class()
-        no_limits = {"yes": 1.0, "no": 1.0}
-        at_most: Any = Problem.check(self.criterion, self.votes, no_limits, **terms).risk(evaluation)
-        return SolvedLimit(
-            limits=limits,
-            strategy=solution.strategy,
-            expected_votes=mean.expected_votes,
-            disagreement=mean.disagreement,
-            guaranteed=solution.disagreement,
-            by_class=tuple(
-                ClassFigures(
-                    _known(by_class[side].expected_votes),
-                    _known(by_class[side].disagreement),
-                    at_most[side],
-                    worst[side].disagreement,
-                )
-                for side in NO_YES
-            ),
-            worst=evaluation.worst().disagreement,
-            by_yes=evaluation,
-            gap=solution.gap,
-        )
-
-    def call(self, limit: str, options: str) -> str:
-        return f"solve({self.criterion!r}, votes, {limit}{options})"
+def _votes(problem: Problem, confidence: Any) -> Planned:
+    sure = _confidence(confidence, problem.criterion, problem.votes)
+    terms = {"confidence": sure["confidence"], "looks": problem.looks, "answer": problem.answer}
+    return Planned(
+        kind="votes",
+        n_voters=problem.n_voters,
+        votes=problem.votes,
+        classes=NO_YES,
+        solve=partial(_solve_votes, problem.criterion, problem.votes, terms),
+        solver_call=f"solve({problem.criterion!r}, votes, {{limit}}{{options}})",
+        criterion=problem.criterion,
+        looks=problem.looks,
+        answer=problem.answer,
+        **sure,
+    )
 
 
-def _known(figure: float) -> float | None:
-    """Return a mean over the inputs of a class; None if there are none."""
-    return None if math.isnan(figure) else figure
+def _solve_votes(
+    criterion: Criterion, votes: VoteDistribution, terms: dict[str, Any], limits: Limits
+) -> SolvedLimit:
+    solution = solve(criterion, votes, limits.given, **terms)
+    evaluation = solution.evaluation
+    mean, by_class, worst = evaluation.mean(votes), evaluation.by_class(votes), evaluation.worst_by_class()
+    no_limits = {"yes": 1.0, "no": 1.0}
+    at_most: Any = Problem.check(criterion, votes, no_limits, **terms).risk(evaluation)
+    return SolvedLimit(
+        limits=limits,
+        strategy=solution.strategy,
+        expected_votes=mean.expected_votes,
+        disagreement=mean.disagreement,
+        guaranteed=solution.disagreement,
+        by_class=tuple(
+            ClassFigures(*_known(by_class[side]), at_most[side], worst[side].disagreement) for side in NO_YES
+        ),
+        worst=evaluation.worst().disagreement,
+        by_yes=evaluation,
+        gap=solution.gap,
+    )
 
 
-# Votes among many answers --------------------------------------------------------------------
+def _known(means: Figures) -> tuple[float | None, float | None]:
+    """Return means over the inputs of a class; None if there are none."""
+    return (None, None) if math.isnan(means.disagreement) else (means.expected_votes, means.disagreement)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PlannedAnswers(Planned):
-    """Votes among many answers.
-
-    Attributes
-    ----------
-    of_class : tuple of CompositionDistribution or None
-        The full votes for each of ``classes``; None for a class without any.
-    n_classes : int or None
-        How many different answers there can be; None for any number.
-    settles_ties : bool
-        Whether of several leaders only the first is right, as in a classifier; otherwise each is.
-    """
-
-    kind = "answers"
-    has_class_limits = False
-    votes: CompositionDistribution
-    of_class: tuple[CompositionDistribution | None, ...]
-    n_classes: int | None
-    settles_ties: bool
-
-    def solve(self, limits: Limits) -> SolvedLimit:
-        terms: dict[str, Any] = {
-            "n_voters": self.n_voters, "n_classes": self.n_classes,
-            "criterion": self.criterion, "confidence": self.confidence,
-        }  # fmt: skip
-        if self.settles_ties:
-            strategy, solution = solve_with_ties(self.votes, limits.loosest, **terms)
-            guaranteed, differs = bound_with_ties(strategy, solution), disagreement_with_ties(strategy)
-            evaluation = evaluate_plurality(strategy)
-        else:
-            solution = solve_plurality(self.votes, limits.loosest, **terms)
-            strategy, evaluation = solution.strategy, solution.evaluation
-            guaranteed, differs = solution.disagreement, evaluation.disagreement
-
-        def figures(votes: CompositionDistribution) -> tuple[float, float]:
-            weights = votes.weights_on(strategy.lattice)
-            return evaluation.mean(votes).expected_votes, float(weights @ differs)
-
-        expected_votes, disagreement = figures(self.votes)
-        return SolvedLimit(
-            limits=limits,
-            strategy=strategy,
-            expected_votes=expected_votes,
-            disagreement=disagreement,
-            guaranteed=guaranteed,
-            by_class=tuple(
-                ClassFigures() if votes is None else ClassFigures(*figures(votes)) for votes in self.of_class
-            ),
-            worst=evaluation.worst().disagreement,
-            gap=solution.gap,
-        )
-
-    def call(self, limit: str, options: str) -> str:
-        stated = "" if self.n_classes is None else f", n_classes={self.n_classes}"
-        if not self.bounds_the_mean:
-            stated += f", criterion={self.criterion!r}"
-        elif self.confidence is None:
-            stated += ", confidence=None"
-        return f"solve_plurality(votes, {limit}, n_voters={self.n_voters}{stated}{options})"
+# Votes among many answers -------------------------------------------------------------------------
 
 
 def _answers(
     votes: ClassVotes | CompositionDistribution,
     criterion: Any,
     confidence: Any,
-    looks: Any,
-    answer: Any,
     labels: Sequence[Any] | None,
     n_classes: int | None,
-) -> PlannedAnswers:
-    traits_of(criterion)
-    if looks is not None or check_choice(answer, "answer", ANSWERS) != "majority":
-        raise InvalidInputError(
-            "looks and answer are for votes between two answers: among many, a strategy may stop after any "
-            "vote and answers the leader so far. Leave them out"
-        )
-    known: int | None
+) -> Planned:
     classes: tuple[Any, ...] = ()
-    of_class: tuple[CompositionDistribution | None, ...] = ()
-    names = None if labels is None else tuple(labels)
+    of_class: OfClass = ()
+    known = n_classes if labels is None else len(labels)
     if isinstance(votes, ClassVotes):
-        classes, of_class = names or tuple(range(votes.n_classes)), votes.of_class
-        known, distribution = votes.n_classes, votes.distribution
-    else:
-        known, distribution = n_classes if names is None else len(names), votes
-    if n_classes not in (None, known) or (names is not None and len(names) != known):
+        known, of_class = votes.n_classes, votes.of_class
+        classes, votes = tuple(range(known) if labels is None else labels), votes.distribution
+    if n_classes not in (None, known) or (labels is not None and len(labels) != known):
         raise InvalidInputError(f"there are {known} classes: leave out n_classes, and give as many labels")
-    return PlannedAnswers(
-        n_voters=distribution.n_voters,
-        votes=distribution,
+    sure = _confidence(confidence, criterion, votes)
+    stated = {"n_voters": votes.n_voters, "n_classes": known, "criterion": criterion}
+    if sure["confidence"] is None:
+        stated["confidence"] = None  # any other is among the options
+    said = ", ".join(f"{name}={value!r}" for name, value in stated.items())
+    # Where classes have an order, of several leaders only the first is right, as in a classifier.
+    solve_one = _solve_ordered if classes or labels is not None else _solve_unordered
+    return Planned(
+        kind="answers",
+        n_voters=votes.n_voters,
+        votes=votes,
         classes=classes,
+        solve=partial(solve_one, votes, of_class, {**stated, "confidence": sure["confidence"]}),
+        solver_call=f"solve_plurality(votes, {{limit}}, {said}{{options}})",
         criterion=criterion,
-        of_class=of_class,
-        n_classes=known,
-        settles_ties=names is not None or isinstance(votes, ClassVotes),
-        **_confidence(confidence, criterion, distribution),
+        has_class_limits=False,
+        **sure,
     )
 
 
-# Scores --------------------------------------------------------------------------------------
+def _solve_ordered(
+    votes: CompositionDistribution, of_class: OfClass, terms: dict[str, Any], limits: Limits
+) -> SolvedLimit:
+    strategy, solution = solve_with_ties(votes, limits.loosest, **terms)
+    cost, risk = evaluate_plurality(strategy).expected_votes, disagreement_with_ties(strategy)
+
+    def figures(some: CompositionDistribution) -> tuple[float, float]:
+        weights = some.weights_on(strategy.lattice)
+        return float(weights @ cost), float(weights @ risk)
+
+    return SolvedLimit(
+        limits,
+        strategy,
+        *figures(votes),
+        bound_with_ties(strategy, solution),
+        tuple(ClassFigures() if some is None else ClassFigures(*figures(some)) for some in of_class),
+        worst=evaluate_plurality(strategy).worst().disagreement,
+        gap=solution.gap,
+    )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PlannedScores(Planned):
-    """Scores that are added up: for every limit, thresholds are learned and certified on the rows."""
-
-    kind = "scores"
-    priced_by = "limit"  # what was measured on the rows jumps from limit to limit
-    confidence: float
-    rows: ScoreRows
-
-    def solve(self, limits: Limits) -> SolvedLimit:
-        strategy = self.rows.solve(limits.given, confidence=self.confidence, looks=self.looks)
-        certificate, everyone = strategy.certificate, float(self.n_voters)
-        if certificate is None or certificate.wrong_by_class is None or certificate.bound_by_class is None:
-            nobody_differs = (ClassFigures(everyone, 0.0, 0.0),) * 2
-            return SolvedLimit(limits, strategy, everyone, 0.0, 0.0, nobody_differs, reason=strategy.reason)
-        pairs, bounds = certificate.wrong_by_class, certificate.bound_by_class
-        is_yes, (_, asked) = self.rows.right(strategy.order), self.rows.run(strategy)
-        by_class = []
-        for side, of_it in zip(NO_YES, (~is_yes, is_yes), strict=True):
-            n_wrong, n_rows = pairs[side]
-            by_class.append(
-                ClassFigures(
-                    float(asked[of_it].mean()) if of_it.any() else None,
-                    n_wrong / n_rows if n_rows else None,
-                    bounds[side],
-                )
-            )
-        wrong, tried = np.sum([*pairs.values()], axis=0).tolist()
-        return SolvedLimit(
-            limits=limits,
-            strategy=strategy,
-            expected_votes=certificate.mean_asked,
-            disagreement=wrong / tried,
-            guaranteed=certificate.bound,
-            by_class=tuple(by_class),
-        )
-
-    def call(self, limit: str, options: str) -> str:
-        order = repr(self.rows.order) if isinstance(self.rows.order, str) else "order"
-        start = f", start={self.rows.start!r}" if self.rows.start else ""
-        return f"solve_scores(scores, {limit}{options}, order={order}{start})"
+def _solve_unordered(
+    votes: CompositionDistribution, of_class: OfClass, terms: dict[str, Any], limits: Limits
+) -> SolvedLimit:
+    solution = solve_plurality(votes, limits.loosest, **terms)
+    return SolvedLimit(
+        limits,
+        solution.strategy,
+        *solution.evaluation.mean(votes),
+        solution.disagreement,
+        worst=solution.evaluation.worst().disagreement,
+        gap=solution.gap,
+    )
 
 
-def _scores(rows: ScoreRows, criterion: Any, confidence: Any, looks: Any, answer: Any) -> PlannedScores:
-    if not traits_of(criterion).bounds_the_mean or confidence is None:
-        raise InvalidInputError(
-            "what adds up scores has a limit that is a mean over rows, certified at a confidence: use "
-            "criterion minimean and a confidence such as 0.95. If it is a forest, a bag or a committee, "
-            'voting="hard" counts votes, which take any criterion'
-        )
-    if check_choice(answer, "answer", ANSWERS) != "majority":
-        raise InvalidInputError(
-            f"answer={answer!r} is for votes: a sum of scores that stops answers by the threshold it passed. "
-            'Use "majority", the default'
-        )
-    return PlannedScores(
+# Scores: for every limit, thresholds are learned and certified on the rows ------------------------
+
+
+def _scores(
+    rows: ScoreRows, criterion: Criterion, confidence: float, looks: tuple[int, ...] | None
+) -> Planned:
+    order = repr(rows.order) if isinstance(rows.order, str) else "order"
+    return Planned(
+        kind="scores",
         n_voters=rows.n_voters,
         votes=None,
         classes=NO_YES,
+        solve=partial(_solve_scores, rows, confidence, looks),
+        solver_call=f"solve_scores(scores, {{limit}}{{options}}, order={order}, start={rows.start!r})",
         criterion=criterion,
-        confidence=check_confidence(confidence),
-        looks=check_looks(looks, rows.n_voters),
-        rows=rows,
+        confidence=confidence,
+        looks=looks,
+        priced_by="limit",  # what was measured on the rows jumps from limit to limit
+    )
+
+
+def _solve_scores(
+    rows: ScoreRows, confidence: float, looks: tuple[int, ...] | None, limits: Limits
+) -> SolvedLimit:
+    strategy = rows.solve(limits.given, confidence=confidence, looks=looks)
+    certificate, everyone = strategy.certificate, float(rows.n_voters)
+    if certificate is None or certificate.wrong_by_class is None or certificate.bound_by_class is None:
+        nobody_differs = (ClassFigures(everyone, 0.0, 0.0),) * 2
+        return SolvedLimit(limits, strategy, everyone, 0.0, 0.0, nobody_differs, reason=strategy.reason)
+    bounds, pairs = certificate.bound_by_class, certificate.wrong_by_class
+    n_wrong, n_rows = np.sum([*pairs.values()], axis=0).tolist()
+    is_yes, (_, asked) = rows.right(strategy.order), rows.run(strategy)
+    by_class = []
+    for side, of_it in zip(NO_YES, (~is_yes, is_yes), strict=True):
+        wrong, tried = pairs[side]
+        votes = float(asked[of_it].mean()) if of_it.any() else None
+        by_class.append(ClassFigures(votes, wrong / tried if tried else None, bounds[side]))
+    return SolvedLimit(
+        limits=limits,
+        strategy=strategy,
+        expected_votes=certificate.mean_asked,
+        disagreement=n_wrong / n_rows,
+        guaranteed=certificate.bound,
+        by_class=tuple(by_class),
     )

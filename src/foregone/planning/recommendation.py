@@ -88,7 +88,7 @@ def python_call(planned: Planned, limit: Any, *, is_labelled: bool) -> str:
         options["answer"] = planned.answer
     said = "".join(f", {name}={value!r}" for name, value in options.items())
     if not is_labelled:
-        return planned.call(repr(limit), said)
+        return planned.solver_call.format(limit=limit, options=said)
     return f"EarlyStoppingClassifier(..., criterion={planned.criterion!r}, max_disagreement={limit!r}{said})"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from foregone._system.shown import shown
 
-__all__ = ["Html", "data_block", "raw", "table", "tag"]
+__all__ = ["Html", "data_block", "definitions", "raw", "table", "tag"]
 
 EMPTY = {"circle", "input", "line", "link", "meta", "path", "rect"}  # elements that hold nothing
 
@@ -82,6 +82,12 @@ def table(
         aria_label=caption,
         tabindex="0",
     )
+
+
+def definitions(pairs: Iterable[tuple[str, Any]]) -> Html:
+    """Return a list of names, each with what is said of it."""
+    parts = (part for name, words in pairs for part in (tag("dt", name), tag("dd", words)))
+    return tag("dl", *parts, class_="limits")
 
 
 def raw(name: str, content: str) -> Html:

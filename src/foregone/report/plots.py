@@ -91,12 +91,9 @@ def draw_tradeoff(report: Report) -> Html:
 def draw_risk(report: Report) -> Html:
     """Draw the disagreement against the allowed one."""
     now, mean = look(report, report.recommended), report.trade_off.texts.mean
-    parts: list[Html] = []
-    for power in range(-6, 1, 2):
-        y = _risk_y(10.0**power, BOTTOM)
-        parts += [_rule(y), _text(LEFT - 8, y + 4, percent(float(f"1e{power}")), "end")]
     allowed = _line([(_x(limit), _risk_y(limit, BOTTOM)) for limit in (LIMITS[0], LIMITS[-1])])
-    parts += [
+    parts = [
+        *_risk_axis(BOTTOM),
         *_limit_axis(),
         tag("line", id="risk-now", y1=TOP, y2=BOTTOM, class_="now", **now["risk-now"]),
         tag("path", d=allowed, class_="curve limit"),
@@ -112,11 +109,8 @@ def draw_margins(report: Report) -> Html:
     assert report.trade_off.votes is not None
     now, n_voters = look(report, report.recommended), report.model.n_voters
     no, yes = (_short(label) for label in report.model.labels)
-    parts: list[Html] = []
-    for power in range(-6, 1, 2):
-        y = _risk_y(10.0**power)
-        parts += [_rule(y), _text(LEFT - 8, y + 4, percent(float(f"1e{power}")), "end")]
-    parts += [
+    parts = [
+        *_risk_axis(RISK_BOTTOM),
         tag("path", id="risk-area", class_="area", **now["risk-area"]),
         tag("path", id="risk-line", class_="curve", **now["risk-line"]),
         tag("line", id="limit-line", x1=LEFT, x2=RIGHT, class_="now", **now["limit-line"]),
@@ -149,6 +143,14 @@ def draw_margins(report: Report) -> Html:
     ]
     title = "Disagreement by how many voters say yes, with the number of calibration rows below"
     return _picture("margins-title", title, parts)
+
+
+def _risk_axis(bottom: float) -> list[Html]:
+    parts = []
+    for power in range(-6, 1, 2):
+        y = _risk_y(10.0**power, bottom)
+        parts += [_rule(y), _text(LEFT - 8, y + 4, percent(float(f"1e{power}")), "end")]
+    return parts
 
 
 def _limit_axis() -> list[Html]:

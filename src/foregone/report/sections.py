@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from foregone.report.markup import Html, table, tag
+from foregone.report.markup import Html, definitions, table, tag
 from foregone.report.phrases import WAYS, full_against_own, not_covered, percent, seconds, times
 from foregone.report.result import Report
 
@@ -94,11 +94,7 @@ def guarantee_section(report: Report) -> Html:
         "What is guaranteed",
         *(tag("p", words) for words in report.trade_off.texts.promise),
         tag("h3", "What is not guaranteed"),
-        tag(
-            "dl",
-            *(part for name, words in not_covered(report) for part in (tag("dt", name), tag("dd", words))),
-            class_="limits",
-        ),
+        definitions(not_covered(report)),
     )
 
 
@@ -119,15 +115,8 @@ def about(report: Report) -> Html:
         "With": ", ".join(f"{name} {number}" for name, number in report.versions.items()),
         "Notes": " ".join(report.notes) or None,
     }
-    shown = [(name, words) for name, words in facts.items() if words]
-    return _section(
-        "What this report is about",
-        tag(
-            "dl",
-            *(part for name, words in shown for part in (tag("dt", name), tag("dd", words))),
-            class_="limits",
-        ),
-    )
+    shown = ((name, words) for name, words in facts.items() if words)
+    return _section("What this report is about", definitions(shown))
 
 
 def _limit(limit: Any) -> str:
