@@ -139,16 +139,9 @@ def make_plan(
         chosen=chosen,
         class_budgets=budgets,
         reason=reason,
-        votes=planned.votes,
-        criterion=planned.criterion,
-        confidence=planned.confidence,
-        looks=planned.looks,
-        answer=planned.answer,
         worth=worth,
-        notes=planned.notes,
         labels=None if labels is None else tuple(labels),
-        kind=planned.kind,
-        n_voters=planned.n_voters,
+        **planned.terms(),
         call=python_call(planned, limit, is_labelled=labels is not None),
     )
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from foregone.kinds import AnyDistribution
 from foregone.planning import recommendation as words
-from foregone.planning.planned_kinds import Kind, Planned
+from foregone.planning.planned_kinds import Planned, Terms
 from foregone.planning.solved_limit import SolvedLimit
-from foregone.solving import Answer
-from foregone.strategy.limits import Criterion, Limits, MaxDisagreement
+from foregone.strategy.limits import Limits, MaxDisagreement
 
 __all__ = ["Plan", "PlanRow", "Reason"]
 
@@ -138,8 +136,8 @@ def _price(votes: float, avoided: float) -> float:
     return votes / avoided if avoided > 0 else math.inf
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(Terms):
     """The trade-off between votes and disagreement, and a recommendation. Made by `foregone.plan`.
 
     Attributes
@@ -154,18 +152,13 @@ class Plan:
     reason : {"price", "observations", "uncertified", "end"}
         Why no tighter limit was chosen: avoiding a disagreement would cost too much; so few observed inputs
         cannot tell; so few rows cannot certify it; or there was no tighter one.
-    votes : VoteDistribution, CompositionDistribution or None
-        What it was made for; None where scores are added up.
-    criterion, confidence, looks, answer, worth
-        What it was made for. ``confidence`` is None where it has no meaning.
+    kind, n_voters, votes, criterion, confidence, looks, answer, worth
+        What it was made for: a ``kind`` of "votes", "answers" or "scores", which have no ``votes``.
+        ``confidence`` is None where it has no meaning.
     notes : tuple of str
         What else should be known, such as why there is no confidence.
     labels : tuple or None
         Names of the classes; of two, for "no" and "yes".
-    kind : {"votes", "answers", "scores"}
-        Votes between two answers, votes among many, or scores.
-    n_voters : int
-        Number of voters.
     call : str
         The call that does what is recommended.
     """
@@ -174,22 +167,9 @@ class Plan:
     chosen: PlanRow
     class_budgets: PlanRow | None
     reason: Reason
-    votes: AnyDistribution | None
-    criterion: Criterion
-    confidence: float | None = None
-    looks: tuple[int, ...] | None = None
-    answer: Answer = "majority"
-    worth: float = 25.0
-    notes: tuple[str, ...] = ()
-    labels: tuple[Any, ...] | None = None
-    kind: Kind = field(kw_only=True)
-    n_voters: int = field(kw_only=True)
-    call: str = field(kw_only=True, repr=False)
-
-    @property
-    def n_observations(self) -> int | None:
-        """How many observed inputs stand behind the votes; None where they were assumed, or for scores."""
-        return None if self.votes is None else self.votes.n_observations
+    worth: float
+    labels: tuple[Any, ...] | None
+    call: str
 
     @property
     def recommended(self) -> PlanRow:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from foregone.strategy.evaluation import Figures, FullAnswer
 from foregone.strategy.limits import Criterion, Limits, traits_of
 from foregone.votes import VoteDistribution
 
-__all__ = ["Kind", "Planned", "Votes", "planned"]
+__all__ = ["Planned", "Terms", "Votes", "planned"]
 
 Votes = VoteDistribution | int | CompositionDistribution | ClassVotes | ScoreRows
 Kind = Literal["votes", "answers", "scores"]
@@ -33,9 +33,9 @@ OfClass = tuple[CompositionDistribution | None, ...]
 NO_YES: tuple[FullAnswer, FullAnswer] = ("no", "yes")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Planned:
-    """What is planned for, under which terms, and how its limits are solved.
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What is planned for, and what its limits mean.
 
     Attributes
     ----------
@@ -45,35 +45,20 @@ class Planned:
         Number of voters.
     votes : VoteDistribution, CompositionDistribution or None
         How the full votes are distributed; None for scores.
-    classes : tuple
-        What figures by class are keyed by: "no" and "yes", or many labels; empty if classes are not known.
-    solve : callable
-        Finds the strategy for a limit, and its figures.
-    solver_call : str
-        The call of the solver, with places for ``limit`` and ``options``.
     criterion, confidence, looks, answer
         As in `foregone.solve`; ``confidence`` is None where it has no meaning.
     notes : tuple of str
-        Why a confidence that was asked for is not used.
-    has_class_limits : bool
-        Whether each class can have a limit of its own.
-    priced_by : {"guaranteed", "limit"}
-        Which disagreements count as avoided: those a row guarantees, or those its limit allows.
+        What else should be known, such as why there is no confidence.
     """
 
     kind: Kind
     n_voters: int
     votes: AnyDistribution | None
-    classes: tuple[Any, ...]
-    solve: Callable[[Limits], SolvedLimit]
-    solver_call: str
     criterion: Criterion
-    confidence: float | None
+    confidence: float | None = None
     looks: tuple[int, ...] | None = None
     answer: Answer = "majority"
     notes: tuple[str, ...] = ()
-    has_class_limits: bool = True
-    priced_by: Literal["guaranteed", "limit"] = "guaranteed"
 
     @property
     def bounds_the_mean(self) -> bool:
@@ -82,8 +67,37 @@ class Planned:
 
     @property
     def n_observations(self) -> int | None:
-        """How many observed inputs stand behind the votes."""
+        """How many observed inputs stand behind the votes; None where they were assumed, or for scores."""
         return None if self.votes is None else self.votes.n_observations
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Planned(Terms):
+    """What is planned for, and how its limits are solved.
+
+    Attributes
+    ----------
+    classes : tuple
+        What figures by class are keyed by: "no" and "yes", or many labels; empty if classes are not known.
+    solve : callable
+        Finds the strategy for a limit, and its figures.
+    solver_call : str
+        The call of the solver, with places for ``limit`` and ``options``.
+    has_class_limits : bool
+        Whether each class can have a limit of its own.
+    priced_by : {"guaranteed", "limit"}
+        Which disagreements count as avoided: those a row guarantees, or those its limit allows.
+    """
+
+    classes: tuple[Any, ...]
+    solve: Callable[[Limits], SolvedLimit]
+    solver_call: str
+    has_class_limits: bool = True
+    priced_by: Literal["guaranteed", "limit"] = "guaranteed"
+
+    def terms(self) -> dict[str, Any]:
+        """Return the terms alone, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(Terms)}
 
 
 def planned(

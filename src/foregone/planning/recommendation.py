@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from foregone.checks import check_looks
-from foregone.strategy.limits import traits_of
 
 if TYPE_CHECKING:
     from foregone.planning.plan_rows import Plan, PlanRow
@@ -103,7 +102,7 @@ def _first(plan: Plan) -> str:
     if row.reason is not None:
         return f"Nothing could be certified, so everyone is asked: {row.reason}."
     full = "the full sum" if plan.kind == "scores" else "the full vote"
-    whom = "on average" if traits_of(plan.criterion).bounds_the_mean else "for every single input"
+    whom = "on average" if plan.bounds_the_mean else "for every single input"
     sure = "" if plan.confidence is None else f", with {100 * plan.confidence:g} % confidence"
     allowed = f"{one_in(row.limit)} may be answered otherwise than by {full}, {whom}{sure}"
     cost = (

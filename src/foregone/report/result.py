@@ -22,6 +22,8 @@ from foregone.report.trade_off import TradeOff, trade_off
 
 __all__ = ["Differences", "Report", "make_report"]
 
+POINT_FIELDS = ("limit", "each_class", "expected_votes", "disagreement", "at_most", "worst", "gap", "reason")
+
 
 @dataclass(frozen=True)
 class Differences:
@@ -254,20 +256,12 @@ def make_report(
 
 def _fields_of(point: SolvedLimit, labels: list[Any]) -> dict[str, Any]:
     by_yes = point.by_yes
+    named = zip(labels, point.by_class, strict=True)
     return {
-        "limit": point.limit,
-        "each_class": point.each_class,
-        "expected_votes": point.expected_votes,
-        "disagreement": point.disagreement,
-        "at_most": point.at_most,
-        "worst": point.worst,
-        "by_class": [
-            {"label": label, **vars(figures)} for label, figures in zip(labels, point.by_class, strict=True)
-        ],
+        **{name: getattr(point, name) for name in POINT_FIELDS},
+        "by_class": [{"label": label, **vars(figures)} for label, figures in named],
         "disagreement_by_yes_votes": None if by_yes is None else by_yes.disagreement.tolist(),
         "expected_votes_by_yes_votes": None if by_yes is None else by_yes.expected_votes.tolist(),
-        "gap": point.gap,
-        "reason": point.reason,
     }
 
 
