@@ -133,11 +133,11 @@ def test_many_answers_are_planned_for_as_the_library_does(run: Run, recorded: Pa
     given = ["--voters", "7", "--answers", "3", "--votes", recorded, "--limits", "0.2,0.05"]
     content = json.loads(run("plan", *given, "--json").out)
     votes = recorded_items(recorded, 7, 3, None)
-    made = plan(votes.observed, [0.2, 0.05], n_classes=3)
+    made = plan(votes.observed, [0.2, 0.05])
     assert content["limits"] == made.records()
     assert (content["n_observations"], content["class_budgets"]) == (90, None)
     as_truth = json.loads(run("plan", *given, "--confidence", "none", "--json").out)
-    expected = plan(votes.averaged, [0.2, 0.05], confidence=None, n_classes=3)
+    expected = plan(votes.averaged, [0.2, 0.05], confidence=None)
     assert as_truth["limits"] == expected.records()
 
 

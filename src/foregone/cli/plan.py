@@ -107,7 +107,6 @@ def plan_command(
             looks=parse_looks(looks),
             answer=answer,  # type: ignore[arg-type]  # it checks
             worth=worth,
-            n_classes=n_classes,
         )
     if csv is not None:
         write_csv(made.records(), csv)

@@ -96,7 +96,7 @@ class TradeoffDisplay:
         """
         if not isinstance(plan, Plan):
             raise InvalidInputError(f"plan must be a Plan, as foregone.plan returns it, not {plan!r}")
-        others = baseline_curves(plan) if baselines else []
+        others = _usual_rules(plan) if baselines else []
         return cls([plan_curve(plan), *others], plan.n_voters, plan=plan).plot(ax, **options)
 
     @classmethod
@@ -145,7 +145,7 @@ class TradeoffDisplay:
         plans = [plan(votes, tried, criterion=one, confidence=confidence) for one in criteria]
         if not plans:
             raise InvalidInputError("criteria is empty: give at least one to draw")
-        others = baseline_curves(plans[0]) if baselines else []
+        others = _usual_rules(plans[0]) if baselines else []
         return cls([*map(plan_curve, plans), *others], plans[0].n_voters).plot(ax, **options)
 
     def plot(
@@ -251,6 +251,14 @@ class TradeoffDisplay:
             )  # fmt: skip
             votes.set_ylim(0, max(votes.get_ylim()[1], each * 1.18))
             votes.legend(*_last_of(votes), frameon=False, loc="lower left")
+
+
+def _usual_rules(plan: Plan) -> list[TradeoffCurve]:
+    if not isinstance(plan.votes, VoteDistribution):
+        raise InvalidInputError(
+            "the rules that can be drawn beside a plan are for votes between two answers: leave out baselines"
+        )
+    return baseline_curves(plan.votes, [row.limit for row in plan.rows])
 
 
 def _last_of(ax: Axes) -> tuple[list[Any], list[str]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from foregone import rules
-from foregone.errors import InvalidInputError
 from foregone.planning import Plan
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import evaluate
@@ -53,21 +52,17 @@ def plan_curve(plan: Plan) -> TradeoffCurve:
     )
 
 
-def baseline_curves(plan: Plan) -> list[TradeoffCurve]:
-    """Return the curves of the usual rules, for the votes and limits of a plan.
+def baseline_curves(votes: VoteDistribution, limits: Iterable[float]) -> list[TradeoffCurve]:
+    """Return the curves of the usual rules.
 
     Examples
     --------
-    >>> from foregone import plan
-    >>> curves = baseline_curves(plan(11, [0.1, 0.01], confidence=None))
+    >>> from foregone import VoteDistribution
+    >>> curves = baseline_curves(VoteDistribution.flat(11), [0.1, 0.01])
     >>> curves[-1].name, curves[-1].disagreement
     ('curtailment', (0.0, 0.0))
     """
-    votes, tried = plan.votes, tuple(row.limit for row in plan.rows)
-    if not isinstance(votes, VoteDistribution):
-        raise InvalidInputError(
-            "the rules that can be drawn beside a plan are for votes between two answers: leave out baselines"
-        )
+    tried = tuple(limits)
     curves = []
     for name, rule in BASELINES.items():
         figures = [evaluate(rule(votes.n_voters, limit)).mean(votes) for limit in tried]

@@ -43,7 +43,6 @@ def plan(
     answer: Answer = "majority",
     worth: float = WORTH,
     labels: Sequence[Any] | None = None,
-    n_classes: int | None = None,
 ) -> Plan:
     """Lay out what each limit on the disagreement costs, and recommend one.
 
@@ -75,8 +74,6 @@ def plan(
     labels : sequence, optional
         Names of the classes in what is recommended, the ``classes_`` of a classifier; of two, for "no" and
         "yes". With labels, of several leaders only the first is right, as in a classifier.
-    n_classes : int, optional
-        How many different answers there can be, for a CompositionDistribution; any number by default.
 
     Returns
     -------
@@ -108,7 +105,6 @@ def plan(
         looks=looks,
         answer=answer,
         labels=labels,
-        n_classes=n_classes,
     )
     return make_plan(found, found.solve, _check_limits(limits), worth=worth, labels=labels)
 

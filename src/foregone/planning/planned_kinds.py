@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -108,7 +108,6 @@ def planned(
     looks: int | Iterable[int] | None = None,
     answer: Any = "majority",
     labels: Sequence[Any] | None = None,
-    n_classes: int | None = None,
 ) -> Planned:
     """Check what a plan is asked for, as in `foregone.plan`, and tell which kind it is."""
     if isinstance(votes, ClassVotes | CompositionDistribution):
@@ -117,9 +116,7 @@ def planned(
                 "looks and answer are for votes between two answers: among many, a strategy may stop after "
                 "any vote and answers the leader so far. Leave them out"
             )
-        return _answers(votes, criterion, confidence, labels, n_classes)
-    if n_classes is not None:
-        raise InvalidInputError("n_classes is for votes among many answers: leave it out")
+        return _answers(votes, criterion, confidence, labels)
     if labels is not None and len(labels) != 2:
         raise InvalidInputError(f"labels must be two, for no and for yes, not {len(labels)}")
     if not isinstance(votes, ScoreRows):
@@ -209,18 +206,18 @@ def _answers(
     criterion: Any,
     confidence: Any,
     labels: Sequence[Any] | None,
-    n_classes: int | None,
 ) -> Planned:
     classes: tuple[Any, ...] = ()
     of_class: OfClass = ()
-    known = n_classes if labels is None else len(labels)
     if isinstance(votes, ClassVotes):
-        known, of_class = votes.n_classes, votes.of_class
-        classes, votes = tuple(range(known) if labels is None else labels), votes.distribution
-    if n_classes not in (None, known) or (labels is not None and len(labels) != known):
-        raise InvalidInputError(f"there are {known} classes: leave out n_classes, and give as many labels")
+        of_class, votes = votes.of_class, votes.distribution
+        classes = tuple(range(len(of_class)) if labels is None else labels)
+    if labels is not None and votes.n_classes is None:
+        votes = replace(votes, n_classes=len(labels))
+    if labels is not None and len(labels) != votes.n_classes:
+        raise InvalidInputError(f"labels must be {votes.n_classes}, one for each class, not {len(labels)}")
     sure = _confidence(confidence, criterion, votes)
-    stated = {"n_voters": votes.n_voters, "n_classes": known, "criterion": criterion}
+    stated = {"n_voters": votes.n_voters, "n_classes": votes.n_classes, "criterion": criterion}
     if sure["confidence"] is None:
         stated["confidence"] = None  # any other is among the options
     said = ", ".join(f"{name}={value!r}" for name, value in stated.items())
@@ -231,7 +228,7 @@ def _answers(
         n_voters=votes.n_voters,
         votes=votes,
         classes=classes,
-        solve=partial(solve_one, votes, of_class, {**stated, "confidence": sure["confidence"]}),
+        solve=partial(solve_one, votes, of_class, {"criterion": criterion, "confidence": sure["confidence"]}),
         solver_call=f"solve_plurality(votes, {{limit}}, {said}{{options}})",
         criterion=criterion,
         has_class_limits=False,
@@ -242,7 +239,7 @@ def _answers(
 def _solve_ordered(
     votes: CompositionDistribution, of_class: OfClass, terms: dict[str, Any], limits: Limits
 ) -> SolvedLimit:
-    strategy, solution = solve_with_ties(votes, limits.loosest, **terms)
+    strategy, solution = solve_with_ties(votes, limits.loosest, n_voters=votes.n_voters, **terms)
     cost, risk = evaluate_plurality(strategy).expected_votes, disagreement_with_ties(strategy)
 
     def figures(some: CompositionDistribution) -> tuple[float, float]:
@@ -263,7 +260,9 @@ def _solve_ordered(
 def _solve_unordered(
     votes: CompositionDistribution, of_class: OfClass, terms: dict[str, Any], limits: Limits
 ) -> SolvedLimit:
-    solution = solve_plurality(votes, limits.loosest, **terms)
+    solution = solve_plurality(
+        votes, limits.loosest, n_voters=votes.n_voters, n_classes=votes.n_classes, **terms
+    )
     return SolvedLimit(
         limits,
         solution.strategy,

@@ -36,7 +36,8 @@ class ClassVotes:
 
     def __init__(self, counts: npt.ArrayLike) -> None:
         matrix = as_numbers(counts, "counts")
-        self.distribution = CompositionDistribution.from_counts(matrix)  # checks them
+        n_classes = matrix.shape[1] if matrix.ndim == 2 else None
+        self.distribution = CompositionDistribution.from_counts(matrix, n_classes=n_classes)  # checks them
         self.counts: IntArray = matrix.astype(np.int64)
         self.counts.setflags(write=False)
 

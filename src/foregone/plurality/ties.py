@@ -25,7 +25,6 @@ def solve_with_ties(
     max_disagreement: float,
     *,
     n_voters: int,
-    n_classes: int | None = None,
     criterion: Criterion = "minimean",
     confidence: float | None = 0.95,
 ) -> tuple[PluralityStrategy, PluralitySolution]:
@@ -38,18 +37,18 @@ def solve_with_ties(
     ----------
     counts : ndarray of shape (n_rows, n_classes), or CompositionDistribution
         Votes for each class, or how they are distributed.
-    max_disagreement, n_voters, n_classes, criterion, confidence
-        As in `foregone.solve_plurality`; of votes for each class it is known how many there are.
+    max_disagreement, n_voters, criterion, confidence
+        As in `foregone.solve_plurality`.
     """
     limit = max_disagreement
     if not isinstance(counts, CompositionDistribution):
-        n_classes = counts.shape[1]
+        counts = CompositionDistribution.from_counts(counts, n_classes=counts.shape[1])
     for _ in range(ROUNDS):
         solution = solve_plurality(
             counts,
             limit,
             n_voters=n_voters,
-            n_classes=n_classes,
+            n_classes=counts.n_classes,
             confidence=confidence,
             criterion=criterion,
         )

@@ -1,10 +1,10 @@
-"""ScoreRows: the scores of rows, and how they are added up."""
+"""ScoreRows: the scores of single voters on rows, and how they are to be added up."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,39 +21,46 @@ __all__ = ["ScoreRows"]
 BLOCK_SCORES = 2**22  # scores that are run at once: 32 MB
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class ScoreRows:
-    """Every voter's score of every row: what `foregone.plan` takes where scores are added up.
+    """Rows that thresholds on a running score are learned from and certified with, as `plan` takes them.
 
-    Attributes
+    Parameters
     ----------
-    scores : ndarray of shape (n_rows, n_voters)
-        Scores of single voters, on rows that they were not trained on.
-    start, order, answers, random_state
-        As in `foregone.solve_scores`, but that ``order`` is "given" by default: these are no running scores.
+    scores : array-like of shape (n_rows, n_voters)
+        What each voter adds to the sum of each row. The rows must not be those that the voters were trained
+        on.
+    start : float, default 0.0
+        The score before the first voter.
+    order : {"given", "random", "optimized"} or array-like of int
+        In which order voters are asked, as in `foregone.solve_scores`.
+    answers : array-like of bool, shape (n_rows,), optional
+        What each row is to be answered with, where that is not what its full sum says.
+    random_state : int or Generator
+        Draws the halves to learn from and to certify with, and a random order.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from foregone import plan
-    >>> from foregone.scores import ScoreRows
     >>> rng = np.random.default_rng(0)
-    >>> rows = ScoreRows(rng.normal(rng.normal(size=(8000, 1)), 1, size=(8000, 50)))
+    >>> rows = ScoreRows(rng.normal(rng.normal(size=(800, 1)), 1, size=(800, 50)))
     >>> rows
-    <ScoreRows of 50 voters, 8,000 rows>
-    >>> plan(rows, [0.1, 0.01, 0.0001], worth=100).max_disagreement
-    0.01
+    <ScoreRows: 800 rows, 50 voters>
     """
 
-    scores: FloatArray
+    scores: FloatArray = field(repr=False)
     start: float = 0.0
-    order: Literal["given", "random", "optimized"] | npt.ArrayLike = "given"
+    order: Any = "given"
     answers: npt.ArrayLike | None = None
-    random_state: Any = 0
+    random_state: int | np.random.Generator = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scores", check_scores(self.scores, "scores"))
         object.__setattr__(self, "start", check_start(self.start))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.scores)
 
     @property
     def n_voters(self) -> int:
@@ -99,4 +106,4 @@ class ScoreRows:
         return np.concatenate(answers), np.concatenate(asked)
 
     def __repr__(self) -> str:
-        return f"<ScoreRows of {self.n_voters} voters, {len(self.scores):,} rows>"
+        return f"<ScoreRows: {self.n_rows:,} rows, {self.n_voters:,} voters>"
