@@ -46,6 +46,7 @@ from foregone.errors import InvalidInputError
 from foregone.kinds import AnyDistribution
 from foregone.planning import WORTH, Plan, PlanRow, plan
 from foregone.plurality import CompositionDistribution, lattice_of
+from foregone.strategy.limits import traits_of
 
 __all__ = ["plan_command"]
 
@@ -93,16 +94,17 @@ def plan_command(
     """
     for file in (png, csv):
         check_writable(file)
-    sure, n_classes = parse_confidence(confidence), most_answers(answers)
+    chosen, sure, n_classes = check_criterion(criterion), parse_confidence(confidence), most_answers(answers)
     if answers is None:
         distribution: AnyDistribution = choose_votes(n_voters, vote_file)
     else:
-        distribution = _compositions(n_voters, n_classes, vote_file, max_memory, is_truth=sure is None)
+        is_truth = sure is None or not traits_of(chosen).bounds_the_mean
+        distribution = _compositions(n_voters, n_classes, vote_file, max_memory, is_truth=is_truth)
     with working(f"Planning for {number_of_voters(distribution.n_voters)}"):
         made = plan(
             distribution,
             None if limit_list is None else parse_rates(limit_list, "--limits"),
-            criterion=check_criterion(criterion),
+            criterion=chosen,
             confidence=sure,
             looks=parse_looks(looks),
             answer=answer,  # type: ignore[arg-type]  # it checks
@@ -217,17 +219,14 @@ def _command(made: Plan, vote_file: Path | None, looks: str | None, answers: str
     """Return the command that solves what is recommended."""
     limit = made.max_disagreement
     said = f"{limit:g}" if not isinstance(limit, dict) else f"yes={limit['yes']:g},no={limit['no']:g}"
-    options = [] if vote_file is None else [f"--votes {shlex.quote(str(vote_file))}"]
-    if vote_file is None or answers is not None:
-        options.append(f"--voters {made.n_voters}")
-    if answers is not None:
-        options.append(f"--answers {answers.strip()}")
-    if made.criterion != "minimean":
-        options.append(f"--criterion {made.criterion}")
-    if made.confidence is not None:
-        options.append(f"--confidence {made.confidence:g}")
-    if looks is not None:
-        options.append(f"--looks {looks}")
-    if made.answer != "majority":
-        options.append(f"--answer {made.answer}")
-    return f"  foregone solve {' '.join(options)} \\\n      --max-disagreement {said} -o strategy.json"
+    given = {
+        "votes": None if vote_file is None else shlex.quote(str(vote_file)),
+        "voters": made.n_voters if vote_file is None or answers is not None else None,
+        "answers": answers,
+        "criterion": None if made.criterion == "minimean" else made.criterion,
+        "confidence": None if made.confidence is None else f"{made.confidence:g}",
+        "looks": looks,
+        "answer": None if made.answer == "majority" else made.answer,
+    }
+    options = " ".join(f"--{name} {value}" for name, value in given.items() if value is not None)
+    return f"  foregone solve {options} \\\n      --max-disagreement {said} -o strategy.json"
