@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from foregone.planning import recommendation as words
-from foregone.planning.planned_kinds import Planned, Terms
+from foregone.planning.planned_kinds import Planned, PlanTerms
 from foregone.planning.solved_limit import SolvedLimit
 from foregone.strategy.limits import Limits, MaxDisagreement
 
@@ -137,7 +137,7 @@ def _price(votes: float, avoided: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Plan(Terms):
+class Plan(PlanTerms):
     """The trade-off between votes and disagreement, and a recommendation. Made by `foregone.plan`.
 
     Attributes

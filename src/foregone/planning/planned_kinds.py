@@ -25,16 +25,16 @@ from foregone.strategy.evaluation import Figures, FullAnswer
 from foregone.strategy.limits import Criterion, Limits, traits_of
 from foregone.votes import VoteDistribution
 
-__all__ = ["Planned", "Terms", "Votes", "planned"]
+__all__ = ["PlanTerms", "Planned", "Votes", "planned"]
 
 Votes = VoteDistribution | int | CompositionDistribution | ClassVotes | ScoreRows
-Kind = Literal["votes", "answers", "scores"]
+PlannedKind = Literal["votes", "answers", "scores"]
 OfClass = tuple[CompositionDistribution | None, ...]
 NO_YES: tuple[FullAnswer, FullAnswer] = ("no", "yes")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class PlanTerms:
     """What is planned for, and what its limits mean.
 
     Attributes
@@ -51,7 +51,7 @@ class Terms:
         What else should be known, such as why there is no confidence.
     """
 
-    kind: Kind
+    kind: PlannedKind
     n_voters: int
     votes: AnyDistribution | None
     criterion: Criterion
@@ -72,7 +72,7 @@ class Terms:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Planned(Terms):
+class Planned(PlanTerms):
     """What is planned for, and how its limits are solved.
 
     Attributes
@@ -97,7 +97,7 @@ class Planned(Terms):
 
     def terms(self) -> dict[str, Any]:
         """Return the terms alone, by name."""
-        return {field.name: getattr(self, field.name) for field in fields(Terms)}
+        return {field.name: getattr(self, field.name) for field in fields(PlanTerms)}
 
 
 def planned(

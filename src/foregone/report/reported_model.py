@@ -24,9 +24,9 @@ from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.report.choose_columns import choose_columns, only_numbers
 
-__all__ = ["Labels", "ReportedModel", "reported_model"]
+__all__ = ["ReportedModel", "RowLabels", "reported_model"]
 
-Labels = npt.NDArray[Any]
+RowLabels = npt.NDArray[Any]
 SETTINGS = ("criterion", "confidence", "looks", "answer")
 
 
@@ -59,8 +59,8 @@ class ReportedModel:
     name: str
     classifier: EarlyStoppingClassifier
     rows: Any
-    truth: Labels | None
-    own_predict: Callable[[Any], Labels] | None
+    truth: RowLabels | None
+    own_predict: Callable[[Any], RowLabels] | None
     settings: dict[str, Any]
     is_prepared: bool = False
     saved_limit: float | Mapping[Any, float] | None = None
@@ -117,7 +117,7 @@ class ReportedModel:
         with _taking_rows():
             return np.asarray(self.ensemble.votes(self.rows))
 
-    def predict_by_itself(self) -> Labels | None:
+    def predict_by_itself(self) -> RowLabels | None:
         """Return the labels that the model itself gives the rows; None where it is not at hand."""
         if self.own_predict is None:
             return None
@@ -129,9 +129,9 @@ class ReportedModel:
         answers, asked, _ = self.ensemble.run(rows, strategy, n_threads=1, **self._how)
         return answers, asked
 
-    def predict(self, rows: Any, strategy: Any) -> Labels:
+    def predict(self, rows: Any, strategy: Any) -> RowLabels:
         """Return the label of each row, stopped by ``strategy`` or by asking everyone; on one thread."""
-        labels: Labels = self.ensemble.classes.take(self.run(rows, strategy)[0])
+        labels: RowLabels = self.ensemble.classes.take(self.run(rows, strategy)[0])
         return labels
 
     def predict_one(self, row: Any, strategy: Any) -> Any:
@@ -261,7 +261,7 @@ def _peel(model: Any) -> tuple[Any, list[Any]]:
             return model, preparations
 
 
-def _on_one_thread(model: Any) -> Callable[[Any], Labels]:
+def _on_one_thread(model: Any) -> Callable[[Any], RowLabels]:
     if "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=1)
     return lambda rows: np.asarray(model.predict(rows))

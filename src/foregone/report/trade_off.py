@@ -16,7 +16,7 @@ from foregone.planning import Plan, SolvedLimit, make_plan, planned
 from foregone.plurality import ClassVotes
 from foregone.plurality import rules as plurality_rules
 from foregone.report.kind_texts import Texts, texts_of
-from foregone.report.reported_model import Labels, ReportedModel
+from foregone.report.reported_model import ReportedModel, RowLabels
 from foregone.scores import ScoreRows
 from foregone.strategy.limits import Limits
 from foregone.votes import VoteDistribution
@@ -91,7 +91,7 @@ class TradeOff:
 
 
 def trade_off(
-    model: ReportedModel, own: Labels | None, worth: float, advance: Callable[[], None]
+    model: ReportedModel, own: RowLabels | None, worth: float, advance: Callable[[], None]
 ) -> TradeOff:
     """Ask everyone about every row and solve for every limit.
 
@@ -137,7 +137,7 @@ class _Tally(NamedTuple):
     exact_votes: float | None = None
 
 
-def _tally(model: ReportedModel, own: Labels | None) -> _Tally:
+def _tally(model: ReportedModel, own: RowLabels | None) -> _Tally:
     """Ask everyone: the one place where the page tells votes, answers and scores apart."""
     n_voters, n_classes = model.n_voters, len(model.labels)
     if model.voting == "soft":
