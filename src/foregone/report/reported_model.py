@@ -24,14 +24,14 @@ from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.report.choose_columns import choose_columns, only_numbers
 
-__all__ = ["Labels", "Subject", "subject_of"]
+__all__ = ["ReportedModel", "RowLabels", "reported_model"]
 
-Labels = npt.NDArray[Any]
+RowLabels = npt.NDArray[Any]
 SETTINGS = ("criterion", "confidence", "looks", "answer")
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class ReportedModel:
     """The voters of a model and the rows that they are asked about.
 
     Attributes
@@ -59,8 +59,8 @@ class Subject:
     name: str
     classifier: EarlyStoppingClassifier
     rows: Any
-    truth: Labels | None
-    own_predict: Callable[[Any], Labels] | None
+    truth: RowLabels | None
+    own_predict: Callable[[Any], RowLabels] | None
     settings: dict[str, Any]
     is_prepared: bool = False
     saved_limit: float | Mapping[Any, float] | None = None
@@ -117,7 +117,7 @@ class Subject:
         with _taking_rows():
             return np.asarray(self.ensemble.votes(self.rows))
 
-    def predict_by_itself(self) -> Labels | None:
+    def predict_by_itself(self) -> RowLabels | None:
         """Return the labels that the model itself gives the rows; None where it is not at hand."""
         if self.own_predict is None:
             return None
@@ -129,9 +129,9 @@ class Subject:
         answers, asked, _ = self.ensemble.run(rows, strategy, n_threads=1, **self._how)
         return answers, asked
 
-    def predict(self, rows: Any, strategy: Any) -> Labels:
+    def predict(self, rows: Any, strategy: Any) -> RowLabels:
         """Return the label of each row, stopped by ``strategy`` or by asking everyone; on one thread."""
-        labels: Labels = self.ensemble.classes.take(self.run(rows, strategy)[0])
+        labels: RowLabels = self.ensemble.classes.take(self.run(rows, strategy)[0])
         return labels
 
     def predict_one(self, row: Any, strategy: Any) -> Any:
@@ -147,7 +147,9 @@ class Subject:
         return {} if self.voting == "soft" else {"seed": self.seed, "order": self.order}
 
 
-def subject_of(model: Any, table: Any, target: str | None = None, voting: str | None = None) -> Subject:
+def reported_model(
+    model: Any, table: Any, target: str | None = None, voting: str | None = None
+) -> ReportedModel:
     """Return the voters of a fitted model, and the rows of a table as they are to be given to them.
 
     Parameters
@@ -190,7 +192,7 @@ def subject_of(model: Any, table: Any, target: str | None = None, voting: str | 
     elif isinstance(model, PackedForest | ScoredForest):
         name = type(model).__name__
     solution = getattr(classifier, "solution_", None)
-    return Subject(
+    return ReportedModel(
         name=name,
         classifier=classifier,
         rows=rows,
@@ -259,7 +261,7 @@ def _peel(model: Any) -> tuple[Any, list[Any]]:
             return model, preparations
 
 
-def _on_one_thread(model: Any) -> Callable[[Any], Labels]:
+def _on_one_thread(model: Any) -> Callable[[Any], RowLabels]:
     if "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=1)
     return lambda rows: np.asarray(model.predict(rows))
