@@ -34,6 +34,9 @@ class CompositionDistribution:
         Positive; they sum to one. Read-only.
     n_observations : int or None
         How many observed items stand behind it; None when it was assumed or smoothed.
+    n_classes : int or None
+        How many different answers there can be, which is what `foregone.solve` solves for; None for any
+        number. Two distributions that differ in nothing else are equal.
 
     Examples
     --------
@@ -48,16 +51,18 @@ class CompositionDistribution:
     compositions: npt.NDArray[np.int64] = field(repr=False)
     probabilities: FloatArray = field(repr=False)
     n_observations: int | None = None
+    n_classes: int | None = None
 
     def __post_init__(self) -> None:
         self.compositions.setflags(write=False)
         self.probabilities.setflags(write=False)
 
     @classmethod
-    def from_counts(cls, counts: npt.ArrayLike) -> CompositionDistribution:
+    def from_counts(cls, counts: npt.ArrayLike, *, n_classes: int | None = None) -> CompositionDistribution:
         """From how many votes each answer got: one row per item, columns in any order, rows of equal sum.
 
-        Rows that are lists may have different lengths: answers that they leave out got no votes.
+        Rows that are lists may have different lengths: answers that they leave out got no votes. There can
+        be any number of different answers, or at most ``n_classes``.
         """
         matrix = as_numbers(_filled_up(counts), "compositions")
         if matrix.ndim != 2 or 0 in matrix.shape:
@@ -78,10 +83,12 @@ class CompositionDistribution:
             )
         rows = rows[:, : max(int((rows > 0).any(axis=0).sum()), 1)]
         different, repeats = np.unique(rows, axis=0, return_counts=True)
-        return cls(int(totals[0]), different, repeats / len(rows), len(rows))
+        return cls(int(totals[0]), different, repeats / len(rows), len(rows), n_classes)
 
     @classmethod
-    def from_answers(cls, items: Iterable[Sequence[Hashable]]) -> CompositionDistribution:
+    def from_answers(
+        cls, items: Iterable[Sequence[Hashable]], *, n_classes: int | None = None
+    ) -> CompositionDistribution:
         """From the answers themselves, any hashable ones: for each item, all votes on it."""
         if not isinstance(items, Iterable):
             raise InvalidInputError(
@@ -99,7 +106,7 @@ class CompositionDistribution:
             raise InvalidInputError("there are no items: give at least one")
         if not any(counted):
             raise InvalidInputError("the items have no answers: give at least one each")
-        return cls.from_counts(counted)
+        return cls.from_counts(counted, n_classes=n_classes)
 
     @classmethod
     def flat(cls, lattice: Lattice) -> CompositionDistribution:
@@ -117,6 +124,7 @@ class CompositionDistribution:
             lattice.compositions()[kept].astype(np.int64),
             np.asarray(weights[kept], np.float64),
             n_observations,
+            None if lattice.n_classes >= lattice.n_voters else lattice.n_classes,
         )
 
     def smoothed(self, n_classes: int | None = None) -> CompositionDistribution:

@@ -9,7 +9,7 @@ import numpy as np
 from foregone.checks import IntArray
 from foregone.plurality.lattice import Lattice
 from foregone.plurality.plurality_evaluation import evaluate_plurality
-from foregone.plurality.rules.adaptive_consistency import adaptive_consistency
+from foregone.plurality.rules import adaptive_consistency
 
 __all__ = ["danger"]
 

@@ -1,0 +1,64 @@
+"""ScoreRows: the scores of single voters on rows, and how they are to be added up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.checks import FloatArray
+from foregone.scores.paths import check_scores, check_start
+
+__all__ = ["ScoreRows"]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreRows:
+    """Rows that thresholds on a running score are learned from and certified with, as `solve` takes them.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_rows, n_voters)
+        What each voter adds to the sum of each row. The rows must not be those that the voters were trained
+        on.
+    start : float, default 0.0
+        The score before the first voter.
+    order : {"given", "random", "optimized"} or array-like of int
+        In which order voters are asked, as in `foregone.solve_scores`.
+    answers : array-like of bool, shape (n_rows,), optional
+        What each row is to be answered with, where that is not what its full sum says.
+    random_state : int or Generator
+        Draws the halves to learn from and to certify with, and a random order.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = ScoreRows(rng.normal(rng.normal(size=(800, 1)), 1, size=(800, 50)))
+    >>> rows
+    <ScoreRows: 800 rows, 50 voters>
+    """
+
+    scores: FloatArray = field(repr=False)
+    start: float = 0.0
+    order: Any = "given"
+    answers: npt.ArrayLike | None = None
+    random_state: int | np.random.Generator = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", check_scores(self.scores, "scores"))
+        object.__setattr__(self, "start", check_start(self.start))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.scores)
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return int(self.scores.shape[1])
+
+    def __repr__(self) -> str:
+        return f"<ScoreRows: {self.n_rows:,} rows, {self.n_voters:,} voters>"
