@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from foregone.classifier import EarlyStoppingClassifier
 
-__all__ = ["ManyClasses", "Measured", "measure_forest", "measure_many_classes"]
+__all__ = ["ManyClasses", "MeasuredForest", "measure_forest", "measure_many_classes"]
 
 N_TREES, LIMIT, CONFIDENCE = 101, 1e-3, 0.95
 N_TRAIN, N_CALIBRATION, N_TEST = 30_000, 20_000, 20_000
@@ -21,7 +21,7 @@ ROUNDS = 5
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredForest:
     """A forest stopped early, and what was measured of it and of the forest as it was."""
 
     classifier: EarlyStoppingClassifier
@@ -34,7 +34,7 @@ class Measured:
     seconds_to_calibrate: float
 
 
-def measure_forest() -> Measured:
+def measure_forest() -> MeasuredForest:
     """Train, calibrate and measure; pairs hold scikit-learn's figure first, ours second.
 
     One thread each; medians of rounds in which both take turns.
@@ -69,7 +69,7 @@ def measure_forest() -> Measured:
     labels, asked, _ = classifier.predict_with_votes(rows)
     batch = _medians(lambda: forest.predict(rows), lambda: classifier.predict(rows))
     single = _medians(lambda: forest.predict(row), lambda: [classifier.predict(row) for _ in range(1000)])
-    return Measured(
+    return MeasuredForest(
         classifier=classifier,
         asked=asked,
         n_differing=int(np.sum(labels != classifier.full_predict(rows))),
@@ -83,7 +83,7 @@ def measure_forest() -> Measured:
 
 @dataclass(frozen=True)
 class ManyClasses:
-    """What was measured of a forest with more than two classes; pairs as in `Measured`."""
+    """What was measured of a forest with more than two classes; pairs as in `MeasuredForest`."""
 
     n_classes: int
     mean_asked: float

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -78,16 +78,18 @@ def votes(value: float) -> str:
 
 def limits(value: MaxDisagreement) -> str:
     """Format a limit, or those for yes and for no."""
-    if not isinstance(value, dict):
-        return f"{value:g}"
-    return " and ".join(f"{of_it:g} ({side})" for side, of_it in value.items())
+    return _by_answer(value, "{:g}".format)
 
 
 def rates(value: MaxDisagreement) -> str:
     """Format a disagreement, or those of yes and of no."""
-    if not isinstance(value, dict):
-        return rate(value)
-    return " and ".join(f"{rate(of_it)} ({side})" for side, of_it in value.items())
+    return _by_answer(value, rate)
+
+
+def _by_answer(value: MaxDisagreement, form: Callable[[float], str]) -> str:
+    if not isinstance(value, Mapping):
+        return form(value)
+    return " and ".join(f"{form(of_it)} ({side})" for side, of_it in value.items())
 
 
 def headline(solution: AnySolution) -> str:

@@ -19,7 +19,7 @@ from foregone.cli.options import (
     JsonFlag,
     Looks,
     VoteFile,
-    Voters,
+    VotersOption,
     check_criterion,
     check_writable,
     choose_votes,
@@ -44,7 +44,7 @@ __all__ = ["plan_command"]
 
 def plan_command(
     vote_file: VoteFile = None,
-    n_voters: Voters = None,
+    n_voters: VotersOption = None,
     limit_list: Annotated[
         str | None,
         typer.Option(

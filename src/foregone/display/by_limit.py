@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from foregone.display.looks import rate_label
+from foregone.display.styles import rate_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

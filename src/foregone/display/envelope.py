@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from foregone.checks import FloatArray
-from foregone.display.figure import count_drawn, legend_above, take_axes
-from foregone.display.fitted import fitted, vote_strategy
-from foregone.display.looks import LINES
-from foregone.display.score_shape import ScoreShape, score_shape
-from foregone.display.shape import EnvelopeShape, envelope_shape
+from foregone.display.figure import count_drawn, fitted, legend_above, take_axes, vote_strategy
+from foregone.display.shape import EnvelopeShape, ScoreShape, envelope_shape, score_shape
+from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.scores import ScoreStrategy
 from foregone.strategy import StoppingStrategy
@@ -159,9 +157,8 @@ class EnvelopeDisplay:
         self._check(height, answers)
         (ax,) = take_axes(ax, 1, 8, 4.6)
         drawn_before = count_drawn(ax, _GID)
-        look = LINES[drawn_before % len(LINES)]
         label = name if name is not None else self.name
-        style = {"color": look.colour, "linestyle": look.dashes, "linewidth": 2.0, **line_options}
+        style = LINES[drawn_before % len(LINES)].line(**line_options)
         if fill:
             (asked_yes, lead_yes), (asked_no, lead_no) = self.shape.edge("yes"), self.shape.edge("no")
             outline = np.append(asked_yes, asked_no[::-1]), np.append(lead_yes, lead_no[::-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foregone.display.figure import new_figure
+from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.replaying import Replay, ReplayRow
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ReplayDisplay"]
 
-# Told apart by every kind of colour vision, and by dash and marker when printed in black and white.
-_CURVES = (("#0072B2", "-"), ("#D55E00", (0, (5, 1.5))), ("#009E73", (0, (1, 1.2))))
 _MARKERS = "osD^vPX*<>ph"
 _LEAST = 1e-6  # rarer disagreement is left out: nobody's limit is that small
 
@@ -65,7 +64,7 @@ class ReplayDisplay:
             raise InvalidInputError("nothing that was replayed ever disagrees, so there is nothing to draw")
         if ax is None:
             ax = new_figure(10, 5.2).subplots()
-        colours = {curve.label: style for curve, style in zip(self.replay.curves, _CURVES * 9, strict=False)}
+        styles = {curve.label: style for curve, style in zip(self.replay.curves, LINES * 9, strict=False)}
         for curve in self.replay.curves:
             points = [
                 (risk, calls)
@@ -73,13 +72,12 @@ class ReplayDisplay:
                 if risk >= _LEAST
             ]
             if points:
-                colour, dash = colours[curve.label]
                 label = f"{curve.label}, as the limit varies"
-                ax.plot(*zip(*points, strict=True), color=colour, linestyle=dash, linewidth=1.8, label=label)
-        others = [row for row in shown if row.label not in colours]
+                ax.plot(*zip(*points, strict=True), **styles[curve.label].line(linewidth=1.8, label=label))
+        others = [row for row in shown if row.label not in styles]
         for row in shown:
-            if row.label in colours:
-                ax.plot(row.disagreement, row.calls, "o", color=colours[row.label][0])
+            if row.label in styles:
+                ax.plot(row.disagreement, row.calls, "o", color=styles[row.label].colour)
         for label, marker in zip(dict.fromkeys(row.label for row in others), _MARKERS * 9, strict=False):
             points = [(row.disagreement, row.calls) for row in others if row.label == label]
             face = "white" if _is_ours(others, label) else "#222222"

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.checks import FloatArray
-from foregone.display.figure import count_drawn, take_axes, tidy
-from foregone.display.fitted import fitted, vote_strategy
-from foregone.display.looks import LINES
+from foregone.display.figure import count_drawn, fitted, take_axes, tidy, vote_strategy
+from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import evaluate
@@ -174,15 +173,15 @@ class SavingsDisplay:
         """
         (ax,) = take_axes(ax, 1, 6.4, 4)
         place = count_drawn(ax, _GID)
-        look = LINES[place % len(LINES)]
+        own = LINES[place % len(LINES)]
         edges, heights = self._bars(bin_width)
         label = name if name is not None else self.name
-        colour = options.pop("color", look.colour)
+        colour = options.pop("color", own.colour)
         style: dict[str, Any] = {
             "facecolor": (colour, 0.35),
             "edgecolor": colour,
-            "linestyle": look.dashes,
-            "hatch": look.hatch,
+            "linestyle": own.dashes,
+            "hatch": own.hatch,
             **options,
         }
         said = f"mean {self.mean:.1f} of {self.n_voters:,}"
@@ -190,7 +189,7 @@ class SavingsDisplay:
             heights, edges, fill=True, gid=_GID, linewidth=1.2,
             label=said if label is None else f"{label}: {said}", **style,
         )  # fmt: skip
-        ax.axvline(self.mean, color=colour, linestyle=look.dashes, linewidth=2)
+        ax.axvline(self.mean, color=colour, linestyle=own.dashes, linewidth=2)
         if place == 0:
             tidy(ax)
             ax.set_xlim(min(edges[0], 0), edges[-1])

@@ -6,10 +6,9 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from foregone.display.figure import take_axes
-from foregone.display.fitted import fitted, vote_strategy
-from foregone.display.looks import BLACK, VERMILLION
-from foregone.display.state_flow import State, StateFlow, state_flow
+from foregone.display.figure import fitted, take_axes, vote_strategy
+from foregone.display.state_flow import PollState, StateFlow, state_flow
+from foregone.display.styles import BLACK, VERMILLION
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
@@ -26,7 +25,7 @@ _QUIET = "#5f5f5f"
 
 
 class StateGraphDisplay:
-    """State graph of a poll of a few voters.
+    """PollState graph of a poll of a few voters.
 
     A circle is a state, by votes asked and yes votes among them; the number in it says how likely it is to
     get there, and the darker it is, the likelier. An arrow to the right is a no, one that rises is a yes. In
@@ -117,7 +116,7 @@ class StateGraphDisplay:
         self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
         return self
 
-    def _draw_state(self, ax: Axes, state: State, size: float) -> None:
+    def _draw_state(self, ax: Axes, state: PollState, size: float) -> None:
         from matplotlib.patches import Circle
 
         if state not in self.flow.states:  # a faint dot keeps several graphs comparable
@@ -150,7 +149,7 @@ def _points_per_unit(ax: Axes, n_voters: int) -> float:
     return float(min(width, height) * 72 / ax.figure.dpi / (n_voters + 0.9))
 
 
-def _draw_move(ax: Axes, start: State, end: State, probability: float) -> None:
+def _draw_move(ax: Axes, start: PollState, end: PollState, probability: float) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     rise = end[1] - start[1]

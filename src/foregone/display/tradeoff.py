@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from foregone.display.by_limit import draw_by_limit, furnish_limits
-from foregone.display.figure import take_axes, tidy
-from foregone.display.fitted import fitted
-from foregone.display.looks import SIDES, line_styles
+from foregone.display.figure import fitted, take_axes, tidy
+from foregone.display.styles import SIDES, line_styles
 from foregone.display.tradeoff_curves import TradeoffCurve, baseline_curves, plan_curve
 from foregone.errors import InvalidInputError
 from foregone.planning import Plan, plan

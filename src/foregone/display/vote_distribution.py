@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.checks import FloatArray
-from foregone.display.figure import legend_above, take_axes
-from foregone.display.fitted import MANY_CLASSES, fitted
-from foregone.display.looks import BLUE, ORANGE
+from foregone.display.figure import MANY_CLASSES, fitted, legend_above, take_axes
+from foregone.display.styles import BLUE, ORANGE
 from foregone.errors import InvalidInputError
 from foregone.plurality import CompositionDistribution
 from foregone.votes import VoteDistribution, check_votes

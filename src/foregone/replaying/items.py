@@ -88,6 +88,14 @@ class Items(ABC):
     def votes(self, which: WhichVotes, indices: IntArray) -> AnyDistribution:
         """Return what some of the items say about the votes of all: see `KnownVotes`."""
 
+    @abstractmethod
+    def answer_fields(self) -> dict[str, Any]:
+        """Return which answers there are, ready for JSON."""
+
+    @abstractmethod
+    def describe_answers(self) -> str:
+        """Say which answers there are."""
+
 
 def _kept(votes: RecordedVotes, n_voters: int, *, skip_short: bool) -> tuple[list[int], dict[str, Any]]:
     """Return which items are replayed, and what items of every kind have."""
@@ -226,6 +234,17 @@ class YesNoItems(Items):
         if which == "expected":
             return VoteDistribution.fit_beta(self.yes[indices], self.drawn[indices], self.n_voters)
         return VoteDistribution.flat(self.n_voters)
+
+    def answer_fields(self) -> dict[str, Any]:
+        """Return which answers count as yes and as no, ready for JSON."""
+        return {"yes": self.yes_label, "no": list(self.no_labels)}
+
+    def describe_answers(self) -> str:
+        """Say which answers count as yes and as no."""
+        no = self.no_labels
+        more = f" and {len(no) - 4} more" if len(no) > 4 else ""
+        said_no = f"no: {', '.join(no[:4])}{more}" if no else "no no"
+        return f"yes: {self.yes_label or 'none'}; {said_no}"
 
 
 def expected_yes(strategy: StoppingStrategy) -> FloatArray:
@@ -401,6 +420,14 @@ class PluralityItems(Items):
             return CompositionDistribution.on_lattice(self.lattice, counts / len(places), len(places))
         averaged = CompositionDistribution.on_lattice(self.lattice, self.weights(indices))
         return averaged if which == "averaged" else averaged.smoothed(self.n_classes)
+
+    def answer_fields(self) -> dict[str, Any]:
+        """Return how many different answers there can be and are, ready for JSON."""
+        return {"n_classes": self.n_classes, "most_different_answers": self.n_answers}
+
+    def describe_answers(self) -> str:
+        """Say how many different answers there are."""
+        return f"up to {self.n_answers} different answers to one"
 
 
 def _tokens_by_count(codes: IntArray, tokens: FloatArray, counts: IntArray) -> FloatArray:
