@@ -169,17 +169,6 @@ def solve(
     confidence: float,
     looks: int | Iterable[int] | None = None,
 ) -> ScoreStrategy: ...
-@overload
-def solve(
-    criterion: Criterion,
-    votes_or_n_voters: AnyDistribution,
-    max_disagreement: float | Mapping[str, float],
-    *,
-    confidence: float | None = None,
-    looks: int | Iterable[int] | None = None,
-    answer: Answer = "majority",
-    method: SolverName = "dual",
-) -> AnySolution: ...
 def solve(
     criterion: Criterion,
     votes_or_n_voters: VoteDistribution | int | CompositionDistribution | ScoreRows,

@@ -136,16 +136,19 @@ def _print_clock(console: Console, measured: MeasuredForest, many: ManyClasses) 
     def times(ratio: float) -> str:
         return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
 
-    trees = float(measured.asked.mean())
-    speed, latency, size = measured.rows_per_second, measured.seconds_for_one_row, measured.megabytes
+    def asked_and_speed(trees: float, speed: tuple[float, float]) -> list[list[str]]:
+        theirs, ours = speed
+        return [
+            ["trees asked per row", f"{N_TREES}", f"{trees:.1f}", times(N_TREES / trees) + " fewer"],
+            ["rows per second, batch", f"{theirs:,.0f}", f"{ours:,.0f}", times(ours / theirs) + " more"],
+        ]
+
+    def differing(share: float) -> list[str]:
+        return ["differs from full vote", "", f"{share:.2%}", f"{LIMIT:.2%} allowed"]
+
+    latency, size = measured.seconds_for_one_row, measured.megabytes
     rows = [
-        ["trees asked per row", f"{N_TREES}", f"{trees:.1f}", times(N_TREES / trees) + " fewer"],
-        [
-            "rows per second, batch",
-            f"{speed[0]:,.0f}",
-            f"{speed[1]:,.0f}",
-            times(speed[1] / speed[0]) + " more",
-        ],
+        *asked_and_speed(float(measured.asked.mean()), measured.rows_per_second),
         [
             "one row at a time",
             f"{1e6 * latency[0]:,.0f} µs",
@@ -154,26 +157,11 @@ def _print_clock(console: Console, measured: MeasuredForest, many: ManyClasses) 
         ],
         ["memory of the trees", f"{size[0]:.1f} MB", f"{size[1]:.1f} MB", times(size[0] / size[1]) + " less"],
         ["error on fresh rows", f"{measured.errors[0]:.2%}", f"{measured.errors[1]:.2%}", ""],
-        ["differs from full vote", "", f"{measured.n_differing / N_TEST:.2%}", f"{LIMIT:.2%} allowed"],
+        differing(measured.n_differing / N_TEST),
     ]
     print_table(console, ("one thread", "scikit-learn", "stopped early", ""), rows)
     console.print()
-    speed = many.rows_per_second
-    rows = [
-        [
-            "trees asked per row",
-            f"{N_TREES}",
-            f"{many.mean_asked:.1f}",
-            times(N_TREES / many.mean_asked) + " fewer",
-        ],
-        [
-            "rows per second, batch",
-            f"{speed[0]:,.0f}",
-            f"{speed[1]:,.0f}",
-            times(speed[1] / speed[0]) + " more",
-        ],
-        ["differs from full vote", "", f"{many.disagreement:.2%}", f"{LIMIT:.2%} allowed"],
-    ]
+    rows = [*asked_and_speed(many.mean_asked, many.rows_per_second), differing(many.disagreement)]
     print_table(console, (f"{many.n_classes} classes", "scikit-learn", "stopped early", ""), rows)
     console.print()
 

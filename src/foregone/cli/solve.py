@@ -83,11 +83,13 @@ def solve_command(
     sure = parse_confidence(confidence)
     if answers is not None and vote_file is None:
         sure = None  # nothing was observed
-    votes = given_votes(voters, vote_file, answers, max_memory, "averaged" if sure is None else "observed")
+    votes: Any = given_votes(
+        voters, vote_file, answers, max_memory, "averaged" if sure is None else "observed"
+    )
     with working(f"Solving for {number_of_voters(votes.n_voters)}"):
         options: dict[str, Any] = {"looks": parse_looks(looks), "answer": answer, "method": method}
         limits = parse_limits(max_disagreement)
-        solution = solve(check_criterion(criterion), votes, limits, confidence=sure, **options)
+        solution: AnySolution = solve(check_criterion(criterion), votes, limits, confidence=sure, **options)
     if output is not None:
         solution.save(output)
     if as_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from foregone.checks import FloatArray
-from foregone.display.figure import count_drawn, fitted, legend_above, take_axes, vote_strategy
+from foregone.display.figure import Display, count_drawn, fitted, legend_above, take_axes, vote_strategy
 from foregone.display.shape import EnvelopeShape, ScoreShape, envelope_shape, score_shape
 from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
@@ -17,7 +17,6 @@ from foregone.strategy import StoppingStrategy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["EnvelopeDisplay"]
 
@@ -26,7 +25,7 @@ _GID = "foregone-envelope"
 _HEIGHTS = {"lead": "yes votes minus no votes", "yes": "yes votes", "score": "running score"}
 
 
-class EnvelopeDisplay:
+class EnvelopeDisplay(Display):
     """Envelope of a stopping strategy: where it goes on, where it stops and with which answer.
 
     Votes asked from left to right, yes votes minus no votes (of a `ScoreStrategy` the running score) from
@@ -58,9 +57,6 @@ class EnvelopeDisplay:
     >>> both.figure_ is display.figure_
     True
     """
-
-    figure_: Figure
-    ax_: Axes
 
     def __init__(self, shape: AnyShape, *, name: str | None = None) -> None:
         self.shape = shape
@@ -180,9 +176,7 @@ class EnvelopeDisplay:
             ax.scatter(x, y, marker="D", s=size, facecolor="white", zorder=over, **edge)
         if furnish:
             self._furnish(ax, height, is_first=drawn_before == 0, has_label=label is not None)
-        self.ax_ = ax
-        self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
-        return self
+        return self._drawn_into(ax)
 
     def _check(self, height: str, answers: tuple[str, ...]) -> None:
         if height not in ("lead", "yes") or (height == "yes" and isinstance(self.shape, ScoreShape)):

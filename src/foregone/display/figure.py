@@ -6,7 +6,7 @@ Nothing here is known to pyplot or changes a global style.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from foregone.errors import InvalidInputError, MissingExtraError
 from foregone.plurality import PluralityStrategy
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MANY_CLASSES",
+    "Display",
     "count_drawn",
     "fitted",
     "legend_above",
@@ -29,6 +30,26 @@ __all__ = [
 ]
 
 MANY_CLASSES = "with more than two classes, use SavingsDisplay.from_estimator, which shows the votes asked"
+
+
+class Display:
+    """What every display has once it is drawn.
+
+    Attributes
+    ----------
+    figure_ : matplotlib.figure.Figure
+        Figure drawn into.
+    ax_ : matplotlib.axes.Axes
+        Axes drawn into; the first of several.
+    """
+
+    figure_: Figure
+    ax_: Axes
+
+    def _drawn_into(self, ax: Axes) -> Self:
+        self.ax_ = ax
+        self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
+        return self
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from foregone.display.figure import count_drawn, fitted, legend_above, take_axes, tidy, vote_strategy
+from foregone.display.figure import Display, count_drawn, fitted, legend_above, take_axes, tidy, vote_strategy
 from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
@@ -15,7 +15,6 @@ from foregone.strategy.evaluation import Evaluation, evaluate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["SHARES", "RiskDisplay", "majorities"]
 
@@ -25,7 +24,7 @@ SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # how far from the closest major
 _LOWEST = 1e-12  # nobody minds a smaller disagreement, and a logarithmic scale has to end somewhere
 
 
-class RiskDisplay:
+class RiskDisplay(Display):
     """What a strategy risks and costs, by how close the full vote is.
 
     In one panel the disagreement, in another the expected votes; both exact, for every outcome of the full
@@ -63,8 +62,6 @@ class RiskDisplay:
     ['disagreement', 'expected votes']
     """
 
-    figure_: Figure
-    ax_: Axes
     axes_: tuple[Axes, ...]
 
     def __init__(
@@ -165,9 +162,8 @@ class RiskDisplay:
         self._mark(axes, place, log)
         if label is not None:
             legend_above(axes[0], len(LINES))
-        self.ax_, self.axes_ = axes[0], axes
-        self.figure_ = axes[0].figure  # type: ignore[assignment]  # a subfigure will do as well
-        return self
+        self.axes_ = axes
+        return self._drawn_into(axes[0])
 
     def _mark(self, axes: tuple[Axes, ...], place: int, log: bool) -> None:
         """Set the scales, draw the limit, and say what all votes are."""

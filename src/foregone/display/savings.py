@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.checks import FloatArray
-from foregone.display.figure import count_drawn, fitted, take_axes, tidy, vote_strategy
+from foregone.display.figure import Display, count_drawn, fitted, take_axes, tidy, vote_strategy
 from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
@@ -17,7 +17,6 @@ from foregone.votes import VoteDistribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["SavingsDisplay"]
 
@@ -25,7 +24,7 @@ _GID = "foregone-savings"
 _MOST_BARS = 40
 
 
-class SavingsDisplay:
+class SavingsDisplay(Display):
     """Histogram of the votes asked, and their mean beside what asking everyone takes.
 
     Made from rows with `from_estimator`, from numbers of votes with `from_asked`, or exactly, without any
@@ -54,9 +53,6 @@ class SavingsDisplay:
     >>> round(display.mean, 3), round(display.speed_up, 1)
     (34.494, 2.9)
     """
-
-    figure_: Figure
-    ax_: Axes
 
     def __init__(self, shares: FloatArray, *, name: str | None = None) -> None:
         self.shares = shares
@@ -197,9 +193,7 @@ class SavingsDisplay:
             ax.set_ylabel("share of rows")
         ax.legend(frameon=False, loc="best")
         ax.set_ylim(0, max(heights.max() * 1.08, ax.get_ylim()[1] if place else 0))
-        self.ax_ = ax
-        self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
-        return self
+        return self._drawn_into(ax)
 
     def _bars(self, bin_width: int | None) -> tuple[FloatArray, FloatArray]:
         """Return edges and heights of the bars; the first bar begins at 0 or, if it cannot be, at 1 vote."""

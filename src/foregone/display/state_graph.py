@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from foregone.display.figure import fitted, take_axes, vote_strategy
+from foregone.display.figure import Display, fitted, take_axes, vote_strategy
 from foregone.display.state_flow import PollState, StateFlow, state_flow
 from foregone.display.styles import BLACK, VERMILLION
 from foregone.errors import InvalidInputError
@@ -15,7 +15,6 @@ from foregone.votes import VoteDistribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["StateGraphDisplay"]
 
@@ -24,7 +23,7 @@ _RADIUS = 0.23
 _QUIET = "#5f5f5f"
 
 
-class StateGraphDisplay:
+class StateGraphDisplay(Display):
     """PollState graph of a poll of a few voters.
 
     A circle is a state, by votes asked and yes votes among them; the number in it says how likely it is to
@@ -52,9 +51,6 @@ class StateGraphDisplay:
     >>> round(display.flow.states[2, 0], 3)
     0.333
     """
-
-    figure_: Figure
-    ax_: Axes
 
     def __init__(self, flow: StateFlow) -> None:
         _check_size(flow.n_voters)
@@ -112,9 +108,7 @@ class StateGraphDisplay:
                 self._draw_state(ax, (asked, yes), size)
         for (start, end), probability in self.flow.moves.items():
             _draw_move(ax, start, end, probability)
-        self.ax_ = ax
-        self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
-        return self
+        return self._drawn_into(ax)
 
     def _draw_state(self, ax: Axes, state: PollState, size: float) -> None:
         from matplotlib.patches import Circle

@@ -151,11 +151,11 @@ class Method:
         growing_lead: 28.0 votes, disagreement at most 0.11
         """
         if isinstance(rule, StoppingStrategy | PluralityStrategy):
-            strategy, name = rule, label or "own strategy"
-            return cls(name, name, None, lambda known, _: _fitting(strategy, known, name), short_label=name)
+            own, name = rule, label or "own strategy"
+            return cls(name, name, None, lambda known, _: _fitting(own, known, name), short_label=name)
         if not callable(rule):
             raise InvalidInputError(
-                f"a rule must be a name, a strategy that counts votes, or a function that returns one, not "
+                "a rule must be a name, a strategy that counts votes, or a function that returns one, not "
                 f"{rule!r}"
             )
         make, name = rule, label or str(getattr(rule, "__name__", "own rule"))

@@ -13,7 +13,7 @@ from typing import Any
 from foregone import rules
 from foregone.checks import check_confidence, check_max_disagreement
 from foregone.errors import InvalidInputError
-from foregone.kinds import AnyDistribution, CountingStrategy, solve
+from foregone.kinds import AnySolution, CountingStrategy, solve
 from foregone.plurality import PluralityStrategy, lattice_of
 from foregone.plurality import rules as plurality_rules
 from foregone.rules.methods import KnownVotes, Method, WhichVotes
@@ -126,8 +126,8 @@ def _optimum(
 
     def make(known: KnownVotes, limit: float, confidence: float) -> CountingStrategy:
         sure = confidence if with_confidence else None
-        distribution: AnyDistribution = getattr(known, votes)
-        return solve(criterion, distribution, limit, confidence=sure).strategy
+        solution: AnySolution = solve(criterion, getattr(known, votes), limit, confidence=sure)
+        return solution.strategy
 
     usual = {"two": make, "many": make, "is_calibrated": True}
     return Rule(name, label, takes_limit=True, is_ours=True, **{**usual, **traits})
