@@ -39,7 +39,7 @@ def evaluate_command(
     distribution = votes_meant(content, vote_file, max_memory)
     with working(f"Evaluating for {number_of_voters(n_voters)}"):
         view = counted_view(content, distribution)
-        asked = view.evaluation.votes_asked(distribution)
+        asked = view.votes_asked()
     meant = describe_votes(distribution, vote_file)
     if as_json:
         told = {"n_voters": n_voters, "votes": meant, **view.risk_fields(), **view.every_vote_fields()}

@@ -13,8 +13,8 @@ from foregone._system.file_reading import reason_of
 from foregone.checks import check_choice
 from foregone.cli.vote_file import read_counts
 from foregone.errors import InvalidInputError
-from foregone.kinds import AnyDistribution, distribution_of, strategy_of
-from foregone.plurality import CompositionDistribution, PluralityStrategy, lattice_of
+from foregone.kinds import AnyDistribution, distribution_of, kind_of, strategy_of
+from foregone.plurality import CompositionDistribution, lattice_of
 from foregone.rules.methods import Method, WhichVotes
 from foregone.rules.registry import RULES, rule_names
 from foregone.saved_file import load
@@ -175,8 +175,8 @@ def votes_meant(content: Any, file: Path | None, max_memory: float | None) -> An
     """Return the votes in ``file``, or else those a strategy was solved for, or else flat ones."""
     if file is None:
         return distribution_of(content)
-    strategy = strategy_of(content)
-    if isinstance(strategy, PluralityStrategy):
+    strategy: Any = strategy_of(content)
+    if kind_of(content) == "answers":
         return _recorded(file, strategy.n_voters, strategy.n_classes, max_memory, "averaged")
     return choose_votes(strategy.n_voters, file)
 

@@ -22,7 +22,6 @@ from foregone._system.shown import shown
 from foregone.display import envelope_picture
 from foregone.kinds import AnyDistribution, AnySolution
 from foregone.planning.recommendation import number_of_voters, short_looks
-from foregone.plurality import PluralitySolution
 from foregone.solving import MaxDisagreement, Solution
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Figures
@@ -96,7 +95,7 @@ def headline(solution: AnySolution) -> str:
     """Say in markup what a solution is."""
     extras = [] if solution.confidence is None else [f"{100 * solution.confidence:g} % confidence"]
     voters = number_of_voters(solution.n_voters)
-    if isinstance(solution, PluralitySolution):
+    if not isinstance(solution, Solution):
         voters += f", {answers(solution.n_classes)}"
     else:
         if solution.looks is not None:

@@ -45,20 +45,8 @@ def few(things: Sequence[Thing], most: int = 7) -> list[Thing]:
     return [things[place] for place in places]
 
 
-class View(ABC):
-    """A strategy, for programs and for readers."""
-
-    @abstractmethod
-    def fields(self) -> dict[str, Any]:
-        """Return where it stops and what it costs and risks, for JSON."""
-
-    @abstractmethod
-    def show(self, console: Console) -> None:
-        """Print the same."""
-
-
-class CountedView(View):
-    """Of a strategy that counts votes: where it stops, cost and risk."""
+class _CountedView(ABC):
+    """Of a strategy that counts votes: cost and risk."""
 
     evaluation: Any
 
@@ -67,39 +55,18 @@ class CountedView(View):
         self.evaluation = evaluate(content)
         self.strategy: Any = self.evaluation.strategy
 
-    def fields(self) -> dict[str, Any]:
-        """Return where it stops, and cost and risk over the votes meant."""
-        return {**self.stop_fields(), "votes": describe_votes(self.distribution), **self.risk_fields()}
-
-    def show(self, console: Console) -> None:
-        """Print where it stops, and cost and risk over the votes meant."""
-        self.print_stops(console)
-        console.print(f"\nMean over {describe_votes(self.distribution)}\n", markup=False)
-        self.print_risks(console)
-        console.print()
-        self.print_margins(console)
-
     @cached_property
     def figures(self) -> dict[str, Figures]:
         """Cost and risk, mean and worst."""
         return {"mean": self.evaluation.mean(self.distribution), "worst": self.evaluation.worst()}
 
-    @property
-    @abstractmethod
-    def chance(self) -> str:
-        """In how many states chance decides."""
-
-    @abstractmethod
-    def stop_fields(self) -> dict[str, Any]:
-        """Return where it stops."""
-
-    @abstractmethod
-    def print_stops(self, console: Console) -> None:
-        """Print where it stops."""
-
     def risk_fields(self) -> dict[str, Any]:
         """Return mean and worst figures."""
         return {name: figures._asdict() for name, figures in self.figures.items()}
+
+    def votes_asked(self) -> FloatArray:
+        """Return how likely each number of votes is to be asked."""
+        return np.asarray(self.evaluation.votes_asked(self.distribution))
 
     def every_vote_fields(self) -> dict[str, Any]:
         """Return the figures of every full vote, where they are few enough to be listed."""
@@ -116,6 +83,12 @@ class CountedView(View):
     def print_margins(self, console: Console) -> None:
         """Print the disagreement from the closest full votes to the unanimous ones."""
 
+    def _show_risks(self, console: Console) -> None:
+        console.print(f"\nMean over {describe_votes(self.distribution)}\n", markup=False)
+        self.print_risks(console)
+        console.print()
+        self.print_margins(console)
+
 
 def _figure_row(name: str, figures: Figures) -> list[str]:
     cost = "none" if math.isnan(figures.expected_votes) else votes(figures.expected_votes)
@@ -130,7 +103,7 @@ def _rate_or_none(risk: float) -> str:
 # Votes between two answers ---------------------------------------------------------------------
 
 
-class VoteView(CountedView):
+class VoteView(_CountedView):
     """Votes between two answers; states are [asked, yes] and [asked, yes, probability]."""
 
     evaluation: Evaluation
@@ -146,8 +119,8 @@ class VoteView(CountedView):
         number = len(self.strategy.randomised)
         return f"in {number} state{'' if number == 1 else 's'}"
 
-    def stop_fields(self) -> dict[str, Any]:
-        """Return what is drawn."""
+    def fields(self) -> dict[str, Any]:
+        """Return what is drawn, and cost and risk."""
 
         def states(stops: IntArray) -> list[list[int]]:
             return [[asked, (asked + lead) // 2] for asked, lead in stops.tolist()]
@@ -160,19 +133,22 @@ class VoteView(CountedView):
                 [asked, (asked + lead) // 2, probability]
                 for asked, lead, probability in self.shape.randomised
             ],
+            "votes": describe_votes(self.distribution),
+            **self.risk_fields(),
         }
 
-    def print_stops(self, console: Console) -> None:
-        """Draw the envelope; print thresholds and chance."""
+    def show(self, console: Console) -> None:
+        """Draw the envelope; print thresholds, chance, cost and risk."""
         if self.shape.last_asked == 0:
             answer = "yes" if self.strategy.answer(0, 0) else "no"
             console.print(f"It asks nobody: it answers {answer} at once.")
-            return
-        print_picture(console, self.strategy)
-        console.print()
-        self._print_steps(console)
-        self._print_chance(console)
-        self._print_peculiarities(console)
+        else:
+            print_picture(console, self.strategy)
+            console.print()
+            self._print_steps(console)
+            self._print_chance(console)
+            self._print_peculiarities(console)
+        self._show_risks(console)
 
     def _print_steps(self, console: Console) -> None:
         """Print the thresholds in words for a few steps."""
@@ -292,31 +268,28 @@ def print_class_comparison(console: Console, views: Mapping[str, VoteView], *, e
 # Votes among many answers ----------------------------------------------------------------------
 
 
-class AnswerView(CountedView):
+class AnswerView(_CountedView):
     """Votes among many answers: by the lead of the first answer over the second."""
 
     evaluation: PluralityEvaluation
-
-    @cached_property
-    def stops(self) -> Sequence[Any]:
-        """Where it stops after each number of votes."""
-        return self.evaluation.stops(self.distribution)
 
     @property
     def chance(self) -> str:
         """In how many states chance decides."""
         return f"in {len(self.strategy.states):,} of {self.strategy.lattice.n_states:,} states"
 
-    def stop_fields(self) -> dict[str, Any]:
-        """Return where it stops after each number of votes."""
+    def fields(self) -> dict[str, Any]:
+        """Return where it stops after each number of votes, and cost and risk."""
         return {
             "n_states": self.strategy.lattice.n_states,
             "n_chance_decides": len(self.strategy.states),
-            "stops": [after._asdict() for after in self.stops],
+            "stops": [after._asdict() for after in self.evaluation.stops(self.distribution)],
+            "votes": describe_votes(self.distribution),
+            **self.risk_fields(),
         }
 
-    def print_stops(self, console: Console) -> None:
-        """Print where it stops after some numbers of votes."""
+    def show(self, console: Console) -> None:
+        """Print where it stops after some numbers of votes, and cost and risk."""
         rows = [
             [
                 str(after.asked),
@@ -324,11 +297,12 @@ class AnswerView(CountedView):
                 "" if after.stops_from is None else str(after.stops_from),
                 f"{after.probability:.1%}",
             ]
-            for after in few(self.stops)
+            for after in few(self.evaluation.stops(self.distribution))
         ]
         columns = ["votes asked", "may stop from\na lead of", "always stops\nfrom a lead of", "stops here"]
         print_table(console, columns, rows)
         console.print(f"\nChance decides {self.chance}.")
+        self._show_risks(console)
 
     def risk_fields(self) -> dict[str, Any]:
         """Return mean and worst figures, and the worst by lead."""
@@ -351,7 +325,7 @@ class AnswerView(CountedView):
 # Scores ----------------------------------------------------------------------------------------
 
 
-class ScoreView(View):
+class ScoreView:
     """Scores that are added up: thresholds on the running score, and the certificate."""
 
     def __init__(self, content: Any) -> None:
@@ -399,12 +373,13 @@ class ScoreView(View):
             say(console, f"It asks everyone: {self.strategy.reason}")
 
 
+CountedView = VoteView | AnswerView
 VIEWS: dict[KindOfVote, type[Any]] = {"votes": VoteView, "answers": AnswerView, "scores": ScoreView}
 
 
-def view_of(content: Any) -> View:
+def view_of(content: Any) -> CountedView | ScoreView:
     """Return the view of whatever has a strategy."""
-    view: View = VIEWS[kind_of(content)](content)
+    view: CountedView | ScoreView = VIEWS[kind_of(content)](content)
     return view
 
 
