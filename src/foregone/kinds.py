@@ -28,11 +28,10 @@ from foregone.scores import ScoreRows, ScoreStrategy, solve_scores
 from foregone.solving import Answer, Certificate, Criterion, Multipliers, Problem, Solution
 from foregone.solving import solve as solve_votes
 from foregone.solving.certificate import certify as certify_votes
-from foregone.solving.problem import check_limits
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation
 from foregone.strategy.evaluation import evaluate as evaluate_votes
-from foregone.strategy.limits import traits_of
+from foregone.strategy.limits import Limits, traits_of
 from foregone.votes import VoteDistribution
 
 __all__ = [
@@ -377,7 +376,7 @@ class Promise(NamedTuple):
             )
         else:
             limits = f"{limit:g}"
-        if self.criterion != "minimean":
+        if not traits_of(self.criterion).bounds_the_mean:
             return f"disagreement at most {limits}, for every input"
         if self.confidence is None:
             return f"mean disagreement at most {limits}, if inputs are like those it was solved for"
@@ -390,7 +389,7 @@ def promise_of(thing: Any) -> Promise:
     """Return what is claimed about a solution, a fitted classifier or a strategy; nothing about a forest."""
     solution = solution_of(thing)
     if solution is not None:
-        confidence = solution.confidence if solution.criterion == "minimean" else None
+        confidence = solution.confidence if traits_of(solution.criterion).bounds_the_mean else None
         return Promise(solution.criterion, solution.max_disagreement, confidence)
     strategy = getattr(thing, "strategy_", thing)
     if isinstance(strategy, ScoreStrategy):
@@ -400,7 +399,7 @@ def promise_of(thing: Any) -> Promise:
         return Promise("minimean", certificate.max_disagreement, certificate.confidence)
     if strategy is thing:
         return Promise()
-    confidence = thing.confidence if thing.criterion == "minimean" else None
+    confidence = thing.confidence if traits_of(thing.criterion).bounds_the_mean else None
     return Promise(thing.criterion, thing.max_disagreement, confidence)
 
 
@@ -500,6 +499,6 @@ def _claim(thing: Any, limit: Any) -> AnySolution:
             "minimax", flat, None, problem, (strategy, 0.0, Evidence(none, none, 0.0))
         )
     if isinstance(solution, Solution):
-        return replace(solution, max_disagreement=check_limits(limit))
+        return replace(solution, max_disagreement=Limits.of(limit).given)
     problem_of_two = Problem.check("minimax", strategy.n_voters, limit)
     return Solution.of(problem_of_two, strategy, 0.0, Multipliers(), "none")
