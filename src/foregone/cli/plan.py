@@ -14,19 +14,18 @@ from foregone._system.progress import working
 from foregone.cli.number_lists import parse_confidence, parse_looks, parse_rates
 from foregone.cli.options import (
     AnswerName,
-    Answers,
+    AnswersOption,
     Confidence,
     CriterionName,
     JsonFlag,
     Looks,
     MaxMemory,
     VoteFile,
-    Voters,
+    VotersOption,
     check_criterion,
     check_writable,
-    choose_votes,
+    given_votes,
     most_answers,
-    recorded_items,
 )
 from foregone.cli.output import answers as answers_in_words
 from foregone.cli.output import (
@@ -42,10 +41,7 @@ from foregone.cli.output import (
     write_figure,
 )
 from foregone.display import TradeoffDisplay
-from foregone.errors import InvalidInputError
-from foregone.kinds import AnyDistribution
 from foregone.planning import WORTH, Plan, PlanRow, plan
-from foregone.plurality import CompositionDistribution, lattice_of
 from foregone.strategy.limits import traits_of
 
 __all__ = ["plan_command"]
@@ -53,7 +49,7 @@ __all__ = ["plan_command"]
 
 def plan_command(
     vote_file: VoteFile = None,
-    n_voters: Voters = None,
+    n_voters: VotersOption = None,
     limit_list: Annotated[
         str | None,
         typer.Option(
@@ -75,7 +71,7 @@ def plan_command(
     csv: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the table, with every digit.")
     ] = None,
-    answers: Answers = None,
+    answers: AnswersOption = None,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -95,11 +91,10 @@ def plan_command(
     for file in (png, csv):
         check_writable(file)
     chosen, sure, n_classes = check_criterion(criterion), parse_confidence(confidence), most_answers(answers)
-    if answers is None:
-        distribution: AnyDistribution = choose_votes(n_voters, vote_file)
-    else:
-        is_truth = sure is None or not traits_of(chosen).bounds_the_mean
-        distribution = _compositions(n_voters, n_classes, vote_file, max_memory, is_truth=is_truth)
+    is_truth = sure is None or not traits_of(chosen).bounds_the_mean
+    distribution = given_votes(
+        n_voters, vote_file, answers, max_memory, "averaged" if is_truth else "observed"
+    )
     with working(f"Planning for {number_of_voters(distribution.n_voters)}"):
         made = plan(
             distribution,
@@ -128,23 +123,6 @@ def plan_command(
     for file in (png, csv):
         if file is not None:
             console.print(f"\nWritten to {file}", markup=False)
-
-
-def _compositions(
-    n_voters: int | None,
-    n_classes: int | None,
-    file: Path | None,
-    max_memory: float | None,
-    *,
-    is_truth: bool,
-) -> CompositionDistribution:
-    """Return the recorded votes in ``file``, averaged if they are taken for the truth; else flat ones."""
-    if n_voters is None:
-        raise InvalidInputError("say how many voters there are, with --voters N")
-    if file is None:
-        return CompositionDistribution.flat(lattice_of(n_voters, n_classes))
-    calibration = recorded_items(file, n_voters, n_classes, max_memory)
-    return calibration.averaged if is_truth else calibration.observed
 
 
 def _fields(made: Plan, meant: str) -> dict[str, object]:

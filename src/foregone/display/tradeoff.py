@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from foregone.display.figure import take_axes, tidy
-from foregone.display.fitted import fitted
-from foregone.display.looks import LINES, SIDES, line_styles, rate_label
+from foregone.display.figure import fitted, take_axes, tidy
+from foregone.display.styles import LINES, SIDES, line_styles, rate_label
 from foregone.display.tradeoff_curves import TradeoffCurve, baseline_curves, plan_curve
 from foregone.errors import InvalidInputError
 from foregone.planning import Plan, plan

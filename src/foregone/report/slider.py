@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from foregone.display.margins import majorities
+from foregone.display.risk import majorities
 from foregone.planning import SolvedLimit
 from foregone.planning.recommendation import one_in
 from foregone.report.markup import Html, table, tag

@@ -16,7 +16,7 @@ __all__ = [
     "OTHERS",
     "SIDES",
     "VERMILLION",
-    "Look",
+    "Style",
     "line_styles",
     "rate_label",
 ]
@@ -27,7 +27,7 @@ _PURPLE, _SKY, _GREY = "#7B3294", "#4C9BD0", "#777777"
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     """How one of several things is drawn; within a family any one of the four tells it from the others.
 
     Attributes
@@ -45,29 +45,33 @@ class Look:
     marker: str
     hatch: str | None = None
 
+    def line(self, **options: Any) -> dict[str, Any]:
+        """Return options of a line in this style, changed by those given."""
+        return {"color": self.colour, "linestyle": self.dashes, "linewidth": 2.0, **options}
+
 
 # In the order in which they are drawn into the same axes.
 LINES = (
-    Look(BLUE, "-", "o", None),
-    Look(VERMILLION, (0, (5, 1.5)), "s", "////"),
-    Look(GREEN, (0, (1, 1)), "^", "...."),
-    Look(_PURPLE, (0, (6, 1.5, 1, 1.5)), "D", "\\\\\\\\"),
-    Look("#555555", (0, (3, 1, 1, 1, 1, 1)), "v", "xxxx"),
+    Style(BLUE, "-", "o", None),
+    Style(VERMILLION, (0, (5, 1.5)), "s", "////"),
+    Style(GREEN, (0, (1, 1)), "^", "...."),
+    Style(_PURPLE, (0, (6, 1.5, 1, 1.5)), "D", "\\\\\\\\"),
+    Style("#555555", (0, (3, 1, 1, 1, 1, 1)), "v", "xxxx"),
 )
 CRITERIA = {
-    "minimax": Look(BLUE, (0, (6, 1.2)), "s"),
-    "minimean": Look(GREEN, "-", "o"),
-    "minimixed": Look(VERMILLION, (0, (4, 1, 1, 1)), "^"),
+    "minimax": Style(BLUE, (0, (6, 1.2)), "s"),
+    "minimean": Style(GREEN, "-", "o"),
+    "minimixed": Style(VERMILLION, (0, (4, 1, 1, 1)), "^"),
 }
 # What the criteria are compared with.
 OTHERS = (
-    Look(BLACK, (0, (1, 1)), "X"),
-    Look(_PURPLE, (0, (1, 1.6)), "D"),
-    Look(ORANGE, (0, (1, 2.2)), "P"),
-    Look(_SKY, (0, (2, 2)), "v"),
-    Look(_GREY, (0, (3, 3)), "*"),
+    Style(BLACK, (0, (1, 1)), "X"),
+    Style(_PURPLE, (0, (1, 1.6)), "D"),
+    Style(ORANGE, (0, (1, 2.2)), "P"),
+    Style(_SKY, (0, (2, 2)), "v"),
+    Style(_GREY, (0, (3, 3)), "*"),
 )
-SIDES = {"no": Look(VERMILLION, (0, (5, 1.5)), "v", "////"), "yes": Look(BLUE, "-", "^", None)}
+SIDES = {"no": Style(VERMILLION, (0, (5, 1.5)), "v", "////"), "yes": Style(BLUE, "-", "^", None)}
 
 
 def line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -82,15 +86,15 @@ def line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     3
     """
     others = [name for name in names if name not in CRITERIA]
-    looks = {name: CRITERIA.get(name) or OTHERS[others.index(name) % len(OTHERS)] for name in names}
+    styles = {name: CRITERIA.get(name) or OTHERS[others.index(name) % len(OTHERS)] for name in names}
     return {
         name: {
-            "color": look.colour,
-            "linestyle": look.dashes,
-            "marker": look.marker,
+            "color": style.colour,
+            "linestyle": style.dashes,
+            "marker": style.marker,
             "linewidth": 1.8 if name in CRITERIA else 1.2,
         }
-        for name, look in looks.items()
+        for name, style in styles.items()
     }
 
 
