@@ -213,9 +213,12 @@ def given_rules(rule_list: str, max_memory: float | None) -> list[str | Method]:
 
 
 def _is_file(item: str) -> bool:
-    if item.partition(":")[0] in RULES:
-        return False
-    return Path(item).suffix in (".json", ".foregone") or Path(item).is_file()
+    try:
+        is_there = Path(item).is_file()
+    except OSError:  # no name of a file
+        is_there = False
+    is_named_so = is_there or Path(item).suffix in (".json", ".foregone")
+    return is_named_so and item.partition(":")[0] not in RULES
 
 
 def check_writable(file: Path | None) -> None:
