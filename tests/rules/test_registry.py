@@ -44,8 +44,8 @@ def test_no_two_rules_have_one_label() -> None:
 
 def test_what_is_chosen_by_default_is_registered() -> None:
     for chosen in (registry.REPLAYED, registry.COMPARED):
-        for many, names in chosen.items():
-            assert {*names} <= {*rule_names(many_answers=many)}
+        for answers, names in chosen.items():
+            assert {*names} <= {*rule_names(many_answers=answers == "many")}
 
 
 def test_what_would_take_minutes_is_compared_only_when_asked_for() -> None:

@@ -15,7 +15,7 @@ from foregone.cli.vote_file import read_counts
 from foregone.errors import InvalidInputError
 from foregone.kinds import AnyDistribution, distribution_of, kind_of, strategy_of
 from foregone.plurality import CompositionDistribution, lattice_of
-from foregone.rules.methods import Method, WhichVotes
+from foregone.rules.methods import KnownVotes, Method, WhichVotes
 from foregone.rules.registry import RULES, rule_names
 from foregone.saved_file import load
 from foregone.solving import ANSWERS, CRITERIA, Criterion
@@ -40,6 +40,7 @@ __all__ = [
     "given_rules",
     "given_votes",
     "most_answers",
+    "recorded_items",
     "votes_meant",
 ]
 
@@ -168,7 +169,7 @@ def given_votes(
     n_classes = most_answers(answers)
     if file is None:
         return CompositionDistribution.flat(lattice_of(n_voters, n_classes))
-    return _recorded(file, n_voters, n_classes, max_memory, which)
+    return recorded_items(file, n_voters, n_classes, max_memory).find(which)
 
 
 def votes_meant(content: Any, file: Path | None, max_memory: float | None) -> AnyDistribution:
@@ -177,18 +178,16 @@ def votes_meant(content: Any, file: Path | None, max_memory: float | None) -> An
         return distribution_of(content)
     strategy: Any = strategy_of(content)
     if kind_of(content) == "answers":
-        return _recorded(file, strategy.n_voters, strategy.n_classes, max_memory, "averaged")
+        return recorded_items(file, strategy.n_voters, strategy.n_classes, max_memory).averaged
     return choose_votes(strategy.n_voters, file)
 
 
-def _recorded(
-    file: Path, n_voters: int, n_classes: int | None, max_memory: float | None, which: WhichVotes
-) -> CompositionDistribution:
-    """Return the full votes of all items whose votes are recorded in ``file``."""
+def recorded_items(file: Path, n_voters: int, n_classes: int | None, max_memory: float | None) -> KnownVotes:
+    """Return what all items whose votes are recorded in ``file`` say about the votes among many answers."""
     from foregone.replaying import PluralityItems, read_votes
 
     items = PluralityItems.of(read_votes(file, max_memory=max_memory), n_voters, n_classes=n_classes)
-    return items.votes(which, np.arange(items.n_items))
+    return items.calibrate(np.arange(items.n_items))
 
 
 def most_answers(given: str | None) -> int | None:
@@ -214,9 +213,12 @@ def given_rules(rule_list: str, max_memory: float | None) -> list[str | Method]:
 
 
 def _is_file(item: str) -> bool:
-    if item.partition(":")[0] in RULES:
-        return False
-    return Path(item).suffix in (".json", ".foregone") or Path(item).is_file()
+    try:
+        is_there = Path(item).is_file()
+    except OSError:  # no name of a file
+        is_there = False
+    is_named_so = is_there or Path(item).suffix in (".json", ".foregone")
+    return is_named_so and item.partition(":")[0] not in RULES
 
 
 def check_writable(file: Path | None) -> None:

@@ -12,6 +12,7 @@ from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
+from foregone.strategy.limits import Limits, traits_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,8 +111,9 @@ class RiskDisplay(Display):
         """Draw the strategy of a fitted classifier, and its limit if it holds for every single row."""
         strategy = vote_strategy(fitted(estimator, "strategy_"), cls.__name__)
         solution = fitted(estimator, "solution_")
-        if solution.criterion != "minimean" and not isinstance(solution.max_disagreement, dict):
-            options.setdefault("max_disagreement", solution.max_disagreement)
+        limits = Limits.of(solution.max_disagreement)
+        if not traits_of(solution.criterion).bounds_the_mean and not limits.by_answer:
+            options.setdefault("max_disagreement", limits.loosest)
         return cls.from_strategy(strategy, ax, name, **options)
 
     def plot(

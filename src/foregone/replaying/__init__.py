@@ -6,7 +6,7 @@ from foregone.replaying.splits import Curve, Replay, ReplayRow, replay
 from foregone.rules.methods import Method
 from foregone.rules.registry import REPLAYED, choose_methods, rule_names
 
-METHOD_NAMES, USUAL_METHODS = rule_names(), REPLAYED[False]  # for two answers
+METHOD_NAMES, USUAL_METHODS = rule_names(), REPLAYED["two"]  # for two answers
 
 __all__ = [
     "METHOD_NAMES",

@@ -201,22 +201,22 @@ RULES: dict[str, Rule] = {
     )
 }
 
-# What is chosen unless something else is, in the order of the tables; by whether there are many answers.
-REPLAYED: dict[bool, tuple[str, ...]] = {
-    False: (
+# What is chosen unless something else is, in the order of the tables: of two answers, and of many.
+REPLAYED: dict[str, tuple[str, ...]] = {
+    "two": (
         "minimean", "minimean-confident", "minimean-fitted", "minimixed", "minimax", "adaptive-consistency",
         "esc", "lead", "e-process", "curtailment",
     ),
-    True: (
+    "many": (
         "minimean", "minimean-smoothed", "minimean-confident", "adaptive-consistency", "dirichlet", "esc",
         "lead", "curtailment",
     ),
 }  # fmt: skip
-COMPARED: dict[bool, tuple[str, ...]] = {
-    False: (
+COMPARED: dict[str, tuple[str, ...]] = {
+    "two": (
         "minimean", "minimixed", "minimax", "curtailment", "schwing", "ibep", "e-process", "lead", "esc",
     ),
-    True: (
+    "many": (
         "minimean", "minimixed", "minimax", "curtailment", "adaptive-consistency", "dirichlet", "lead", "esc",
     ),
 }  # fmt: skip
@@ -235,7 +235,7 @@ def compared_rules(known: KnownVotes) -> tuple[str, ...]:
     def is_quick(rule: Rule) -> bool:
         return known.n_voters <= rule.most_voters and n_states <= rule.most_states
 
-    return tuple(name for name in COMPARED[known.many_answers] if is_quick(RULES[name]))
+    return tuple(name for name in COMPARED["many" if known.many_answers else "two"] if is_quick(RULES[name]))
 
 
 def baseline_methods(limit: float) -> tuple[Method, ...]:
@@ -281,7 +281,7 @@ def choose_methods(
     confidence = check_confidence(confidence)
     allowed = [check_max_disagreement(limit) for limit in limits]
     chosen: dict[tuple[str, float | None], Method] = {}
-    for given in REPLAYED[many_answers] if names is None else names:
+    for given in REPLAYED["many" if many_answers else "two"] if names is None else names:
         if isinstance(given, str):
             methods = _named(given.strip(), allowed, confidence, many_answers=many_answers)
         else:
