@@ -11,7 +11,6 @@ from foregone.checks import check_share
 from foregone.errors import InvalidInputError
 from foregone.planning.plan_rows import Plan, PlanRow, Reason
 from foregone.planning.planned_kinds import Planned, Votes, planned
-from foregone.planning.recommendation import python_call
 from foregone.planning.solved_limit import ClassFigures, SolvedLimit
 from foregone.solving import Answer
 from foregone.strategy.limits import Criterion, Limits
@@ -128,8 +127,6 @@ def make_plan(
     if planned.has_class_limits and chosen.losing_classes():
         each = PlanRow.of(solve(Limits.for_each(chosen.limit)), planned)
         budgets = each if each.reason is None else None
-    recommended = (budgets or chosen).limits
-    limit = recommended.given if labels is None else recommended.labelled(labels)
     return Plan(
         rows=tuple(rows),
         chosen=chosen,
@@ -138,7 +135,6 @@ def make_plan(
         worth=worth,
         labels=None if labels is None else tuple(labels),
         **planned.terms(),
-        call=python_call(planned, limit, is_labelled=labels is not None),
     )
 
 

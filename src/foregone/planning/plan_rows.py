@@ -159,8 +159,6 @@ class Plan(PlanTerms):
         What else should be known, such as why there is no confidence.
     labels : tuple or None
         Names of the classes; of two, for "no" and "yes".
-    call : str
-        The call that does what is recommended.
     """
 
     rows: tuple[PlanRow, ...]
@@ -169,7 +167,6 @@ class Plan(PlanTerms):
     reason: Reason
     worth: float
     labels: tuple[Any, ...] | None
-    call: str
 
     @property
     def recommended(self) -> PlanRow:
@@ -181,6 +178,11 @@ class Plan(PlanTerms):
         """The recommended limit, as a solver or, keyed by label, a classifier takes it."""
         limits = self.recommended.limits
         return limits.given if self.labels is None else limits.labelled(self.labels)
+
+    @property
+    def call(self) -> str:
+        """The call that does what is recommended, in Python."""
+        return words.python_call(self)
 
     @property
     def recommendation(self) -> str:

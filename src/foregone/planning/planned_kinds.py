@@ -47,6 +47,8 @@ class PlanTerms:
         How the full votes are distributed; None for scores.
     criterion, confidence, looks, answer
         As in `foregone.solve`; ``confidence`` is None where it has no meaning.
+    solver_call : str
+        The call that solves for a limit in Python, with places for ``limit`` and ``options``.
     notes : tuple of str
         What else should be known, such as why there is no confidence.
     """
@@ -55,6 +57,7 @@ class PlanTerms:
     n_voters: int
     votes: AnyDistribution | None
     criterion: Criterion
+    solver_call: str
     confidence: float | None = None
     looks: tuple[int, ...] | None = None
     answer: Answer = "majority"
@@ -81,8 +84,6 @@ class Planned(PlanTerms):
         What figures by class are keyed by: "no" and "yes", or many labels; empty if classes are not known.
     solve : callable
         Finds the strategy for a limit, and its figures.
-    solver_call : str
-        The call of the solver, with places for ``limit`` and ``options``.
     has_class_limits : bool
         Whether each class can have a limit of its own.
     priced_by : {"guaranteed", "limit"}
@@ -91,7 +92,6 @@ class Planned(PlanTerms):
 
     classes: tuple[Any, ...]
     solve: Callable[[Limits], SolvedLimit]
-    solver_call: str
     has_class_limits: bool = True
     priced_by: Literal["guaranteed", "limit"] = "guaranteed"
 

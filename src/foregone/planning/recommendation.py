@@ -9,7 +9,6 @@ from foregone.checks import check_looks
 
 if TYPE_CHECKING:
     from foregone.planning.plan_rows import Plan, PlanRow
-    from foregone.planning.planned_kinds import Planned
 
 __all__ = [
     "allowed_by_class",
@@ -75,20 +74,20 @@ def short_looks(looks: tuple[int, ...] | None, n_voters: int) -> int | tuple[int
     return looks
 
 
-def python_call(planned: Planned, limit: Any, *, is_labelled: bool) -> str:
-    """Return the call that keeps a limit: of a classifier where classes have labels, else of a solver."""
+def python_call(plan: Plan) -> str:
+    """Return the call that does what the plan recommends: of a classifier, which has labels, or a solver."""
     options: dict[str, Any] = {}
     # The classifier has a confidence unless told otherwise, solvers are asked for one.
-    if planned.confidence is not None or (is_labelled and planned.bounds_the_mean):
-        options["confidence"] = planned.confidence
-    if planned.looks is not None:
-        options["looks"] = short_looks(planned.looks, planned.n_voters)
-    if planned.answer != "majority":
-        options["answer"] = planned.answer
-    said = "".join(f", {name}={value!r}" for name, value in options.items())
-    if not is_labelled:
-        return planned.solver_call.format(limit=limit, options=said)
-    return f"EarlyStoppingClassifier(..., criterion={planned.criterion!r}, max_disagreement={limit!r}{said})"
+    if plan.confidence is not None or (plan.labels is not None and plan.bounds_the_mean):
+        options["confidence"] = plan.confidence
+    if plan.looks is not None:
+        options["looks"] = short_looks(plan.looks, plan.n_voters)
+    if plan.answer != "majority":
+        options["answer"] = plan.answer
+    said, limit = "".join(f", {name}={value!r}" for name, value in options.items()), plan.max_disagreement
+    if plan.labels is None:
+        return plan.solver_call.format(limit=limit, options=said)
+    return f"EarlyStoppingClassifier(..., criterion={plan.criterion!r}, max_disagreement={limit!r}{said})"
 
 
 def recommend(plan: Plan) -> list[str]:
