@@ -1,7 +1,7 @@
 """From a model to those who vote in it: which models there are, and how each of them decides.
 
-All that is known of a kind of model is one row of ``KINDS`` and the functions that it names; `Model` asks
-them, before a model is fitted for what can be told already, and afterwards for the voters.
+All that is known of a kind of model is one row of ``KINDS`` and the functions that it names. `GivenModel`
+asks them, before a model is fitted for what can be told already, and afterwards for the voters.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from foregone.forest.importers.by_model import importer_of
 
 __all__ = [
     "DECIDERS",
-    "Model",
+    "GivenModel",
     "is_boosted",
     "leaves_are_pure",
     "names_of_features",
@@ -335,7 +335,7 @@ def will_be_packed(model: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Model:
+class GivenModel:
     """A model as a user gives it, fitted or not, and what is found inside.
 
     Attributes
@@ -356,7 +356,7 @@ class Model:
     is_fitted_already: bool
 
     @classmethod
-    def of(cls, estimator: Any) -> Model:
+    def of(cls, estimator: Any) -> GivenModel:
         """Look into a model; whether it can be used is for `check` to say."""
         is_fitted = isinstance(estimator, FrozenEstimator) or _kind_of(estimator).is_fitted
         return cls(unwrap(estimator), *peel(estimator), is_fitted)

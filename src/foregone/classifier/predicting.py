@@ -72,7 +72,7 @@ class EarlyPredictions:
             except InvalidInputError as error:
                 refuse(self, X, self.ensemble_, error)
             return self._one_label[answer].copy()
-        return self._labels(self._ask(X, "run", early=True))
+        return self._labels(self._ask(X, "run", early=True)[0])
 
     def predict_with_votes(self, X: Any) -> tuple[Labels, Counts, npt.NDArray[Any]]:
         """Return the labels, how many voters were asked, and what they came to.
@@ -80,15 +80,15 @@ class EarlyPredictions:
         That is how many of them said ``classes_[1]`` where votes between two classes are counted, how many
         said the label answered where there are more classes, and otherwise the sum of their scores.
         """
-        outcome = self._ask(X, "run", early=True)
-        return self._labels(outcome), outcome[1], outcome[2]
+        answers, asked, came_to = self._ask(X, "run", early=True)
+        return self._labels(answers), asked, came_to
 
     def full_predict(self, X: Any) -> Labels:
         """Return the label that all voters together are for, for each row: nothing is stopped early.
 
         Of several that lead, this is the first in ``classes_``.
         """
-        return self._labels(self._ask(X, "run", early=False))
+        return self._labels(self._ask(X, "run", early=False)[0])
 
     def full_votes(self, X: Any) -> Counts:
         """Return how many of all voters say ``classes_[1]``, for each row: nothing is stopped early.
@@ -118,8 +118,8 @@ class EarlyPredictions:
         except InvalidInputError as error:
             refuse(self, rows, self.ensemble_, error)
 
-    def _labels(self, outcome: tuple[Any, Any, Any]) -> Labels:
-        labels: Labels = self.classes_.take(outcome[0])
+    def _labels(self, answers: npt.NDArray[Any]) -> Labels:
+        labels: Labels = self.classes_.take(answers)
         return labels
 
     def _check_rows(self, X: Any) -> Any:
