@@ -9,10 +9,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format docs images examples clean fuzz fuzz-kill paper
-.PHONY: bench-solve bench-predict bench-guarantees bench-scores bench-replay bench-plurality bench-polls bench-scale
+.PHONY: bench-solve bench-predict bench-guarantees bench-scores bench-replay bench-plurality bench-polls bench-scale bench-before-after
 
 help:  ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/.has-plot  ## Train a forest, stop it early and say what that saves (writes ./demo)
 	@$(BIN)/foregone demo -o demo
@@ -32,6 +32,10 @@ format: $(VENV)/.has-lint  ## Put the code into shape
 
 bench-solve: $(VENV)/.has-test  ## Time our solver against HiGHS, in one run
 	$(BIN)/python benchmarks/solve.py $(BENCH)
+
+# BEFORE is the folder of another checkout, such as `git worktree add --detach ../before COMMIT` makes.
+bench-before-after: $(VENV)/.has-test  ## Time this checkout against another one (BEFORE=FOLDER), in one run (5 minutes)
+	$(BIN)/python -m benchmarks.before_after $(BEFORE) $(BENCH)
 
 bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other way to run them (15 minutes)
 	$(BIN)/python -m benchmarks.predict $(BENCH)

@@ -27,9 +27,17 @@ from benchmarks.datasets import data_folder
 from benchmarks.markdown import put_into, table
 from foregone import solve_plurality
 from foregone.plurality import Lattice, evaluate_plurality, rules
-from foregone.plurality.evidence import best_stops
 from foregone.plurality.plurality_evaluation import votes_and_disagreement
-from foregone.replaying import PLURALITY, Curve, Method, PluralityItems, Replay, ReplayRow, read_votes, replay
+from foregone.replaying import (
+    Curve,
+    Method,
+    PluralityItems,
+    Replay,
+    ReplayRow,
+    choose_methods,
+    read_votes,
+    replay,
+)
 
 DOCS = Path(__file__).parent.parent / "docs" / "plurality.md"
 SETS = ("gsm8k", "gpqa_choice")
@@ -97,7 +105,7 @@ def _methods() -> list[Method]:
     # Tuned to the rules below, split by split and more finely.
     return [
         dataclasses.replace(method, is_tunable=False)
-        for method in PLURALITY.choose(METHODS.split(","), LIMITS)
+        for method in choose_methods(METHODS.split(","), LIMITS, many_answers=True)
     ]
 
 
@@ -171,11 +179,11 @@ def _equal(items: PluralityItems, splits: int) -> tuple[str, list[str]]:
     for _ in range(splits):
         order = generator.permutation(items.n_items)
         others, weights = order[half:], items.weights(order[half:])
-        guess = items.calibrate(order[:half]).smoothed.weights_on(lattice)
+        guess = items.votes("expected", order[:half]).weights_on(lattice)
         reach, wrong = lattice.pull_back(guess), lattice.pull_back_wrong(guess)
         points = [(float(weights @ decided.expected_votes), 0.0)]
         for price in PRICES:
-            stops, _ = best_stops(lattice, reach, price * wrong)
+            stops, _ = lattice.best_stops(reach, price * wrong)
             votes, disagreement = votes_and_disagreement(lattice, stops.astype(float))
             points.append((float(weights @ votes), float(weights @ disagreement)))
         curve = Curve("", (np.inf, *PRICES), *zip(*points, strict=True))
@@ -199,7 +207,7 @@ def _equal(items: PluralityItems, splits: int) -> tuple[str, list[str]]:
 def _guarantee(items: PluralityItems, splits: int) -> tuple[str, list[str]]:
     """Solve with confidence on one half and measure on the other, beside Adaptive-Consistency as careful."""
     theirs = [items.play(rules.adaptive_consistency(N_VOTERS, float(sure))) for sure in THRESHOLDS]
-    methods = PLURALITY.choose(["minimean-confident"], LIMITS)
+    methods = choose_methods(["minimean-confident"], LIMITS, many_answers=True)
     generator, half = np.random.default_rng(0), items.n_items // 2
     found: dict[float | None, list[tuple[float, float, float]]] = {method.limit: [] for method in methods}
     for _ in range(splits):

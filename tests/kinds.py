@@ -177,9 +177,12 @@ def _criteria(kind: Kind) -> None:
 
 
 def _plan(kind: Kind) -> None:
-    made = stopped(kind).plan([0.2, 0.05], X=data_of(kind).calibration)
-    assert made.max_disagreement in (0.2, 0.05)
+    classifier = stopped(kind)
+    made = classifier.plan([0.2, LIMIT], X=data_of(kind).calibration)
+    assert made.max_disagreement in (0.2, LIMIT)
     assert str(made.max_disagreement) in made.recommendation
+    assert made.rows[1].expected_votes == pytest.approx(classifier.expected_votes_)
+    assert len(made.chosen.by_class) == kind.n_classes
 
 
 def _display(kind: Kind) -> None:
@@ -371,7 +374,6 @@ REFUSALS: dict[str, list[Refusal]] = {
             _is("votes", "answers"), 'order="optimized" is for scores', "votes are counted in random order"
         )
     ],
-    "`plan`": [Refusal(_is("answers"), "plans are for two classes", "two classes only")],
     "`EnvelopeDisplay`": [Refusal(_is("answers"), "more than two", "there is no number of yes votes")],
     "`evaluate`": [
         Refusal(_is("scores"), "cannot be evaluated exactly", "what scores cost depends on the rows")

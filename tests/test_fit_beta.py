@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import betabinom, binom
 
-from foregone import VoteDistribution, beta_binomial, solve
+from foregone import VoteDistribution, solve
 from foregone.errors import InvalidInputError
+from foregone.votes import BetaBinomial, fit_beta_binomial
 
 past_votes = st.lists(
     st.integers(0, 12).flatmap(lambda asked: st.tuples(st.integers(0, asked), st.just(asked))),
@@ -29,7 +30,7 @@ def log_likelihood(yes, asked, mean, overdispersion):
 @given(past_votes)
 def test_no_beta_distribution_on_a_grid_is_likelier(items):
     yes, asked = np.array(items).T
-    found = beta_binomial.fit(yes, asked)
+    found = fit_beta_binomial(yes, asked)
     if found.mean in (0, 1) or np.isinf(found.overdispersion):
         best = np.log(np.where(yes[asked > 0] > 0, found.mean, 1 - found.mean)).sum()
     else:
@@ -60,14 +61,14 @@ def test_many_items_give_back_the_distribution_they_were_drawn_from(shape):
     yes = generator.binomial(asked, generator.beta(*shape, len(asked)))
     votes = VoteDistribution.fit_beta(yes, asked, 39)
     np.testing.assert_allclose(votes.probabilities.cumsum(), betabinom(39, *shape).cdf(range(40)), atol=0.01)
-    found = beta_binomial.fit(yes, asked)
+    found = fit_beta_binomial(yes, asked)
     assert 1 / found.overdispersion == pytest.approx(sum(shape), rel=0.1)
 
 
 @pytest.mark.parametrize(("mean", "overdispersion"), [(0.3, 0.5), (0.5, 1e-6), (0.01, 40.0), (0.9, 3.0)])
 @pytest.mark.parametrize("n_voters", [1, 2, 7, 200])
 def test_the_probabilities_are_scipys(mean, overdispersion, n_voters):
-    found = beta_binomial.BetaBinomial(mean, overdispersion).probabilities(n_voters)
+    found = BetaBinomial(mean, overdispersion).probabilities(n_voters)
     expected = betabinom(n_voters, mean / overdispersion, (1 - mean) / overdispersion)
     np.testing.assert_allclose(found, expected.pmf(range(n_voters + 1)), rtol=1e-6)
 
@@ -91,7 +92,7 @@ def test_unanimous_items_leave_no_split_votes():
 def test_items_without_votes_do_not_matter_and_single_votes_count_for_the_mean_alone():
     votes = VoteDistribution.fit_beta([2, 0, 0], [4, 0, 0], 5)
     assert votes == VoteDistribution.fit_beta([2], [4], 5)
-    with_singles = beta_binomial.fit(np.array([2, 1, 1, 1]), np.array([4, 1, 1, 1]))
+    with_singles = fit_beta_binomial(np.array([2, 1, 1, 1]), np.array([4, 1, 1, 1]))
     assert with_singles.mean > 0.6
 
 

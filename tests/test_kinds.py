@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from foregone import (
@@ -17,12 +18,14 @@ from foregone import (
     rules,
     solve,
     solve_plurality,
+    solve_scores,
 )
 from foregone.errors import InvalidInputError
-from foregone.kinds import distribution_of, promise_of, solution_of, strategy_of
+from foregone.kinds import distribution_of, kind_of, promise_of, solution_of, strategy_of
 from foregone.plurality import CompositionDistribution, certify_plurality, lattice_of
 from foregone.plurality import rules as plurality_rules
-from foregone.scores import ScoreCertificate
+from foregone.scores import ScoreCertificate, ScoreRows
+from foregone.solving import solve as solve_votes
 
 TWO = solve("minimean", VoteDistribution.from_counts([9, 3, 1, 1, 2, 9]), 0.05)
 MANY = solve_plurality([[5], [4, 1], [3, 1, 1]], 0.05, n_voters=5, confidence=None)
@@ -126,3 +129,74 @@ def test_what_is_promised_is_said_in_words() -> None:
     many: PluralityStrategy = MANY.strategy
     assert str(promise_of(classifier(strategy_=many))) == on_new
     assert str(promise_of(classifier(strategy_=SCORES))) == "nothing is promised"
+
+
+PAST = CompositionDistribution.from_counts([[5]] * 60 + [[4, 1]] * 30 + [[3, 1, 1]] * 10, n_classes=3)
+
+
+def test_solve_takes_votes_between_two_answers() -> None:
+    votes = VoteDistribution.from_counts([9, 3, 1, 1, 2, 9])
+    for given in (votes, 5):
+        found, expected = (one("minimixed", given, 0.1, looks=2) for one in (solve, solve_votes))
+        assert (found.strategy, found.looks) == (expected.strategy, expected.looks)
+
+
+@pytest.mark.parametrize("criterion", ["minimean", "minimixed", "minimax"])
+def test_solve_takes_votes_among_many_answers(criterion: Any) -> None:
+    for confidence in (None, 0.9):
+        options = {"confidence": confidence, "criterion": criterion}
+        expected = solve_plurality(PAST, 0.2, n_voters=5, n_classes=3, **options)
+        found = solve(criterion, PAST, 0.2, confidence=confidence)
+        assert found.strategy == expected.strategy
+        assert (found.n_classes, found.confidence) == (3, expected.confidence)
+
+
+def test_how_many_answers_there_can_be_is_known_of_compositions() -> None:
+    assert CompositionDistribution.from_counts([[5], [4, 1]]).n_classes is None
+    assert CompositionDistribution.from_answers([list("aab")], n_classes=4).n_classes == 4
+    assert CompositionDistribution.flat(lattice_of(5)).n_classes is None
+    assert CompositionDistribution.flat(lattice_of(5, 3)).n_classes == 3
+    assert PAST.smoothed(3).n_classes == 3
+
+
+def test_solve_takes_scores() -> None:
+    generator = np.random.default_rng(0)
+    scores = generator.normal(generator.normal(size=(3000, 1)), 1, size=(3000, 20))
+    rows = ScoreRows(scores, start=0.1, order="optimized", random_state=3)
+    found = solve("minimean", rows, 0.02, confidence=0.9, looks=5)
+    options = {"start": 0.1, "order": "optimized", "random_state": 3}
+    expected = solve_scores(scores, 0.02, confidence=0.9, looks=5, **options)
+    assert found == expected
+    assert found.certificate is not None
+    assert (rows.n_voters, kind_of(found)) == (20, "scores")
+
+
+@pytest.mark.parametrize(
+    "options", [{"looks": 2}, {"answer": "likeliest"}, {"method": "linear_program"}], ids=str
+)
+def test_what_has_no_meaning_for_many_answers_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match="many answers have one limit, and no"):
+        solve("minimean", PAST, 0.1, **options)
+    with pytest.raises(InvalidInputError, match="many answers have one limit, and no"):
+        solve("minimean", PAST, {"yes": 0.1, "no": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("criterion", "options"),
+    [
+        ("minimax", {"confidence": 0.9}),
+        ("minimean", {}),
+        ("minimean", {"confidence": 0.9, "answer": "likeliest"}),
+        ("minimean", {"confidence": 0.9, "method": "linear_program"}),
+    ],
+)
+def test_what_has_no_meaning_for_scores_is_refused(criterion: Any, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=r"a limit on scores is certified for the mean.* give"):
+        solve(criterion, ScoreRows([[1.0, 2.0]]), 0.1, **options)
+    with pytest.raises(InvalidInputError, match="must be one of"):
+        solve("best", ScoreRows([[1.0, 2.0]]), 0.1, confidence=0.9)  # type: ignore[call-overload]
+
+
+def test_the_kind_is_told_of_whatever_has_a_strategy() -> None:
+    assert [kind_of(thing) for thing in (TWO, MANY, SCORES)] == ["votes", "answers", "scores"]
+    assert kind_of(classifier(strategy_=MANY.strategy)) == "answers"

@@ -1,14 +1,16 @@
-"""plan_scores and EarlyStoppingClassifier.plan: what each limit costs where scores are added up."""
+"""plan of ScoreRows and EarlyStoppingClassifier.plan: what each limit costs where scores are added up."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
-from foregone import early_stop, solve_scores
+from foregone import Plan, early_stop, plan, solve_scores
 from foregone.classifier import CannotCertifyWarning
 from foregone.errors import InvalidInputError
-from foregone.planning.scores import plan_scores
+from foregone.scores import ScoreRows
 from tests.classifier import models, score_models
 
 LIMITS = [0.1, 0.03, 0.01, 0.001]
@@ -17,6 +19,17 @@ LIMITS = [0.1, 0.03, 0.01, 0.001]
 def draw(n_rows: int = 6000, shift: float = 0.0) -> np.ndarray:
     rng = np.random.default_rng(0)
     return rng.normal(rng.normal(shift, 1, size=(n_rows, 1)), 1, size=(n_rows, 30))
+
+
+def plan_scores(
+    scores: np.ndarray,
+    limits: list[float] | None = None,
+    *,
+    order: str = "given",
+    random_state: int = 0,
+    **options: Any,
+) -> Plan:
+    return plan(ScoreRows(scores, order=order, random_state=random_state), limits, **options)
 
 
 def test_rows_are_what_solve_scores_finds() -> None:
@@ -74,7 +87,9 @@ def test_records_are_plain_numbers() -> None:
     assert all(
         value is None or isinstance(value, float) for record in made.records() for value in record.values()
     )
-    assert repr(made).startswith("<ScorePlan for 30 voters at 0.95 confidence: 4 limits from 0.1 to 0.001, ")
+    assert repr(made).startswith(
+        "<Plan for 30 voters, minimean at 0.95 confidence: 4 limits from 0.1 to 0.001, "
+    )
 
 
 @pytest.mark.parametrize(

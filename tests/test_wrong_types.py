@@ -23,6 +23,7 @@ from foregone import (
 from foregone.errors import InvalidInputError
 from foregone.plurality import CompositionDistribution, certify_plurality, evaluate_plurality
 from foregone.plurality import rules as plurality_rules
+from foregone.solving import solve as solve_votes
 from foregone.solving.certificate import certify as certify_votes
 
 SOLUTION = solve("minimean", 5, 0.1)
@@ -104,7 +105,7 @@ def test_counts_are_not_rounded() -> None:
         (lambda: EVALUATION.mean(SOLUTION), "must be a VoteDistribution, not Solution"),
         (lambda: EVALUATION.votes_asked(MANY.distribution), "not CompositionDistribution"),
         (lambda: EVALUATION.mean(VoteDistribution.flat(6)), "for 6 voters, the strategy for 5"),
-        (lambda: solve("minimean", MANY.distribution, 0.1), "for many answers use solve_plurality"),
+        (lambda: solve_votes("minimean", MANY.distribution, 0.1), "for many answers use solve_plurality"),
         (lambda: solve("minimean", [3, 1, 2], 0.1), "make one with VoteDistribution.from_votes"),
         (lambda: StoppingStrategy.from_rows(2, [[1]]), "for a matrix use StoppingStrategy.from_table"),
     ],

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from foregone.ballot import Ballot, Verdict
     from foregone.classifier import EarlyStoppingClassifier, early_stop
     from foregone.errors import ForegoneError
-    from foregone.kinds import certify, evaluate
+    from foregone.kinds import certify, evaluate, solve
     from foregone.planning import Plan, plan
     from foregone.plurality import PluralityStrategy, solve_plurality
     from foregone.polling import poll, poll_async, poll_many
     from foregone.saved_file import load
     from foregone.scores import ScoreStrategy, solve_scores
-    from foregone.solving import Certificate, Solution, solve
+    from foregone.solving import Certificate, Solution
     from foregone.strategy import Evaluation, StoppingStrategy
     from foregone.votes import VoteDistribution
 
@@ -59,13 +59,13 @@ _HOMES = {
     "ballot": ("Ballot", "Verdict"),
     "classifier": ("EarlyStoppingClassifier", "early_stop"),
     "errors": ("ForegoneError",),
-    "kinds": ("certify", "evaluate"),
+    "kinds": ("certify", "evaluate", "solve"),
     "planning": ("Plan", "plan"),
     "plurality": ("PluralityStrategy", "solve_plurality"),
     "polling": ("poll", "poll_async", "poll_many"),
     "saved_file": ("load",),
     "scores": ("ScoreStrategy", "solve_scores"),
-    "solving": ("Certificate", "Solution", "solve"),
+    "solving": ("Certificate", "Solution"),
     "strategy": ("Evaluation", "StoppingStrategy"),
     "votes": ("VoteDistribution",),
 }

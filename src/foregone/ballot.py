@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 import random
 from collections.abc import Iterable
 from typing import Any
 
-from foregone.checks import check_seed
+from foregone.checks import check_seed, check_whole
 from foregone.errors import InvalidInputError
-from foregone.plurality import CompositionDistribution, PluralitySolution, PluralityStrategy, PluralityTally
-from foregone.solving import Solution
-from foregone.strategy import StoppingStrategy
-from foregone.tally import Tally, Verdict, YesNoTally, shorten
+from foregone.plurality import CompositionDistribution
+from foregone.tally import Followed, Verdict, shorten, tally_of
 from foregone.votes import VoteDistribution
 
-__all__ = [
-    "AnySolution",
-    "AnyStrategy",
-    "Ballot",
-    "Verdict",
-    "check_several",
-    "check_strategy",
-]
-
-MOST_SEEDS = 1 << 64
-AnyStrategy = StoppingStrategy | PluralityStrategy
-AnySolution = Solution | PluralitySolution
+__all__ = ["Ballot", "Followed", "Verdict", "check_several"]
 
 
 class Ballot:
@@ -75,12 +61,12 @@ class Ballot:
 
     def __init__(
         self,
-        strategy: AnySolution | AnyStrategy,
+        strategy: Followed,
         seed: int | None = None,
         *,
         votes: VoteDistribution | CompositionDistribution | None = None,
     ) -> None:
-        self._tally = _tally_of(strategy, votes)
+        self._tally = tally_of(strategy, votes)
         self._seed = None if seed is None else check_seed(seed)
         self._chance: random.Random | None = None  # made when first needed: most ballots never need it
         self.verdict: Verdict | None = None
@@ -157,11 +143,11 @@ class Ballot:
 
     def can_stop_within(self, k: int) -> bool:
         """Whether, with luck, the verdict falls with one of the next ``k`` votes, or has fallen."""
-        return self.needed_at_least() <= _whole(k, "k")
+        return self.needed_at_least() <= check_whole(k, "k", 0)
 
     def useful(self, k: int) -> int:
         """Return how many of the next ``k`` votes can be counted before a stop is certain."""
-        return 0 if self.verdict is not None else self._tally.useful(_whole(k, "k"))
+        return 0 if self.verdict is not None else self._tally.useful(check_whole(k, "k", 0))
 
     def _refuse_if_decided(self) -> None:
         if self.verdict is None:
@@ -193,43 +179,7 @@ class Ballot:
         return f"<Ballot: {self.asked} of {self.n_voters} voters asked, {state}>"
 
 
-def check_strategy(strategy: object) -> AnyStrategy:
-    """Return the strategy itself. Raises InvalidInputError if it is not one."""
-    if isinstance(strategy, AnySolution):
-        return strategy.strategy
-    if isinstance(strategy, AnyStrategy):
-        return strategy
-    raise InvalidInputError(
-        "strategy must be a Solution or PluralitySolution (as `solve` and `solve_plurality` give them), a "
-        f"StoppingStrategy or a PluralityStrategy, not {shorten(strategy)}"
-    )
-
-
-def _tally_of(strategy: object, votes: Any) -> Tally:
-    """Return the tally for this kind of strategy: the one place to teach ballots another kind."""
-    if votes is None and isinstance(strategy, Solution):
-        votes = strategy.votes
-    if votes is None and isinstance(strategy, PluralitySolution):
-        votes = strategy.distribution
-    followed = check_strategy(strategy)
-    if isinstance(followed, PluralityStrategy):
-        return PluralityTally(followed, votes)
-    return YesNoTally(followed, votes)
-
-
 def check_several(values: object, name: str) -> None:
     """Raise InvalidInputError if this is a single value, or a text, where a list is expected."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidInputError(f"{name} must be a list or another iterable, not {shorten(values)}")
-
-
-def _whole(number: Any, name: str) -> int:
-    try:
-        if isinstance(number, bool):
-            raise TypeError
-        whole = operator.index(number)
-    except TypeError:
-        raise InvalidInputError(f"{name} must be a whole number, not {number!r}") from None
-    if whole < 0:
-        raise InvalidInputError(f"{name} must not be negative, but is {number!r}")
-    return whole

@@ -1,7 +1,8 @@
-"""What users give, checked at the door: each check returns the value as it is used, or says what is wrong."""
+"""What users give, checked at the door: a check returns the value as used, or raises InvalidInputError."""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -12,8 +13,10 @@ import numpy.typing as npt
 from foregone.errors import InvalidInputError
 
 __all__ = [
+    "BoolArray",
     "FloatArray",
     "IntArray",
+    "as_float",
     "as_numbers",
     "check_choice",
     "check_confidence",
@@ -22,12 +25,14 @@ __all__ = [
     "check_n_voters",
     "check_seed",
     "check_share",
+    "check_timeout",
     "check_whole",
 ]
 
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Choice = TypeVar("Choice", bound=str)
+Text = TypeVar("Text", bound=str)
 
 MOST_VOTERS = 10**9  # more could not be held, let alone asked
 
@@ -61,7 +66,7 @@ def check_n_voters(n_voters: Any) -> int:
     return check_whole(n_voters, "n_voters", 1, MOST_VOTERS)
 
 
-def check_choice(value: Any, name: str, choices: Sequence[Choice]) -> Choice:
+def check_choice(value: Any, name: str, choices: Sequence[Text]) -> Text:
     """Return one of a few texts."""
     for choice in choices:
         if isinstance(value, str) and value == choice:
@@ -69,14 +74,17 @@ def check_choice(value: Any, name: str, choices: Sequence[Choice]) -> Choice:
     raise InvalidInputError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
+def as_float(value: Any) -> float:
+    """Return a number as a float, and NaN for anything else, texts and booleans included."""
+    try:
+        return math.nan if isinstance(value, bool | np.bool_ | str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
 def check_share(value: Any, name: str) -> float:
     """Return a number from 0 to 1."""
-    try:
-        if isinstance(value, bool | np.bool_ | str):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {value!r}") from None
+    number = as_float(value)
     if not 0 <= number <= 1:  # also True for NaN
         raise InvalidInputError(f"{name} must be a number from 0 to 1, not {value!r}")
     return number
@@ -147,3 +155,12 @@ def check_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
         raise InvalidInputError(f"seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
     return int(seed)
+
+
+def check_timeout(timeout: Any) -> float | None:
+    """Return a number of seconds above 0, or None."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise InvalidInputError(f"timeout must be a number of seconds above 0, or None, not {timeout!r}")
+    return timeout

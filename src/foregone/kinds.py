@@ -1,11 +1,11 @@
-"""Any kind of strategy: votes between two answers, votes among many, scores. They are told apart here.
+"""Any kind of vote: between two answers, among many, scores. The kinds are told apart here.
 
 A strategy may stand alone, in a solution, or in a fitted classifier; every function here takes them all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, overload
 
@@ -21,15 +21,17 @@ from foregone.plurality import (
     PluralityStrategy,
     certify_plurality,
     evaluate_plurality,
+    solve_plurality,
 )
 from foregone.plurality.plurality_problem import PluralityProblem
-from foregone.scores import ScoreStrategy
-from foregone.solving import Certificate, Multipliers, Problem, Solution
+from foregone.scores import ScoreRows, ScoreStrategy, solve_scores
+from foregone.solving import Answer, Certificate, Criterion, Multipliers, Problem, Solution
+from foregone.solving import solve as solve_votes
 from foregone.solving.certificate import certify as certify_votes
-from foregone.solving.problem import check_limits
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation
 from foregone.strategy.evaluation import evaluate as evaluate_votes
+from foregone.strategy.limits import Limits, traits_of
 from foregone.votes import VoteDistribution
 
 __all__ = [
@@ -37,19 +39,45 @@ __all__ = [
     "AnyEvaluation",
     "AnySolution",
     "AnyStrategy",
+    "CountingStrategy",
+    "KindOfVote",
     "Promise",
     "certify",
     "distribution_of",
     "evaluate",
+    "kind_of",
     "promise_of",
     "solution_of",
+    "solve",
     "strategy_of",
 ]
 
-AnyStrategy = StoppingStrategy | PluralityStrategy | ScoreStrategy
+CountingStrategy = StoppingStrategy | PluralityStrategy
+AnyStrategy = CountingStrategy | ScoreStrategy
 AnySolution = Solution | PluralitySolution
 AnyEvaluation = Evaluation | PluralityEvaluation
 AnyDistribution = VoteDistribution | CompositionDistribution
+
+KindOfVote = Literal["votes", "answers", "scores"]
+_KINDS: dict[type[Any], KindOfVote] = {
+    StoppingStrategy: "votes",
+    PluralityStrategy: "answers",
+    ScoreStrategy: "scores",
+}
+
+
+def kind_of(thing: Any) -> KindOfVote:
+    """Return what is added up until whoever has a strategy stops.
+
+    Votes between two answers, votes among many answers, or scores.
+
+    Examples
+    --------
+    >>> from foregone import rules
+    >>> kind_of(rules.lead(11, k=3))
+    'votes'
+    """
+    return _KINDS[type(strategy_of(thing))]
 
 
 def solution_of(thing: Any) -> AnySolution | None:
@@ -86,9 +114,7 @@ def distribution_of(thing: Any) -> AnyDistribution:
         If ``thing`` has no strategy, or one that adds up scores.
     """
     solution = solution_of(thing)
-    if isinstance(solution, Solution):
-        return solution.votes
-    if isinstance(solution, PluralitySolution):
+    if solution is not None:
         return solution.distribution
     strategy = _counting(strategy_of(thing))
     if isinstance(strategy, PluralityStrategy):
@@ -96,7 +122,7 @@ def distribution_of(thing: Any) -> AnyDistribution:
     return VoteDistribution.flat(strategy.n_voters)
 
 
-def _counting(strategy: AnyStrategy) -> StoppingStrategy | PluralityStrategy:
+def _counting(strategy: AnyStrategy) -> CountingStrategy:
     if isinstance(strategy, ScoreStrategy):
         raise InvalidInputError(
             "A ScoreStrategy cannot be evaluated exactly: its cost and risk depend on the rows' scores. "
@@ -104,6 +130,165 @@ def _counting(strategy: AnyStrategy) -> StoppingStrategy | PluralityStrategy:
             "'foregone show' prints."
         )
     return strategy
+
+
+# Solving -------------------------------------------------------------------------------------
+
+SolverName = Literal["dual", "linear_program", "quadratic_program"]
+_PLAIN = ("majority", "dual")  # what answer and method are unless something else is asked for
+
+
+@overload
+def solve(
+    criterion: Criterion,
+    votes_or_n_voters: VoteDistribution | int,
+    max_disagreement: float | Mapping[str, float],
+    *,
+    confidence: float | None = None,
+    looks: int | Iterable[int] | None = None,
+    answer: Answer = "majority",
+    method: SolverName = "dual",
+) -> Solution: ...
+@overload
+def solve(
+    criterion: Criterion,
+    votes_or_n_voters: CompositionDistribution,
+    max_disagreement: float,
+    *,
+    confidence: float | None = None,
+) -> PluralitySolution: ...
+@overload
+def solve(
+    criterion: Literal["minimean"],
+    votes_or_n_voters: ScoreRows,
+    max_disagreement: float | Mapping[str, float],
+    *,
+    confidence: float,
+    looks: int | Iterable[int] | None = None,
+) -> ScoreStrategy: ...
+def solve(
+    criterion: Criterion,
+    votes_or_n_voters: VoteDistribution | int | CompositionDistribution | ScoreRows,
+    max_disagreement: Any,
+    *,
+    confidence: float | None = None,
+    looks: int | Iterable[int] | None = None,
+    answer: Answer = "majority",
+    method: SolverName = "dual",
+) -> AnySolution | ScoreStrategy:
+    """Find the stopping strategy that asks the fewest voters within a limit on the disagreement.
+
+    Parameters
+    ----------
+    criterion : {"minimax", "minimean", "minimixed"}
+        ``"minimean"`` minimises the mean number of votes asked and bounds the mean disagreement;
+        ``"minimixed"`` minimises the mean and bounds the disagreement of every single input;
+        ``"minimax"`` minimises the worst expected number of votes over inputs and bounds every input.
+        Scores: ``"minimean"`` only.
+    votes_or_n_voters : VoteDistribution, int, CompositionDistribution or ScoreRows
+        What is known of the inputs; it says which kind of vote to solve for. Votes between two answers: how
+        they are distributed, or a number of voters for a flat distribution. Votes among many answers: how
+        often they were split in which way. Scores: those of single voters on rows. Minimax depends on the
+        distribution only for its ties: among minimax-optimal strategies for two answers it takes the one with
+        the least mean cost.
+    max_disagreement : float or mapping
+        Largest allowed probability to answer otherwise than the full vote, from 0 to 1; one of at most 1e-290
+        counts as 0. With one for each of ``"yes"`` and ``"no"``, it is bounded given what the full vote says,
+        so that a rare answer has a budget of its own; many answers take one limit.
+    confidence : float, optional
+        With at least this probability over which inputs were observed, minimean keeps its limit under the
+        true distribution of votes, whatever that is; it needs votes counted from observed inputs. By default
+        the observed distribution is treated as the true one. The other criteria bound every single
+        input and need no confidence. Scores always need one.
+    looks : int or iterable of int, optional
+        Stop only after every so many votes, or only after these numbers of votes (and when all were asked).
+        Not for many answers.
+    answer : {"majority", "likeliest"}
+        At a stop, answer the majority so far, or what the full vote most likely is given the votes seen
+        and their distribution. With one limit and no confidence, minimean never asks more
+        for the likeliest answer. Votes between two answers only.
+    method : {"dual", "linear_program", "quadratic_program"}
+        ``"dual"`` is exact and takes milliseconds. The others are independent references: the paper's
+        linear program on HiGHS, and its quadratic program on SCIP (extra ``reference``, up to about 6
+        voters). Votes between two answers only.
+
+    Returns
+    -------
+    Solution, PluralitySolution or ScoreStrategy
+        The strategy, its cost and risk, and a lower bound that no strategy can beat; for scores, a strategy
+        with the certificate of its limit.
+
+    Raises
+    ------
+    InvalidInputError
+        If something given is not what it should be, or has no meaning for this kind of vote.
+
+    See Also
+    --------
+    foregone.solve_plurality, foregone.solve_scores : The same for one kind, with all its options.
+
+    Examples
+    --------
+    >>> from foregone import solve
+    >>> solution = solve("minimixed", 101, 1e-3)
+    >>> round(solution.expected_votes, 2), solution.disagreement <= 1e-3, solution.gap < 1e-9
+    (43.04, True, True)
+
+    Only after every tenth vote, and with a budget for each answer:
+
+    >>> solution = solve("minimixed", 101, {"yes": 1e-4, "no": 1e-2}, looks=10)
+    >>> round(solution.expected_votes, 2), {side: round(p, 6) for side, p in solution.disagreement.items()}
+    (44.95, {'yes': 0.0001, 'no': 0.01})
+
+    Votes among many answers, from those of past inputs:
+
+    >>> from foregone.plurality import CompositionDistribution
+    >>> past = CompositionDistribution.from_counts([[9]] * 150 + [[8, 1]] * 40 + [[5, 3, 1]] * 10)
+    >>> round(solve("minimean", past, 0.05, confidence=0.95).expected_votes, 1)
+    2.8
+
+    Scores that are added up:
+
+    >>> from foregone.scores import ScoreRows
+    >>> rng = np.random.default_rng(0)
+    >>> rows = ScoreRows(rng.normal(rng.normal(size=(8000, 1)), 1, size=(8000, 50)))
+    >>> solve("minimean", rows, 0.01, confidence=0.95).certificate.mean_asked < 25
+    True
+    """
+    given = votes_or_n_voters
+    if isinstance(given, CompositionDistribution):
+        if isinstance(max_disagreement, Mapping) or looks is not None or (answer, method) != _PLAIN:
+            raise InvalidInputError(
+                "many answers have one limit, and no --looks, --answer or --method; in Python, no looks, "
+                "answer or method: leave them out"
+            )
+        return solve_plurality(
+            given,
+            max_disagreement,
+            n_voters=given.n_voters,
+            n_classes=given.n_classes,
+            confidence=confidence,
+            criterion=criterion,
+        )
+    if isinstance(given, ScoreRows):
+        if not traits_of(criterion).bounds_the_mean or confidence is None or (answer, method) != _PLAIN:
+            raise InvalidInputError(
+                'a limit on scores is certified for the mean, from rows: give criterion="minimean" and a '
+                "confidence, such as 0.95, and no answer or method"
+            )
+        return solve_scores(
+            given.scores,
+            max_disagreement,
+            confidence=confidence,
+            order=given.order,
+            looks=looks,
+            start=given.start,
+            answers=given.answers,
+            random_state=given.random_state,
+        )
+    return solve_votes(
+        criterion, given, max_disagreement, confidence=confidence, looks=looks, answer=answer, method=method
+    )
 
 
 # Cost and risk -------------------------------------------------------------------------------
@@ -189,7 +374,7 @@ class Promise(NamedTuple):
             )
         else:
             limits = f"{limit:g}"
-        if self.criterion != "minimean":
+        if not traits_of(self.criterion).bounds_the_mean:
             return f"disagreement at most {limits}, for every input"
         if self.confidence is None:
             return f"mean disagreement at most {limits}, if inputs are like those it was solved for"
@@ -202,7 +387,7 @@ def promise_of(thing: Any) -> Promise:
     """Return what is claimed about a solution, a fitted classifier or a strategy; nothing about a forest."""
     solution = solution_of(thing)
     if solution is not None:
-        confidence = solution.confidence if solution.criterion == "minimean" else None
+        confidence = solution.confidence if traits_of(solution.criterion).bounds_the_mean else None
         return Promise(solution.criterion, solution.max_disagreement, confidence)
     strategy = getattr(thing, "strategy_", thing)
     if isinstance(strategy, ScoreStrategy):
@@ -212,7 +397,7 @@ def promise_of(thing: Any) -> Promise:
         return Promise("minimean", certificate.max_disagreement, certificate.confidence)
     if strategy is thing:
         return Promise()
-    confidence = thing.confidence if thing.criterion == "minimean" else None
+    confidence = thing.confidence if traits_of(thing.criterion).bounds_the_mean else None
     return Promise(thing.criterion, thing.max_disagreement, confidence)
 
 
@@ -312,6 +497,6 @@ def _claim(thing: Any, limit: Any) -> AnySolution:
             "minimax", flat, None, problem, (strategy, 0.0, Evidence(none, none, 0.0))
         )
     if isinstance(solution, Solution):
-        return replace(solution, max_disagreement=check_limits(limit))
+        return replace(solution, max_disagreement=Limits.of(limit).given)
     problem_of_two = Problem.check("minimax", strategy.n_voters, limit)
     return Solution.of(problem_of_two, strategy, 0.0, Multipliers(), "none")

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
-from foregone.strategy import StoppingStrategy
+from foregone.plurality import CompositionDistribution, Lattice, PluralitySolution, PluralityStrategy
+from foregone.plurality.plurality_strategy import leader
+from foregone.solving import Solution
+from foregone.strategy import SolvedStrategy, StoppingStrategy
 from foregone.votes import VoteDistribution
 
-__all__ = ["Tally", "Verdict", "YesNoTally", "shorten"]
+__all__ = ["Followed", "PluralityTally", "Tally", "Verdict", "YesNoTally", "shorten", "tally_of"]
+
+# What a poll can follow.
+Followed = Solution | StoppingStrategy | PluralitySolution | PluralityStrategy
+
+Counting = TypeVar("Counting", bound=StoppingStrategy | PluralityStrategy)
+FullVotes = TypeVar("FullVotes", bound=VoteDistribution | CompositionDistribution)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,35 +60,50 @@ class Verdict:
         return f"Verdict(answer={shorten(self.answer)}, asked={self.asked}, yes={self.yes}, risk={risk})"
 
 
-class Tally(Protocol):
+class Tally(Generic[Counting, FullVotes]):
     """What a ballot asks of the count behind it; one kind of strategy, one kind of tally."""
 
-    n_voters: int
-    asked: int
+    def __init__(self, strategy: Counting, votes: FullVotes | None) -> None:
+        if votes is not None and votes.n_voters != strategy.n_voters:
+            raise InvalidInputError(
+                f"the votes are for {votes.n_voters} voters, the strategy for {strategy.n_voters}: "
+                "use equal ones"
+            )
+        self.n_voters = strategy.n_voters
+        self.asked = 0
+        self._strategy = strategy
+        self._votes = votes
 
     def check(self, vote: object) -> Any:
         """Return a vote in the form in which it is kept. Raises InvalidInputError if it is not a vote."""
+        raise NotImplementedError
 
     def check_all(self, votes: Iterable[object]) -> list[Any]:
         """Return votes that are to be counted together, checked. Raises InvalidInputError if one is not."""
+        return [self.check(vote) for vote in votes]
 
     def add(self, vote: Any) -> None:
         """Count a checked vote."""
+        raise NotImplementedError
 
     def stop_probability(self) -> float:
         """Return the probability with which the strategy stops here."""
+        raise NotImplementedError
 
     def needed_at_least(self) -> int:
         """Return after how many more votes, at least one, a stop is possible for the first time."""
+        raise NotImplementedError
 
     def useful(self, most: int) -> int:
         """Return how many of the next ``most`` votes can still be counted before a stop is certain."""
+        raise NotImplementedError
 
     def verdict(self) -> Verdict:
         """Return what a stop here says."""
+        raise NotImplementedError
 
 
-class YesNoTally:
+class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
     """The tally of a `StoppingStrategy`: how many were asked, and how many of them said yes."""
 
     def __init__(self, strategy: StoppingStrategy, votes: VoteDistribution | None) -> None:
@@ -85,15 +112,8 @@ class YesNoTally:
                 "a strategy for yes and no takes votes as a VoteDistribution, such as "
                 f"VoteDistribution.from_votes gives, not a {type(votes).__name__}"
             )
-        if votes is not None and votes.n_voters != strategy.n_voters:
-            raise InvalidInputError(
-                f"the votes are for {votes.n_voters} voters, the strategy for {strategy.n_voters}: "
-                "use equal ones"
-            )
-        self.n_voters = strategy.n_voters
-        self.asked = self.yes = 0
-        self._strategy = strategy
-        self._votes = votes
+        super().__init__(strategy, votes)
+        self.yes = 0
 
     def check(self, vote: object) -> bool:
         """Return the vote as a bool; 0 and 1 are votes, too."""
@@ -103,10 +123,6 @@ class YesNoTally:
             f"expected True or False (or 1 or 0) as a vote, got {shorten(vote)}: turn answers into votes, or "
             "use a strategy of `solve_plurality` to count any answers"
         )
-
-    def check_all(self, votes: Iterable[object]) -> list[bool]:
-        """Return votes as bools."""
-        return [self.check(vote) for vote in votes]
 
     def add(self, vote: bool) -> None:
         """Count a checked vote."""
@@ -169,6 +185,122 @@ class YesNoTally:
             return None
         weights = np.exp(logs - logs.max())
         return float(weights[otherwise].sum() / weights.sum())
+
+
+class PluralityTally(Tally[PluralityStrategy, CompositionDistribution]):
+    """The tally of a `PluralityStrategy`: how many votes each answer has, in the order first cast."""
+
+    def __init__(self, strategy: PluralityStrategy, votes: CompositionDistribution | None) -> None:
+        if votes is not None and not isinstance(votes, CompositionDistribution):
+            raise InvalidInputError(
+                "a strategy for many answers takes votes as a CompositionDistribution, "
+                f"not a {type(votes).__name__}"
+            )
+        super().__init__(strategy, votes)
+        self._counts: dict[Hashable, int] = {}
+
+    def check(self, vote: object) -> Hashable:
+        """Return the answer, numbers of numpy as Python's own. Raises InvalidInputError if it is not one."""
+        if isinstance(vote, np.generic):
+            vote = vote.item()
+        if vote is None or (isinstance(vote, float) and math.isnan(vote)):
+            raise InvalidInputError(
+                f"{vote!r} is no answer: count a voter without an answer as a failure, by raising an error, "
+                'or give such answers a name of their own, such as "none"'
+            )
+        try:
+            hash(vote)
+        except TypeError:
+            raise InvalidInputError(
+                f"an answer must be hashable, such as a text or a number, not {shorten(vote)}: turn what "
+                "counts as the same answer into the same text before it is counted"
+            ) from None
+        return vote
+
+    def check_all(self, votes: Iterable[object]) -> list[Hashable]:
+        """Return votes to be counted together, each checked; they must not be too many different ones."""
+        checked = super().check_all(votes)
+        different = dict(self._counts)
+        for vote in checked:
+            different.setdefault(vote, 0)
+            if len(different) > self._strategy.lattice.n_classes:
+                raise InvalidInputError(
+                    f"{shorten(vote)} is one answer too many: the strategy is for at most "
+                    f"{self._strategy.lattice.n_classes} different ones: solve for more (n_classes)"
+                )
+        return checked
+
+    def add(self, vote: Hashable) -> None:
+        """Count a checked vote."""
+        self.check_all([vote])
+        self.asked += 1
+        self._counts[vote] = self._counts.get(vote, 0) + 1
+
+    def stop_probability(self) -> float:
+        """Return the probability with which the strategy stops here."""
+        return self._strategy.stop_probability(list(self._counts.values()))
+
+    def needed_at_least(self) -> int:
+        """Return after how many more votes, at least one, a stop is possible for the first time."""
+        counts = list(self._counts.values())
+        least = self._strategy.votes_needed_at_least(counts)
+        if least > 0:
+            return least
+        # Chance has decided to go on from here, so the question is what a vote may lead to.
+        following = [[*counts[:k], count + 1, *counts[k + 1 :]] for k, count in enumerate(counts)]
+        if len(counts) < self._strategy.lattice.n_classes:
+            following.append([*counts, 1])
+        return 1 + min(map(self._strategy.votes_needed_at_least, following))
+
+    def useful(self, most: int) -> int:
+        """Return how many of the next ``most`` votes can still be counted before a stop is certain."""
+        return min(most, self._strategy.votes_needed_at_most(list(self._counts.values())))
+
+    def verdict(self) -> Verdict:
+        """Return what a stop here says."""
+        answer = leader(self._counts)
+        return Verdict(answer, self.asked, self._counts[answer], self._risk())
+
+    def _risk(self) -> float | None:
+        """Return the probability that the leader does not win the full vote, given the votes seen."""
+        first, second = sorted([*self._counts.values(), 0, 0], reverse=True)[:2]
+        if first - second >= self.n_voters - self.asked:
+            return 0.0
+        if self._votes is None:
+            return None
+        reach, wrong = _chances(self._strategy.lattice, self._votes)
+        state = self._strategy.lattice.number_of(list(self._counts.values()))
+        return float(min(wrong[state] / reach[state], 1.0)) if reach[state] > 0 else None
+
+
+@lru_cache(maxsize=2)
+def _chances(lattice: Lattice, votes: CompositionDistribution) -> tuple[FloatArray, FloatArray]:
+    """Return how likely each state is, and how likely it is together with its leader not being right."""
+    weights = votes.weights_on(lattice)
+    return lattice.pull_back(weights), lattice.pull_back_wrong(weights)
+
+
+def tally_of(strategy: object, votes: Any = None) -> Tally[Any, Any]:
+    """Return an empty tally for a strategy or a solution: the one place to teach ballots another kind.
+
+    Parameters
+    ----------
+    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
+        What decides when to stop.
+    votes : VoteDistribution or CompositionDistribution, optional
+        How the votes are distributed; by default as those that a solution was solved for.
+    """
+    followed = strategy
+    if isinstance(strategy, SolvedStrategy):
+        votes, followed = strategy.distribution if votes is None else votes, strategy.strategy
+    if isinstance(followed, PluralityStrategy):
+        return PluralityTally(followed, votes)
+    if isinstance(followed, StoppingStrategy):
+        return YesNoTally(followed, votes)
+    raise InvalidInputError(
+        "strategy must be a Solution or PluralitySolution (as `solve` and `solve_plurality` give them), a "
+        f"StoppingStrategy or a PluralityStrategy, not {shorten(strategy)}"
+    )
 
 
 def shorten(vote: object) -> str:

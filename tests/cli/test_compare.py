@@ -93,3 +93,52 @@ def test_many_answers_stand_side_by_side(run: Run, tmp_path: Path) -> None:
     assert run("compare", "--answers", "3").err.startswith("foregone: say how many voters")
     refused = run("compare", "--voters", "7", "--answers", "3", "--png", tmp_path / "a.png")
     assert "leave out --answers or --png" in refused.err
+
+
+def test_rules_are_chosen_by_name_and_strategies_by_file(run: Run, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.json"
+    solve("minimixed", 11, 0.01).save(mine)
+    chosen = f"lead:5,{mine},e-process:0.2,minimixed,e-process,esc"
+    options = ("--voters", "11", "--max-disagreement", "0.05", "--window", "4")
+    outcome = run("compare", *options, "--rules", chosen, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    strategies = json.loads(outcome.out)["strategies"]
+    names = ["minimixed", "lead of 5", str(mine), "e-process 0.2", "e-process", "ESC of 4"]
+    assert list(strategies) == names  # ours first
+    assert strategies[str(mine)]["worst"] == evaluate(solve("minimixed", 11, 0.01)).worst()._asdict()
+    assert [row["optimal"] for row in strategies.values()] == [True] + [False] * 5
+    assert strategies["e-process 0.2"]["worst"] == evaluate(rules.e_process(11, 0.2)).worst()._asdict()
+    words = run("compare", *options, "--rules", "lead:5,minimax").out
+    assert "The first is optimal. Within the limit" in " ".join(words.split())
+    assert "optimal" not in run("compare", *options, "--rules", "lead:5").out
+
+
+def test_strategies_for_many_answers_are_compared_from_their_files(run: Run, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.json"
+    plurality_rules.lead(7, 3).save(mine)
+    outcome = run(
+        "compare", "--voters", "7", "--answers", "any", "--rules", f"dirichlet:0.8,{mine}", "--json"
+    )
+    strategies = json.loads(outcome.out)["strategies"]
+    assert list(strategies) == ["Dirichlet 0.8", str(mine)]
+    assert strategies[str(mine)]["worst"] == evaluate(plurality_rules.lead(7, 3)).worst()._asdict()
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("nonsense", "no method 'nonsense': choose from minimean, "),
+        ("dirichlet", "no method 'dirichlet'"),
+        ("missing.json", "cannot read missing.json"),
+        ("FILE", "expected a StoppingStrategy for 12 voters and two answers, got <StoppingStrategy for 11"),
+        ("minimean-fitted", "nothing can be fitted"),
+        ("minimean-confident", "observed inputs"),
+    ],
+)
+def test_rules_that_cannot_be_compared_are_refused_in_one_line(
+    rule: str, message: str, run: Run, strategy_file: Path
+) -> None:
+    outcome = run("compare", "--voters", "12", "--rules", rule.replace("FILE", str(strategy_file)))
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from foregone import VoteDistribution, evaluate, solve
-from foregone._kernels import pieces
+from foregone._kernels import compiled
 
 # The command itself, which says when the solver is at work.
 PROGRAM = """
@@ -64,6 +64,6 @@ def test_loops_cut_into_pieces_give_the_same(criterion: str, monkeypatch: pytest
         return solution.strategy, solution.lower_bound, solution.disagreement, asked.tolist()
 
     whole = figures()
-    monkeypatch.setattr(pieces, "CELLS", 3_000)
-    assert len(pieces.pieces(401, 401)) > 50
+    monkeypatch.setattr(compiled, "CELLS", 3_000)
+    assert len(compiled.pieces(401, 401)) > 50
     assert figures() == whole

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from foregone import Solution, VoteDistribution, plan
+from foregone.cli.options import recorded_items
+from foregone.plurality import PluralitySolution
 from tests.cli.conftest import Run
 
 COUNTS = [4000, 300, 100, 60, 40, *[15] * 6, *[4] * 7, 5, 6, 8, 9]  # 21 voters, yes is rare
@@ -116,3 +118,60 @@ def test_what_cannot_be_planned_is_refused_in_one_line(
     assert outcome.err.count("\n") == 1
     assert hint in outcome.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """Seven votes on each of 90 items, among three answers."""
+    file = tmp_path / "answers.csv"
+    rows = [f"q{item},{draw},{draw * item % 3 if draw > 3 else 0}" for item in range(90) for draw in range(7)]
+    file.write_text("item,draw,answer\n" + "\n".join(rows))
+    return file
+
+
+def test_many_answers_are_planned_for_as_the_library_does(run: Run, recorded: Path) -> None:
+    given = ["--voters", "7", "--answers", "3", "--votes", recorded, "--limits", "0.2,0.05"]
+    content = json.loads(run("plan", *given, "--json").out)
+    votes = recorded_items(recorded, 7, 3, None)
+    made = plan(votes.observed, [0.2, 0.05])
+    assert content["limits"] == made.records()
+    assert (content["n_observations"], content["class_budgets"]) == (90, None)
+    as_truth = json.loads(run("plan", *given, "--confidence", "none", "--json").out)
+    expected = plan(votes.averaged, [0.2, 0.05], confidence=None)
+    assert as_truth["limits"] == expected.records()
+
+
+def test_the_command_recommended_for_many_answers_can_be_run(
+    run: Run, recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(recorded.parent)
+    outcome = run(
+        "plan", "--voters", "7", "--answers", "any", "--votes", "answers.csv", "--limits", "0.2,0.1"
+    )
+    assert outcome.out.startswith("7 voters, any answers, minimean, 95 % confidence\n")
+    assert "when yes" not in outcome.out
+    command = outcome.out.split("  foregone solve ")[1].replace("\\\n", " ")
+    assert run("solve", *shlex.split(command)).code == 0
+    solution = PluralitySolution.load("strategy.json")
+    assert f"Take a limit of {solution.max_disagreement:g}" in outcome.out
+    assert (solution.confidence, solution.n_classes) == (0.95, None)
+
+
+def test_many_answers_without_votes_are_taken_as_flat(run: Run) -> None:
+    outcome = run("plan", "--voters", "5", "--answers", "3", "--limits", "0.1")
+    assert "Means over flat votes: every split of the votes equally likely" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (["--answers", "3"], "--voters N"),
+        (["--answers", "few", "--voters", "5"], "--answers must be a whole number"),
+        (["--answers", "3", "--voters", "5", "--looks", "2"], "for votes between two answers"),
+        (["--answers", "3", "--voters", "5", "--answer", "likeliest"], "for votes between two answers"),
+    ],
+)
+def test_what_has_no_meaning_for_many_answers_is_refused(options: list[str], hint: str, run: Run) -> None:
+    outcome = run("plan", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert hint in outcome.err

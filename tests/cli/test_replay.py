@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from foregone import rules
 from foregone.replaying import YesNoItems, choose_methods, read_votes, replay
 from tests.cli.conftest import Run
 
@@ -181,3 +182,15 @@ def test_a_parquet_file_of_very_many_votes_asks_first(run: Run, tmp_path: Path) 
     assert outcome.code == 2
     assert "raise max_memory to 320e6" in outcome.err
     assert "is there twice" in run("replay", file, "--voters", "2", "--max-memory", "320e6").err
+
+
+def test_a_strategy_of_ones_own_is_replayed_from_its_file(run: Run, votes_file: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.json"
+    rules.lead(5, 2).save(mine)
+    content = json.loads(
+        run("replay", votes_file, "--voters", "5", "--rules", f"lead:2,{mine}", "--json").out
+    )
+    named, own = content["rows"]
+    assert (named.pop("label"), own.pop("label")) == ("lead of 2", str(mine))
+    assert (named.pop("method"), own.pop("method")) == ("lead", str(mine))
+    assert named == own

@@ -60,9 +60,12 @@ def test_many_classes_have_no_yes_votes_to_draw(many: Any, draw: Callable[[Any],
         draw(many)
 
 
-def test_a_plan_of_many_classes_is_refused(many: Any) -> None:
-    with pytest.raises(InvalidInputError, match="plans are for two classes"):
-        TradeoffDisplay.from_estimator(many)
+def test_a_plan_of_many_classes_is_drawn_without_the_rules_for_two(many: Any) -> None:
+    made = TradeoffDisplay.from_estimator(many, [0.2, 0.1], X=rows(3, 2)[0])
+    assert [text.get_text() for text in made.axes_[1].get_legend().get_texts()][-1] == "the limit"
+    assert len(TradeoffDisplay.from_estimator(many, [0.2, 0.1]).axes_[1].lines) == 3  # no figures by class
+    with pytest.raises(InvalidInputError, match="leave out baselines"):
+        TradeoffDisplay.from_estimator(many, [0.2], baselines=True)
     with pytest.raises(InvalidInputError, match="use solve_plurality"):
         TradeoffDisplay.from_votes(many.votes_)
 

@@ -8,6 +8,8 @@ import pytest
 from foregone import VoteDistribution, evaluate, plan, rules, solve
 from foregone.display import TradeoffDisplay
 from foregone.errors import InvalidInputError
+from foregone.plurality import ClassVotes, CompositionDistribution
+from foregone.scores import ScoreRows
 
 pytest.importorskip("matplotlib")
 
@@ -118,3 +120,24 @@ def test_a_plan_with_nothing_but_zero_cannot_be_drawn() -> None:
 def test_no_criteria_is_an_error() -> None:
     with pytest.raises(InvalidInputError, match="criteria"):
         TradeoffDisplay.from_votes(5, [0.1], criteria=())
+
+
+def test_plans_of_every_kind_are_drawn_by_class() -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(9, [0.8, 0.15, 0.05], 500)
+    scores = rng.normal(rng.normal(size=(3000, 1)), 1, size=(3000, 20))
+    for votes, names in (
+        (ClassVotes(counts), ["ant", "bee", "cow"]),
+        (ScoreRows(scores), ["ham", "spam"]),
+    ):
+        made = plan(votes, [0.2, 0.05], labels=names)
+        ax = TradeoffDisplay.from_plan(made).axes_[1]
+        lines = {line.get_label(): list(line.get_ydata())[::-1] for line in ax.lines}
+        for key, name in zip(made.chosen.by_class, names, strict=True):
+            known = [row.by_class[key] for row in made.rows if row.by_class[key] is not None]
+            assert lines.get(f"{name}, mean", []) == known
+        assert not any(str(label).endswith(", worst") for label in lines)
+        with pytest.raises(InvalidInputError, match="leave out baselines"):
+            TradeoffDisplay.from_plan(made, baselines=True)
+    unordered = plan(CompositionDistribution.from_counts(counts, n_classes=3), [0.2, 0.05])
+    assert TradeoffDisplay.from_plan(unordered).axes_[1].get_title("left") == "What it risks, on average"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from foregone.forest.importers.found import ImportedScores, ScoredTree
+from foregone.forest.importers.found import Found, Tree
 
 VALUES = np.array([-np.inf, -1e30, -1.5, -1.0, -1e-40, -0.0, 0.0, 1e-36, 0.1, 1.0, 1.0 + 1e-12, 2.5, 1e30])
 STRANGE = np.array(
@@ -25,7 +25,7 @@ def random_tree(rng, n_features, set_starts, by_category, size=25):
     left, right, feature = np.array(left), np.array(right), np.array(feature)
     is_set = (feature >= 0) & by_category[feature]
     jitter = rng.choice([0.0, 1e-9, -1e-9], len(left))
-    return ScoredTree(
+    return Tree(
         left=left,
         right=right,
         feature=feature,
@@ -49,7 +49,7 @@ def random_scores(rng, key_bits=32, n_trees=9, n_features=5, sets=False, zeros=F
             words += [length, *rng.integers(0, 2**32, length).tolist()]
     by_category = np.isin(np.arange(n_features), [1, 2]) & sets
     trees = [random_tree(rng, n_features, starts, by_category) for _ in range(n_trees)]
-    return ImportedScores(
+    return Found(
         trees=lambda: iter(trees),
         n_features=n_features,
         classes=np.array(["no", "yes"]),

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from foregone.errors import InvalidInputError
-from foregone.forest.importers.hist_boosting import import_scores
+from foregone.forest.importers.hist_boosting import import_model
 from tests.forest.slow_walk import full_scores, near_thresholds
 
 STRANGE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e38, -1e38, 5e-324]
@@ -49,7 +49,7 @@ def test_scores_are_the_decision_function_bit_for_bit(categorical, dtype):
     X, y = data(rng)
     model = HistGradientBoostingClassifier(max_iter=12, categorical_features=categorical, random_state=0)
     model.fit(X.astype(dtype), y)
-    found = import_scores(model)
+    found = import_model(model)
     rows = np.concatenate([X[:100], with_strange_values(X, rng), near_thresholds(found, X, rng)])
     for given in (rows, rows.astype(np.float32)):
         np.testing.assert_array_equal(full_scores(found, given), model.decision_function(given))
@@ -67,7 +67,7 @@ def test_frames_with_texts_as_categories_are_encoded_as_the_model_does():
         {"a": X[:, 0], "kind": pd.Categorical(names), "b": X[:, 1], "size": pd.Categorical(X[:, 4])}
     )
     model = HistGradientBoostingClassifier(max_iter=12).fit(frame, np.where(y, "yes", "no"))
-    found = import_scores(model)
+    found = import_model(model)
     assert found.classes.tolist() == ["no", "yes"]
     other = frame.iloc[:120].copy()
     other["kind"] = pd.Categorical(
@@ -81,7 +81,7 @@ def test_a_sum_of_exactly_zero_means_no_for_both():
     X = np.array([[0.0], [1.0], [0.0], [1.0]] * 20)
     y = np.array([0, 1, 1, 0] * 20)
     model = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=1).fit(X, y)
-    found = import_scores(model)
+    found = import_model(model)
     assert full_scores(found, X).tolist() == [0.0] * 80
     assert not model.predict(X).any()
 
@@ -92,7 +92,7 @@ def test_class_weights_and_early_stopping_are_part_of_the_trees():
     model = HistGradientBoostingClassifier(
         max_iter=60, class_weight={0: 1, 1: 5}, early_stopping=True, n_iter_no_change=2, random_state=0
     ).fit(X, y.astype(int))
-    found = import_scores(model)
+    found = import_model(model)
     assert len(list(found.trees())) == model.n_iter_ < 60
     np.testing.assert_array_equal(full_scores(found, X[:50]), model.decision_function(X[:50]))
     np.testing.assert_array_equal(full_scores(found, X[:50]) > 0, model.predict(X[:50]))
@@ -101,9 +101,9 @@ def test_class_weights_and_early_stopping_are_part_of_the_trees():
 def test_other_models_are_refused_with_a_reason():
     X = np.arange(90.0)[:, None]
     with pytest.raises(InvalidInputError, match="two classes, the model has 3"):
-        import_scores(HistGradientBoostingClassifier(max_iter=2).fit(X, np.arange(90) % 3))
+        import_model(HistGradientBoostingClassifier(max_iter=2).fit(X, np.arange(90) % 3))
     with pytest.raises(NotFittedError):
-        import_scores(HistGradientBoostingClassifier())
+        import_model(HistGradientBoostingClassifier())
     frame = pd.DataFrame({"day": pd.Categorical([pd.Timestamp(2020, 1, 1 + n % 2) for n in range(90)])})
     with pytest.raises(InvalidInputError, match="astype"):
-        import_scores(HistGradientBoostingClassifier(max_iter=2).fit(frame, np.arange(90) % 2))
+        import_model(HistGradientBoostingClassifier(max_iter=2).fit(frame, np.arange(90) % 2))

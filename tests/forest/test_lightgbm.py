@@ -6,7 +6,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from foregone.errors import InvalidInputError
-from foregone.forest.importers.lightgbm import ZERO, import_scores
+from foregone.forest.importers.lightgbm import ZERO, import_model
 from tests.forest.slow_walk import full_scores, near_thresholds
 
 lgb = pytest.importorskip("lightgbm")
@@ -62,7 +62,7 @@ def test_scores_are_the_raw_scores_bit_for_bit(options, categorical):
     X, y = data(rng)
     model = lgb.LGBMClassifier(**{**SMALL, **SETS, **options})
     model.fit(X, np.where(y, "yes", "no"), categorical_feature=categorical)
-    found = import_scores(model)
+    found = import_model(model)
     rows = probes(found, X, rng)
     for given in (rows, rows.astype(np.float32)):
         scores = full_scores(found, given)
@@ -77,7 +77,7 @@ def test_values_that_were_never_missing_in_training_may_be_missing_later():
     X = np.column_stack([rng.normal(size=400), rng.integers(0, 6, 400)])
     y = X[:, 0] + 2 * np.isin(X[:, 1], [0, 2, 5]) > 1
     model = lgb.LGBMClassifier(**SMALL, **SETS).fit(X, y, categorical_feature=[1])
-    found = import_scores(model)
+    found = import_model(model)
     rows = X[:90].copy()
     rows[:30, 0] = rows[20:60, 1] = np.nan
     np.testing.assert_array_equal(full_scores(found, rows), model.predict(rows, raw_score=True))
@@ -90,7 +90,7 @@ def test_a_model_that_stopped_early_is_read_up_to_its_best_iteration():
     train, valid = lgb.Dataset(X[:200], y[:200]), lgb.Dataset(X[200:], y[200:])
     stop = lgb.early_stopping(3, verbose=False)
     booster = lgb.train(options, train, 200, valid_sets=[valid], callbacks=[stop], keep_training_booster=True)
-    found = import_scores(booster)
+    found = import_model(booster)
     assert found.classes.tolist() == [0, 1]
     assert len(list(found.trees())) == booster.best_iteration < booster.current_iteration() < 200
     np.testing.assert_array_equal(full_scores(found, X[:50]), booster.predict(X[:50], raw_score=True))
@@ -99,14 +99,14 @@ def test_a_model_that_stopped_early_is_read_up_to_its_best_iteration():
 def test_trees_of_a_single_leaf_add_their_one_score():
     X, y = np.zeros((40, 2)), np.arange(40) % 4 == 0
     model = lgb.LGBMClassifier(**SMALL).fit(X, y)
-    found = import_scores(model)
+    found = import_model(model)
     assert [len(tree.left) for tree in found.trees()] == [1]
     np.testing.assert_array_equal(full_scores(found, X[:3]), model.predict(X[:3], raw_score=True))
 
 
 def test_a_score_of_exactly_zero_means_no_for_both():
     model = lgb.LGBMClassifier(**SMALL).fit(np.zeros((40, 1)), np.arange(40) % 2)
-    assert full_scores(import_scores(model), np.zeros((1, 1))).tolist() == [0.0]
+    assert full_scores(import_model(model), np.zeros((1, 1))).tolist() == [0.0]
     assert model.predict(np.zeros((1, 1))).tolist() == [0]
 
 
@@ -117,7 +117,7 @@ def test_categories_of_a_frame_are_looked_up_in_the_training_frames_lists():
     sizes = pd.Categorical(rng.choice([9.0, 1.0, 4.0], len(X)), categories=[9.0, 1.0, 4.0])
     frame = pd.DataFrame({"a": X[:, 0], "kind": kinds, "size": sizes, "b": X[:, 1]})
     model = lgb.LGBMClassifier(**SMALL, **SETS).fit(frame, y)
-    found = import_scores(model)
+    found = import_model(model)
     given = frame.iloc[:80].copy()
     other = given.copy()
     other["kind"] = pd.Categorical(["unseen", *given["kind"].astype(object)[1:]])
@@ -136,15 +136,15 @@ def test_what_has_no_scores_for_two_classes_is_refused_with_a_reason():
     rng = np.random.default_rng(3)
     X, y = data(rng, 90)
     with pytest.raises(InvalidInputError, match="two classes, the model has 3"):
-        import_scores(lgb.LGBMClassifier(**SMALL).fit(X, np.arange(90) % 3))
+        import_model(lgb.LGBMClassifier(**SMALL).fit(X, np.arange(90) % 3))
     with pytest.raises(InvalidInputError, match="not LGBMRegressor"):
-        import_scores(lgb.LGBMRegressor(**SMALL).fit(X, y))
+        import_model(lgb.LGBMRegressor(**SMALL).fit(X, y))
     with pytest.raises(InvalidInputError, match="objective is regression"):
-        import_scores(lgb.LGBMRegressor(**SMALL).fit(X, y).booster_)
+        import_model(lgb.LGBMRegressor(**SMALL).fit(X, y).booster_)
     with pytest.raises(InvalidInputError, match="linear_tree=False"):
-        import_scores(lgb.LGBMClassifier(**SMALL, linear_tree=True).fit(X, y))
+        import_model(lgb.LGBMClassifier(**SMALL, linear_tree=True).fit(X, y))
     with pytest.raises(NotFittedError):
-        import_scores(lgb.LGBMClassifier())
+        import_model(lgb.LGBMClassifier())
 
 
 def test_a_column_that_changed_its_meaning_between_trainings_is_refused():
@@ -153,4 +153,4 @@ def test_a_column_that_changed_its_meaning_between_trainings_is_refused():
     first = lgb.LGBMClassifier(**SMALL, zero_as_missing=True).fit(X, y)
     second = lgb.LGBMClassifier(**SMALL).fit(X, y, init_model=first.booster_)
     with pytest.raises(InvalidInputError, match="train it in one go"):
-        import_scores(second)
+        import_model(second)

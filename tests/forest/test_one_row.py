@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from foregone import StoppingStrategy
 from foregone._kernels.forest_keys import fill_keys
-from foregone._kernels.forest_walk import LANES, NOTHING, add_trees
+from foregone._kernels.forest_walk import LANES, NOTHING, VOTE, add_trees
 from foregone._kernels.prefetch import prefetch
 from foregone.forest import PackedForest
 from tests.forest.simulation import simulate
@@ -100,7 +100,7 @@ def test_walks_go_on_from_one_decision_to_the_next(row, first, poll):
         if last <= first:
             continue
         yes, started, walking = add_trees(
-            FOREST.nodes, roots, keys, one, nothing, memory,
+            FOREST.nodes, VOTE, roots, keys, one, nothing, memory,
             np.uint64(first), np.uint64(last), np.uint64(end), np.uint64(started), np.uint64(walking), 0,
         )  # fmt: skip
         assert yes == VOTES[row, first:last].sum()

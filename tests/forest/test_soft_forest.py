@@ -19,7 +19,8 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
-from foregone.forest.importers.by_model import import_scores
+from foregone.forest.importers.by_model import import_model
+from foregone.forest.importers.found import LeafKind
 from tests.forest.slow_walk import near_thresholds
 
 X, Y = make_classification(500, 8, n_informative=4, flip_y=0.2, random_state=0)
@@ -37,7 +38,8 @@ SOFT = [
 
 
 def probes(model):
-    return np.concatenate([X[250:], near_thresholds(import_scores(model), X, np.random.default_rng(0))])
+    found = import_model(model, LeafKind.SCORE)
+    return np.concatenate([X[250:], near_thresholds(found, X, np.random.default_rng(0))])
 
 
 def assert_averages_as_the_model(model, rows):

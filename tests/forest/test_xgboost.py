@@ -6,7 +6,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from foregone.errors import InvalidInputError
-from foregone.forest.importers.xgboost import import_scores
+from foregone.forest.importers.xgboost import import_model
 from tests.forest.slow_walk import full_scores, near_thresholds
 
 xgb = pytest.importorskip("xgboost")
@@ -90,7 +90,7 @@ def test_scores_are_the_margins_and_their_sign_is_the_answer(options, sets):
     rng = np.random.default_rng(0)
     X, y = data(rng)
     model = xgb.XGBClassifier(**{**SMALL, **sets, **options}).fit(X, y)
-    found = import_scores(model)
+    found = import_model(model)
     shift = 0.5 if options.get("objective") == "binary:logitraw" else 0.0
     rows = probes(found, X, rng)
     for given in (rows, rows.astype(np.float32)):
@@ -109,7 +109,7 @@ def test_a_classifier_that_stopped_early_is_read_up_to_its_best_iteration_and_it
         early_stopping_rounds=3,
     )
     model.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
-    found, whole = import_scores(model), import_scores(model.get_booster())
+    found, whole = import_model(model), import_model(model.get_booster())
     assert len(list(found.trees())) == 2 * (model.best_iteration + 1) < len(list(whole.trees()))
     assert_same_margins(found, X[:50], model.predict(X[:50], output_margin=True))
     assert_same_margins(whole, X[:50], model.get_booster().predict(xgb.DMatrix(X[:50]), output_margin=True))
@@ -119,13 +119,13 @@ def test_trees_of_a_single_leaf_and_random_forests_are_read():
     rng = np.random.default_rng(2)
     X, y = data(rng)
     for model in (xgb.XGBClassifier(**SMALL, gamma=1e9), xgb.XGBRFClassifier(**SMALL)):
-        found = import_scores(model.fit(X, y))
+        found = import_model(model.fit(X, y))
         assert_same_margins(found, X[:50], model.predict(X[:50], output_margin=True))
 
 
 def test_a_score_of_exactly_zero_means_no_for_both():
     model = xgb.XGBClassifier(**SMALL, base_score=0.5).fit(np.zeros((40, 1)), np.arange(40) % 2)
-    assert full_scores(import_scores(model), np.zeros((1, 1))).tolist() == [0.0]
+    assert full_scores(import_model(model), np.zeros((1, 1))).tolist() == [0.0]
     assert model.predict(np.zeros((1, 1))).tolist() == [0]
 
 
@@ -137,7 +137,7 @@ def test_categories_of_a_frame_are_looked_up_in_the_training_frames_lists():
     sizes = pd.Categorical(rng.choice([9, 1, 4], len(X)), categories=[9, 1, 4])
     frame = pd.DataFrame({"a": X[:, 0], "kind": kinds, "size": sizes, "b": X[:, 1]})
     model = xgb.XGBClassifier(**SMALL, enable_categorical=True, max_cat_to_onehot=2).fit(frame, y)
-    found = import_scores(model)
+    found = import_model(model)
     given = frame.iloc[:80].copy()
     other = given.copy()
     other["kind"] = pd.Categorical(given["kind"].astype(object))  # fewer categories, so other codes
@@ -156,7 +156,7 @@ def test_names_of_categories_that_xgboost_does_not_keep_whole_are_refused():
     frame = pd.DataFrame({"size": pd.Categorical(["klein", "groß"] * 20)})
     model = xgb.XGBClassifier(**SMALL, enable_categorical=True).fit(frame, np.arange(40) % 2)
     with pytest.raises(InvalidInputError, match="not plain ASCII"):
-        import_scores(model)
+        import_model(model)
 
 
 def test_what_has_no_scores_for_two_classes_is_refused_with_a_reason():
@@ -164,15 +164,15 @@ def test_what_has_no_scores_for_two_classes_is_refused_with_a_reason():
     X, y = data(rng, 90)
     small = {**SMALL, "n_estimators": 2}
     with pytest.raises(InvalidInputError, match="two classes, the model has 3"):
-        import_scores(xgb.XGBClassifier(**small).fit(X, np.arange(90) % 3))
+        import_model(xgb.XGBClassifier(**small).fit(X, np.arange(90) % 3))
     with pytest.raises(InvalidInputError, match="not XGBRegressor"):
-        import_scores(xgb.XGBRegressor(**small).fit(X, y))
+        import_model(xgb.XGBRegressor(**small).fit(X, y))
     with pytest.raises(InvalidInputError, match="objective is reg:squarederror"):
-        import_scores(xgb.XGBRegressor(**small).fit(X, y).get_booster())
+        import_model(xgb.XGBRegressor(**small).fit(X, y).get_booster())
     linear = xgb.train({"booster": "gblinear", "objective": "binary:logistic"}, xgb.DMatrix(X, y), 2)
     with pytest.raises(InvalidInputError, match="gblinear has no trees"):
-        import_scores(linear)
+        import_model(linear)
     with pytest.raises(InvalidInputError, match=r"takes 0\.0 for missing"):
-        import_scores(xgb.XGBClassifier(**small, missing=0.0).fit(X[:, 1:3], y))
+        import_model(xgb.XGBClassifier(**small, missing=0.0).fit(X[:, 1:3], y))
     with pytest.raises(NotFittedError):
-        import_scores(xgb.XGBClassifier())
+        import_model(xgb.XGBClassifier())

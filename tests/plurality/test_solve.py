@@ -20,7 +20,7 @@ from foregone.plurality import (
     lattice_of,
     rules,
 )
-from foregone.plurality.danger import danger
+from foregone.plurality.plurality_problem import difficulty_ranks
 from tests.plurality import slow
 from tests.plurality.strategies import composition_distributions
 
@@ -142,7 +142,7 @@ def test_the_limit_holds_for_the_truth_behind_small_samples():
 
 def test_danger_ranks_what_is_hard_first_and_depends_on_no_observation():
     lattice = lattice_of(9)
-    ranks = danger(lattice)
+    ranks = difficulty_ranks(lattice)
     at = {tuple(row): rank for row, rank in zip(lattice.compositions().tolist(), ranks.tolist(), strict=True)}
     assert at[5, 4, 0, 0, 0, 0, 0, 0, 0] < at[6, 3, 0, 0, 0, 0, 0, 0, 0] < at[9, 0, 0, 0, 0, 0, 0, 0, 0]
     assert sorted(set(at.values())) == list(range(max(at.values()) + 1))

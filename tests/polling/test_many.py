@@ -171,7 +171,7 @@ def test_what_is_kept_does_not_grow_with_the_questions_done():
                 gc.collect()
                 kept.append(
                     sum(
-                        type(thing).__name__ in ("Question", "Line", "Ballot", "Task")
+                        type(thing).__name__ in ("Question", "VoterQueue", "Ballot", "Task")
                         for thing in gc.get_objects()
                     )
                 )

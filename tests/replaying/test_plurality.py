@@ -10,7 +10,7 @@ import pytest
 from foregone import solve_plurality
 from foregone.errors import InvalidInputError
 from foregone.plurality import CompositionDistribution, evaluate_plurality, rules
-from foregone.replaying import PLURALITY, PluralityItems, RecordedVotes, YesNoItems, choose_methods, replay
+from foregone.replaying import PluralityItems, RecordedVotes, YesNoItems, choose_methods, replay
 from tests.plurality import slow
 
 
@@ -77,7 +77,7 @@ def test_calibration_takes_all_choices_or_the_first_votes():
     # Of aabac, one vote is left out: an a leaves 2 1 1, b or c leave 3 1.
     assert averaged[3, 1, 0, 0] == pytest.approx(2 / 5 / 4)
     assert averaged[4, 0, 0, 0] == pytest.approx(1 / 4)
-    assert calibration.smoothed.n_observations is None
+    assert calibration.expected.n_observations is None
 
 
 def test_two_answers_give_the_figures_of_yes_and_no():
@@ -86,7 +86,7 @@ def test_two_answers_give_the_figures_of_yes_and_no():
     votes = recorded(rows, generator.random((12, 7)).tolist())
     many, two = PluralityItems.of(votes, 5, n_classes=2), YesNoItems.of(votes, 5)
     names, splits = ["lead:2", "esc:2", "adaptive-consistency:0.8", "curtailment"], {"splits": 2}
-    ours = replay(many, PLURALITY.choose(names), **splits)
+    ours = replay(many, choose_methods(names, many_answers=True), **splits)
     plain = replay(two, choose_methods(names), **splits)
     for a, b in zip(ours.rows, plain.rows, strict=True):
         assert (a.label, a.calls, a.disagreement, a.tokens) == pytest.approx(
@@ -102,14 +102,14 @@ def test_each_method_is_solved_for_the_calibration_items():
     size = {"n_voters": 5, "n_classes": 4}
     expected = {
         "minimean": solve_plurality(calibration.averaged, 0.1, confidence=None, **size),
-        "minimean-smoothed": solve_plurality(calibration.smoothed, 0.1, confidence=None, **size),
+        "minimean-smoothed": solve_plurality(calibration.expected, 0.1, confidence=None, **size),
         "minimean-confident": solve_plurality(calibration.observed, 0.1, confidence=0.9, **size),
         "minimixed": solve_plurality(calibration.averaged, 0.1, criterion="minimixed", **size),
         "minimax": solve_plurality(None, 0.1, criterion="minimax", **size),
     }
-    for method in PLURALITY.choose(expected, [0.1], 0.9):
+    for method in choose_methods(expected, [0.1], 0.9, many_answers=True):
         assert method.strategy(calibration) == expected[method.name].strategy, method.name
-    made = replay(items, PLURALITY.choose(PLURALITY.usual, [0.1]), splits=1)
+    made = replay(items, choose_methods(None, [0.1], many_answers=True), splits=1)
     assert [curve.label for curve in made.curves] == ["minimean, smoothed"]
     assert all(row.calls >= 1 for row in made.rows)
 
@@ -117,7 +117,8 @@ def test_each_method_is_solved_for_the_calibration_items():
 def test_every_rule_is_the_one_of_its_name():
     items = PluralityItems.of(recorded(ROWS), 4)
     calibration = items.calibrate(np.arange(4))
-    found = PLURALITY.choose(["lead:2", "esc:2", "adaptive-consistency:0.9", "dirichlet:0.9", "curtailment"])
+    names = ["lead:2", "esc:2", "adaptive-consistency:0.9", "dirichlet:0.9", "curtailment"]
+    found = choose_methods(names, many_answers=True)
     assert [method.strategy(calibration) for method in found] == [
         rules.lead(4, 2),
         rules.esc(4, 2),
@@ -135,4 +136,4 @@ def test_what_cannot_be_replayed_is_refused():
     with pytest.raises(InvalidInputError, match="at most 2 different answers"):
         PluralityItems.of(recorded(ROWS), 4, n_classes=2)
     with pytest.raises(InvalidInputError, match="no method 'e-process'"):
-        PLURALITY.choose(["e-process"])
+        choose_methods(["e-process"], many_answers=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from foregone import StoppingStrategy, VoteDistribution, evaluate, rules
 from foregone.errors import InvalidInputError
 from foregone.replaying import RecordedVotes, YesNoItems
-from foregone.replaying.yes_asked import expected_yes
+from foregone.replaying.items import expected_yes
 from tests.strategies import answering_strategies
 
 
@@ -88,7 +88,7 @@ def test_calibration_averages_over_choices_observes_the_first_votes_and_fits_all
     calibration = items.calibrate(np.array([0, 1]))
     np.testing.assert_allclose(calibration.averaged.probabilities, [(1 / 6 + 1) / 2, 4 / 6 / 2, 1 / 6 / 2])
     assert calibration.observed == VoteDistribution.from_counts([1, 0, 1])
-    assert calibration.fitted == VoteDistribution.fit_beta([2, 0], [4, 4], 2)
+    assert calibration.expected == VoteDistribution.fit_beta([2, 0], [4, 4], 2)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from foregone._system.shown import shown
 from foregone.plurality.ties import bound_with_ties
 from foregone.report import Report, make_report
 from foregone.report.phrases import percent
-from foregone.report.points import LIMITS
+from foregone.report.trade_off import LIMITS
 from tests.report.conftest import HOSTILE
 from tests.report.kinds import fitted
 

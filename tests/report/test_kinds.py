@@ -22,8 +22,7 @@ from foregone import EarlyStoppingClassifier, early_stop
 from foregone.errors import InvalidInputError
 from foregone.plurality.ties import bound_with_ties
 from foregone.report import Report, make_report, read_model
-from foregone.report.added_scores import trade_off_of_scores
-from foregone.report.points import LIMITS
+from foregone.report.trade_off import LIMITS, trade_off
 from foregone.scores import solve_scores
 from tests.report.conftest import HOSTILE
 from tests.report.kinds import KINDS, SCORES, fitted
@@ -54,13 +53,13 @@ def test_the_call_on_the_page_pasted_gives_what_the_page_shows(name: str) -> Non
     classifier = called(report, model, rows)
     point = report.recommended
     assert point.reason is None
-    assert classifier.voting_ == report.subject.voting == KINDS[name][1]
-    assert classifier.expected_votes_ == point.expected_votes < report.subject.n_voters
+    assert classifier.voting_ == report.model.voting == KINDS[name][1]
+    assert classifier.expected_votes_ == point.expected_votes < report.model.n_voters
     assert f'value="{point.expected_votes!r}" data-live="votes"' in report.html
     labels, asked, _ = classifier.predict_with_votes(rows)
     assert asked.mean() == report.asked_in_order_drawn
     assert classifier.calibration_disagreement_ == report.in_order_drawn.share
-    np.testing.assert_array_equal(labels, report.subject.predict(report.subject.rows, point.strategy))
+    np.testing.assert_array_equal(labels, report.model.predict(report.model.rows, point.strategy))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -212,20 +211,20 @@ def test_too_few_rows_for_scores_are_said_to_turn_early_stopping_off() -> None:
 
 def test_rows_that_rounding_decides_are_counted_as_in_a_classifier() -> None:
     report, model, rows, _ = reported("soft forest")
-    subject, own = report.subject, model.predict(rows)
+    asked, own = report.model, model.predict(rows)
     own[:3] = np.where(own[:3] == "ant", "bee", "ant")  # as if rounding had decided them
-    traded = trade_off_of_scores(subject, own, 25.0, lambda: None)
-    before = subject.classifier.strategy_
+    traded = trade_off(asked, own, 25.0, lambda: None)
+    before = asked.classifier.strategy_
     for point in traded.points:
         if point.each_class or point.reason is not None:
             continue
         certificate = solve_scores(
-            subject.ensemble.scores(subject.rows),
+            asked.ensemble.scores(asked.rows),
             point.limit,
             order=before.order,
             start=before.start,
             answers=own == "bee",
-            random_state=subject.seed,
+            random_state=asked.seed,
         ).certificate
         assert certificate is not None
         assert (point.expected_votes, point.at_most) == (certificate.mean_asked, certificate.bound)
@@ -256,4 +255,4 @@ def test_a_classifier_cannot_be_given_another_voting() -> None:
     classifier = early_stop(model, rows, 0.05, random_state=0)
     with pytest.raises(InvalidInputError, match="give the model itself"):
         make_report(classifier, rows, voting="hard")
-    assert make_report(classifier, rows, voting="soft").subject.voting == "soft"
+    assert make_report(classifier, rows, voting="soft").model.voting == "soft"

@@ -30,7 +30,7 @@ from foregone.errors import InvalidInputError
 from foregone.planning import LIMITS as PLANNED
 from foregone.planning import Plan
 from foregone.report import Report, make_report
-from foregone.report.points import LIMITS
+from foregone.report.trade_off import LIMITS
 from foregone.strategy.evaluation import evaluate
 from tests.report.conftest import HOSTILE
 
@@ -89,7 +89,7 @@ def test_a_classifier_brings_its_own_settings(forest: Any, rare: Any) -> None:
     assert isinstance(report.plan, Plan)
     assert (report.plan.confidence, report.plan.answer) == (0.8, "likeliest")
     assert report.plan.looks == classifier.solution_.looks
-    assert report.subject.seed == classifier.seed_
+    assert report.model.seed == classifier.seed_
     assert report.own_differences is not None  # the forest is at hand
     assert report.own_differences.share == classifier.hard_soft_disagreement_
     assert report.fields()["saved_limit"] == limits
@@ -138,7 +138,7 @@ def test_a_pipeline_found_by_a_search_is_taken_apart(rare: Any) -> None:
         ],
         0,
     )
-    assert report.subject.name == "RandomForestClassifier"
+    assert report.model.name == "RandomForestClassifier"
     share = report.trade_off.shares[1]
     assert share == pytest.approx(np.mean(full > 0.5))
 
@@ -152,11 +152,11 @@ def test_voters_that_are_no_trees_are_asked_through_their_predict(rare: Any) -> 
     ]
     committee = VotingClassifier(members).fit(X, y)
     report = make_report(committee, rare[2][:300])
-    assert report.subject.voters == "voters"
+    assert report.model.voters == "voters"
     assert report.own_differences is not None
     assert report.own_differences.n_differing == 0
     listed = make_report([model.fit(X, y) for _, model in members], rare[2][:300])
-    assert listed.subject.own_predict is None
+    assert listed.model.own_predict is None
     assert listed.trade_off.votes == report.trade_off.votes
     assert "own predict is not at hand" in listed.html
 

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from foregone import ScoreStrategy, solve_scores
 from foregone.errors import InvalidInputError, SolverError
 from foregone.scores import CannotCertifyWarning, ScoreCertificate
-from foregone.scores.order import foretelling_order
+from foregone.scores.paths import foretelling_order
 from foregone.scores.score_certificate import upper_bound
 
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foregone import VoteDistribution
-from foregone.solving.answers import likeliest_answers, majority_answers
+from foregone.solving.problem import likeliest_answers
+from foregone.strategy.thresholds import majority_answers
 from tests.strategies import vote_distributions
 
 

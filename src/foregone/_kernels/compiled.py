@@ -1,4 +1,7 @@
-"""compiled: numba's decorator for every kernel, with a cache on disk that may fail without harm."""
+"""compiled: numba's decorator for every kernel, with a cache on disk that may fail without harm.
+
+Compiled code sees no signal, Python sees them in between: long loops are cut into `pieces`.
+"""
 
 import multiprocessing
 import warnings
@@ -7,7 +10,9 @@ from typing import Any
 from numba import njit
 from numba.core.caching import FunctionCache
 
-__all__ = ["cache_problem", "compiled"]
+__all__ = ["cache_problem", "compiled", "pieces"]
+
+CELLS = 25_000_000  # that a piece goes through, in less than a tenth of a second
 
 _problems: list[str] = []
 
@@ -58,3 +63,15 @@ def _report(error: Exception) -> None:
     # The parent of a worker process has the same problem, and has warned.
     if len(_problems) == 1 and multiprocessing.parent_process() is None:
         warnings.warn(_problems[0], RuntimeWarning, stacklevel=2)
+
+
+def pieces(n_rows: int, cells_per_row: int) -> list[tuple[int, int]]:
+    """Return ranges (start, end) that make up ``n_rows`` rows, each of at most about `CELLS` cells.
+
+    Examples
+    --------
+    >>> pieces(5, 10), pieces(5, CELLS // 2)
+    ([(0, 5)], [(0, 2), (2, 4), (4, 5)])
+    """
+    step = max(CELLS // max(cells_per_row, 1), 1)
+    return [(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]

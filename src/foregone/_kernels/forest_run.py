@@ -11,7 +11,7 @@ from foregone._kernels.compiled import compiled
 from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
-from foregone._kernels.forest_walk import LANES, add_tree, add_trees
+from foregone._kernels.forest_walk import LANES, VOTE, add_tree, add_trees
 
 LOWER, UPPER, START, YES_FROM, STEP_SIZE = 0, 1, 2, 3, 4
 HEADER = 5  # numbers before the roots in a schedule that is one array
@@ -67,7 +67,7 @@ def finish_row(
             swap_in(roots, drawn, seed, row)
             drawn += 1
         yes, started, walking = add_trees(
-            nodes, roots, keys, shift, base, memory,
+            nodes, VOTE, roots, keys, shift, base, memory,
             np.uint64(asked), np.uint64(decision), np.uint64(end), started, walking, yes,
         )  # fmt: skip
         asked = decision
@@ -83,7 +83,7 @@ def _run_row(values, nodes, schedule, keys):
     memory = np.empty(2 * LANES + n_trees, np.uint64)
     shift = load_keys(values, keys, takes, schedule[end_of_exceptions:])
     if shift == REFUSED:
-        return REFUSED, 0, False
+        return False, REFUSED, 0
     roots = schedule[HEADER:end_of_roots]
     steps = schedule[end_of_roots:end_of_steps].reshape((-1, STEP_SIZE))
     exceptions = schedule[end_of_steps:end_of_exceptions].reshape((-1, 2))
@@ -92,12 +92,12 @@ def _run_row(values, nodes, schedule, keys):
     asked, yes = finish_row(
         nodes, roots, steps, exceptions, seed, own_order, keys, np.uint64(shift), U0, n_features, memory, 0, 0
     )
-    return asked, yes, yes >= steps[asked, YES_FROM]
+    return yes >= steps[asked, YES_FROM], asked, yes
 
 
 @compiled(nogil=True)
 def run_row_32(values, nodes, schedule):
-    """Run one row, from its raw values on; return votes asked, yes votes and the answer.
+    """Run one row, from its raw values on; return the answer, votes asked and yes votes.
 
     ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds, in one array because each array
     costs a tenth of a microsecond to pass: the number of trees, the seed, whether each row has its own

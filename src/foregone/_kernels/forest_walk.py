@@ -1,10 +1,11 @@
 """Rows through trees: walks that overlap their cache misses.
 
 ``nodes`` are the packed trees, or a pair of them and the words of their sets of categories. ``keys`` holds
-the rows of a block one after another, ``stride`` keys each, see `foregone._kernels.forest_keys`. What a leaf
-adds to a total follows from the total's type: a vote to a signed whole number, a score to a float. The number
-of a class, unsigned, takes the place of the one before.
+the rows of a block one after another, ``stride`` keys each, see `foregone._kernels.forest_keys`. ``leaf`` is
+what a leaf means, VOTE, CLASS or SCORE: a value without content, for whose type the kernel is compiled.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
@@ -20,6 +21,21 @@ LANES = 16  # trees that one row walks through side by side
 TREE, FOUND = np.uint64(LANES), np.uint64(2 * LANES)  # parts of their memory
 NOTHING = np.uint64(2**64 - 1)  # instead of what a tree's walk found
 LINE = np.uint64(64)  # bytes of a cache line
+
+
+class Vote(NamedTuple):
+    """A leaf says yes or no, in the bits of its parent; yes adds 1 to a total."""
+
+
+class ClassNumber(NamedTuple):
+    """A leaf carries the number of a class, which takes the place of the one before."""
+
+
+class Score(NamedTuple):
+    """A leaf carries what it adds to a sum."""
+
+
+VOTE, CLASS, SCORE = Vote(), ClassNumber(), Score()
 
 
 @compiled
@@ -66,30 +82,30 @@ def _words_of(nodes):
     return (lambda nodes: nodes) if isinstance(nodes, types.Array) else (lambda nodes: nodes[0])
 
 
-def found(place, side, total):
+def found(place, side, leaf):
     """Return what is to be remembered of a walk that took ``side`` to its leaf at ``place``."""
     compiled_only()
 
 
 @overload(found)
-def _found(place, side, total):
-    if isinstance(total, types.Integer) and total.signed:
-        return lambda place, side, total: side & U1
-    return lambda place, side, total: place  # which need not be in the cache yet
+def _found(place, side, leaf):
+    if leaf.instance_class is Vote:
+        return lambda place, side, leaf: side & U1
+    return lambda place, side, leaf: place  # which need not be in the cache yet
 
 
-def plus(total, nodes, word):
+def plus(total, nodes, word, leaf):
     """Return the total with what a walk found added."""
     compiled_only()
 
 
 @overload(plus)
-def _plus(total, nodes, word):
-    if isinstance(total, types.Integer):
-        if total.signed:
-            return lambda total, nodes, word: total + np.int64(word)
-        return lambda total, nodes, word: np.uint16(payload(words_of(nodes), word))
-    return lambda total, nodes, word: total + np.uint64(payload(words_of(nodes), word)).view(np.float64)
+def _plus(total, nodes, word, leaf):
+    if leaf.instance_class is Vote:
+        return lambda total, nodes, word, leaf: total + np.int64(word)
+    if leaf.instance_class is ClassNumber:
+        return lambda total, nodes, word, leaf: np.uint16(payload(words_of(nodes), word))
+    return lambda total, nodes, word, leaf: total + np.uint64(payload(words_of(nodes), word)).view(np.float64)
 
 
 @compiled
@@ -205,7 +221,7 @@ def add_tree(nodes, root, keys, stride, shift, rows, n_rows, totals):
 
 
 @compiled
-def add_trees(nodes, roots, keys, shift, base, memory, first, last, end, started, walking, total):
+def add_trees(nodes, leaf, roots, keys, shift, base, memory, first, last, end, started, walking, total):
     """Add what the trees from ``first`` to before ``last`` say about the one row at ``base``, one by one.
 
     Up to ``LANES`` trees walk side by side; each asks for its next node and goes on when its turn comes
@@ -231,7 +247,7 @@ def add_trees(nodes, roots, keys, shift, base, memory, first, last, end, started
                 prefetch(words, place, U0)
                 prefetch(words, place, LINE)  # the heavier subtree goes on there
                 if side:
-                    memory[FOUND + memory[TREE + lane]] = found(place, side, total)
+                    memory[FOUND + memory[TREE + lane]] = found(place, side, leaf)
                     if started < end:
                         place, memory[TREE + lane] = np.uint64(roots[started]), started
                         memory[FOUND + started] = NOTHING
@@ -241,6 +257,6 @@ def add_trees(nodes, roots, keys, shift, base, memory, first, last, end, started
                         place, memory[TREE + lane] = memory[walking], memory[TREE + walking]
                 memory[lane] = place
                 lane += U1
-        total = plus(total, nodes, memory[FOUND + first])
+        total = plus(total, nodes, memory[FOUND + first], leaf)
         first += U1
     return total, started, walking

@@ -21,8 +21,8 @@ from foregone._kernels.compiled import compiled
 from foregone._kernels.forest_keys import NO_RULES, REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0, U1
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
-from foregone._kernels.forest_walk import LANES, add_trees
-from foregone._kernels.resting_walk import arrive
+from foregone._kernels.forest_walk import CLASS, LANES, add_trees
+from foregone._kernels.looping_walk import find_leaves
 
 U7, LOG_8 = np.uint64(7), np.uint64(3)
 LINES = 3
@@ -135,7 +135,7 @@ def finish_row(
             swap_in(roots, drawn, seed, row)
             drawn += 1
         said, started, walking = add_trees(
-            nodes, roots, keys, shift, base, memory,
+            nodes, CLASS, roots, keys, shift, base, memory,
             np.uint64(asked), np.uint64(asked + 1), np.uint64(end), started, walking, np.uint16(0),
         )  # fmt: skip
         count_vote(standing, at, n_slots, said)
@@ -148,11 +148,13 @@ def finish_row(
 
 
 @compiled(nogil=True)
-def run_row(values, nodes, roots, rule, seed, own_order, takes, n_slots):
+def run_row(values, nodes, schedule):
     """Run one row, from its raw values on; return the class, how many were asked, and the class's votes.
 
-    ``asked`` is REFUSED when a value cannot be taken (``takes``: see `load_keys`).
+    ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds the roots, the strategy, the seed,
+    whether each row has its own order, what rows may hold (see `load_keys`) and ``n_slots``.
     """
+    roots, rule, seed, own_order, takes, n_slots = schedule
     level, P, looks, by_top, bits, start, exceptions = rule
     n_slots = np.uint64(n_slots)
     keys = np.empty(2 * len(values), np.uint32)
@@ -174,14 +176,14 @@ def run_row(values, nodes, roots, rule, seed, own_order, takes, n_slots):
 @compiled(nogil=True)
 def run_block(
     nodes, roots, rule, seed, n_slots,
-    resting, keys, stride, shift, rows, places, walking, answers, asked, votes,
+    looping, keys, stride, shift, rows, places, walking, answers, asked, votes,
 ):  # fmt: skip
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
 
-    ``resting`` are the same trees to rest in, what their leaves carry, their bounds in the order asked, and
-    phases for `arrive`; ``rows``, ``places`` and ``walking`` are scratch.
+    ``looping`` are the same trees with looping leaves, what those carry, their bounds in the order asked, and
+    phases for `find_leaves`; ``rows``, ``places`` and ``walking`` are scratch.
     """
-    trees, leaves, bounds, phases = resting
+    trees, leaves, bounds, phases = looping
     level, P, looks, by_top, bits, start, exceptions = rule
     n_features = stride >> (1 - shift)
     stride, shift, n_slots = np.uint64(stride), np.uint64(shift), np.uint64(n_slots)
@@ -201,7 +203,7 @@ def run_block(
                 )  # fmt: skip
                 answers[row], votes[row] = leader_of(standing, row * size, n_slots, asked[row] == len(roots))
             break
-        arrive(trees, leaves, bounds, i, phases, keys, stride, shift, rows, left, places, walking)
+        find_leaves(trees, leaves, bounds, i, phases, keys, stride, shift, rows, left, places, walking)
         if not looks[i + 1]:
             for k in range(left):
                 count_vote(standing, rows[k] * size, n_slots, leaves[places[k]])
@@ -243,13 +245,14 @@ def run_rows(nodes, roots, rule, seed, n_slots, keys, stride, shift, answers, as
 
 
 @compiled(nogil=True)
-def add_class_votes(resting, keys, stride, shift, rows, places, walking, counts):
+def add_class_votes(looping, keys, stride, shift, rows, places, walking, counts):
     """Add every tree's vote to ``counts[row, class]``; the trees are those of `run_block`."""
-    trees, leaves, bounds, phases = resting
+    trees, leaves, bounds, phases = looping
     stride, shift = np.uint64(stride), np.uint64(shift)
-    for k in range(len(counts)):
+    n_rows = len(counts)
+    for k in range(n_rows):
         rows[k] = k
     for tree in range(len(bounds)):
-        arrive(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, len(counts), places, walking)
-        for row in range(len(counts)):
+        find_leaves(trees, leaves, bounds, tree, phases, keys, stride, shift, rows, n_rows, places, walking)
+        for row in range(n_rows):
             counts[row, leaves[places[row]]] += 1

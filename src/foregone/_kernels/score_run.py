@@ -11,8 +11,8 @@ import numpy as np
 from foregone._kernels.compiled import compiled
 from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
-from foregone._kernels.forest_walk import LANES, add_trees
-from foregone._kernels.resting_walk import arrive
+from foregone._kernels.forest_walk import LANES, SCORE, add_trees
+from foregone._kernels.looping_walk import find_leaves
 
 HEADER = 3  # numbers before the roots in a schedule that is one array
 ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
@@ -40,7 +40,7 @@ def finish_row(nodes, roots, lower, upper, ahead, keys, shift, base, memory, ask
         # Trees set out before it is known whether they are needed, but no more than were needed so far.
         end = min(max(decision + asked, ahead), n_trees)
         score, started, walking = add_trees(
-            nodes, roots, keys, shift, base, memory,
+            nodes, SCORE, roots, keys, shift, base, memory,
             np.uint64(asked), np.uint64(decision), np.uint64(end), started, walking, score,
         )  # fmt: skip
         asked = decision
@@ -87,14 +87,14 @@ def run_row_64(values, nodes, schedule):
 @compiled(nogil=True)
 def run_block(
     nodes, roots, lower, upper, start, ahead,
-    resting, keys, stride, shift, rows, places, walking, answers, asked, scores,
+    looping, keys, stride, shift, rows, places, walking, answers, asked, scores,
 ):  # fmt: skip
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
 
-    ``resting`` are the same trees to rest in, what their leaves carry, their bounds in the order asked, and
-    phases for `arrive`; ``rows``, ``places`` and ``walking`` are scratch.
+    ``looping`` are the same trees with looping leaves, what those carry, their bounds in the order asked, and
+    phases for `find_leaves`; ``rows``, ``places`` and ``walking`` are scratch.
     """
-    trees, leaves, bounds, phases = resting
+    trees, leaves, bounds, phases = looping
     stride, shift = np.uint64(stride), np.uint64(shift)
     left = len(scores)
     for k in range(left):
@@ -112,7 +112,7 @@ def run_block(
                     nodes, roots, lower, upper, ahead, keys, shift, row * stride, memory, i, scores[row]
                 )
             break
-        arrive(trees, leaves, bounds, i, phases, keys, stride, shift, rows, left, places, walking)
+        find_leaves(trees, leaves, bounds, i, phases, keys, stride, shift, rows, left, places, walking)
         if not looks(lower, upper, i + 1):
             for k in range(left):
                 scores[rows[k]] += leaves[places[k]]

@@ -19,6 +19,7 @@ from foregone.classifier.two_or_many import Solved, two_or_many
 from foregone.classifier.voters import is_forest
 from foregone.errors import InvalidInputError
 from foregone.forest.schedule import Order, read_order
+from foregone.planning import Plan, plan
 from foregone.strategy.json_file import Fields
 
 __all__ = ["CountedVotes"]
@@ -122,10 +123,12 @@ class CountedVotes:
         """Whether there is one even if the estimator has no ``predict_proba``: shares of trees count."""
         return is_forest(self.ensemble)
 
-    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Any:
+    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
         """Lay out what each limit costs, for the calibration votes, or for those on other rows."""
         counts = None if rows is None else self.ensemble.votes(rows)
-        return two_or_many(self.scheme).plan(self.solution, counts, self.ensemble.classes, limits, options)
+        votes = two_or_many(self.scheme).votes(self.solution, counts)
+        own = {name: value for name, value in self.terms.items() if name != "max_disagreement"}
+        return plan(votes, limits, **{**own, "labels": self.ensemble.classes.tolist(), **options})
 
     # Files -----------------------------------------------------------------------------------
 

@@ -20,7 +20,6 @@ from foregone.classifier.hold_out import check_labels, check_size, clone_with_se
 from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.row_checks import validated
 from foregone.planning import Plan
-from foregone.planning.scores import ScorePlan
 from foregone.solving import Answer, Criterion
 
 __all__ = ["EarlyStoppingClassifier"]
@@ -315,9 +314,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     # Planning --------------------------------------------------------------------------------
 
-    def plan(
-        self, limits: Iterable[float] | None = None, *, X: Any = None, **options: Any
-    ) -> Plan | ScorePlan:
+    def plan(self, limits: Iterable[float] | None = None, *, X: Any = None, **options: Any) -> Plan:
         """Lay out what each limit on the disagreement would cost and risk, and recommend one.
 
         Parameters
@@ -329,15 +326,16 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             votes are kept; their scores are not, so that they must be given where scores are added up.
         **options
             ``criterion``, ``confidence``, ``looks`` or ``answer`` other than those it was fitted with, and
-            ``worth``; see `foregone.plan`. For scores: ``confidence``, ``looks``, ``order``, ``worth``.
+            ``worth``; see `foregone.plan`. For scores: ``confidence``, ``looks``, ``worth``, and ``order`` or
+            ``answers`` of `foregone.solve_scores`.
 
         Returns
         -------
-        Plan or ScorePlan
+        Plan
             ``plan.recommendation`` says in words what to do, and ``plan.max_disagreement`` is what to give
             this classifier.
         """
         check_is_fitted(self, "ensemble_")
         rows = None if X is None else self._check_rows(X)
-        plan: Plan | ScorePlan = self._decider.plan(limits, rows, options)
+        plan: Plan = self._decider.plan(limits, rows, options)
         return plan

@@ -31,8 +31,8 @@ from foregone.classifier.deciding import (
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import ScoredForest
 from foregone.forest.link import Link
-from foregone.planning.scores import ScorePlan, plan_scores
-from foregone.scores import CannotCertifyWarning, ScoreStrategy, solve_scores
+from foregone.planning import Plan, plan
+from foregone.scores import CannotCertifyWarning, ScoreRows, ScoreStrategy, solve_scores
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import Limits, by_label, traits_of
 
@@ -172,23 +172,27 @@ class SummedScores:
         """Whether there is one even if the estimator has no ``predict_proba``."""
         return self.ensemble.link is not None
 
-    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> ScorePlan:
+    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
         """Lay out what each limit costs, on rows that must be given: scores are not kept."""
         if rows is None:
             raise InvalidInputError(
                 "scores of the calibration rows are not kept, so give rows to plan with, such as the "
                 "calibration rows: plan(X=X_calibration)"
             )
-        no, yes = self.ensemble.classes.tolist()
+        adding: dict[str, Any] = {
+            "start": self.strategy.start,
+            "order": "optimized" if self.order == "optimized" else self.strategy.order,
+            "answers": None,
+            "random_state": self.seed,
+        }
+        added = {name: options.get(name, own) for name, own in adding.items()}
+        others = {name: value for name, value in options.items() if name not in adding}
         own = {
             "confidence": _confidence(self.terms),
             "looks": self.terms["looks"],
-            "order": "optimized" if self.order == "optimized" else self.strategy.order,
-            "start": self.strategy.start,
-            "random_state": self.seed,
-            "labels": (no, yes),
+            "labels": self.ensemble.classes.tolist(),
         }
-        return plan_scores(scores_of(self.ensemble, rows), limits, **{**own, **options})
+        return plan(ScoreRows(scores_of(self.ensemble, rows), **added), limits, **{**own, **others})
 
     # Files -----------------------------------------------------------------------------------
 
@@ -240,16 +244,10 @@ def _confidence(terms: Terms) -> float:
 
 
 def _read_terms(fields: Fields, n_voters: int) -> Terms:
-    limits: Any = None
-    if fields.is_section("max_disagreement"):
-        section = fields.section("max_disagreement")
-        limits = {side: section.number(side, 0, 1) for side in ("yes", "no")}
-    else:
-        limits = fields.number("max_disagreement", 0, 1)
     looks = fields.whole_numbers("looks").tolist() if "looks" in fields else None
     try:
         return Terms(
-            max_disagreement=Limits.of(limits).given,
+            max_disagreement=Limits.from_field(fields).given,
             criterion="minimean",
             confidence=check_confidence(fields.number("confidence", 0, 1)),
             looks=check_looks(looks, n_voters),

@@ -16,8 +16,14 @@ from foregone.checks import FloatArray, check_choice, check_confidence, check_ma
 from foregone.classifier.deciding import Labels, Scheme, Settings, Terms, check_same_voters, terms_of
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest
-from foregone.planning import Plan, plan
-from foregone.plurality import PluralitySolution, PluralityStrategy, evaluate_plurality, lattice_of
+from foregone.plurality import (
+    ClassVotes,
+    CompositionDistribution,
+    PluralitySolution,
+    PluralityStrategy,
+    evaluate_plurality,
+    lattice_of,
+)
 from foregone.plurality.ties import solve_with_ties
 from foregone.solving import Problem, Solution, solve
 from foregone.strategy import StoppingStrategy
@@ -68,14 +74,11 @@ class TwoClassVotes:
             "disagreement_by_class_": risk_by_label(solution, solution.evaluation, classes),
         }
 
-    def plan(self, solution: Any, counts: Any, classes: Labels, limits: Any, options: dict[str, Any]) -> Plan:
-        """Lay out what each limit costs, for the votes of the solution, or for ``counts`` on other rows."""
-        own = {name: getattr(solution, name) for name in ("criterion", "confidence", "looks", "answer")}
-        votes = solution.votes
-        if counts is not None:
-            votes = VoteDistribution.from_yes_counts(counts, solution.n_voters)
-        no, yes = classes.tolist()
-        return plan(votes, limits, **{**own, "labels": (no, yes), **options})
+    def votes(self, solution: Any, counts: Any) -> VoteDistribution:
+        """Return how votes are spread: those of the solution, or ``counts`` on other rows."""
+        return (
+            solution.votes if counts is None else VoteDistribution.from_yes_counts(counts, solution.n_voters)
+        )
 
     def to_fields(self, solved: Solved, terms: Terms) -> dict[str, Any]:
         """Return the fields of a file."""
@@ -158,12 +161,17 @@ class ManyClassVotes:
         """Return the fitted attributes of a classifier that a solution gives; files hold none."""
         return {} if solution is None else {"solution_": solution, "votes_": solution.distribution}
 
-    def plan(self, solution: Any, counts: Any, classes: Labels, limits: Any, options: dict[str, Any]) -> Any:
-        """Raise: plans are for two classes."""
-        raise InvalidInputError(
-            f"plans are for two classes, and this classifier has {len(classes)}: fit it with the limits in "
-            "question and compare expected_votes_"
-        )
+    def votes(self, solution: Any, counts: Any) -> CompositionDistribution | ClassVotes:
+        """Return how votes are spread: those of the solution, or ``counts`` on other rows, by class."""
+        if counts is not None:
+            return ClassVotes(counts)
+        if solution is None:
+            raise InvalidInputError(
+                "votes of the calibration rows are not kept in files, so give rows to plan with, such as the "
+                "calibration rows: plan(X=X_calibration)"
+            )
+        distribution: CompositionDistribution = solution.distribution
+        return distribution
 
     def to_fields(self, solved: Solved, terms: Terms) -> dict[str, Any]:
         """Return the fields of a file."""

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from foregone import rules
 from foregone._system.progress import working
 from foregone.checks import check_max_disagreement
-from foregone.cli.compare_many import compare_many
 from foregone.cli.options import (
-    Answers,
+    AnswersOption,
     JsonFlag,
     MaxMemory,
+    RuleList,
     VoteFile,
-    Voters,
+    VotersOption,
     check_writable,
-    choose_votes,
-    most_answers,
+    given_rules,
+    given_votes,
 )
 from foregone.cli.output import (
     describe_votes,
@@ -32,25 +31,16 @@ from foregone.cli.output import (
     say,
     write_figure,
 )
-from foregone.cli.risks import print_class_comparison, risk_fields
+from foregone.cli.views import CountedView, VoteView, counted_view, print_class_comparison
 from foregone.display import EnvelopeDisplay
 from foregone.errors import InvalidInputError
-from foregone.solving import Criterion, solve
-from foregone.strategy import StoppingStrategy
-from foregone.strategy.evaluation import Evaluation, evaluate
-from foregone.votes import VoteDistribution
+from foregone.rules.methods import KnownVotes, Method
+from foregone.rules.registry import choose_methods, compared_rules
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CRITERIA_SHOWN", "compare_command", "optimal_strategies", "print_comparison"]
-
-CRITERIA_SHOWN: tuple[Criterion, ...] = (
-    "minimean",
-    "minimixed",
-    "minimax",
-)  # from the fewest votes to the most
-MOST_VOTERS_FOR_ESC = 3_000  # it leaves a tenth of all states to chance, and each is kept by itself
+__all__ = ["compare_command", "print_comparison"]
 
 
 def compare_command(
@@ -58,14 +48,15 @@ def compare_command(
         float,
         typer.Option("--max-disagreement", metavar="RATE", help="Allowed disagreement, from 0 to 1."),
     ] = 1e-3,
-    voters: Voters = None,
+    voters: VotersOption = None,
     vote_file: VoteFile = None,
+    rule_list: RuleList = None,
     lead: Annotated[int, typer.Option(metavar="K", help="The lead at which the rule 'lead' stops.")] = 3,
     window: Annotated[int, typer.Option(metavar="W", help="The window of the rule 'ESC'.")] = 5,
     png: Annotated[
         Path | None, typer.Option("--png", metavar="FILE", help="Draw the three optimal envelopes.")
     ] = None,
-    answers: Answers = None,
+    answers: AnswersOption = None,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -76,58 +67,75 @@ def compare_command(
       foregone compare --voters 101
       foregone compare --voters 101 --png envelopes.png
       foregone compare --voters 101 --max-disagreement 0.05 --json
+      foregone compare --voters 101 --rules minimixed,lead:5,my_strategy.json
       foregone compare --votes counts.csv
       foregone compare --voters 15 --answers 4 --max-disagreement 0.05
     """
     check_writable(png)
     limit = check_max_disagreement(max_disagreement)
-    if answers is not None:
-        if png is not None:
-            raise InvalidInputError("--png draws envelopes of two answers: leave out --answers or --png")
-        compare_many(limit, voters, most_answers(answers), vote_file, lead, window, as_json, max_memory)
-        return
-    distribution = choose_votes(voters, vote_file)
-    n_voters = distribution.n_voters
-    with working(f"Solving for {number_of_voters(n_voters)}"):
-        others = {
-            "curtailment": rules.curtailment(n_voters),
-            "Schwing": rules.schwing(n_voters, limit),
-            "IBEP": rules.ibep(n_voters, limit),
-            "e-process": rules.e_process(n_voters, limit),
-            f"lead of {lead}": rules.lead(n_voters, k=lead),
-        }
-        if n_voters <= MOST_VOTERS_FOR_ESC:
-            others[f"ESC of {window}"] = rules.esc(n_voters, window)
-        strategies = {**optimal_strategies(distribution, limit), **others}
-        evaluations = {name: evaluate(strategy) for name, strategy in strategies.items()}
+    if answers is not None and png is not None:
+        raise InvalidInputError("--png draws envelopes of two answers: leave out --answers or --png")
+    distribution = given_votes(voters, vote_file, answers, max_memory)
+    known = KnownVotes.of(distribution)
+    with working(f"Solving for {number_of_voters(known.n_voters)}"):
+        names = compared_rules(known) if rule_list is None else given_rules(rule_list, max_memory)
+        given = {"lead": f"lead:{lead}", "esc": f"esc:{window}"}
+        chosen = choose_methods(
+            [given.get(name, name) if isinstance(name, str) else name for name in names],
+            [limit],
+            many_answers=known.many_answers,
+        )
+        methods = {_name(method, limit): method for method in sorted(chosen, key=lambda one: not one.is_ours)}
+        views = {name: counted_view(method.strategy(known), distribution) for name, method in methods.items()}
+    n_ours = sum(method.is_ours for method in methods.values())
     meant = describe_votes(distribution, vote_file)
     if png is not None:
-        write_figure(_draw({name: strategies[name] for name in reversed(CRITERIA_SHOWN)}, limit), png)
+        write_figure(_draw(dict(list(views.items())[: n_ours or None]), limit), png)
+    size = {"n_classes": known.n_classes} if known.many_answers else {}
     if as_json:
         rows = {
-            name: {
-                "optimal": name in CRITERIA_SHOWN,
-                **risk_fields(evaluation, distribution),
-            }
-            for name, evaluation in evaluations.items()
+            name: {"optimal": methods[name].is_ours, **view.risk_fields()} for name, view in views.items()
         }
-        print_json({"n_voters": n_voters, "max_disagreement": limit, "votes": meant, "strategies": rows})
+        told = {"n_voters": known.n_voters, **size, "max_disagreement": limit, "votes": meant}
+        print_json({**told, "strategies": rows})
         return
     console = make_console()
+    among = ""
+    if known.many_answers:
+        n = known.n_classes
+        among = ", any answers" if n is None else f", at most {n} different answers"
     console.print(
-        f"{number_of_voters(n_voters)}, disagreement at most {limit:g}\nMeans over {meant}\n", markup=False
+        f"{number_of_voters(known.n_voters)}{among}, disagreement at most {limit:g}\nMeans over {meant}\n",
+        markup=False,
     )
-    print_comparison(console, evaluations, distribution, limit, emphasised=len(CRITERIA_SHOWN))
+    print_comparison(console, views, limit, emphasised=n_ours)
     console.print()
-    say(
-        console,
-        "The first three are optimal, each for its own criterion. Within the limit: for every input "
-        "(always), only on average over these votes, or not at all. The lower table has the disagreement "
-        "when the full vote is no or yes, and when so many voters make the majority, of either side.",
-    )
+    words = [
+        *_optimal(n_ours, left_out=rule_list is None and n_ours == 1),
+        "Within the limit: for every input (always), only on average over these votes, or not at all.",
+        "An answer agrees if it is among the leaders of the full vote."
+        if known.many_answers
+        else "The lower table has the disagreement when the full vote is no or yes, and when so many voters "
+        "make the majority, of either side.",
+    ]
+    say(console, " ".join(words))
 
 
-def _draw(strategies: Mapping[str, StoppingStrategy], limit: float) -> Figure:
+def _name(method: Method, limit: float) -> str:
+    return method.short_label if method.limit in (None, limit) else f"{method.short_label} {method.limit:g}"
+
+
+def _optimal(n_ours: int, *, left_out: bool) -> list[str]:
+    if left_out:
+        return ["The first is optimal; the other criteria would take minutes."]
+    if n_ours < 2:
+        return ["The first is optimal."] * n_ours
+    number = {2: "two", 3: "three"}.get(n_ours, str(n_ours))
+    return [f"The first {number} are optimal, each for its own criterion."]
+
+
+def _draw(views: Mapping[str, CountedView], limit: float) -> Figure:
+    strategies = {name: view.strategy for name, view in reversed(list(views.items()))}
     display = EnvelopeDisplay.from_strategies(strategies)[-1]
     whom = number_of_voters(display.shape.n_voters)
     title = f"Optimal stopping strategies: {whom}, disagreement at most {limit:g}"
@@ -135,23 +143,13 @@ def _draw(strategies: Mapping[str, StoppingStrategy], limit: float) -> Figure:
     return display.figure_
 
 
-def optimal_strategies(distribution: VoteDistribution, limit: float) -> dict[str, StoppingStrategy]:
-    """Return the optimal strategy of each criterion, by name."""
-    return {name: solve(name, distribution, limit).strategy for name in CRITERIA_SHOWN}
-
-
 def print_comparison(
-    console: Console,
-    evaluations: Mapping[str, Evaluation],
-    distribution: VoteDistribution,
-    limit: float,
-    *,
-    emphasised: int,
+    console: Console, views: Mapping[str, CountedView], limit: float, *, emphasised: int
 ) -> None:
-    """Print cost and risk of strategies by name, and then their risk by class and by majority."""
-    figures = {
-        name: (evaluation.mean(distribution), evaluation.worst()) for name, evaluation in evaluations.items()
-    }
+    """Print cost and risk of strategies by name; of two answers, then their risk by class and by majority."""
+    figures = {name: (view.figures["mean"], view.figures["worst"]) for name, view in views.items()}
     print_comparison_table(console, figures, limit, emphasised=emphasised)
-    console.print()
-    print_class_comparison(console, evaluations, distribution, emphasised=emphasised)
+    of_two = {name: view for name, view in views.items() if isinstance(view, VoteView)}
+    if of_two:
+        console.print()
+        print_class_comparison(console, of_two, emphasised=emphasised)

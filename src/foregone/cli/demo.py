@@ -11,10 +11,9 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from foregone import rules
 from foregone._system.file_reading import reason_of
 from foregone._system.progress import working
-from foregone.cli.compare import CRITERIA_SHOWN, print_comparison
+from foregone.cli.compare import print_comparison
 from foregone.cli.demo_forest import (
     CONFIDENCE,
     LIMIT,
@@ -22,18 +21,20 @@ from foregone.cli.demo_forest import (
     N_TRAIN,
     N_TREES,
     ManyClasses,
-    Measured,
+    MeasuredForest,
     measure_forest,
     measure_many_classes,
 )
 from foregone.cli.options import JsonFlag
 from foregone.cli.output import make_console, print_json, print_picture, print_table, say, write_figure
 from foregone.cli.solve import solution_fields
+from foregone.cli.views import counted_view
 from foregone.display import EnvelopeDisplay, SavingsDisplay, envelope_shape
 from foregone.errors import InvalidInputError, MissingExtraError
+from foregone.rules.methods import KnownVotes
+from foregone.rules.registry import choose_methods
 from foregone.solving import Criterion, Solution, solve
 from foregone.strategy import StoppingStrategy
-from foregone.strategy.evaluation import evaluate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["demo_command"]
 
 ONE_IN = round(1 / LIMIT)
-PROMISES = {
+PROMISES: dict[Criterion, str] = {  # from the fewest votes to the most
     "minimean": "fewest votes on average; disagreement bounded on average",
     "minimixed": "fewest votes on average; disagreement bounded for every row",
     "minimax": "fewest votes in the worst case; disagreement bounded for every row",
@@ -77,7 +78,7 @@ def demo_command(
         many = measure_many_classes()
     votes = measured.classifier.votes_
     solutions: dict[Criterion, Solution] = {
-        name: solve(name, votes, LIMIT, confidence=CONFIDENCE) for name in CRITERIA_SHOWN
+        name: solve(name, votes, LIMIT, confidence=CONFIDENCE) for name in PROMISES
     }
     files, missing = _write(measured, solutions, output)
     if as_json:
@@ -102,7 +103,7 @@ def _print_start(console: Console) -> None:
 
 
 def _fields(
-    measured: Measured, many: ManyClasses, solutions: dict[Criterion, Solution], files: dict[str, Path]
+    measured: MeasuredForest, many: ManyClasses, solutions: dict[Criterion, Solution], files: dict[str, Path]
 ) -> dict[str, object]:
     """Return what was measured, for JSON."""
 
@@ -131,20 +132,23 @@ def _fields(
     }
 
 
-def _print_clock(console: Console, measured: Measured, many: ManyClasses) -> None:
+def _print_clock(console: Console, measured: MeasuredForest, many: ManyClasses) -> None:
     def times(ratio: float) -> str:
         return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
 
-    trees = float(measured.asked.mean())
-    speed, latency, size = measured.rows_per_second, measured.seconds_for_one_row, measured.megabytes
+    def asked_and_speed(trees: float, speed: tuple[float, float]) -> list[list[str]]:
+        theirs, ours = speed
+        return [
+            ["trees asked per row", f"{N_TREES}", f"{trees:.1f}", times(N_TREES / trees) + " fewer"],
+            ["rows per second, batch", f"{theirs:,.0f}", f"{ours:,.0f}", times(ours / theirs) + " more"],
+        ]
+
+    def differing(share: float) -> list[str]:
+        return ["differs from full vote", "", f"{share:.2%}", f"{LIMIT:.2%} allowed"]
+
+    latency, size = measured.seconds_for_one_row, measured.megabytes
     rows = [
-        ["trees asked per row", f"{N_TREES}", f"{trees:.1f}", times(N_TREES / trees) + " fewer"],
-        [
-            "rows per second, batch",
-            f"{speed[0]:,.0f}",
-            f"{speed[1]:,.0f}",
-            times(speed[1] / speed[0]) + " more",
-        ],
+        *asked_and_speed(float(measured.asked.mean()), measured.rows_per_second),
         [
             "one row at a time",
             f"{1e6 * latency[0]:,.0f} µs",
@@ -153,50 +157,33 @@ def _print_clock(console: Console, measured: Measured, many: ManyClasses) -> Non
         ],
         ["memory of the trees", f"{size[0]:.1f} MB", f"{size[1]:.1f} MB", times(size[0] / size[1]) + " less"],
         ["error on fresh rows", f"{measured.errors[0]:.2%}", f"{measured.errors[1]:.2%}", ""],
-        ["differs from full vote", "", f"{measured.n_differing / N_TEST:.2%}", f"{LIMIT:.2%} allowed"],
+        differing(measured.n_differing / N_TEST),
     ]
     print_table(console, ("one thread", "scikit-learn", "stopped early", ""), rows)
     console.print()
-    speed = many.rows_per_second
-    rows = [
-        [
-            "trees asked per row",
-            f"{N_TREES}",
-            f"{many.mean_asked:.1f}",
-            times(N_TREES / many.mean_asked) + " fewer",
-        ],
-        [
-            "rows per second, batch",
-            f"{speed[0]:,.0f}",
-            f"{speed[1]:,.0f}",
-            times(speed[1] / speed[0]) + " more",
-        ],
-        ["differs from full vote", "", f"{many.disagreement:.2%}", f"{LIMIT:.2%} allowed"],
-    ]
+    rows = [*asked_and_speed(many.mean_asked, many.rows_per_second), differing(many.disagreement)]
     print_table(console, (f"{many.n_classes} classes", "scikit-learn", "stopped early", ""), rows)
     console.print()
 
 
 def _print_strategies(console: Console, solutions: dict[Criterion, Solution]) -> None:
-    strategies: dict[str, StoppingStrategy] = {
-        name: solution.strategy for name, solution in solutions.items()
-    }
+    strategies = {name: solution.strategy for name, solution in solutions.items()}
     console.print("[bold]When it stops[/], under each of three criteria; the forest above used minimean\n")
     largest_lead = max(envelope_shape(strategy).largest_lead for strategy in strategies.values())
     for name, strategy in strategies.items():
         console.print(f"[bold]{name}[/]: {PROMISES[name]}")
         print_picture(console, strategy, height=11, largest_lead=largest_lead)
         console.print()
-    strategies["curtailment"] = rules.curtailment(N_TREES)
-    strategies["Schwing"] = rules.schwing(N_TREES, LIMIT)
     console.print("[bold]What else could be done[/] with votes spread as this forest's are")
     votes = solutions["minimean"].votes
-    evaluations = {name: evaluate(strategy) for name, strategy in strategies.items()}
-    print_comparison(console, evaluations, votes, LIMIT, emphasised=len(solutions))
+    views = {str(name): counted_view(solution) for name, solution in solutions.items()}
+    for method in choose_methods(["curtailment", "schwing"], [LIMIT]):
+        views[method.label] = counted_view(method.strategy(KnownVotes.of(votes)), votes)
+    print_comparison(console, views, LIMIT, emphasised=len(solutions))
     console.print()
 
 
-def _print_reading(console: Console, measured: Measured, solutions: dict[Criterion, Solution]) -> None:
+def _print_reading(console: Console, measured: MeasuredForest, solutions: dict[Criterion, Solution]) -> None:
     gap = max(solution.gap for solution in solutions.values())
     few = float(np.quantile(measured.asked, 0.5))
     by_class = " and ".join(
@@ -227,7 +214,7 @@ def _print_reading(console: Console, measured: Measured, solutions: dict[Criteri
 
 
 def _write(
-    measured: Measured, solutions: dict[Criterion, Solution], output: Path
+    measured: MeasuredForest, solutions: dict[Criterion, Solution], output: Path
 ) -> tuple[dict[str, Path], MissingExtraError | None]:
     """Write strategies, model and picture; return the files, and what was missing for the picture."""
     files: dict[str, Path] = {}
@@ -272,11 +259,9 @@ def _command() -> str:
     return f"{sys.executable} -m foregone"
 
 
-def _draw(measured: Measured, solutions: dict[Criterion, Solution]) -> Figure:
+def _draw(measured: MeasuredForest, solutions: dict[Criterion, Solution]) -> Figure:
     """Draw the envelopes, and beside them how many trees were asked."""
-    strategies: dict[str, StoppingStrategy] = {
-        name: solutions[name].strategy for name in reversed(CRITERIA_SHOWN)
-    }
+    strategies: dict[str, StoppingStrategy] = {name: solutions[name].strategy for name in reversed(PROMISES)}
     display = EnvelopeDisplay.from_strategies(strategies)[-1]
     figure, envelopes = display.figure_, display.ax_
     figure.set_size_inches(11, 4.6)

@@ -12,16 +12,17 @@ import numpy as np
 if TYPE_CHECKING:
     from foregone.classifier import EarlyStoppingClassifier
 
-__all__ = ["ManyClasses", "Measured", "measure_forest", "measure_many_classes"]
+__all__ = ["ManyClasses", "MeasuredForest", "measure_forest", "measure_many_classes"]
 
 N_TREES, LIMIT, CONFIDENCE = 101, 1e-3, 0.95
 N_TRAIN, N_CALIBRATION, N_TEST = 30_000, 20_000, 20_000
 N_CLASSES = 5  # of the second forest
 ROUNDS = 5
+SETTINGS: dict[str, Any] = {"max_disagreement": LIMIT, "confidence": CONFIDENCE, "random_state": 0}
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredForest:
     """A forest stopped early, and what was measured of it and of the forest as it was."""
 
     classifier: EarlyStoppingClassifier
@@ -34,47 +35,28 @@ class Measured:
     seconds_to_calibrate: float
 
 
-def measure_forest() -> Measured:
+def measure_forest() -> MeasuredForest:
     """Train, calibrate and measure; pairs hold scikit-learn's figure first, ours second.
 
     One thread each; medians of rounds in which both take turns.
     """
-    # scikit-learn alone takes a second to load, which nobody who asks for help should wait for.
-    from sklearn.datasets import make_classification
-    from sklearn.ensemble import RandomForestClassifier
-
     from foregone.classifier import early_stop
     from foregone.forest import PackedForest
 
-    n_rows = N_TRAIN + N_CALIBRATION + N_TEST
-    X, y = make_classification(
-        n_rows,
-        n_features=20,
-        n_informative=8,
-        n_clusters_per_class=4,
-        flip_y=0.02,
-        class_sep=1.2,
-        random_state=0,
-    )
-    X = X.astype(np.float32)
-    train, calibration, test = np.split(np.arange(n_rows), [N_TRAIN, N_TRAIN + N_CALIBRATION])
-    forest = RandomForestClassifier(N_TREES, n_jobs=-1, random_state=0).fit(X[train], y[train])
-    forest.n_jobs = 1
-    settings: dict[str, Any] = {"max_disagreement": LIMIT, "confidence": CONFIDENCE, "random_state": 0}
-    early_stop(forest, X[calibration], **settings)  # compiles the loops, once for this machine
+    forest, calibration, rows, y = _trained(n_clusters_per_class=4, class_sep=1.2)
+    early_stop(forest, calibration, **SETTINGS)  # compiles the loops, once for this machine
     start = time.perf_counter()
-    classifier = early_stop(forest, X[calibration], **settings)
+    classifier = early_stop(forest, calibration, **SETTINGS)
     seconds_to_calibrate = time.perf_counter() - start
-    rows, row = X[test], X[test][:1]
+    row = rows[:1]
     labels, asked, _ = classifier.predict_with_votes(rows)
-    batch = _medians(lambda: forest.predict(rows), lambda: classifier.predict(rows))
     single = _medians(lambda: forest.predict(row), lambda: [classifier.predict(row) for _ in range(1000)])
-    return Measured(
+    return MeasuredForest(
         classifier=classifier,
         asked=asked,
         n_differing=int(np.sum(labels != classifier.full_predict(rows))),
-        errors=(float(np.mean(forest.predict(rows) != y[test])), float(np.mean(labels != y[test]))),
-        rows_per_second=(N_TEST / batch[0], N_TEST / batch[1]),
+        errors=(float(np.mean(forest.predict(rows) != y)), float(np.mean(labels != y))),
+        rows_per_second=_rows_per_second(forest, classifier, rows),
         seconds_for_one_row=(single[0], single[1] / 1000),
         megabytes=(_tree_bytes(forest) / 1e6, PackedForest.from_sklearn(forest).nbytes / 1e6),
         seconds_to_calibrate=seconds_to_calibrate,
@@ -83,7 +65,7 @@ def measure_forest() -> Measured:
 
 @dataclass(frozen=True)
 class ManyClasses:
-    """What was measured of a forest with more than two classes; pairs as in `Measured`."""
+    """What was measured of a forest with more than two classes; pairs as in `MeasuredForest`."""
 
     n_classes: int
     mean_asked: float
@@ -93,39 +75,38 @@ class ManyClasses:
 
 def measure_many_classes() -> ManyClasses:
     """Train, calibrate and measure a forest with several classes."""
-    from sklearn.datasets import make_classification
-    from sklearn.ensemble import RandomForestClassifier
-
     from foregone.classifier import early_stop
 
-    n_rows = N_TRAIN + N_CALIBRATION + N_TEST
-    X, y = make_classification(
-        n_rows,
-        n_features=20,
-        n_informative=8,
-        n_classes=N_CLASSES,
-        n_clusters_per_class=2,
-        flip_y=0.02,
-        class_sep=1.5,
-        random_state=0,
-    )
-    X = X.astype(np.float32)
-    forest = RandomForestClassifier(N_TREES, n_jobs=-1, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
-    forest.n_jobs = 1
-    classifier = early_stop(
-        forest, X[N_TRAIN:-N_TEST], max_disagreement=LIMIT, confidence=CONFIDENCE, random_state=0
-    )
-    rows = X[-N_TEST:]
+    forest, calibration, rows, _ = _trained(n_classes=N_CLASSES, n_clusters_per_class=2, class_sep=1.5)
+    classifier = early_stop(forest, calibration, **SETTINGS)
     labels, asked, _ = classifier.predict_with_votes(rows)
     votes = classifier.full_votes(rows)
     chosen = votes[np.arange(len(rows)), np.searchsorted(classifier.classes_, labels)]
-    batch = _medians(lambda: forest.predict(rows), lambda: classifier.predict(rows))
     return ManyClasses(
         n_classes=N_CLASSES,
         mean_asked=float(asked.mean()),
         disagreement=float(np.mean(chosen < votes.max(axis=1))),
-        rows_per_second=(N_TEST / batch[0], N_TEST / batch[1]),
+        rows_per_second=_rows_per_second(forest, classifier, rows),
     )
+
+
+def _trained(**options: Any) -> tuple[Any, Any, Any, Any]:
+    """Return a forest trained on generated rows, rows to calibrate with, and others with their labels."""
+    # scikit-learn alone takes a second to load, which nobody who asks for help should wait for.
+    from sklearn.datasets import make_classification
+    from sklearn.ensemble import RandomForestClassifier
+
+    n_rows = N_TRAIN + N_CALIBRATION + N_TEST
+    X, y = make_classification(n_rows, n_features=20, n_informative=8, flip_y=0.02, random_state=0, **options)
+    X = X.astype(np.float32)
+    forest = RandomForestClassifier(N_TREES, n_jobs=-1, random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    forest.n_jobs = 1
+    return forest, X[N_TRAIN:-N_TEST], X[-N_TEST:], y[-N_TEST:]
+
+
+def _rows_per_second(forest: Any, classifier: Any, rows: Any) -> tuple[float, float]:
+    theirs, ours = _medians(lambda: forest.predict(rows), lambda: classifier.predict(rows))
+    return len(rows) / theirs, len(rows) / ours
 
 
 def _medians(*works: Callable[[], Any]) -> list[float]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from foregone._system.progress import working
 from foregone.cli.options import JsonFlag, MaxMemory, StrategyFile, VoteFile, votes_meant
 from foregone.cli.output import describe_votes, make_console, number_of_voters, print_json, say
-from foregone.cli.risks import print_margins, print_risks, risk_fields
-from foregone.kinds import evaluate, strategy_of
+from foregone.cli.views import counted_view
+from foregone.kinds import strategy_of
 from foregone.saved_file import load
-from foregone.strategy.evaluation import Evaluation
 
 __all__ = ["evaluate_command"]
 
@@ -38,31 +35,21 @@ def evaluate_command(
       foregone evaluate strategy.json --json
     """
     content = load(strategy_file, max_memory=max_memory)
-    strategy = strategy_of(content)
-    distribution: Any = votes_meant(content, vote_file, max_memory)
-    with working(f"Evaluating for {number_of_voters(strategy.n_voters)}"):
-        evaluation = evaluate(content)
-        asked = evaluation.votes_asked(distribution)
+    n_voters = strategy_of(content).n_voters
+    distribution = votes_meant(content, vote_file, max_memory)
+    with working(f"Evaluating for {number_of_voters(n_voters)}"):
+        view = counted_view(content, distribution)
+        asked = view.votes_asked()
     meant = describe_votes(distribution, vote_file)
     if as_json:
-        every = {}
-        if isinstance(evaluation, Evaluation):
-            every = {name: getattr(evaluation, name).tolist() for name in ("expected_votes", "disagreement")}
-        print_json(
-            {
-                "n_voters": strategy.n_voters,
-                "votes": meant,
-                **risk_fields(evaluation, distribution),
-                **every,
-                "votes_asked": asked.tolist(),
-            }
-        )
+        told = {"n_voters": n_voters, "votes": meant, **view.risk_fields(), **view.every_vote_fields()}
+        print_json({**told, "votes_asked": asked.tolist()})
         return
     console = make_console()
-    console.print(f"Strategy for {number_of_voters(strategy.n_voters)}\nMean over {meant}\n", markup=False)
-    print_risks(console, evaluation, distribution)
+    console.print(f"Strategy for {number_of_voters(n_voters)}\nMean over {meant}\n", markup=False)
+    view.print_risks(console)
     console.print()
-    print_margins(console, evaluation)
+    view.print_margins(console)
     within = np.minimum(np.cumsum(asked), 1.0)
     half, most = (int(np.searchsorted(within, share - 1e-12)) for share in (0.5, 0.9))
     last = int(np.flatnonzero(asked > 0).max())

@@ -81,10 +81,11 @@ def find_loops() -> Loops:
     from numba import config
 
     if config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba sets it from the environment
-        return Loops(0, 0, None, False, "loops run uncompiled, far slower: unset NUMBA_DISABLE_JIT")
+        slow = "loops run uncompiled, far slower: unset NUMBA_DISABLE_JIT"
+        return Loops(0, 0, None, is_writable=False, problem=slow)
     loops = list(_loops())
     if loops[0][1].stats.cache_path is None:
-        return Loops(len(loops), 0, None, False, cache_problem())
+        return Loops(len(loops), 0, None, is_writable=False, problem=cache_problem())
     folder = Path(loops[0][1].stats.cache_path)
     compiled = sum(
         any(Path(loop.stats.cache_path).glob(f"{module}.{loop.__name__}-*.nbi")) for module, loop in loops

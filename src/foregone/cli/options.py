@@ -4,46 +4,49 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from foregone._system.file_reading import reason_of
+from foregone.checks import check_choice
 from foregone.cli.vote_file import read_counts
 from foregone.errors import InvalidInputError
-from foregone.kinds import AnyDistribution, distribution_of, strategy_of
-from foregone.plurality import PluralityStrategy
+from foregone.kinds import AnyDistribution, distribution_of, kind_of, strategy_of
+from foregone.plurality import CompositionDistribution, lattice_of
+from foregone.rules.methods import Method, WhichVotes
+from foregone.rules.registry import RULES, rule_names
+from foregone.saved_file import load
 from foregone.solving import ANSWERS, CRITERIA, Criterion
 from foregone.votes import VoteDistribution
 
-if TYPE_CHECKING:
-    from foregone.replaying.many_answers import PluralityCalibration
-
 __all__ = [
     "AnswerName",
-    "Answers",
+    "AnswersOption",
     "Confidence",
     "CriterionName",
     "JsonFlag",
     "Looks",
-    "MaxDisagreement",
+    "MaxDisagreementOption",
     "MaxMemory",
+    "RuleList",
     "StrategyFile",
     "VoteFile",
-    "Voters",
+    "VotersOption",
     "check_criterion",
     "check_writable",
     "choose_votes",
+    "given_rules",
+    "given_votes",
     "most_answers",
-    "recorded_items",
     "votes_meant",
 ]
 
-Voters = Annotated[
+VotersOption = Annotated[
     int | None, typer.Option("--voters", metavar="N", help="Number of voters in the ensemble.")
 ]
-MaxDisagreement = Annotated[
+MaxDisagreementOption = Annotated[
     str,
     typer.Option(
         "--max-disagreement",
@@ -83,17 +86,17 @@ AnswerName = Annotated[
         "--answer",
         metavar="NAME",
         autocompletion=lambda: list(ANSWERS),
-        help="What to answer at a stop: majority, of the votes so far; likeliest, what the full vote most "
-        "likely is.",
+        help="What to say at a stop, of yes and no: majority, of the votes so far; likeliest, what the full "
+        "vote most likely is.",
     ),
 ]
-Answers = Annotated[
+AnswersOption = Annotated[
     str | None,
     typer.Option(
         "--answers",
         metavar="K",
-        help="Plurality among at most K different answers, or 'any' number; --votes is then a file of "
-        "recorded votes, as 'foregone replay' reads it.",
+        help="How many different answers voters can give: plurality among at most K, or 'any' number, not "
+        "only yes and no; --votes is then a file of recorded votes, as 'foregone replay' reads it.",
     ),
 ]
 VoteFile = Annotated[
@@ -103,6 +106,17 @@ VoteFile = Annotated[
         metavar="FILE",
         help="Counts of observed votes: N+1 numbers, the n-th says how often n voters said yes; or "
         "two columns, n and count. Without it every n is taken as equally likely.",
+    ),
+]
+RuleList = Annotated[
+    str | None,
+    typer.Option(
+        "--rules",
+        metavar="LIST",
+        autocompletion=lambda: list(RULES),
+        help=f"Of {', '.join(rule_names())}; for many answers of {', '.join(rule_names(many_answers=True))}; "
+        "what follows a colon is its parameter or limit: esc:8,e-process:0.05. Or the path of a strategy "
+        "file.",
     ),
 ]
 MaxMemory = Annotated[
@@ -124,11 +138,8 @@ StrategyFile = Annotated[
 
 
 def check_criterion(name: str) -> Criterion:
-    """Return ``name`` as a criterion, or say which ones there are."""
-    for criterion in CRITERIA:
-        if name == criterion:
-            return criterion
-    raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {name!r}")
+    """Return ``name`` as a criterion. Raises InvalidInputError if it is none."""
+    return check_choice(name, "criterion", CRITERIA)
 
 
 def choose_votes(n_voters: int | None, file: Path | None) -> VoteDistribution:
@@ -142,6 +153,44 @@ def choose_votes(n_voters: int | None, file: Path | None) -> VoteDistribution:
     return VoteDistribution.flat(n_voters)
 
 
+def given_votes(
+    n_voters: int | None,
+    file: Path | None,
+    answers: str | None,
+    max_memory: float | None,
+    which: WhichVotes = "averaged",
+) -> AnyDistribution:
+    """Return the votes in ``file`` or flat ones: between two answers, or with --answers among many."""
+    if answers is None:
+        return choose_votes(n_voters, file)
+    if n_voters is None:
+        raise InvalidInputError("say how many voters there are, with --voters N")
+    n_classes = most_answers(answers)
+    if file is None:
+        return CompositionDistribution.flat(lattice_of(n_voters, n_classes))
+    return _recorded(file, n_voters, n_classes, max_memory, which)
+
+
+def votes_meant(content: Any, file: Path | None, max_memory: float | None) -> AnyDistribution:
+    """Return the votes in ``file``, or else those a strategy was solved for, or else flat ones."""
+    if file is None:
+        return distribution_of(content)
+    strategy: Any = strategy_of(content)
+    if kind_of(content) == "answers":
+        return _recorded(file, strategy.n_voters, strategy.n_classes, max_memory, "averaged")
+    return choose_votes(strategy.n_voters, file)
+
+
+def _recorded(
+    file: Path, n_voters: int, n_classes: int | None, max_memory: float | None, which: WhichVotes
+) -> CompositionDistribution:
+    """Return the full votes of all items whose votes are recorded in ``file``."""
+    from foregone.replaying import PluralityItems, read_votes
+
+    items = PluralityItems.of(read_votes(file, max_memory=max_memory), n_voters, n_classes=n_classes)
+    return items.votes(which, np.arange(items.n_items))
+
+
 def most_answers(given: str | None) -> int | None:
     """Return how many different answers there can be, None for any number."""
     if given is None or given.strip() == "any":
@@ -152,24 +201,22 @@ def most_answers(given: str | None) -> int | None:
         raise InvalidInputError(f"--answers must be a whole number or 'any', not {given!r}") from None
 
 
-def votes_meant(content: Any, file: Path | None, max_memory: float | None) -> AnyDistribution:
-    """Return the votes in ``file``, or else those a strategy was solved for, or else flat ones."""
-    if file is None:
-        return distribution_of(content)
-    strategy = strategy_of(content)
-    if isinstance(strategy, PluralityStrategy):
-        return recorded_items(file, strategy.n_voters, strategy.n_classes, max_memory).averaged
-    return choose_votes(strategy.n_voters, file)
+def given_rules(rule_list: str, max_memory: float | None) -> list[str | Method]:
+    """Return the names in a list as they are, and the strategies whose files are in it as methods."""
+
+    def given(item: str) -> str | Method:
+        if not _is_file(item):
+            return item
+        strategy: Any = strategy_of(load(item, max_memory=max_memory))
+        return Method.of(strategy, item)
+
+    return [given(item.strip()) for item in rule_list.split(",")]
 
 
-def recorded_items(
-    file: Path, n_voters: int, n_classes: int | None, max_memory: float | None
-) -> PluralityCalibration:
-    """Return the full votes of all items whose votes are recorded in ``file``."""
-    from foregone.replaying import PluralityItems, read_votes
-
-    items = PluralityItems.of(read_votes(file, max_memory=max_memory), n_voters, n_classes=n_classes)
-    return items.calibrate(np.arange(items.n_items))
+def _is_file(item: str) -> bool:
+    if item.partition(":")[0] in RULES:
+        return False
+    return Path(item).suffix in (".json", ".foregone") or Path(item).is_file()
 
 
 def check_writable(file: Path | None) -> None:

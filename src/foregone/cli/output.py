@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from foregone._system.shown import shown
 from foregone.display import envelope_picture
 from foregone.kinds import AnyDistribution, AnySolution
 from foregone.planning.recommendation import number_of_voters, short_looks
-from foregone.plurality import PluralitySolution
 from foregone.solving import MaxDisagreement, Solution
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Figures
@@ -78,23 +77,25 @@ def votes(value: float) -> str:
 
 def limits(value: MaxDisagreement) -> str:
     """Format a limit, or those for yes and for no."""
-    if not isinstance(value, dict):
-        return f"{value:g}"
-    return " and ".join(f"{of_it:g} ({side})" for side, of_it in value.items())
+    return _by_answer(value, "{:g}".format)
 
 
 def rates(value: MaxDisagreement) -> str:
     """Format a disagreement, or those of yes and of no."""
-    if not isinstance(value, dict):
-        return rate(value)
-    return " and ".join(f"{rate(of_it)} ({side})" for side, of_it in value.items())
+    return _by_answer(value, rate)
+
+
+def _by_answer(value: MaxDisagreement, form: Callable[[float], str]) -> str:
+    if not isinstance(value, Mapping):
+        return form(value)
+    return " and ".join(f"{form(of_it)} ({side})" for side, of_it in value.items())
 
 
 def headline(solution: AnySolution) -> str:
     """Say in markup what a solution is."""
     extras = [] if solution.confidence is None else [f"{100 * solution.confidence:g} % confidence"]
     voters = number_of_voters(solution.n_voters)
-    if isinstance(solution, PluralitySolution):
+    if not isinstance(solution, Solution):
         voters += f", {answers(solution.n_classes)}"
     else:
         if solution.looks is not None:

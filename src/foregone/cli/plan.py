@@ -14,16 +14,20 @@ from foregone._system.progress import working
 from foregone.cli.number_lists import parse_confidence, parse_looks, parse_rates
 from foregone.cli.options import (
     AnswerName,
+    AnswersOption,
     Confidence,
     CriterionName,
     JsonFlag,
     Looks,
+    MaxMemory,
     VoteFile,
-    Voters,
+    VotersOption,
     check_criterion,
     check_writable,
-    choose_votes,
+    given_votes,
+    most_answers,
 )
+from foregone.cli.output import answers as answers_in_words
 from foregone.cli.output import (
     describe_votes,
     make_console,
@@ -38,13 +42,14 @@ from foregone.cli.output import (
 )
 from foregone.display import TradeoffDisplay
 from foregone.planning import WORTH, Plan, PlanRow, plan
+from foregone.strategy.limits import traits_of
 
 __all__ = ["plan_command"]
 
 
 def plan_command(
     vote_file: VoteFile = None,
-    n_voters: Voters = None,
+    n_voters: VotersOption = None,
     limit_list: Annotated[
         str | None,
         typer.Option(
@@ -66,6 +71,8 @@ def plan_command(
     csv: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the table, with every digit.")
     ] = None,
+    answers: AnswersOption = None,
+    max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Lay out what each limit costs and risks; recommend one.
@@ -79,16 +86,21 @@ def plan_command(
       foregone plan --votes counts.csv --limits 1e-2,1e-3 --confidence 0.99
       foregone plan --votes counts.csv --png tradeoff.png --csv tradeoff.csv
       foregone plan --voters 101 --criterion minimixed --json
+      foregone plan --voters 40 --answers any --votes answers.csv
     """
     for file in (png, csv):
         check_writable(file)
-    distribution = choose_votes(n_voters, vote_file)
+    chosen, sure, n_classes = check_criterion(criterion), parse_confidence(confidence), most_answers(answers)
+    is_truth = sure is None or not traits_of(chosen).bounds_the_mean
+    distribution = given_votes(
+        n_voters, vote_file, answers, max_memory, "averaged" if is_truth else "observed"
+    )
     with working(f"Planning for {number_of_voters(distribution.n_voters)}"):
         made = plan(
             distribution,
             None if limit_list is None else parse_rates(limit_list, "--limits"),
-            criterion=check_criterion(criterion),
-            confidence=parse_confidence(confidence),
+            criterion=chosen,
+            confidence=sure,
             looks=parse_looks(looks),
             answer=answer,  # type: ignore[arg-type]  # it checks
             worth=worth,
@@ -102,11 +114,12 @@ def plan_command(
         print_json(_fields(made, meant))
         return
     console = make_console()
-    _print_tables(console, made, meant)
+    whom = number_of_voters(made.n_voters) + ("" if answers is None else f", {answers_in_words(n_classes)}")
+    _print_tables(console, made, whom, meant)
     console.print("[bold]Recommendation[/]")
     for paragraph in made.advise():
         say(console, paragraph, bullet=True)
-    console.print(f"\n{_command(made, vote_file, looks)}", markup=False)
+    console.print(f"\n{_command(made, vote_file, looks, answers)}", markup=False)
     for file in (png, csv):
         if file is not None:
             console.print(f"\nWritten to {file}", markup=False)
@@ -117,7 +130,7 @@ def _fields(made: Plan, meant: str) -> dict[str, object]:
     return {
         "n_voters": made.n_voters,
         "votes": meant,
-        "n_observations": made.votes.n_observations,
+        "n_observations": made.n_observations,
         "criterion": made.criterion,
         "confidence": made.confidence,
         "looks": made.looks,
@@ -130,13 +143,11 @@ def _fields(made: Plan, meant: str) -> dict[str, object]:
     }
 
 
-def _print_tables(console: Console, made: Plan, meant: str) -> None:
+def _print_tables(console: Console, made: Plan, whom: str, meant: str) -> None:
     sure = "" if made.confidence is None else f", {100 * made.confidence:g} % confidence"
-    k = made.votes.n_observations
+    k = made.n_observations
     seen = "" if k is None else f": {k:,} observed input{'' if k == 1 else 's'}"
-    console.print(
-        f"{number_of_voters(made.n_voters)}, {made.criterion}{sure}\nMeans over {meant}{seen}\n", markup=False
-    )
+    console.print(f"{whom}, {made.criterion}{sure}\nMeans over {meant}{seen}\n", markup=False)
     rows = [*made.rows, *([] if made.class_budgets is None else [made.class_budgets])]
     print_table(
         console,
@@ -154,13 +165,15 @@ def _print_tables(console: Console, made: Plan, meant: str) -> None:
                 votes(row.expected_votes),
                 "-" if math.isinf(row.speed_up) else f"{row.speed_up:,.1f} x",
                 rate(row.disagreement),
-                rate(row.worst_disagreement),
+                "-" if row.worst_disagreement is None else rate(row.worst_disagreement),
                 "-" if row.price is None or math.isinf(row.price) else f"{row.price:,.2f}",
             ]
             for row in rows
         ],
     )
     console.print()
+    if made.kind != "votes":
+        return
     print_table(
         console,
         ["disagreement\nallowed", "mean\nwhen no", "mean\nwhen yes", "worst\nwhen no", "worst\nwhen yes"],
@@ -177,20 +190,21 @@ def _print_tables(console: Console, made: Plan, meant: str) -> None:
 
 
 def _name(row: PlanRow) -> str:
-    return f"{row.limit:g} each" if isinstance(row.max_disagreement, dict) else f"{row.limit:g}"
+    return f"{row.limit:g} each" if row.limits.by_answer else f"{row.limit:g}"
 
 
-def _command(made: Plan, vote_file: Path | None, looks: str | None) -> str:
+def _command(made: Plan, vote_file: Path | None, looks: str | None, answers: str | None) -> str:
     """Return the command that solves what is recommended."""
     limit = made.max_disagreement
     said = f"{limit:g}" if not isinstance(limit, dict) else f"yes={limit['yes']:g},no={limit['no']:g}"
-    options = [f"--voters {made.n_voters}" if vote_file is None else f"--votes {shlex.quote(str(vote_file))}"]
-    if made.criterion != "minimean":
-        options.append(f"--criterion {made.criterion}")
-    if made.confidence is not None:
-        options.append(f"--confidence {made.confidence:g}")
-    if looks is not None:
-        options.append(f"--looks {looks}")
-    if made.answer != "majority":
-        options.append(f"--answer {made.answer}")
-    return f"  foregone solve {' '.join(options)} \\\n      --max-disagreement {said} -o strategy.json"
+    given = {
+        "votes": None if vote_file is None else shlex.quote(str(vote_file)),
+        "voters": made.n_voters if vote_file is None or answers is not None else None,
+        "answers": answers,
+        "criterion": None if made.criterion == "minimean" else made.criterion,
+        "confidence": None if made.confidence is None else f"{made.confidence:g}",
+        "looks": looks,
+        "answer": None if made.answer == "majority" else made.answer,
+    }
+    options = " ".join(f"--{name} {value}" for name, value in given.items() if value is not None)
+    return f"  foregone solve {options} \\\n      --max-disagreement {said} -o strategy.json"

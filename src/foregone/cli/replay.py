@@ -11,7 +11,14 @@ from rich.console import Console
 
 from foregone._system.progress import counting
 from foregone.cli.number_lists import parse_rates
-from foregone.cli.options import JsonFlag, MaxMemory, check_writable, most_answers
+from foregone.cli.options import (
+    JsonFlag,
+    MaxMemory,
+    RuleList,
+    check_writable,
+    given_rules,
+    most_answers,
+)
 from foregone.cli.output import (
     make_console,
     print_json,
@@ -24,14 +31,13 @@ from foregone.cli.output import (
 from foregone.display import ReplayDisplay
 from foregone.errors import InvalidInputError
 from foregone.replaying import (
-    METHOD_NAMES,
-    PLURALITY,
-    YES_NO,
+    Items,
     PluralityItems,
     RecordedVotes,
     Replay,
     YesNoItems,
     are_yes_or_no,
+    choose_methods,
     read_votes,
     replay,
 )
@@ -50,15 +56,7 @@ def replay_command(
     voters: Annotated[
         int, typer.Option("--voters", metavar="N", help="Votes in a full vote; each item needs so many.")
     ],
-    rule_list: Annotated[
-        str | None,
-        typer.Option(
-            "--rules",
-            metavar="LIST",
-            help=f"Of {', '.join(METHOD_NAMES)}; for many answers of {', '.join(PLURALITY.names)}; what "
-            "follows a colon is its parameter or limit: esc:8,e-process:0.05.",
-        ),
-    ] = None,
+    rule_list: RuleList = None,
     max_disagreement: Annotated[
         str,
         typer.Option("--max-disagreement", metavar="LIST", help="Limits for the methods that take one."),
@@ -109,16 +107,15 @@ def replay_command(
     if yes is not None and answers is not None:
         raise InvalidInputError("--yes is for two answers and --answers for many: give one of them")
     limits = parse_rates(max_disagreement)
-    items: YesNoItems | PluralityItems
     recorded = read_votes(file, max_memory=max_memory)
-    two = answers is None and (yes is not None or len(recorded.labels) <= 2 or are_yes_or_no(recorded))
-    catalogue = YES_NO if two else PLURALITY
-    names = catalogue.usual if rule_list is None else rule_list.split(",")
-    methods = catalogue.choose(names, limits, confidence)
-    if two:
-        items = YesNoItems.of(recorded, voters, yes=yes, skip_short=skip_short)
-    else:
+    many = answers is not None or (yes is None and len(recorded.labels) > 2 and not are_yes_or_no(recorded))
+    names = None if rule_list is None else given_rules(rule_list, max_memory)
+    methods = choose_methods(names, limits, confidence, many_answers=many)
+    items: Items
+    if many:
         items = PluralityItems.of(recorded, voters, n_classes=most_answers(answers), skip_short=skip_short)
+    else:
+        items = YesNoItems.of(recorded, voters, yes=yes, skip_short=skip_short)
     with counting("splits", splits) as advance:
         made = replay(
             items, methods, calibrate_share=calibrate_share, splits=splits, seed=seed, advance=advance
@@ -137,38 +134,22 @@ def replay_command(
         console.print(f"\nWritten to {png}", markup=False)
 
 
-def _fields(
-    file: Path, recorded: RecordedVotes, items: YesNoItems | PluralityItems, made: Replay
-) -> dict[str, Any]:
-    if isinstance(items, YesNoItems):
-        counted: dict[str, Any] = {"yes": items.yes_label, "no": list(items.no_labels)}
-    else:
-        counted = {"n_classes": items.n_classes, "most_different_answers": items.n_answers}
+def _fields(file: Path, recorded: RecordedVotes, items: Items, made: Replay) -> dict[str, Any]:
     return {
         "file": str(file),
         "n_voters": items.n_voters,
-        **counted,
+        **items.answer_fields(),
         "votes_without_an_answer": recorded.n_missing,
         "items_left_out": items.n_left_out,
         **made.record(),
     }
 
 
-def _print_facts(
-    console: Console, file: Path, recorded: RecordedVotes, items: YesNoItems | PluralityItems, made: Replay
-) -> None:
+def _print_facts(console: Console, file: Path, recorded: RecordedVotes, items: Items, made: Replay) -> None:
     fewest, most = items.drawn.min(), items.drawn.max()
     each = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    if isinstance(items, YesNoItems):
-        no = items.no_labels
-        more = f" and {len(no) - 4} more" if len(no) > 4 else ""
-        counted = f"yes: {items.yes_label or 'none'}; " + (
-            f"no: {', '.join(no[:4])}{more}" if no else "no no"
-        )
-    else:
-        counted = f"up to {items.n_answers} different answers to one"
     console.print(
-        f"{file}: {items.n_items:,} items of {each} votes ({counted})\n"
+        f"{file}: {items.n_items:,} items of {each} votes ({items.describe_answers()})\n"
         f"A full vote is {items.n_voters} of them; every choice and every order counts equally",
         markup=False,
     )

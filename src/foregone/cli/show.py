@@ -23,12 +23,12 @@ from foregone.cli.output import (
     rates,
     write_figure,
 )
-from foregone.cli.strategy_views import view_of
+from foregone.cli.views import view_of
 from foregone.display import EnvelopeDisplay
 from foregone.errors import InvalidInputError
-from foregone.kinds import solution_of, strategy_of
-from foregone.plurality import PluralityStrategy
+from foregone.kinds import kind_of, solution_of, strategy_of
 from foregone.saved_file import SavedFile, open_file
+from foregone.strategy.limits import traits_of
 
 __all__ = ["show_command"]
 
@@ -82,8 +82,8 @@ def show_command(
 
 
 def _draw(content: Any, png: Path) -> None:
-    strategy, solution = strategy_of(content), solution_of(content)
-    if isinstance(strategy, PluralityStrategy):
+    solution = solution_of(content)
+    if kind_of(content) == "answers":
         raise InvalidInputError(
             "--png draws strategies for two answers and for scores, which stop on two lines; one for many "
             "answers does not. Leave out --png: the table says where it stops."
@@ -91,6 +91,7 @@ def _draw(content: Any, png: Path) -> None:
     name = None
     if solution is not None:
         name = f"{solution.criterion}, max_disagreement {limits(solution.max_disagreement)}"
+    strategy: Any = strategy_of(content)
     write_figure(EnvelopeDisplay.from_strategy(strategy, name=name).figure_, png)
 
 
@@ -103,8 +104,9 @@ def _headline(saved: SavedFile, facts: dict[str, Any]) -> str:
             return escape(f"{saved.kind[0].upper()}{saved.kind[1:]}, {voters}")
         many = "" if facts["n_answers"] == 2 else f", {answers(facts['n_answers'])}"
         return f"Strategy for {voters}{many}"
-    cost = "at worst" if solution.criterion == "minimax" else "on average"
-    risk = "on average" if solution.criterion == "minimean" else "at worst"
+    traits = traits_of(solution.criterion)
+    cost = "at worst" if traits.minimises_the_worst else "on average"
+    risk = "on average" if traits.bounds_the_mean else "at worst"
     return (
         f"{headline(solution)}\n"
         f"Asks {solution.expected_votes:.2f} of them {cost}; "

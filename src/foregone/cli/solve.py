@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -12,32 +12,36 @@ from foregone._system.progress import working
 from foregone.cli.number_lists import parse_confidence, parse_limits, parse_looks
 from foregone.cli.options import (
     AnswerName,
-    Answers,
+    AnswersOption,
     Confidence,
     CriterionName,
     JsonFlag,
     Looks,
-    MaxDisagreement,
+    MaxDisagreementOption,
     MaxMemory,
     VoteFile,
-    Voters,
+    VotersOption,
     check_criterion,
     check_writable,
-    choose_votes,
-    most_answers,
+    given_votes,
 )
 from foregone.cli.output import describe_votes, headline, make_console, number_of_voters, print_json, rate
-from foregone.cli.risks import print_risks, risk_fields
-from foregone.cli.solve_many import solve_many
-from foregone.errors import InvalidInputError
-from foregone.solving import METHODS, Solution, solve
+from foregone.cli.views import counted_view
+from foregone.kinds import AnySolution, distribution_of, solve
+from foregone.solving import METHODS
+from foregone.strategy.limits import traits_of
 
 __all__ = ["solution_fields", "solve_command"]
 
+TOLD = (
+    "criterion", "n_voters", "n_classes", "max_disagreement", "confidence", "looks", "answer",
+    "expected_votes", "disagreement", "lower_bound", "gap", "method",
+)  # fmt: skip
+
 
 def solve_command(
-    max_disagreement: MaxDisagreement,
-    voters: Voters = None,
+    max_disagreement: MaxDisagreementOption,
+    voters: VotersOption = None,
     criterion: CriterionName = "minimean",
     vote_file: VoteFile = None,
     confidence: Confidence = "none",
@@ -55,7 +59,7 @@ def solve_command(
             help=f"How to solve it: {', '.join(METHODS)}.",
         ),
     ] = "dual",
-    answers: Answers = None,
+    answers: AnswersOption = None,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -76,24 +80,16 @@ def solve_command(
           --max-disagreement 0.01 --confidence 0.95 -o strategy.json
     """
     check_writable(output)
-    if answers is not None:
-        limit = parse_limits(max_disagreement)
-        if isinstance(limit, dict) or looks is not None or (answer, method) != ("majority", "dual"):
-            raise InvalidInputError("many answers have one limit, and no --looks, --answer or --method")
-        chosen, sure = check_criterion(criterion), parse_confidence(confidence)
-        solve_many(limit, voters, most_answers(answers), chosen, vote_file, sure, output, as_json, max_memory)
-        return
-    votes = choose_votes(voters, vote_file)
+    sure = parse_confidence(confidence)
+    if answers is not None and vote_file is None:
+        sure = None  # nothing was observed
+    votes: Any = given_votes(
+        voters, vote_file, answers, max_memory, "averaged" if sure is None else "observed"
+    )
     with working(f"Solving for {number_of_voters(votes.n_voters)}"):
-        solution = solve(
-            check_criterion(criterion),
-            votes,
-            parse_limits(max_disagreement),
-            confidence=parse_confidence(confidence),
-            looks=parse_looks(looks),
-            answer=answer,  # type: ignore[arg-type]  # it checks
-            method=method,  # type: ignore[arg-type]  # it checks
-        )
+        options: dict[str, Any] = {"looks": parse_looks(looks), "answer": answer, "method": method}
+        limits = parse_limits(max_disagreement)
+        solution: AnySolution = solve(check_criterion(criterion), votes, limits, confidence=sure, **options)
     if output is not None:
         solution.save(output)
     if as_json:
@@ -102,38 +98,28 @@ def solve_command(
     _print(solution, describe_votes(votes, vote_file), output)
 
 
-def solution_fields(solution: Solution) -> dict[str, object]:
-    """Return what is to be said of a solution, for JSON."""
+def solution_fields(solution: AnySolution) -> dict[str, object]:
+    """Return what is to be said of a solution, for JSON; each kind has some of the fields."""
     return {
-        "criterion": solution.criterion,
-        "n_voters": solution.n_voters,
-        "max_disagreement": solution.max_disagreement,
-        "confidence": solution.confidence,
-        "looks": solution.looks,
-        "answer": solution.answer,
-        "expected_votes": solution.expected_votes,
-        "disagreement": solution.disagreement,
-        "lower_bound": solution.lower_bound,
-        "gap": solution.gap,
-        "method": solution.method,
-        "n_observations": solution.votes.n_observations,
-        **risk_fields(solution.evaluation, solution.votes),
+        **{name: getattr(solution, name) for name in TOLD if hasattr(solution, name)},
+        "n_observations": distribution_of(solution).n_observations,
+        **counted_view(solution).risk_fields(),
     }
 
 
-def _print(solution: Solution, votes: str, output: Path | None) -> None:
+def _print(solution: AnySolution, votes: str, output: Path | None) -> None:
+    traits, view = traits_of(solution.criterion), counted_view(solution)
     mean, worst = "on average over these votes", "at worst over all possible votes"
-    cost = worst if solution.criterion == "minimax" else mean
-    risk = mean if solution.criterion == "minimean" else worst
-    if solution.confidence is not None and solution.criterion == "minimean":
-        risk = "largest mean to reckon with at this confidence"
+    cost = worst if traits.minimises_the_worst else mean
+    risk = mean if traits.bounds_the_mean else worst
+    if solution.confidence is not None and traits.bounds_the_mean:
+        risk = f"largest mean to reckon with at {100 * solution.confidence:g} % confidence"
     risks = solution.disagreement
     named = (
         {f"disagreement {side}": of_it for side, of_it in risks.items()}
         if isinstance(risks, dict)
         else {"disagreement": risks}
     )
-    chance = len(solution.strategy.randomised)
     console = make_console()
     console.print(
         "\n".join(
@@ -144,11 +130,11 @@ def _print(solution: Solution, votes: str, output: Path | None) -> None:
                 *(f"  {name:<16} {rate(of_it):<12} {risk}" for name, of_it in named.items()),
                 f"  lower bound      {solution.lower_bound:<12.6g} no strategy does better "
                 f"(gap {solution.gap:.1e})",
-                f"  chance decides   in {chance} state{'' if chance == 1 else 's'}\n",
+                f"  chance decides   {view.chance}\n",
             ]
         )
     )
-    print_risks(console, solution.evaluation, solution.votes)
+    view.print_risks(console)
     console.print()
     if output is None:
         console.print("Nothing was written. Keep it with  -o strategy.json")

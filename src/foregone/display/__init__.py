@@ -8,8 +8,7 @@ from foregone.display.envelope import EnvelopeDisplay
 from foregone.display.replay_display import ReplayDisplay
 from foregone.display.risk import RiskDisplay
 from foregone.display.savings import SavingsDisplay
-from foregone.display.score_shape import ScoreShape, score_shape
-from foregone.display.shape import EnvelopeShape, envelope_shape
+from foregone.display.shape import EnvelopeShape, ScoreShape, envelope_shape, score_shape
 from foregone.display.state_flow import StateFlow, state_flow
 from foregone.display.state_graph import StateGraphDisplay
 from foregone.display.terminal import envelope_picture

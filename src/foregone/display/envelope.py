@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from foregone.checks import FloatArray
-from foregone.display.figure import count_drawn, legend_above, take_axes
-from foregone.display.fitted import fitted, vote_strategy
-from foregone.display.looks import LINES
-from foregone.display.score_shape import ScoreShape, score_shape
-from foregone.display.shape import EnvelopeShape, envelope_shape
+from foregone.display.figure import Display, count_drawn, fitted, legend_above, take_axes, vote_strategy
+from foregone.display.shape import EnvelopeShape, ScoreShape, envelope_shape, score_shape
+from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.scores import ScoreStrategy
 from foregone.strategy import StoppingStrategy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["EnvelopeDisplay"]
 
@@ -28,7 +25,7 @@ _GID = "foregone-envelope"
 _HEIGHTS = {"lead": "yes votes minus no votes", "yes": "yes votes", "score": "running score"}
 
 
-class EnvelopeDisplay:
+class EnvelopeDisplay(Display):
     """Envelope of a stopping strategy: where it goes on, where it stops and with which answer.
 
     Votes asked from left to right, yes votes minus no votes (of a `ScoreStrategy` the running score) from
@@ -60,9 +57,6 @@ class EnvelopeDisplay:
     >>> both.figure_ is display.figure_
     True
     """
-
-    figure_: Figure
-    ax_: Axes
 
     def __init__(self, shape: AnyShape, *, name: str | None = None) -> None:
         self.shape = shape
@@ -159,9 +153,8 @@ class EnvelopeDisplay:
         self._check(height, answers)
         (ax,) = take_axes(ax, 1, 8, 4.6)
         drawn_before = count_drawn(ax, _GID)
-        look = LINES[drawn_before % len(LINES)]
         label = name if name is not None else self.name
-        style = {"color": look.colour, "linestyle": look.dashes, "linewidth": 2.0, **line_options}
+        style = LINES[drawn_before % len(LINES)].line(**line_options)
         if fill:
             (asked_yes, lead_yes), (asked_no, lead_no) = self.shape.edge("yes"), self.shape.edge("no")
             outline = np.append(asked_yes, asked_no[::-1]), np.append(lead_yes, lead_no[::-1])
@@ -183,9 +176,7 @@ class EnvelopeDisplay:
             ax.scatter(x, y, marker="D", s=size, facecolor="white", zorder=over, **edge)
         if furnish:
             self._furnish(ax, height, is_first=drawn_before == 0, has_label=label is not None)
-        self.ax_ = ax
-        self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
-        return self
+        return self._drawn_into(ax)
 
     def _check(self, height: str, answers: tuple[str, ...]) -> None:
         if height not in ("lead", "yes") or (height == "yes" and isinstance(self.shape, ScoreShape)):

@@ -1,17 +1,55 @@
-"""What all displays do with figures and axes; nothing here is known to pyplot or changes a global style."""
+"""What all displays share: figures and axes, and what they take from a fitted classifier.
+
+Nothing here is known to pyplot or changes a global style.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from foregone.errors import InvalidInputError, MissingExtraError
+from foregone.plurality import PluralityStrategy
+from foregone.scores import ScoreStrategy
+from foregone.strategy import StoppingStrategy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["count_drawn", "legend_above", "new_figure", "take_axes", "tidy"]
+__all__ = [
+    "MANY_CLASSES",
+    "Display",
+    "count_drawn",
+    "fitted",
+    "legend_above",
+    "new_figure",
+    "take_axes",
+    "tidy",
+    "vote_strategy",
+]
+
+MANY_CLASSES = "with more than two classes, use SavingsDisplay.from_estimator, which shows the votes asked"
+
+
+class Display:
+    """What every display has once it is drawn.
+
+    Attributes
+    ----------
+    figure_ : matplotlib.figure.Figure
+        Figure drawn into.
+    ax_ : matplotlib.axes.Axes
+        Axes drawn into; the first of several.
+    """
+
+    figure_: Figure
+    ax_: Axes
+
+    def _drawn_into(self, ax: Axes) -> Self:
+        self.ax_ = ax
+        self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
+        return self
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -58,3 +96,31 @@ def legend_above(ax: Axes, columns: int) -> None:
     ax.legend(
         loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, frameon=False, handlelength=3, borderaxespad=0
     )
+
+
+def fitted(estimator: Any, attribute: str) -> Any:
+    """Return a fitted attribute. Raises InvalidInputError if the estimator has none."""
+    if not hasattr(estimator, attribute):
+        if attribute == "votes_" and isinstance(getattr(estimator, "strategy_", None), ScoreStrategy):
+            raise InvalidInputError(
+                "This classifier adds up scores, so there are no yes votes to draw: use EnvelopeDisplay or "
+                'SavingsDisplay, or fit it with voting="hard"'
+            )
+        raise InvalidInputError(
+            f"{type(estimator).__name__} has no {attribute}: give a fitted EarlyStoppingClassifier, such as "
+            "foregone.early_stop returns"
+        )
+    return getattr(estimator, attribute)
+
+
+def vote_strategy(strategy: Any, display: str) -> StoppingStrategy:
+    """Return the strategy. Raises InvalidInputError unless it counts votes between two answers."""
+    if isinstance(strategy, StoppingStrategy):
+        return strategy
+    if isinstance(strategy, ScoreStrategy):
+        hint = "a ScoreStrategy adds up scores; draw it with EnvelopeDisplay or SavingsDisplay"
+    elif isinstance(strategy, PluralityStrategy):
+        hint = f"a PluralityStrategy is for many answers; {MANY_CLASSES}"
+    else:
+        hint = f"not {type(strategy).__name__}; of a Solution, give its .strategy"
+    raise InvalidInputError(f"{display} needs a StoppingStrategy, which counts votes: {hint}")

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foregone.display.figure import new_figure
+from foregone.display.figure import Display, take_axes, tidy
+from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.replaying import Replay, ReplayRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["ReplayDisplay"]
 
-# Told apart by every kind of colour vision, and by dash and marker when printed in black and white.
-_CURVES = (("#0072B2", "-"), ("#D55E00", (0, (5, 1.5))), ("#009E73", (0, (1, 1.2))))
 _MARKERS = "osD^vPX*<>ph"
 _LEAST = 1e-6  # rarer disagreement is left out: nobody's limit is that small
 
 
-class ReplayDisplay:
+class ReplayDisplay(Display):
     """What each method asks, against how often it disagrees with the full vote.
 
     Lines are ours as the limit varies; markers are the methods that were replayed, ours in the colour of
@@ -38,9 +36,6 @@ class ReplayDisplay:
     ax_ : matplotlib.axes.Axes
         Axes drawn into.
     """
-
-    figure_: Figure
-    ax_: Axes
 
     def __init__(self, replay: Replay) -> None:
         self.replay = replay
@@ -63,9 +58,8 @@ class ReplayDisplay:
         shown = [row for row in self.replay.rows if row.disagreement >= _LEAST]
         if not shown:
             raise InvalidInputError("nothing that was replayed ever disagrees, so there is nothing to draw")
-        if ax is None:
-            ax = new_figure(10, 5.2).subplots()
-        colours = {curve.label: style for curve, style in zip(self.replay.curves, _CURVES * 9, strict=False)}
+        (ax,) = take_axes(ax, 1, 10, 5.2)
+        styles = {curve.label: style for curve, style in zip(self.replay.curves, LINES * 9, strict=False)}
         for curve in self.replay.curves:
             points = [
                 (risk, calls)
@@ -73,13 +67,12 @@ class ReplayDisplay:
                 if risk >= _LEAST
             ]
             if points:
-                colour, dash = colours[curve.label]
                 label = f"{curve.label}, as the limit varies"
-                ax.plot(*zip(*points, strict=True), color=colour, linestyle=dash, linewidth=1.8, label=label)
-        others = [row for row in shown if row.label not in colours]
+                ax.plot(*zip(*points, strict=True), **styles[curve.label].line(linewidth=1.8, label=label))
+        others = [row for row in shown if row.label not in styles]
         for row in shown:
-            if row.label in colours:
-                ax.plot(row.disagreement, row.calls, "o", color=colours[row.label][0])
+            if row.label in styles:
+                ax.plot(row.disagreement, row.calls, "o", color=styles[row.label].colour)
         for label, marker in zip(dict.fromkeys(row.label for row in others), _MARKERS * 9, strict=False):
             points = [(row.disagreement, row.calls) for row in others if row.label == label]
             face = "white" if _is_ours(others, label) else "#222222"
@@ -88,9 +81,7 @@ class ReplayDisplay:
                 linestyle="none", markersize=7,
             )  # fmt: skip
         self._furnish(ax, most=max(row.calls for row in shown))
-        self.ax_ = ax
-        self.figure_ = ax.figure  # type: ignore[assignment]  # axes of ours are in a figure, not in a subfigure
-        return self
+        return self._drawn_into(ax)
 
     def _furnish(self, ax: Axes, most: float) -> None:
         ax.set_xscale("log")
@@ -98,9 +89,8 @@ class ReplayDisplay:
         ax.set_xlabel("disagreement with the full vote, measured on other items than calibrated with")
         ax.set_ylabel("calls per item")
         ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1))
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(color="0.9", linewidth=0.8)
-        ax.set_axisbelow(True)
+        tidy(ax)
+        ax.grid(axis="x", color="0.9", linewidth=0.8)
 
 
 def _is_ours(rows: list[ReplayRow], label: str) -> bool:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from foregone.display.figure import count_drawn, legend_above, take_axes, tidy
-from foregone.display.fitted import fitted, vote_strategy
-from foregone.display.looks import LINES
+from foregone.display.figure import Display, count_drawn, fitted, legend_above, take_axes, tidy, vote_strategy
+from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-__all__ = ["RiskDisplay"]
+__all__ = ["SHARES", "RiskDisplay", "majorities"]
 
 _GID = "foregone-risk"
 _BY = {"yes": "voters that say yes", "margin": "margin of the full vote (majority minus minority)"}
+SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # how far from the closest majority to all voters
 _LOWEST = 1e-12  # nobody minds a smaller disagreement, and a logarithmic scale has to end somewhere
 
 
-class RiskDisplay:
+class RiskDisplay(Display):
     """What a strategy risks and costs, by how close the full vote is.
 
     In one panel the disagreement, in another the expected votes; both exact, for every outcome of the full
@@ -63,8 +62,6 @@ class RiskDisplay:
     ['disagreement', 'expected votes']
     """
 
-    figure_: Figure
-    ax_: Axes
     axes_: tuple[Axes, ...]
 
     def __init__(
@@ -145,8 +142,7 @@ class RiskDisplay:
             raise InvalidInputError(f'by must be "yes" or "margin", not {by!r}')
         axes = take_axes(ax, 2, 10.5, 4)
         place = count_drawn(axes[0], _GID)
-        look = LINES[place % len(LINES)]
-        style = {"color": look.colour, "linestyle": look.dashes, "linewidth": 2.0, **line_options}
+        style = LINES[place % len(LINES)].line(**line_options)
         label = name if name is not None else self.name
         panels = (
             (self.evaluation.disagreement, "disagreement"),
@@ -166,9 +162,8 @@ class RiskDisplay:
         self._mark(axes, place, log)
         if label is not None:
             legend_above(axes[0], len(LINES))
-        self.ax_, self.axes_ = axes[0], axes
-        self.figure_ = axes[0].figure  # type: ignore[assignment]  # a subfigure will do as well
-        return self
+        self.axes_ = axes
+        return self._drawn_into(axes[0])
 
     def _mark(self, axes: tuple[Axes, ...], place: int, log: bool) -> None:
         """Set the scales, draw the limit, and say what all votes are."""
@@ -193,3 +188,15 @@ def _by_margin(values: Any) -> tuple[Any, Any]:
     n_voters = len(values) - 1
     margins = np.arange(n_voters % 2, n_voters + 1, 2)
     return margins, np.maximum(values[(n_voters + margins) // 2], values[(n_voters - margins) // 2])
+
+
+def majorities(n_voters: int, shares: Iterable[float] = SHARES, also: Iterable[int] = ()) -> list[int]:
+    """Return sizes of a majority, from the closest (half, for a tie) to all voters; each only once.
+
+    Examples
+    --------
+    >>> majorities(101)
+    [51, 52, 54, 56, 61, 76, 101]
+    """
+    closest = n_voters - n_voters // 2
+    return sorted({*(closest + int(np.ceil(share * (n_voters - closest))) for share in shares), *also})

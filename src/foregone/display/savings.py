@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.checks import FloatArray
-from foregone.display.figure import count_drawn, take_axes, tidy
-from foregone.display.fitted import fitted, vote_strategy
-from foregone.display.looks import LINES
+from foregone.display.figure import Display, count_drawn, fitted, take_axes, tidy, vote_strategy
+from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import evaluate
@@ -18,7 +17,6 @@ from foregone.votes import VoteDistribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["SavingsDisplay"]
 
@@ -26,7 +24,7 @@ _GID = "foregone-savings"
 _MOST_BARS = 40
 
 
-class SavingsDisplay:
+class SavingsDisplay(Display):
     """Histogram of the votes asked, and their mean beside what asking everyone takes.
 
     Made from rows with `from_estimator`, from numbers of votes with `from_asked`, or exactly, without any
@@ -55,9 +53,6 @@ class SavingsDisplay:
     >>> round(display.mean, 3), round(display.speed_up, 1)
     (34.494, 2.9)
     """
-
-    figure_: Figure
-    ax_: Axes
 
     def __init__(self, shares: FloatArray, *, name: str | None = None) -> None:
         self.shares = shares
@@ -174,15 +169,15 @@ class SavingsDisplay:
         """
         (ax,) = take_axes(ax, 1, 6.4, 4)
         place = count_drawn(ax, _GID)
-        look = LINES[place % len(LINES)]
+        own = LINES[place % len(LINES)]
         edges, heights = self._bars(bin_width)
         label = name if name is not None else self.name
-        colour = options.pop("color", look.colour)
+        colour = options.pop("color", own.colour)
         style: dict[str, Any] = {
             "facecolor": (colour, 0.35),
             "edgecolor": colour,
-            "linestyle": look.dashes,
-            "hatch": look.hatch,
+            "linestyle": own.dashes,
+            "hatch": own.hatch,
             **options,
         }
         said = f"mean {self.mean:.1f} of {self.n_voters:,}"
@@ -190,7 +185,7 @@ class SavingsDisplay:
             heights, edges, fill=True, gid=_GID, linewidth=1.2,
             label=said if label is None else f"{label}: {said}", **style,
         )  # fmt: skip
-        ax.axvline(self.mean, color=colour, linestyle=look.dashes, linewidth=2)
+        ax.axvline(self.mean, color=colour, linestyle=own.dashes, linewidth=2)
         if place == 0:
             tidy(ax)
             ax.set_xlim(min(edges[0], 0), edges[-1])
@@ -198,9 +193,7 @@ class SavingsDisplay:
             ax.set_ylabel("share of rows")
         ax.legend(frameon=False, loc="best")
         ax.set_ylim(0, max(heights.max() * 1.08, ax.get_ylim()[1] if place else 0))
-        self.ax_ = ax
-        self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
-        return self
+        return self._drawn_into(ax)
 
     def _bars(self, bin_width: int | None) -> tuple[FloatArray, FloatArray]:
         """Return edges and heights of the bars; the first bar begins at 0 or, if it cannot be, at 1 vote."""

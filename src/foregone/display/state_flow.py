@@ -10,9 +10,9 @@ from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
 
-__all__ = ["State", "StateFlow", "state_flow"]
+__all__ = ["PollState", "StateFlow", "state_flow"]
 
-State = tuple[int, int]  # asked, yes
+PollState = tuple[int, int]  # asked, yes
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class StateFlow:
     """
 
     n_voters: int
-    states: dict[State, float]
-    moves: dict[tuple[State, State], float]
-    stops: dict[State, float]
+    states: dict[PollState, float]
+    moves: dict[tuple[PollState, PollState], float]
+    stops: dict[PollState, float]
 
 
 def state_flow(strategy: StoppingStrategy, votes: VoteDistribution | int | None = None) -> StateFlow:
@@ -57,7 +57,7 @@ def state_flow(strategy: StoppingStrategy, votes: VoteDistribution | int | None 
     n_voters = strategy.n_voters
     # weight[n]: probability to be in the state at hand and that n of all voters would say yes.
     weights = {(0, 0): _weights(votes, n_voters)}
-    moves: dict[tuple[State, State], float] = {}
+    moves: dict[tuple[PollState, PollState], float] = {}
     for asked in range(n_voters):
         for yes in range(asked + 1):
             if (asked, yes) not in weights:

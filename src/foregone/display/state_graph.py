@@ -6,17 +6,15 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from foregone.display.figure import take_axes
-from foregone.display.fitted import fitted, vote_strategy
-from foregone.display.looks import BLACK, VERMILLION
-from foregone.display.state_flow import State, StateFlow, state_flow
+from foregone.display.figure import Display, fitted, take_axes, vote_strategy
+from foregone.display.state_flow import PollState, StateFlow, state_flow
+from foregone.display.styles import BLACK, VERMILLION
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.votes import VoteDistribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["StateGraphDisplay"]
 
@@ -25,8 +23,8 @@ _RADIUS = 0.23
 _QUIET = "#5f5f5f"
 
 
-class StateGraphDisplay:
-    """State graph of a poll of a few voters.
+class StateGraphDisplay(Display):
+    """PollState graph of a poll of a few voters.
 
     A circle is a state, by votes asked and yes votes among them; the number in it says how likely it is to
     get there, and the darker it is, the likelier. An arrow to the right is a no, one that rises is a yes. In
@@ -53,9 +51,6 @@ class StateGraphDisplay:
     >>> round(display.flow.states[2, 0], 3)
     0.333
     """
-
-    figure_: Figure
-    ax_: Axes
 
     def __init__(self, flow: StateFlow) -> None:
         _check_size(flow.n_voters)
@@ -113,11 +108,9 @@ class StateGraphDisplay:
                 self._draw_state(ax, (asked, yes), size)
         for (start, end), probability in self.flow.moves.items():
             _draw_move(ax, start, end, probability)
-        self.ax_ = ax
-        self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
-        return self
+        return self._drawn_into(ax)
 
-    def _draw_state(self, ax: Axes, state: State, size: float) -> None:
+    def _draw_state(self, ax: Axes, state: PollState, size: float) -> None:
         from matplotlib.patches import Circle
 
         if state not in self.flow.states:  # a faint dot keeps several graphs comparable
@@ -150,7 +143,7 @@ def _points_per_unit(ax: Axes, n_voters: int) -> float:
     return float(min(width, height) * 72 / ax.figure.dpi / (n_voters + 0.9))
 
 
-def _draw_move(ax: Axes, start: State, end: State, probability: float) -> None:
+def _draw_move(ax: Axes, start: PollState, end: PollState, probability: float) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     rise = end[1] - start[1]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from foregone.display.by_limit import draw_by_limit, furnish_limits
-from foregone.display.figure import take_axes, tidy
-from foregone.display.fitted import fitted
-from foregone.display.looks import SIDES, line_styles
+from foregone.display.figure import fitted, take_axes, tidy
+from foregone.display.styles import LINES, SIDES, line_styles, rate_label
 from foregone.display.tradeoff_curves import TradeoffCurve, baseline_curves, plan_curve
 from foregone.errors import InvalidInputError
 from foregone.planning import Plan, plan
-from foregone.solving import Criterion
+from foregone.solving import Criterion, Problem
 from foregone.votes import VoteDistribution
 
 if TYPE_CHECKING:
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["TradeoffDisplay"]
 
 _WORST: dict[str, Any] = {"linestyle": (0, (2, 1.5)), "linewidth": 1.3, "markerfacecolor": "white"}
+# A logarithmic axis has no zero, so a limit of 0 stands apart on the left, by so many decades.
+_APART = 1.4
+_MARGIN = 0.35
 _SMALL: dict[str, Any] = {"textcoords": "offset points", "color": "0.3", "fontsize": "small"}
 
 
@@ -29,8 +31,8 @@ class TradeoffDisplay:
     """What each limit costs, and what it risks.
 
     In one panel the expected votes, by allowed disagreement. In another the disagreement: of one curve that a
-    plan was made for, that of inputs whose full vote is yes and of those whose full vote is no, mean and
-    worst; of several curves the mean of each. A limit of 0 stands apart on the left. The limit that a plan
+    plan was made for, that of the inputs of each class, mean and, where it is known, worst; of several
+    curves the mean of each. A limit of 0 stands apart on the left. The limit that a plan
     recommends is marked. Make one with `from_plan`, `from_estimator` or `from_votes`.
 
     Parameters
@@ -87,14 +89,13 @@ class TradeoffDisplay:
         ax : matplotlib.axes.Axes, or a sequence of two, optional
             Axes for the votes, and for the disagreement; a new figure with both by default.
         baselines : bool, default=False
-            Whether to draw the usual rules beside it.
+            Whether to draw the usual rules beside it, of votes between two answers.
         **options
             Passed on to `plot`.
         """
         if not isinstance(plan, Plan):
             raise InvalidInputError(f"plan must be a Plan, as foregone.plan returns it, not {plan!r}")
-        limits = [row.limit for row in plan.rows]
-        others = baseline_curves(plan.votes, limits) if baselines else []
+        others = _usual_rules(plan) if baselines else []
         return cls([plan_curve(plan), *others], plan.n_voters, plan=plan).plot(ax, **options)
 
     @classmethod
@@ -104,11 +105,12 @@ class TradeoffDisplay:
         limits: Iterable[float] | None = None,
         ax: Axes | Sequence[Axes] | None = None,
         *,
+        X: Any = None,
         baselines: bool = False,
         **options: Any,
     ) -> TradeoffDisplay:
-        """Plan for the calibration rows of a fitted classifier, and draw the plan; see `from_plan`."""
-        return cls.from_plan(fitted(estimator, "plan")(limits), ax, baselines=baselines, **options)
+        """Draw what a fitted classifier plans, for its calibration rows or for ``X``; see `from_plan`."""
+        return cls.from_plan(fitted(estimator, "plan")(limits, X=X), ax, baselines=baselines, **options)
 
     @classmethod
     def from_votes(
@@ -138,11 +140,11 @@ class TradeoffDisplay:
             As in `foregone.plan`.
         """
         tried = None if limits is None else list(limits)
-        plans = [plan(votes_or_n_voters, tried, criterion=one, confidence=confidence) for one in criteria]
+        votes = Problem.check("minimean", votes_or_n_voters, 0.0).votes
+        plans = [plan(votes, tried, criterion=one, confidence=confidence) for one in criteria]
         if not plans:
             raise InvalidInputError("criteria is empty: give at least one to draw")
-        used = [row.limit for row in plans[0].rows]
-        others = baseline_curves(plans[0].votes, used) if baselines else []
+        others = _usual_rules(plans[0]) if baselines else []
         return cls([*map(plan_curve, plans), *others], plans[0].n_voters).plot(ax, **options)
 
     def plot(
@@ -170,7 +172,8 @@ class TradeoffDisplay:
             values = (curve.expected_votes, curve.disagreement)
             for one, heights in zip(axes, values, strict=False):
                 if one is axes[0] or not self._has_classes:
-                    draw_by_limit(one, curve.limits, heights, limits, label=curve.name, **chosen[curve.name])
+                    points = zip(curve.limits, heights, strict=True)
+                    _draw_by_limit(one, points, limits, label=curve.name, **chosen[curve.name])
         if len(axes) > 1 and self._has_classes:
             self._draw_classes(axes[1], limits)
         if furnish:
@@ -182,19 +185,21 @@ class TradeoffDisplay:
     @property
     def _has_classes(self) -> bool:
         """Whether there is one curve, whose disagreement by class is known."""
-        return self.plan is not None and len(self.curves) == 1
+        return self.plan is not None and len(self.curves) == 1 and bool(self.plan.rows[0].by_class)
 
     def _draw_classes(self, ax: Axes, limits: Sequence[float]) -> None:
         assert self.plan is not None
-        names = dict(zip(("no", "yes"), self.plan.labels or ("no", "yes"), strict=True))
-        for side, look in SIDES.items():
-            mean = [(row.limit, risk) for row in self.plan.rows if (risk := row.by_class[side]) is not None]
-            worst = [(row.limit, row.worst_by_class[side]) for row in self.plan.rows]
+        classes = self.plan.rows[0].by_class
+        names = dict(zip(classes, self.plan.labels or classes, strict=True))
+        for place, key in enumerate(classes):
+            look = SIDES.get(key) or LINES[place % len(LINES)]
+            mean = [(row.limit, row.by_class[key]) for row in self.plan.rows]
+            worst = [(row.limit, row.worst_by_class.get(key)) for row in self.plan.rows]
             style = {"color": look.colour, "marker": look.marker}
             for points, kind, how in ((mean, "mean", {"linewidth": 1.8}), (worst, "worst", _WORST)):
-                if points:
-                    given, risks = zip(*points, strict=True)
-                    draw_by_limit(ax, given, risks, limits, label=f"{names[side]}, {kind}", **style, **how)
+                known = [(limit, risk) for limit, risk in points if risk is not None]
+                if known:
+                    _draw_by_limit(ax, known, limits, label=f"{names[key]}, {kind}", **style, **how)
 
     def _furnish(self, axes: tuple[Axes, ...], limits: Sequence[float]) -> None:
         positive = [limit for limit in limits if limit > 0]
@@ -212,7 +217,7 @@ class TradeoffDisplay:
         for ax in axes:
             tidy(ax)
             ax.set_xlabel("allowed disagreement")
-            furnish_limits(ax, limits)
+            _furnish_limits(ax, limits)
         if self.plan is not None:
             self._mark_plan(axes, self.plan)
         if len(axes) > 1 or len(self.curves) > 1:
@@ -247,6 +252,48 @@ class TradeoffDisplay:
             votes.legend(*_last_of(votes), frameon=False, loc="lower left")
 
 
+def _usual_rules(plan: Plan) -> list[TradeoffCurve]:
+    if not isinstance(plan.votes, VoteDistribution):
+        raise InvalidInputError(
+            "the rules that can be drawn beside a plan are for votes between two answers: leave out baselines"
+        )
+    return baseline_curves(plan.votes, [row.limit for row in plan.rows])
+
+
 def _last_of(ax: Axes) -> tuple[list[Any], list[str]]:
     handles, labels = ax.get_legend_handles_labels()
     return handles[-1:], labels[-1:]
+
+
+def _place_of(limit: float, limits: Sequence[float]) -> float:
+    """Return where a limit stands on the axis of all ``limits``: at itself, unless it is 0."""
+    if limit > 0:
+        return limit
+    return min((one for one in limits if one > 0), default=1.0) / 10**_APART
+
+
+def _draw_by_limit(
+    ax: Axes, values: Iterable[tuple[float, float]], limits: Sequence[float], **style: Any
+) -> None:
+    """Draw values, each with its limit, into axes of all ``limits``: a line through all but that at 0."""
+    points = sorted(values)
+    above = [point for point in points if point[0] > 0]
+    ax.plot([limit for limit, _ in above], [value for _, value in above], **style)
+    for _, value in points[: len(points) - len(above)]:
+        ax.plot(_place_of(0, limits), value, **{**style, "label": None})
+
+
+def _furnish_limits(ax: Axes, limits: Sequence[float]) -> None:
+    """Make the horizontal axis one of limits: logarithmic, ticks at powers of ten, and at 0 if it is one."""
+    places = [_place_of(limit, limits) for limit in limits]
+    positive = sorted(limit for limit in limits if limit > 0)
+    first, last = (math.log10(limit) for limit in (positive[0], positive[-1]))
+    ticks = [10.0**power for power in range(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1)]
+    if len(ticks) < 2:
+        ticks = positive
+    if min(limits) == 0:
+        ticks = [0.0, *ticks]
+    ax.set_xscale("log")
+    ax.set_xlim(min(places) / 10**_MARGIN, max(places) * 10**_MARGIN)
+    ax.set_xticks([_place_of(tick, limits) for tick in ticks], [rate_label(tick) for tick in ticks])
+    ax.minorticks_off()

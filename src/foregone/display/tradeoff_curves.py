@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from foregone import rules
+from foregone.kinds import evaluate
 from foregone.planning import Plan
-from foregone.strategy import StoppingStrategy
-from foregone.strategy.evaluation import evaluate
+from foregone.rules.methods import KnownVotes
+from foregone.rules.registry import baseline_methods
 from foregone.votes import VoteDistribution
 
-__all__ = ["BASELINES", "TradeoffCurve", "baseline_curves", "plan_curve"]
-
-Rule = Callable[[int, float], StoppingStrategy]
-BASELINES: dict[str, Rule] = {
-    "Schwing": rules.schwing,
-    "IBEP": rules.ibep,
-    "e-process": rules.e_process,
-    "curtailment": lambda n_voters, limit: rules.curtailment(n_voters),
-}
+__all__ = ["TradeoffCurve", "baseline_curves", "plan_curve"]
 
 
 @dataclass(frozen=True)
@@ -62,10 +54,10 @@ def baseline_curves(votes: VoteDistribution, limits: Iterable[float]) -> list[Tr
     >>> curves[-1].name, curves[-1].disagreement
     ('curtailment', (0.0, 0.0))
     """
-    tried = tuple(limits)
+    tried, known = tuple(limits), KnownVotes.of(votes)
     curves = []
-    for name, rule in BASELINES.items():
-        figures = [evaluate(rule(votes.n_voters, limit)).mean(votes) for limit in tried]
+    for methods in zip(*map(baseline_methods, tried), strict=True):
+        figures = [evaluate(method.strategy(known)).mean(votes) for method in methods]
         expected_votes, disagreement = zip(*figures, strict=True)
-        curves.append(TradeoffCurve(name, tried, expected_votes, disagreement))
+        curves.append(TradeoffCurve(methods[0].label, tried, expected_votes, disagreement))
     return curves

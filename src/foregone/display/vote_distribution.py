@@ -9,16 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.checks import FloatArray
-from foregone.display.figure import legend_above, take_axes
-from foregone.display.fitted import MANY_CLASSES, fitted
-from foregone.display.looks import BLUE, ORANGE
+from foregone.display.figure import MANY_CLASSES, Display, fitted, legend_above, take_axes, tidy
+from foregone.display.styles import BLUE, ORANGE
 from foregone.errors import InvalidInputError
 from foregone.plurality import CompositionDistribution
 from foregone.votes import VoteDistribution, check_votes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["VoteDistributionDisplay"]
 
@@ -27,7 +25,7 @@ _NO_YES_VOTES = f"Votes among more than two classes have no number of yes votes 
 _TICKS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
-class VoteDistributionDisplay:
+class VoteDistributionDisplay(Display):
     """How many voters say yes, one histogram for each of two classes.
 
     The scale is that of square roots, so that what is rare can be seen beside what is common.
@@ -54,9 +52,6 @@ class VoteDistributionDisplay:
     >>> {name: shares.tolist() for name, shares in display.shares.items()}
     {'full vote no': [0.6, 0.1, 0.0, 0.0], 'full vote yes': [0.0, 0.0, 0.1, 0.2]}
     """
-
-    figure_: Figure
-    ax_: Axes
 
     def __init__(
         self, shares: Mapping[str, FloatArray], *, share_of: Literal["class", "all"] = "class"
@@ -199,16 +194,12 @@ class VoteDistributionDisplay:
         ticks = [0.0, *(tick for tick in _TICKS if 0.015 * highest < tick < 1.1 * highest)]
         ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         if furnish:
-            ax.spines[["top", "right"]].set_visible(False)
-            ax.grid(axis="y", color="0.9", linewidth=0.8)
-            ax.set_axisbelow(True)
+            tidy(ax)
             ax.set_xlabel("voters that say yes")
             whose = "of its class" if self.share_of == "class" else "of all rows"
             ax.set_ylabel(f"share {whose} (square-root scale)")
             legend_above(ax, 2)
-        self.ax_ = ax
-        self.figure_ = ax.figure  # type: ignore[assignment]  # a subfigure will do as well
-        return self
+        return self._drawn_into(ax)
 
 
 def _root(share: FloatArray) -> FloatArray:

@@ -1,12 +1,13 @@
-"""Packed forests: trees as compact arrays, asked in a random order until a strategy stops.
+"""Packed forests: trees as compact arrays, asked one by one until a strategy stops.
 
 `PackedForest` counts votes between two classes, `PluralityForest` among any number of them, `ScoredForest`
-adds up scores: each is made from a fitted model by an importer (one file per kind of model), run by compiled
-loops, saved without pickle.
+adds up scores; all are a `Forest`. Each is made from a fitted model by an importer (one file per kind of
+model), run by compiled loops, saved without pickle.
 """
 
+from foregone.forest.forest import Forest
 from foregone.forest.packed import PackedForest
 from foregone.forest.plurality_forest import PluralityForest, PluralityOutcome
 from foregone.forest.scored import ScoredForest, ScoreOutcome
 
-__all__ = ["PackedForest", "PluralityForest", "PluralityOutcome", "ScoreOutcome", "ScoredForest"]
+__all__ = ["Forest", "PackedForest", "PluralityForest", "PluralityOutcome", "ScoreOutcome", "ScoredForest"]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
-from foregone.forest.tables import Columns, columns_of, is_category, to_numbers, to_values
+from foregone.forest.tables import Columns, columns_of, is_category, is_null, to_numbers, to_values
 from foregone.strategy.json_file import Fields, is_finite_number
 
 __all__ = ["CategoryValues", "category_list"]
@@ -189,9 +189,8 @@ def _number(entry: Any) -> float:
 def _is_missing(entry: Any) -> bool:
     if isinstance(entry, str):
         return entry == ""
-    # NaN does not equal itself, and what pandas has for missing does not even say.
-    itself = entry == entry
-    return entry is None or not isinstance(itself, bool | np.bool_) or not itself
+    itself = entry == entry  # NaN does not equal itself
+    return is_null(entry) or not isinstance(itself, bool | np.bool_) or not itself
 
 
 def _array_columns(X: Any) -> npt.NDArray[Any] | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from foregone._kernels.resting_walk import SIDE_BY_SIDE
+from foregone._kernels.looping_walk import SIDE_BY_SIDE
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import Keys, RowFormat, Rows
 

@@ -3,106 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels import forest_nodes
 from foregone.errors import InvalidInputError
-from foregone.forest.importers.found import ScoredTree
+from foregone.forest.importers.found import LeafKind, Tree
 
-__all__ = [
-    "ClassTree",
-    "NodeArray",
-    "TreeArrays",
-    "find_payloads",
-    "is_sound",
-    "pack",
-    "threshold_keys",
-]
+__all__ = ["NodeArray", "find_payloads", "is_sound", "pack", "threshold_keys"]
 
 NodeArray = npt.NDArray[np.uint64]
 
 COMPACT_OFFSET_LIMIT = int(forest_nodes.OFFSET_MASK)
 COMPACT_COLUMN_LIMIT = int(forest_nodes.COLUMN_MASK)
 OFFSET_LIMITS = {32: int(forest_nodes.OFFSET_59), 64: int(forest_nodes.OFFSET_27)}  # of wide nodes
-
-
-class TreeArrays(NamedTuple):
-    """One tree, an entry for each of its nodes; node 0 is the root. What an importer has to deliver.
-
-    Attributes
-    ----------
-    left, right : ndarray of int
-        Children; negative in a leaf. A row goes left when ``float32(value) <= threshold``.
-    feature, threshold : ndarray
-        Ignored in leaves. Thresholds are compared as they are, so float64 ones keep all their digits.
-    missing_left : ndarray of bool
-        Whether a missing value goes left.
-    weight : ndarray
-        How many rows are expected to pass; only speed depends on it.
-    says_yes : ndarray of bool
-        The votes of the leaves.
-    """
-
-    left: npt.NDArray[np.int64]
-    right: npt.NDArray[np.int64]
-    feature: npt.NDArray[np.int64]
-    threshold: npt.NDArray[np.float64]
-    missing_left: npt.NDArray[np.bool_]
-    weight: npt.NDArray[np.float64]
-    says_yes: npt.NDArray[np.bool_]
-
-
-class ClassTree(NamedTuple):
-    """One tree that votes for any of several classes.
-
-    Attributes
-    ----------
-    left, right, feature, threshold, missing_left, weight : ndarray
-        As in `TreeArrays`.
-    says : ndarray of uint64
-        The numbers of the classes that the leaves vote for.
-    """
-
-    left: npt.NDArray[np.int64]
-    right: npt.NDArray[np.int64]
-    feature: npt.NDArray[np.int64]
-    threshold: npt.NDArray[np.float64]
-    missing_left: npt.NDArray[np.bool_]
-    weight: npt.NDArray[np.float64]
-    says: NodeArray
-
-
-AnyTree = TreeArrays | ClassTree | ScoredTree
-
-
-class _Leaves(NamedTuple):
-    """What the nodes of one tree are as leaves: ``sides``, as the node format has it, and payloads if any."""
-
-    sides: npt.NDArray[np.uint64]
-    payloads: NodeArray | None
-
-    @classmethod
-    def of(cls, tree: AnyTree, as_votes: bool) -> _Leaves:
-        if isinstance(tree, TreeArrays):
-            return cls(tree.says_yes + np.uint64(2), None)
-        if isinstance(tree, ClassTree):
-            return cls(np.ones(len(tree.left), np.uint64), tree.says)
-        if as_votes:
-            return cls((tree.score > 0) + np.uint64(2), None)
-        return cls(np.ones(len(tree.left), np.uint64), tree.score.view(np.uint64))
-
-
-def _grown(tree: AnyTree) -> AnyTree:
-    """Return a tree with a split: a lone leaf becomes both sides of one, as it has no node to live in."""
-    if tree.left[0] >= 0:
-        return tree
-    three = type(tree)(*(np.repeat(part[:1], 3) for part in tree))  # type: ignore[arg-type]  # all are arrays
-    feature, numeric = np.zeros(3, np.int64), np.full(3, -1)
-    split = three._replace(left=np.array([1, -1, -1]), right=np.array([2, -1, -1]), feature=feature)
-    return split._replace(category_start=numeric) if isinstance(split, ScoredTree) else split
 
 
 def threshold_keys(threshold: npt.NDArray[np.float64], key_bits: int = 32) -> npt.NDArray[Any]:
@@ -127,14 +43,9 @@ def threshold_keys(threshold: npt.NDArray[np.float64], key_bits: int = 32) -> np
 
 
 def pack(
-    trees: Callable[[], Iterator[AnyTree]],
-    n_features: int,
-    key_bits: int = 32,
-    as_votes: bool = False,
+    trees: Callable[[], Iterator[Tree]], n_features: int, key_bits: int, leaf: LeafKind
 ) -> tuple[NodeArray, npt.NDArray[np.int64]]:
-    """Pack trees one after another.
-
-    With ``as_votes``, the leaf of a tree with scores is a vote: yes if its score is above 0.
+    """Pack trees one after another, with leaves of this kind.
 
     Returns
     -------
@@ -146,9 +57,9 @@ def pack(
     """
     packed = None
     if key_bits == 32 and 2 * n_features - 1 <= COMPACT_COLUMN_LIMIT:
-        packed = _pack(trees(), 32, True, as_votes)
+        packed = _pack(trees(), 32, leaf, compact=True)
     if packed is None:
-        packed = _pack(trees(), key_bits, False, as_votes)
+        packed = _pack(trees(), key_bits, leaf, compact=False)
     if packed is None:
         raise InvalidInputError(
             f"a tree is too large to be packed: at most {OFFSET_LIMITS[64]:,} nodes may lie between a node "
@@ -158,33 +69,32 @@ def pack(
     return np.concatenate(packed), tree_start
 
 
-def _pack(trees: Iterator[AnyTree], key_bits: int, compact: bool, as_votes: bool) -> list[NodeArray] | None:
+def _pack(trees: Iterator[Tree], key_bits: int, leaf: LeafKind, *, compact: bool) -> list[NodeArray] | None:
     """Pack each tree; None when one does not fit into such nodes."""
     packed = []
     for given in trees:
-        tree = _grown(given)
-        leaves = _Leaves.of(tree, as_votes)
+        tree = given.with_a_split()
         place, base = np.full((2, len(tree.left)), -1, np.int64)
         size, largest = forest_nodes.place_nodes(
-            tree.left, tree.right, tree.weight, place, base, leaves.payloads is not None
+            tree.left, tree.right, tree.weight, place, base, leaf.is_payload
         )
         keys = threshold_keys(tree.threshold, key_bits)
-        by_category = np.zeros(len(keys), np.bool_)
-        if isinstance(tree, ScoredTree):
-            by_category = tree.category_start >= 0
+        by_category = tree.category_start >= 0
+        has_categories = bool(by_category.any())
+        if has_categories:
             keys[by_category] = tree.category_start[by_category]
         if largest > (COMPACT_OFFSET_LIMIT if compact else OFFSET_LIMITS[key_bits]):
             return None
-        if compact and by_category.any():
+        if compact and has_categories:
             return None
         nodes: NodeArray = np.zeros(size if compact else (size, 2), np.uint64)
         column = 2 * tree.feature + tree.missing_left
-        forest_nodes.pack_tree(
-            tree.left, tree.right, column, keys, by_category, leaves.sides, place, base, nodes
-        )
-        if leaves.payloads is not None:
+        said = tree.leaves(leaf)
+        sides = np.ones(len(said), np.uint64) if leaf.is_payload else said + np.uint64(2)
+        forest_nodes.pack_tree(tree.left, tree.right, column, keys, by_category, sides, place, base, nodes)
+        if leaf.is_payload:
             reached = np.flatnonzero((tree.left < 0) & (place >= 0))
-            (nodes if compact else nodes[:, 0])[place[reached]] = leaves.payloads[reached]
+            (nodes if compact else nodes[:, 0])[place[reached]] = leaf.to_words(said[reached])
         packed.append(nodes)
     return packed
 

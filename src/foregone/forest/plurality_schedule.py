@@ -2,68 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels.plurality_run import ALWAYS, MAYBE, NEVER
-from foregone.checks import IntArray, check_seed
+from foregone.checks import IntArray
 from foregone.errors import InvalidInputError
-from foregone.forest.schedule import Order, as_signed, check_order, random_order
+from foregone.forest.schedule import BaseSchedule, Order, as_signed, seeded_roots
 from foregone.plurality import PluralityStrategy
 
 __all__ = ["PluralitySchedule"]
 
 
-class PluralitySchedule(NamedTuple):
-    """Which trees to ask in which order, and when to stop.
+@dataclass(frozen=True, eq=False)
+class PluralitySchedule(BaseSchedule):
+    """The schedule of votes among many classes.
 
     Attributes
     ----------
-    strategy : PluralityStrategy
-        When to stop.
-    seed, order : int, "shared" or "per_row"
-        As in `PluralityForest.run`.
-    roots : ndarray of int, shape (n_trees,)
-        Roots in the shared order; in storage order when each row draws its own.
     rule : tuple of arrays
         The strategy as `foregone._kernels.plurality_run` reads it.
+    n_slots : int
+        Number of classes that a row can have votes for.
     """
 
     strategy: PluralityStrategy
-    seed: int
-    order: Order
-    roots: IntArray
     rule: tuple[npt.NDArray[Any], ...]
+    n_slots: int
 
     @classmethod
     def make(
-        cls, tree_start: IntArray, n_classes: int, strategy: PluralityStrategy, seed: int, order: Order
+        cls,
+        tree_start: IntArray,
+        n_classes: int,
+        strategy: PluralityStrategy,
+        seed: int,
+        order: Order,
+        takes: int = 0,
     ) -> PluralitySchedule:
-        """Check the parts against each other and lay them out."""
-        n_trees = len(tree_start) - 1
-        seed = check_seed(seed)
-        check_order(order)
-        if strategy.n_voters != n_trees:
-            raise InvalidInputError(
-                f"the strategy is for {strategy.n_voters} voters, the forest has {n_trees} trees: "
-                f"solve for {n_trees}"
-            )
-        if strategy.lattice.n_classes < min(n_classes, n_trees):
+        """Check the parts against each other and lay them out; ``takes`` is as in `RowFormat.takes`."""
+        seed, roots = seeded_roots(tree_start, strategy, seed, order)
+        n_slots = min(n_classes, len(roots))
+        if strategy.lattice.n_classes < n_slots:
             raise InvalidInputError(
                 f"the strategy is for at most {strategy.lattice.n_classes} different answers, the forest has "
                 f"{n_classes} classes: solve for n_classes={n_classes}"
             )
-        roots = tree_start[:-1].copy()
-        if order == "shared":
-            roots = roots[random_order(n_trees, seed)]
-        return cls(strategy, seed, order, roots, _rule_of(strategy))
-
-    @property
-    def signed_seed(self) -> int:
-        """The seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
-        return as_signed(self.seed)
+        rule = _rule_of(strategy)
+        packed = (roots, rule, as_signed(seed), order == "per_row", takes, n_slots)
+        return cls(strategy, seed, order, roots, packed, rule, n_slots)
 
 
 def _rule_of(strategy: PluralityStrategy) -> tuple[npt.NDArray[Any], ...]:

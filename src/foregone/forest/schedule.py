@@ -1,4 +1,4 @@
-"""Schedule: a strategy, an order of the trees and a seed, laid out for the kernels."""
+"""Schedules: a strategy, an order of the trees and a seed, laid out for the kernels."""
 
 from __future__ import annotations
 
@@ -18,32 +18,54 @@ from foregone.strategy import StoppingStrategy
 from foregone.strategy.json_file import Fields
 
 __all__ = [
+    "BaseSchedule",
     "Order",
     "Schedule",
     "as_signed",
-    "check_order",
+    "check_n_trees",
     "random_order",
     "read_order",
     "row_bits",
+    "seeded_roots",
 ]
 
 Order = Literal["shared", "per_row"]
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
-    """Which trees to ask in which order, and when to stop.
+class BaseSchedule:
+    """Which trees to ask in which order, and when to stop; each kind of leaf adds what its kernels read.
 
     Attributes
     ----------
-    strategy : StoppingStrategy or None
+    strategy : strategy or None
         None asks every tree.
     seed, order : int, "shared" or "per_row"
         As in `PackedForest.run`.
-    packed : ndarray of int
-        All of it in one array, as `foregone._kernels.forest_run.run_row_32` reads it.
     roots : ndarray of int, shape (n_trees,)
-        Roots in the shared order; in storage order when each row draws its own.
+        Roots in the order asked; in storage order when each row draws its own.
+    packed : ndarray of int or tuple
+        All of it, as the kernel that runs a row alone reads it.
+    """
+
+    strategy: Any
+    seed: int
+    order: Order
+    roots: IntArray
+    packed: Any
+
+    @property
+    def signed_seed(self) -> int:
+        """The seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
+        return as_signed(self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule(BaseSchedule):
+    """The schedule of votes between two classes; see `foregone._kernels.forest_run`.
+
+    Attributes
+    ----------
     steps : ndarray of int, shape (n_trees + 2, 4)
         Lower and upper threshold, start of the exceptions, and the fewest yes votes that are answered with
         yes, after 0, 1, ... votes.
@@ -52,10 +74,6 @@ class Schedule:
     """
 
     strategy: StoppingStrategy | None
-    seed: int
-    order: Order
-    packed: IntArray
-    roots: IntArray
     steps: IntArray
     exceptions: IntArray
 
@@ -64,36 +82,40 @@ class Schedule:
         cls,
         tree_start: IntArray,
         rows: RowFormat | None,
-        strategy: StoppingStrategy | None = None,
-        seed: int = 0,
-        order: Order = "shared",
+        strategy: StoppingStrategy | None,
+        seed: int,
+        order: Order,
     ) -> Schedule:
         """Check the parts against each other and lay them out; ``rows`` is None where voters are no trees."""
-        n_trees = len(tree_start) - 1
-        seed = check_seed(seed)
-        check_order(order)
-        if strategy is None:
-            steps, exceptions = _ask_everyone(n_trees)
-        elif strategy.n_voters == n_trees:
-            steps, exceptions = _steps_of(strategy)
-        else:
-            raise InvalidInputError(
-                f"the strategy is for {strategy.n_voters} voters, the forest has {n_trees} trees: "
-                f"solve for {n_trees}"
-            )
-        roots = tree_start[:-1].copy()
-        if strategy is not None and order == "shared":
-            roots = roots[random_order(n_trees, seed)]
+        seed, roots = seeded_roots(tree_start, strategy, seed, order)
+        n_trees = len(roots)
+        steps, exceptions = _ask_everyone(n_trees) if strategy is None else _steps_of(strategy)
         takes, rules = (0, NO_RULES) if rows is None else (rows.takes, rows.rules)
         header = [n_trees, as_signed(seed), order == "per_row", takes, len(exceptions)]
         parts = [np.array(header, np.int64), roots, steps.ravel(), exceptions.ravel(), rules]
-        packed = np.concatenate(parts)
-        return cls(strategy, seed, order, packed, roots, steps, exceptions)
+        return cls(strategy, seed, order, roots, np.concatenate(parts), steps, exceptions)
 
-    @property
-    def signed_seed(self) -> int:
-        """The seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
-        return as_signed(self.seed)
+
+def seeded_roots(tree_start: IntArray, strategy: Any, seed: Any, order: Any) -> tuple[int, IntArray]:
+    """Return the seed and the roots in the order in which it asks the trees, once all are checked."""
+    seed = check_seed(seed)
+    if order not in ("shared", "per_row"):
+        raise InvalidInputError(f'order must be "shared" or "per_row", not {order!r}')
+    n_trees = len(tree_start) - 1
+    check_n_trees(strategy, n_trees)
+    roots = tree_start[:-1].copy()
+    if strategy is not None and order == "shared":
+        roots = roots[random_order(n_trees, seed)]
+    return seed, roots
+
+
+def check_n_trees(strategy: Any, n_trees: int) -> None:
+    """Raise InvalidInputError if a strategy is for another number of voters."""
+    if strategy is not None and strategy.n_voters != n_trees:
+        raise InvalidInputError(
+            f"the strategy is for {strategy.n_voters} voters, the forest has {n_trees} trees: "
+            f"solve for {n_trees}"
+        )
 
 
 def _ask_everyone(n_trees: int) -> tuple[IntArray, IntArray]:
@@ -121,12 +143,6 @@ def _steps_of(strategy: StoppingStrategy) -> tuple[IntArray, IntArray]:
 def as_signed(seed: int) -> int:
     """Return a seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
     return seed - (1 << 64) if seed >> 63 else seed
-
-
-def check_order(order: Any) -> None:
-    """Raise unless it is one of the two orders."""
-    if order not in ("shared", "per_row"):
-        raise InvalidInputError(f'order must be "shared" or "per_row", not {order!r}')
 
 
 def read_order(fields: Fields) -> Order:

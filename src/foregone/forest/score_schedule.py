@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from foregone.checks import FloatArray, IntArray
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import RowFormat
+from foregone.forest.schedule import BaseSchedule, check_n_trees
 from foregone.scores import ScoreStrategy
 
 __all__ = ["ScoreSchedule"]
 
-
 FEWEST_AHEAD = 4  # walks side by side take little longer than one, so a few set out in any case
 
 
-class ScoreSchedule(NamedTuple):
-    """Which trees to ask in which order, and when to stop.
+@dataclass(frozen=True, eq=False)
+class ScoreSchedule(BaseSchedule):
+    """The schedule of scores, whose strategy has an order of its own: seed and order are always the same.
 
     Attributes
     ----------
-    strategy : ScoreStrategy or None
-        None asks every tree, in the order in which they are stored.
-    packed : ndarray of int
-        All of it in one array, as `foregone._kernels.score_run.run_row_32` reads it.
-    roots : ndarray of int, shape (n_trees,)
-        Roots in the order asked.
     lower, upper : ndarray of float, shape (n_trees + 1,)
         Thresholds of each step.
     start : float
@@ -37,8 +32,6 @@ class ScoreSchedule(NamedTuple):
     """
 
     strategy: ScoreStrategy | None
-    packed: IntArray
-    roots: IntArray
     lower: FloatArray
     upper: FloatArray
     start: float
@@ -51,7 +44,7 @@ class ScoreSchedule(NamedTuple):
         start: float,
         bounds: FloatArray,
         row_format: RowFormat,
-        strategy: ScoreStrategy | None = None,
+        strategy: ScoreStrategy | None,
     ) -> ScoreSchedule:
         """Check the strategy against the trees and lay it out.
 
@@ -65,12 +58,8 @@ class ScoreSchedule(NamedTuple):
             Its order, thresholds and start.
         """
         n_trees = len(roots)
+        check_n_trees(strategy, n_trees)
         followed = ScoreStrategy.ask_all(n_trees, start=start) if strategy is None else strategy
-        if followed.n_voters != n_trees:
-            raise InvalidInputError(
-                f"the strategy is for {followed.n_voters} voters, the forest has {n_trees} trees: "
-                f"solve for {n_trees}"
-            )
         if followed.start != start:
             raise InvalidInputError(
                 f"the strategy starts at a score of {followed.start}, the forest at {start}: "
@@ -82,7 +71,7 @@ class ScoreSchedule(NamedTuple):
         asked_roots = roots[order]
         floats = np.concatenate([lower, upper, [start]]).view(np.int64)
         packed = np.concatenate([header, asked_roots, floats, row_format.rules])
-        return cls(strategy, packed, asked_roots, lower.copy(), upper.copy(), start, ahead)
+        return cls(strategy, 0, "shared", asked_roots, packed, lower.copy(), upper.copy(), start, ahead)
 
 
 def _first_possible_stop(start: float, bounds: FloatArray, lower: FloatArray, upper: FloatArray) -> int:

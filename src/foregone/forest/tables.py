@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Columns", "columns_of", "is_category", "to_numbers", "to_values"]
+__all__ = ["Columns", "columns_of", "is_category", "is_null", "to_numbers", "to_values"]
 
 
 class Columns(NamedTuple):
@@ -77,11 +77,12 @@ def to_numbers(column: Any) -> npt.NDArray[Any]:
     if values.dtype.kind in "biuf":
         return values
     if values.dtype.kind == "O":
-        values = np.array([np.nan if _is_missing(value) else value for value in values.tolist()], object)
+        values = np.array([np.nan if is_null(value) else value for value in values.tolist()], object)
     return np.asarray(values, np.float64)
 
 
-def _is_missing(value: Any) -> bool:
+def is_null(value: Any) -> bool:
+    """Whether a value stands for a missing one and is no number: None, or what pandas has instead."""
     return value is None or type(value).__name__ == "NAType"
 
 

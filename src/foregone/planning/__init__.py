@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from foregone.checks import check_share
 from foregone.errors import InvalidInputError
 from foregone.planning.plan_rows import Plan, PlanRow, Reason
-from foregone.solving import Answer, Criterion, MaxDisagreement, Problem, solve
-from foregone.votes import VoteDistribution
+from foregone.planning.planned_kinds import Planned, Votes, planned
+from foregone.planning.recommendation import python_call
+from foregone.planning.solved_limit import ClassFigures, SolvedLimit
+from foregone.solving import Answer
+from foregone.strategy.limits import Criterion, Limits
 
-__all__ = ["LIMITS", "WORTH", "Plan", "PlanRow", "check_tried_limits", "check_worth", "plan"]
+__all__ = [
+    "LIMITS",
+    "WORTH",
+    "ClassFigures",
+    "Plan",
+    "PlanRow",
+    "Planned",
+    "SolvedLimit",
+    "make_plan",
+    "plan",
+    "planned",
+]
 
 LIMITS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 WORTH = 25.0
 
 
 def plan(
-    votes_or_n_voters: VoteDistribution | int,
+    votes_or_n_voters: Votes,
     limits: Iterable[float] | None = None,
     *,
     criterion: Criterion = "minimean",
@@ -28,32 +42,38 @@ def plan(
     looks: int | Iterable[int] | None = None,
     answer: Answer = "majority",
     worth: float = WORTH,
-    labels: tuple[Any, Any] | None = None,
+    labels: Sequence[Any] | None = None,
 ) -> Plan:
     """Lay out what each limit on the disagreement costs, and recommend one.
 
     The rule: begin with the loosest limit and tighten as long as each disagreement that is avoided (on
     average under minimean, else on the worst input) costs at most ``worth`` full votes; under minimean, not
-    below 1 / ``votes.n_observations``, because so many inputs cannot tell a smaller mean from none. If a
-    class then loses, with a mean disagreement more than ten times the limit (or more than a half) or never
-    seen at all, each class is given the limit for itself.
+    below 1 / ``votes.n_observations``, because so many inputs cannot tell a smaller mean from none; of
+    scores, not below what the rows can certify. If a class then loses, with a mean disagreement more than ten
+    times the limit (or more than a half) or never seen at all, each class is given the limit for itself,
+    where that can be had.
 
     Parameters
     ----------
-    votes_or_n_voters : VoteDistribution or int
-        How the votes are distributed; a number of voters means a flat distribution.
+    votes_or_n_voters : VoteDistribution, int, CompositionDistribution, ClassVotes or ScoreRows
+        How the votes are distributed; a number of voters means a flat distribution of votes between two
+        answers. Votes among many are a `foregone.plurality.CompositionDistribution`, of which any leader of
+        the full vote is right, or, for figures by class, `foregone.plurality.ClassVotes`, of which the first
+        is; scores are `foregone.scores.ScoreRows`.
     limits : iterable of float, optional
         Limits to try, from 0 to 1; by default 0.1, 0.03, 0.01 and so on to 0.00001.
     criterion, looks, answer
-        As in `foregone.solve`.
+        As in `foregone.solve`. Votes among many have no ``looks`` and answer the leader; scores take
+        minimean and the default answer.
     confidence : float or None, default=0.95
         As in `foregone.solve`. Where it has no meaning, because the votes were not observed or because the
-        criterion bounds every single input, it is dropped, and ``notes`` says so.
+        criterion bounds every single input, it is dropped, and ``notes`` says so. Scores need one.
     worth : float, default=25
         What it is worth to avoid one disagreement, in full votes: one is all voters asked about one input.
         The default is a convention, which for many ensembles leads to limits near 1e-3.
-    labels : tuple of two, optional
-        Names for "no" and "yes" in what is recommended: the ``classes_`` of a classifier.
+    labels : sequence, optional
+        Names of the classes in what is recommended, the ``classes_`` of a classifier; of two, for "no" and
+        "yes". With labels, of several leaders only the first is right, as in a classifier.
 
     Returns
     -------
@@ -69,42 +89,56 @@ def plan(
     <Plan for 8 voters, minimean at 0.95 confidence: 3 limits from 0.1 to 0.001, recommended 0.001>
     >>> [round(row.expected_votes, 2) for row in trade_off.rows]
     [0.99, 2.78, 3.98]
+
+    Many classes:
+
+    >>> from foregone.plurality import ClassVotes
+    >>> votes = ClassVotes([[9, 0, 0]] * 150 + [[1, 8, 0]] * 40 + [[1, 3, 5]] * 10)
+    >>> trade_off = plan(votes, [0.1, 0.01], labels=["ant", "bee", "cow"])
+    >>> {label: round(risk, 3) for label, risk in trade_off.chosen.by_class.items()}
+    {'ant': 0.0, 'bee': 0.0, 'cow': 0.021}
     """
-    problem = Problem.check(criterion, votes_or_n_voters, 0.0, None, looks, answer)
-    tried = check_tried_limits(LIMITS if limits is None else limits)
-    votes, looks = problem.votes, problem.looks
-    used = None
-    if confidence is not None and problem.bounds_the_mean and votes.n_observations is not None:
-        used = Problem.check(criterion, votes, 0.0, confidence).confidence
-    elif confidence is not None:
-        Problem.check("minimixed", 1, 0.0, confidence)  # it is not used, but it should be one
+    found = planned(
+        votes_or_n_voters,
+        criterion=criterion,
+        confidence=confidence,
+        looks=looks,
+        answer=answer,
+        labels=labels,
+    )
+    return make_plan(found, found.solve, _check_limits(limits), worth=worth, labels=labels)
 
-    def row(limit: MaxDisagreement, looser: PlanRow | None = None) -> PlanRow:
-        solution = solve(criterion, votes, limit, confidence=used, looks=looks, answer=answer)
-        return PlanRow.of(solution, looser)
 
+def make_plan(
+    planned: Planned,
+    solve: Callable[[Limits], SolvedLimit],
+    limits: Sequence[float] = LIMITS,
+    *,
+    worth: float = WORTH,
+    labels: Sequence[Any] | None = None,
+) -> Plan:
+    """Make a plan of limits that ``solve`` solves, or knows from before; the loosest limit comes first."""
+    worth = _check_worth(worth)
     rows: list[PlanRow] = []
-    for limit in tried:
-        rows.append(row(limit, rows[-1] if rows else None))
-    floor = 1 / votes.n_observations if problem.bounds_the_mean and votes.n_observations else 0.0
-    chosen, reason = _choose(rows, check_worth(worth), floor)
+    for tried in limits:
+        rows.append(PlanRow.of(solve(Limits.of(tried)), planned, rows[-1] if rows else None))
+    seen = planned.n_observations if planned.bounds_the_mean else None
+    chosen, reason = _choose(rows, worth, 1 / seen if seen else 0.0)
     budgets = None
-    if chosen.losing_classes():
-        limit = chosen.limit
-        budgets = row({"yes": limit, "no": limit})
+    if planned.has_class_limits and chosen.losing_classes():
+        each = PlanRow.of(solve(Limits.for_each(chosen.limit)), planned)
+        budgets = each if each.reason is None else None
+    recommended = (budgets or chosen).limits
+    limit = recommended.given if labels is None else recommended.labelled(labels)
     return Plan(
         rows=tuple(rows),
         chosen=chosen,
         class_budgets=budgets,
         reason=reason,
-        votes=votes,
-        criterion=criterion,
-        confidence=used,
-        looks=looks,
-        answer=answer,
-        worth=float(worth),
-        notes=_notes(problem, confidence, used),
-        labels=labels,
+        worth=worth,
+        labels=None if labels is None else tuple(labels),
+        **planned.terms(),
+        call=python_call(planned, limit, is_labelled=labels is not None),
     )
 
 
@@ -113,13 +147,17 @@ def _choose(rows: list[PlanRow], worth: float, floor: float) -> tuple[PlanRow, R
     for chosen, tighter in pairwise(rows):
         if tighter.limit < floor:
             return chosen, "observations"
+        if tighter.reason is not None:
+            return chosen, "uncertified"
         if tighter.price is not None and tighter.price > worth:
             return chosen, "price"
     return rows[-1], "end"
 
 
-def check_tried_limits(limits: Any) -> list[float]:
-    """Return the limits, the loosest first, each once; or say what is wrong with them."""
+def _check_limits(limits: Any) -> list[float]:
+    """Return the limits, the loosest first, each once; the usual ones for None."""
+    if limits is None:
+        return [*LIMITS]
     if isinstance(limits, str | bytes | dict) or not isinstance(limits, Iterable):
         raise InvalidInputError(
             f"limits must be a list of numbers from 0 to 1, such as [1e-2, 1e-3], not {limits!r}"
@@ -130,23 +168,11 @@ def check_tried_limits(limits: Any) -> list[float]:
     return found
 
 
-def check_worth(worth: Any) -> float:
-    """Return what one disagreement avoided is worth, in full votes, or say what is wrong with it."""
+def _check_worth(worth: Any) -> float:
+    """Return what one disagreement avoided is worth, in full votes."""
     try:
         if isinstance(worth, bool | str) or not (math.isfinite(worth) and worth > 0):
             raise TypeError
     except TypeError:
         raise InvalidInputError(f"worth must be a number above 0, of full votes, not {worth!r}") from None
     return float(worth)
-
-
-def _notes(problem: Problem, given: float | None, used: float | None) -> tuple[str, ...]:
-    if given is None or used is not None:
-        return ()
-    if problem.bounds_the_mean:
-        return (
-            f"No confidence of {given:g} can be had: these votes were assumed, fitted or weighted, not "
-            "counted from observed inputs, so the figures hold for them and for no others. Give observed "
-            "votes.",
-        )
-    return (f"No confidence is needed: {problem.criterion} keeps the limit for every single input.",)

@@ -7,40 +7,45 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from foregone.planning import recommendation as words
-from foregone.solving import Answer, Criterion, MaxDisagreement, Solution
-from foregone.strategy.evaluation import evaluate
-from foregone.votes import VoteDistribution
+from foregone.planning.planned_kinds import Planned, PlanTerms
+from foregone.planning.solved_limit import SolvedLimit
+from foregone.strategy.limits import Limits, MaxDisagreement
 
 __all__ = ["Plan", "PlanRow", "Reason"]
 
-Reason = Literal["price", "observations", "end"]
+Reason = Literal["price", "observations", "uncertified", "end"]
 
 
 @dataclass(frozen=True)
 class PlanRow:
-    """What the optimal strategy within one limit costs and risks.
+    """What the strategy for one limit costs and risks.
 
     Attributes
     ----------
     max_disagreement : float or dict
         The limit; in ``Plan.class_budgets`` one for each of "yes" and "no".
     expected_votes : float
-        Votes asked, on average over the votes planned for.
+        Votes asked, on average over the votes planned for; of scores, over the rows that certify the limit.
     speed_up : float
         Number of voters divided by ``expected_votes``; infinite if nobody is asked.
     guaranteed : float or dict
         What the limit is for, and at most the limit: of minimean the mean disagreement or, with a confidence,
-        the largest mean to be reckoned with; of the others the worst.
-    disagreement, worst_disagreement : float
-        Mean over the same votes, and the largest for any number of yes votes.
+        the worst-case mean over all distributions consistent with the data; of the others the worst.
+    disagreement : float
+        Mean over the same votes or rows.
+    worst_disagreement : float or None
+        The largest for any full vote; not known of scores.
     by_class : dict
-        Mean disagreement given that the full vote is "yes", and given that it is "no"; None for a class that
-        the votes rule out.
+        Mean disagreement given what the full vote says: "no" or "yes", or one of many labels; None for a
+        class that it never says. Empty where many answers were not told apart.
     worst_by_class : dict
-        The largest for any number of yes votes of that class.
+        The largest for any full vote for that class; only for votes between two answers.
     price : float or None
-        What it costs to avoid one disagreement (of those ``guaranteed`` counts) by taking this limit and not
-        the next looser one, in full votes; None where there is no looser one.
+        What it costs to avoid one disagreement (of those ``guaranteed`` counts; of scores, those the limit
+        allows) by taking this limit and not the next looser one, in full votes; None where there is no
+        looser one.
+    reason : str or None
+        Why everyone is asked, if no early stop could be certified.
     """
 
     max_disagreement: MaxDisagreement
@@ -48,46 +53,57 @@ class PlanRow:
     speed_up: float
     guaranteed: MaxDisagreement
     disagreement: float
-    worst_disagreement: float
-    by_class: dict[str, float | None]
-    worst_by_class: dict[str, float]
+    worst_disagreement: float | None
+    by_class: dict[Any, float | None]
+    worst_by_class: dict[Any, float]
     price: float | None = None
+    reason: str | None = None
 
     @classmethod
-    def of(cls, solution: Solution, looser: PlanRow | None = None) -> PlanRow:
-        """Take the figures from a solution; the price from the row with the next looser limit."""
-        evaluation, votes = evaluate(solution.strategy), solution.votes
-        mean = evaluation.mean(votes)
+    def of(cls, solved: SolvedLimit, planned: Planned, looser: PlanRow | None = None) -> PlanRow:
+        """Take the figures of a solved limit; the price from the row with the next looser limit."""
+        votes, by_class = solved.expected_votes, dict(zip(planned.classes, solved.by_class, strict=True))
         row = cls(
-            max_disagreement=solution.max_disagreement,
-            expected_votes=mean.expected_votes,
-            speed_up=votes.n_voters / mean.expected_votes if mean.expected_votes > 0 else math.inf,
-            guaranteed=solution.disagreement,
-            disagreement=mean.disagreement,
-            worst_disagreement=evaluation.worst().disagreement,
-            by_class={
-                side: None if math.isnan(risk) else risk
-                for side, (_, risk) in evaluation.by_class(votes).items()
+            max_disagreement=solved.limits.given,
+            expected_votes=votes,
+            speed_up=planned.n_voters / votes if votes > 0 else math.inf,
+            guaranteed=solved.guaranteed,
+            disagreement=solved.disagreement,
+            worst_disagreement=solved.worst,
+            by_class={key: figures.disagreement for key, figures in by_class.items()},
+            worst_by_class={
+                key: figures.worst for key, figures in by_class.items() if figures.worst is not None
             },
-            worst_by_class={side: risk for side, (_, risk) in evaluation.worst_by_class().items()},
+            reason=solved.reason,
         )
-        return row if looser is None else replace(row, price=_price(looser, row) / votes.n_voters)
+        if looser is None or row.reason is not None:
+            return row
+        avoided = getattr(looser, planned.priced_by) - getattr(row, planned.priced_by)
+        return replace(row, price=_price(votes - looser.expected_votes, avoided) / planned.n_voters)
+
+    @property
+    def limits(self) -> Limits:
+        """The limit, or one for each answer."""
+        return Limits.of(self.max_disagreement)
 
     @property
     def limit(self) -> float:
         """The limit as a number: the larger one if there are two."""
-        return _number(self.max_disagreement)
+        return self.limits.loosest
 
-    def losing_classes(self) -> list[str]:
-        """Return the classes that the limit does not protect: unseen, or far beyond it on average."""
-        if isinstance(self.max_disagreement, dict):
-            return []
-        allowed = words.allowed_by_class(self.max_disagreement)
-        return [
-            side
-            for side, risk in self.by_class.items()
-            if (self.worst_by_class[side] if risk is None else risk) > allowed
-        ]
+    def losing_classes(self) -> dict[Any, float | None]:
+        """Return the classes that the limit does not protect, far beyond it on average, and how far.
+
+        None stands for a class that was never seen and whose worst input is beyond it.
+        """
+        if self.limits.by_answer or self.reason is not None:
+            return {}
+        allowed = words.allowed_by_class(self.limit)
+        return {
+            key: risk
+            for key, risk in self.by_class.items()
+            if (self.worst_by_class.get(key, 0.0) if risk is None else risk) > allowed
+        }
 
     def record(self) -> dict[str, float | None]:
         """Return the figures under flat names; None for what does not exist or is infinite."""
@@ -98,8 +114,8 @@ class PlanRow:
             **_flat("guaranteed", self.guaranteed),
             "disagreement": self.disagreement,
             "worst_disagreement": self.worst_disagreement,
-            **{f"disagreement_{side}": risk for side, risk in self.by_class.items()},
-            **{f"worst_disagreement_{side}": risk for side, risk in self.worst_by_class.items()},
+            **{f"disagreement_{key}": risk for key, risk in self.by_class.items()},
+            **{f"worst_disagreement_{key}": risk for key, risk in self.worst_by_class.items()},
             "price": self.price,
         }
         return {
@@ -113,21 +129,15 @@ def _flat(name: str, value: MaxDisagreement) -> dict[str, float]:
     return {f"{name}_{side}": of_it for side, of_it in value.items()}
 
 
-def _number(value: MaxDisagreement) -> float:
-    return max(value.values()) if isinstance(value, dict) else value
-
-
-def _price(looser: PlanRow, row: PlanRow) -> float:
+def _price(votes: float, avoided: float) -> float:
     """Return the votes that each disagreement avoided costs; nothing if there are none to pay."""
-    votes = row.expected_votes - looser.expected_votes
-    avoided = _number(looser.guaranteed) - _number(row.guaranteed)
     if votes <= 0:
         return 0.0
     return votes / avoided if avoided > 0 else math.inf
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(PlanTerms):
     """The trade-off between votes and disagreement, and a recommendation. Made by `foregone.plan`.
 
     Attributes
@@ -137,35 +147,29 @@ class Plan:
     chosen : PlanRow
         The row that the rule of `foregone.plan` leads to.
     class_budgets : PlanRow or None
-        If a class loses there: what it takes to keep that limit for each class by itself.
-    reason : {"price", "observations", "end"}
+        If a class loses there: what it takes to keep that limit for each class by itself. None also where
+        that cannot be had, because there are many classes or too few rows.
+    reason : {"price", "observations", "uncertified", "end"}
         Why no tighter limit was chosen: avoiding a disagreement would cost too much; so few observed inputs
-        cannot tell; or there was no tighter one.
-    votes, criterion, confidence, looks, answer, worth
-        What it was made for. ``confidence`` is None where it has no meaning.
+        cannot tell; so few rows cannot certify it; or there was no tighter one.
+    kind, n_voters, votes, criterion, confidence, looks, answer, worth
+        What it was made for: a ``kind`` of "votes", "answers" or "scores", which have no ``votes``.
+        ``confidence`` is None where it has no meaning.
     notes : tuple of str
         What else should be known, such as why there is no confidence.
-    labels : tuple of two, or None
-        Names for "no" and "yes".
+    labels : tuple or None
+        Names of the classes; of two, for "no" and "yes".
+    call : str
+        The call that does what is recommended.
     """
 
     rows: tuple[PlanRow, ...]
     chosen: PlanRow
     class_budgets: PlanRow | None
     reason: Reason
-    votes: VoteDistribution
-    criterion: Criterion
-    confidence: float | None = None
-    looks: tuple[int, ...] | None = None
-    answer: Answer = "majority"
-    worth: float = 25.0
-    notes: tuple[str, ...] = ()
-    labels: tuple[Any, Any] | None = None
-
-    @property
-    def n_voters(self) -> int:
-        """Number of voters."""
-        return self.votes.n_voters
+    worth: float
+    labels: tuple[Any, ...] | None
+    call: str
 
     @property
     def recommended(self) -> PlanRow:
@@ -174,16 +178,15 @@ class Plan:
 
     @property
     def max_disagreement(self) -> float | dict[Any, float]:
-        """The recommended limit, as `foregone.solve` or, keyed by label, a classifier takes it."""
-        limit = self.recommended.max_disagreement
-        if not isinstance(limit, dict) or self.labels is None:
-            return limit
-        return dict(zip(self.labels, (limit["no"], limit["yes"]), strict=True))
+        """The recommended limit, as a solver or, keyed by label, a classifier takes it."""
+        limits = self.recommended.limits
+        return limits.given if self.labels is None else limits.labelled(self.labels)
 
     @property
     def recommendation(self) -> str:
         """What to do, in words: one paragraph a line."""
-        return "\n".join([*self.advise(), f"The call: {words.python_call(self)}"])
+        last = [f"The call: {self.call}"] if self.recommended.reason is None else []
+        return "\n".join([*self.advise(), *last])
 
     def advise(self) -> list[str]:
         """Return the paragraphs of the recommendation, without the call that it ends in."""

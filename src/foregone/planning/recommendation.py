@@ -9,10 +9,10 @@ from foregone.checks import check_looks
 
 if TYPE_CHECKING:
     from foregone.planning.plan_rows import Plan, PlanRow
+    from foregone.planning.planned_kinds import Planned
 
 __all__ = [
     "allowed_by_class",
-    "losing",
     "losing_class",
     "number_of_voters",
     "one_in",
@@ -39,17 +39,6 @@ def losing_class(label: Any, share: float, limit: float) -> str:
     """
     times = f", {share / limit:,.0f} times the limit" if limit > 0 else ""
     return f"{100 * share:.3g} % of the inputs with a full vote of {label!r} are answered otherwise{times}"
-
-
-def losing(said: list[str], votes: float, votes_by_class: float | None) -> str:
-    """Say that classes lose, and what to do; None if no limit for each class can be certified."""
-    advice = (
-        "These rows cannot certify a limit for each class: give more of them, or take a tighter limit."
-        if votes_by_class is None
-        else "Give each class the limit for itself; that takes "
-        f"{votes_by_class:.1f} votes instead of {votes:.1f}."
-    )
-    return f"But a class loses: {'; '.join(said)}. {advice}"
 
 
 def number_of_voters(number: int) -> str:
@@ -86,21 +75,20 @@ def short_looks(looks: tuple[int, ...] | None, n_voters: int) -> int | tuple[int
     return looks
 
 
-def python_call(plan: Plan) -> str:
-    """Return the call that does what the plan recommends, in Python."""
+def python_call(planned: Planned, limit: Any, *, is_labelled: bool) -> str:
+    """Return the call that keeps a limit: of a classifier where classes have labels, else of a solver."""
     options: dict[str, Any] = {}
-    # The classifier has a confidence unless told otherwise, solve has none.
-    if plan.confidence is not None or (plan.labels is not None and plan.criterion == "minimean"):
-        options["confidence"] = plan.confidence
-    if plan.looks is not None:
-        options["looks"] = short_looks(plan.looks, plan.n_voters)
-    if plan.answer != "majority":
-        options["answer"] = plan.answer
+    # The classifier has a confidence unless told otherwise, solvers are asked for one.
+    if planned.confidence is not None or (is_labelled and planned.bounds_the_mean):
+        options["confidence"] = planned.confidence
+    if planned.looks is not None:
+        options["looks"] = short_looks(planned.looks, planned.n_voters)
+    if planned.answer != "majority":
+        options["answer"] = planned.answer
     said = "".join(f", {name}={value!r}" for name, value in options.items())
-    limit = plan.max_disagreement
-    if plan.labels is None:
-        return f"solve({plan.criterion!r}, votes, {limit!r}{said})"
-    return f"EarlyStoppingClassifier(..., criterion={plan.criterion!r}, max_disagreement={limit!r}{said})"
+    if not is_labelled:
+        return planned.solver_call.format(limit=limit, options=said)
+    return f"EarlyStoppingClassifier(..., criterion={planned.criterion!r}, max_disagreement={limit!r}{said})"
 
 
 def recommend(plan: Plan) -> list[str]:
@@ -111,23 +99,29 @@ def recommend(plan: Plan) -> list[str]:
 
 def _first(plan: Plan) -> str:
     row = plan.chosen
-    whom = "on average" if plan.criterion == "minimean" else "for every single input"
+    if row.reason is not None:
+        return f"Nothing could be certified, so everyone is asked: {row.reason}."
+    full = "the full sum" if plan.kind == "scores" else "the full vote"
+    whom = "on average" if plan.bounds_the_mean else "for every single input"
     sure = "" if plan.confidence is None else f", with {100 * plan.confidence:g} % confidence"
-    allowed = f"{one_in(row.limit)} may be answered otherwise than by the full vote, {whom}{sure}"
-    return f"Take a limit of {row.limit:g}: {allowed}. {_cost(row, plan.n_voters)}"
-
-
-def _cost(row: PlanRow, n_voters: int) -> str:
-    if row.expected_votes == 0:
-        return "Then nobody is asked at all: the answer is the same every time."
-    return (
-        f"It takes {row.expected_votes:.1f} votes of {n_voters} on average, "
+    allowed = f"{one_in(row.limit)} may be answered otherwise than by {full}, {whom}{sure}"
+    cost = (
+        f"It takes {row.expected_votes:.1f} {_unit(plan)} of {plan.n_voters} on average, "
         f"{row.speed_up:.1f} times fewer than all."
+        if row.expected_votes > 0
+        else "Then nobody is asked at all: the answer is the same every time."
     )
+    return f"Take a limit of {row.limit:g}: {allowed}. {cost}"
+
+
+def _unit(plan: Plan) -> str:
+    return "voters" if plan.kind == "scores" else "votes"
 
 
 def _why_no_tighter(plan: Plan) -> str:
     price = plan.chosen.price
+    if plan.chosen.reason is not None:
+        return ""
     if plan.reason == "end":
         if price is None or price > plan.worth / 2 or plan.chosen.limit == 0:
             return ""
@@ -136,25 +130,27 @@ def _why_no_tighter(plan: Plan) -> str:
             f"votes, of the {plan.worth:g} that it is taken to be worth: try tighter ones."
         )
     if plan.reason == "observations":
-        k = plan.votes.n_observations or 1
+        k = plan.n_observations or 1
         return (
             f"No tighter, because {k:,} observed inputs cannot tell a mean disagreement below "
             f"{1 / k:.2g} from none; to go further, observe more."
         )
     tighter = plan.rows[plan.rows.index(plan.chosen) + 1]
+    if plan.reason == "uncertified":
+        return f"No tighter: for {tighter.limit:g}, {tighter.reason}."
     more, price = tighter.expected_votes - plan.chosen.expected_votes, tighter.price
+    takes = f"No tighter, because {tighter.limit:g} takes {more:.1f} {_unit(plan)} more"
     if price is None or math.isinf(price):
-        return f"No tighter, because {tighter.limit:g} takes {more:.1f} votes more and avoids nothing."
+        return f"{takes} and avoids nothing."
     return (
-        f"No tighter, because {tighter.limit:g} takes {more:.1f} votes more: for each disagreement avoided, "
-        f"{price:,.0f} full votes (all voters asked about one input), and it is taken to be worth "
-        f"{plan.worth:g}."
+        f"{takes}: for each disagreement avoided, {price:,.0f} full votes (all voters asked about one "
+        f"input), and it is taken to be worth {plan.worth:g}."
     )
 
 
 def _worst(row: PlanRow) -> str:
     """Say what an average hides; a limit for every input hides nothing."""
-    if row.worst_disagreement <= row.limit * (1 + 1e-9):
+    if row.worst_disagreement is None or row.worst_disagreement <= row.limit * (1 + 1e-9):
         return ""
     return (
         "The worst input, usually one with a close vote, is answered otherwise with a probability of "
@@ -163,18 +159,27 @@ def _worst(row: PlanRow) -> str:
 
 
 def _losing(plan: Plan) -> str:
-    budgets, row = plan.class_budgets, plan.chosen
-    if budgets is None:
+    row, budgets = plan.chosen, plan.class_budgets
+    losing = row.losing_classes()
+    if not losing:
         return ""
-    names = dict(zip(("no", "yes"), plan.labels or ("no", "yes"), strict=True))
-    said = []
-    for side in row.losing_classes():
-        risk = row.by_class[side]
-        if risk is None:
-            said.append(
-                f"no observed input has a full vote of {names[side]!r}, and the worst that would is answered "
-                f"otherwise with a probability of {row.worst_by_class[side]:.2g}"
-            )
-        else:
-            said.append(losing_class(names[side], risk, row.limit))
-    return losing(said, row.expected_votes, budgets.expected_votes)
+    names = dict(zip(row.by_class, plan.labels or row.by_class, strict=True))
+    said = [
+        f"no observed input has a full vote of {names[key]!r}, and the worst that would is answered "
+        f"otherwise with a probability of {row.worst_by_class[key]:.2g}"
+        if risk is None
+        else losing_class(names[key], risk, row.limit)
+        for key, risk in losing.items()
+    ]
+    if budgets is not None:
+        advice = (
+            "Give each class the limit for itself; that takes "
+            f"{budgets.expected_votes:.1f} votes instead of {row.expected_votes:.1f}."
+        )
+    elif plan.kind == "answers":
+        advice = "If that is too much, take a tighter limit."
+    else:
+        advice = (
+            "These rows cannot certify a limit for each class: give more of them, or take a tighter limit."
+        )
+    return f"But a class loses: {'; '.join(said)}. {advice}"

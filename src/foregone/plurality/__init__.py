@@ -5,24 +5,23 @@ answered; of several, the one that was cast first.
 """
 
 from foregone.plurality import rules
+from foregone.plurality.class_votes import ClassVotes
 from foregone.plurality.compositions import CompositionDistribution
-from foregone.plurality.evidence import Evidence
 from foregone.plurality.lattice import Lattice, lattice_of
 from foregone.plurality.lattice_certificate import certify_plurality
 from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
-from foregone.plurality.plurality_solution import PluralitySolution
+from foregone.plurality.plurality_solution import Evidence, PluralitySolution
 from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.plurality.solve_plurality import solve_plurality
-from foregone.plurality.tally import PluralityTally
 
 __all__ = [
+    "ClassVotes",
     "CompositionDistribution",
     "Evidence",
     "Lattice",
     "PluralityEvaluation",
     "PluralitySolution",
     "PluralityStrategy",
-    "PluralityTally",
     "certify_plurality",
     "evaluate_plurality",
     "lattice_of",

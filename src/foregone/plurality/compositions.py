@@ -13,9 +13,11 @@ import numpy.typing as npt
 from foregone.checks import MOST_VOTERS, FloatArray, as_numbers
 from foregone.errors import InvalidInputError
 from foregone.plurality.lattice import Lattice, lattice_of
-from foregone.plurality.smoothing import likely
 
-__all__ = ["CompositionDistribution"]
+__all__ = ["CompositionDistribution", "likely", "pessimistic"]
+
+_NEWNESS = 1.0  # weight of an answer nobody gave, in votes
+_FLAT = 0.1  # weight of what was not even guessed
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,9 @@ class CompositionDistribution:
         Positive; they sum to one. Read-only.
     n_observations : int or None
         How many observed items stand behind it; None when it was assumed or smoothed.
+    n_classes : int or None
+        How many different answers there can be, which is what `foregone.solve` solves for; None for any
+        number. Two distributions that differ in nothing else are equal.
 
     Examples
     --------
@@ -48,16 +53,18 @@ class CompositionDistribution:
     compositions: npt.NDArray[np.int64] = field(repr=False)
     probabilities: FloatArray = field(repr=False)
     n_observations: int | None = None
+    n_classes: int | None = None
 
     def __post_init__(self) -> None:
         self.compositions.setflags(write=False)
         self.probabilities.setflags(write=False)
 
     @classmethod
-    def from_counts(cls, counts: npt.ArrayLike) -> CompositionDistribution:
+    def from_counts(cls, counts: npt.ArrayLike, *, n_classes: int | None = None) -> CompositionDistribution:
         """From how many votes each answer got: one row per item, columns in any order, rows of equal sum.
 
-        Rows that are lists may have different lengths: answers that they leave out got no votes.
+        Rows that are lists may have different lengths: answers that they leave out got no votes. There can
+        be any number of different answers, or at most ``n_classes``.
         """
         matrix = as_numbers(_filled_up(counts), "compositions")
         if matrix.ndim != 2 or 0 in matrix.shape:
@@ -78,10 +85,12 @@ class CompositionDistribution:
             )
         rows = rows[:, : max(int((rows > 0).any(axis=0).sum()), 1)]
         different, repeats = np.unique(rows, axis=0, return_counts=True)
-        return cls(int(totals[0]), different, repeats / len(rows), len(rows))
+        return cls(int(totals[0]), different, repeats / len(rows), len(rows), n_classes)
 
     @classmethod
-    def from_answers(cls, items: Iterable[Sequence[Hashable]]) -> CompositionDistribution:
+    def from_answers(
+        cls, items: Iterable[Sequence[Hashable]], *, n_classes: int | None = None
+    ) -> CompositionDistribution:
         """From the answers themselves, any hashable ones: for each item, all votes on it."""
         if not isinstance(items, Iterable):
             raise InvalidInputError(
@@ -99,7 +108,7 @@ class CompositionDistribution:
             raise InvalidInputError("there are no items: give at least one")
         if not any(counted):
             raise InvalidInputError("the items have no answers: give at least one each")
-        return cls.from_counts(counted)
+        return cls.from_counts(counted, n_classes=n_classes)
 
     @classmethod
     def flat(cls, lattice: Lattice) -> CompositionDistribution:
@@ -117,6 +126,7 @@ class CompositionDistribution:
             lattice.compositions()[kept].astype(np.int64),
             np.asarray(weights[kept], np.float64),
             n_observations,
+            None if lattice.n_classes >= lattice.n_voters else lattice.n_classes,
         )
 
     def smoothed(self, n_classes: int | None = None) -> CompositionDistribution:
@@ -177,3 +187,23 @@ def _filled_up(rows: Any) -> Any:
         return rows
     width = max(map(len, rows), default=0)
     return [[*row, *[0] * (width - len(row))] for row in rows]
+
+
+# Smoothing: what full votes a sample of them suggests beyond those that were seen ------------------
+#
+# There are far more full votes than observed items. Taken for the truth, a sample leaves most of them out,
+# and a strategy fitted to it stops where none of the few happens to be wrong. What other items would look
+# like is guessed by taking away part of the votes of each observed one and drawing them anew from those that
+# are left, as from Polya's urn: popular answers stay popular, close results move about, new answers turn up.
+#
+# Only costs depend on such guesses. That a limit is kept with confidence does not.
+
+
+def likely(lattice: Lattice, observed: FloatArray) -> FloatArray:
+    """Return a guess at the distribution of the full votes: a quarter of the votes is drawn anew."""
+    return lattice.redraw(observed, lattice.n_voters // 4, _NEWNESS)
+
+
+def pessimistic(lattice: Lattice, observed: FloatArray) -> FloatArray:
+    """Return weights to spread bounds by, which leave no full vote out: half of the votes is drawn anew."""
+    return lattice.redraw(observed, lattice.n_voters // 2, _NEWNESS) + _FLAT / lattice.n_compositions

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from foregone.checks import FloatArray
-from foregone.plurality.decided import is_decided
-from foregone.plurality.evidence import Evidence
-from foregone.plurality.lattice import Lattice
-from foregone.plurality.mixed_stops import mix_stops
+from foregone.plurality.lattice import Lattice, is_decided
 from foregone.plurality.plurality_evaluation import evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
+from foregone.plurality.plurality_solution import Evidence
 from foregone.plurality.plurality_strategy import PluralityStrategy
+from foregone.plurality.program import mix_stops
 from foregone.solving.column_generation import Limit, find_prices, known_at
 
 __all__ = ["solve_known", "solve_known_without_risk"]

@@ -11,10 +11,18 @@ import numpy.typing as npt
 
 from foregone._kernels import lattice_flow as kernels
 from foregone._kernels import partitions
-from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters
+from foregone.checks import BoolArray, FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
 
-__all__ = ["Lattice", "check_n_classes", "count_states", "lattice_of", "solving_bytes", "table_bytes"]
+__all__ = [
+    "Lattice",
+    "check_n_classes",
+    "count_states",
+    "is_decided",
+    "lattice_of",
+    "solving_bytes",
+    "table_bytes",
+]
 
 
 MOST_BYTES = 4 << 30  # that solving may take
@@ -25,7 +33,7 @@ _STATES_A_PIECE = 300_000  # which take a kernel less than a tenth of a second
 
 
 def check_n_classes(n_classes: Any, n_voters: int) -> int:
-    """Return how many different answers there can be, as many as voters for None, or say what is wrong."""
+    """Return how many different answers there can be, as many as voters for None."""
     if n_classes is None:
         return n_voters
     if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer) or n_classes < 1:
@@ -70,7 +78,7 @@ class Lattice:
 
     n_voters: int
     n_classes: int
-    counts: npt.NDArray[np.int64]
+    counts: IntArray
     level: IntArray
 
     @classmethod
@@ -171,7 +179,7 @@ class Lattice:
             rest = rest - part
         return numbers
 
-    def places_of(self, rows: npt.NDArray[np.int64]) -> IntArray:
+    def places_of(self, rows: IntArray) -> IntArray:
         """Return the places of full votes among all compositions, given rows of sorted counts that fit."""
         places = np.zeros(len(rows), np.int64)
         partitions.ranks_of(rows, self.n_voters, self.counts, places)
@@ -200,7 +208,7 @@ class Lattice:
         start, end = self.level[level : level + 2].tolist()
         return end - start, int(self.edge_start[end] - self.edge_start[start])
 
-    def best_stops(self, reach: FloatArray, wrong: FloatArray) -> tuple[npt.NDArray[np.bool_], float]:
+    def best_stops(self, reach: FloatArray, wrong: FloatArray) -> tuple[BoolArray, float]:
         """Return where to stop when going on from a state costs ``reach`` and stopping there ``wrong``.
 
         The second is the least cost of all. At least one voter is asked; a tie goes on.
@@ -264,7 +272,21 @@ class Lattice:
         return np.repeat(np.arange(self.n_voters + 1, dtype=np.int32), np.diff(self.level))
 
 
-def _partition_counts(n_voters: int, n_classes: int) -> tuple[npt.NDArray[np.int64], list[int]]:
+def is_decided(lattice: Lattice) -> BoolArray:
+    """Return, for every state, whether the leader will be among the leaders whatever the others say.
+
+    That is when no other answer can overtake it, not even by all the votes to come, or when there is no
+    other. Once decided, always decided.
+    """
+    top, second = lattice.top_two()
+    decided: BoolArray = top - second >= lattice.n_voters - lattice.votes_so_far()
+    if lattice.n_classes == 1:
+        decided[:] = True
+    decided[0] = False
+    return decided
+
+
+def _partition_counts(n_voters: int, n_classes: int) -> tuple[IntArray, list[int]]:
     """Return the table that ranks are read from, and the number of states after each number of votes."""
     n_states = count_states(n_voters, n_classes)
     if solving_bytes(n_states) + table_bytes(n_voters, n_classes) > MOST_BYTES:

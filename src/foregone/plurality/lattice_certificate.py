@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
+from foregone.checks import check_choice
 from foregone.errors import InvalidInputError
-from foregone.plurality.lattice_exact import Interval, Levels, cost_and_risk, least_priced_cost
+from foregone.plurality.lattice_exact import Levels, cost_and_risk, least_priced_cost
 from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.plurality.plurality_solution import PluralitySolution
-from foregone.plurality.possible import NestedSets, OneDistribution
-from foregone.solving.certificate import Certificate, check_max_gap, round_down, round_up
+from foregone.plurality.possible import NestedSets
+from foregone.solving.budget import OneDistribution
+from foregone.solving.certificate import Certificate, check_max_gap
+from foregone.solving.exact import Interval, largest_of, least_covering, mean_of
 
 __all__ = ["certify_plurality"]
 
@@ -65,8 +67,7 @@ def certify_plurality(
         )
     lattice = solution.strategy.lattice
     digits = lattice.n_voters * math.log10(max(lattice.n_classes, 2))
-    if not isinstance(arithmetic, str) or arithmetic not in ("auto", "rational", "float"):
-        raise InvalidInputError(f"arithmetic must be one of auto, rational, float, not {arithmetic!r}")
+    check_choice(arithmetic, "arithmetic", ("auto", "rational", "float"))
     if arithmetic == "float" and digits > FLOATS_UP_TO:
         raise InvalidInputError('floats cannot hold so many orders of the votes: use arithmetic="rational"')
     check_max_gap(max_gap)
@@ -76,23 +77,12 @@ def certify_plurality(
     problem = solution.problem
     mean = [Fraction(weight) for weight in problem.mean.tolist()]
     costs, risks = cost_and_risk(solution.strategy, arithmetic)
-    cost = _largest(costs) if problem.minimises_the_worst else _mean(costs, mean)
+    cost = largest_of(costs) if problem.minimises_the_worst else mean_of(costs, mean)
     risk = _risk(problem, risks)
     bound = _lower_bound(solution, problem, mean, arithmetic)
-    gap = max((cost[1] - bound) / cost[1], Fraction(0))
-    return Certificate(
-        arithmetic=arithmetic,
-        criterion=solution.criterion,
-        max_disagreement=solution.max_disagreement,
-        expected_votes=(round_down(cost[0]), round_up(cost[1])),
-        disagreement=(round_down(risk[0]), round_up(risk[1])),
-        lower_bound=round_down(bound),
-        gap=round_up(gap),
-        max_gap=max_gap,
-        risk_is_proven=risk[1] <= Fraction(solution.max_disagreement),
-        optimality_is_proven=gap <= Fraction(max_gap),
-        optimality_is_claimed=solution.confidence is None,
-        confidence=solution.confidence,
+    claims = solution.confidence is None
+    return Certificate.of(
+        solution, arithmetic, cost, {"all": risk}, bound, max_gap, optimality_is_claimed=claims
     )
 
 
@@ -100,9 +90,9 @@ def _risk(problem: PluralityProblem, risks: list[Interval]) -> Interval:
     """Return the largest mean disagreement over the distributions that are possible."""
     possible = problem.possible
     if isinstance(possible, OneDistribution):
-        return _mean(risks, [Fraction(weight) for weight in possible.weights.tolist()])
+        return mean_of(risks, [Fraction(weight) for weight in possible.weights.tolist()])
     if not isinstance(possible, NestedSets):
-        return _largest(risks)
+        return largest_of(risks)
     low, high = (_largest_mean(possible, [pair[end] for pair in risks]) for end in (0, 1))
     return low, high
 
@@ -165,17 +155,4 @@ def _least_multiple(problem: PluralityProblem, prices: list[Fraction]) -> Fracti
             pairs.append((within, Fraction(bound)))
     else:
         pairs = [(sum(prices, Fraction(0)), Fraction(1))]
-    if any(price > 0 and weight == 0 for price, weight in pairs):
-        return None
-    return max((price / weight for price, weight in pairs if price > 0), default=Fraction(0))
-
-
-def _largest(intervals: Sequence[Interval]) -> Interval:
-    return max(low for low, _ in intervals), max(high for _, high in intervals)
-
-
-def _mean(intervals: Sequence[Interval], weights: Sequence[Fraction]) -> Interval:
-    total = sum(weights, Fraction(0))
-    pairs = [(pair, weight) for pair, weight in zip(intervals, weights, strict=True) if weight]
-    low, high = (sum((pair[end] * weight for pair, weight in pairs), Fraction(0)) for end in (0, 1))
-    return low / total, high / total
+    return least_covering(pairs)

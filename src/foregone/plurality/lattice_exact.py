@@ -27,12 +27,12 @@ import numpy as np
 
 from foregone.checks import FloatArray
 from foregone.plurality.plurality_strategy import PluralityStrategy
+from foregone.solving.exact import Interval
 
-__all__ = ["Arithmetic", "Interval", "Levels", "cost_and_risk", "least_priced_cost"]
+__all__ = ["Arithmetic", "Levels", "cost_and_risk", "least_priced_cost"]
 
 Arithmetic = Literal["rational", "float"]
-Interval = tuple[Fraction, Fraction]  # encloses the true value; both ends are equal when it is exact
-State = tuple[int, ...]
+SortedCounts = tuple[int, ...]
 
 _UNDERFLOW = Fraction(1, 10**200)  # more than all that floats can lose next to zero, where they are allowed
 
@@ -43,11 +43,11 @@ class Levels:
     def __init__(self, n_voters: int, n_classes: int) -> None:
         self.n_voters, self.n_classes = n_voters, n_classes
 
-    def __getitem__(self, asked: int) -> list[State]:
+    def __getitem__(self, asked: int) -> list[SortedCounts]:
         return list(_partitions(asked, self.n_classes, asked))
 
 
-def _partitions(total: int, most_parts: int, largest: int) -> Iterator[State]:
+def _partitions(total: int, most_parts: int, largest: int) -> Iterator[SortedCounts]:
     """Yield the partitions of a total, the lexicographically least first."""
     if total == 0:
         yield ()
@@ -93,9 +93,9 @@ def cost_and_risk(
     # part, how many were stopped with one such part as the answer, times `ties`. All times `unit`.
     whole = _Numbers.named(arithmetic, theta[:1]).whole
     unit = 1
-    going: dict[State, Any] = {(): whole(1)}
-    asked: dict[State, Any] = {(): whole(0)}
-    answered: dict[State, dict[int, Any]] = {(): {}}
+    going: dict[SortedCounts, Any] = {(): whole(1)}
+    asked: dict[SortedCounts, Any] = {(): whole(0)}
+    answered: dict[SortedCounts, dict[int, Any]] = {(): {}}
     for i in range(1, N + 1):
         states = levels[i]
         chances = theta[first : first + len(states)] if i < N else np.ones(len(states))
@@ -169,11 +169,11 @@ def least_priced_cost(
     go_on = {c: per_pattern(w, n) for c, w, n in zip(states, cost, patterns, strict=True)}
     wrong = {c: per_pattern(w, n) for c, w, n in zip(states, risk, patterns, strict=True)}
     loses = {c: {part: (0 if part == c[0] else wrong[c]) for part in c} for c in states}
-    value: dict[State, Any] = dict.fromkeys(states, 0)
+    value: dict[SortedCounts, Any] = dict.fromkeys(states, 0)
     for i in range(N - 1, -1, -1):
-        more_go_on: dict[State, Any] = {}
-        more_loses: dict[State, dict[int, Any]] = {}
-        more_value: dict[State, Any] = {}
+        more_go_on: dict[SortedCounts, Any] = {}
+        more_loses: dict[SortedCounts, dict[int, Any]] = {}
+        more_value: dict[SortedCounts, Any] = {}
         for c in levels[i]:
             after = [(size, c.count(size), _with(c, size)) for size in set(c)]
             if len(c) < K:
@@ -196,13 +196,13 @@ def least_priced_cost(
     return max(low, Fraction(0))
 
 
-def _without(c: State, size: int) -> State:
+def _without(c: SortedCounts, size: int) -> SortedCounts:
     """Return the state with one vote fewer in a part of this size."""
     place = len(c) - 1 - c[::-1].index(size)
     return (*c[:place], size - 1, *c[place + 1 :]) if size > 1 else c[:place]
 
 
-def _with(c: State, size: int) -> State:
+def _with(c: SortedCounts, size: int) -> SortedCounts:
     """Return the state with one vote more in a part of this size."""
     place = c.index(size)
     return (*c[:place], size + 1, *c[place + 1 :])

@@ -14,7 +14,7 @@ from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.lattice import Lattice
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.strategy.evaluation import Figures, in_words
+from foregone.strategy.evaluation import ExactFigures, Figures
 
 __all__ = ["PluralityEvaluation", "StopsAfter", "evaluate_plurality", "votes_and_disagreement"]
 
@@ -41,7 +41,7 @@ class StopsAfter(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PluralityEvaluation:
+class PluralityEvaluation(ExactFigures):
     """What a strategy does for every composition of the full vote, in the order of the lattice.
 
     Attributes
@@ -55,17 +55,10 @@ class PluralityEvaluation:
     """
 
     strategy: PluralityStrategy
-    expected_votes: FloatArray
-    disagreement: FloatArray
 
     def mean(self, compositions: CompositionDistribution) -> Figures:
         """Return the figures averaged over a distribution of the full vote."""
-        weights = self._weights(compositions)
-        return Figures(float(weights @ self.expected_votes), float(weights @ self.disagreement))
-
-    def worst(self) -> Figures:
-        """Return the largest expected votes and the largest disagreement (not for the same full vote)."""
-        return Figures(float(self.expected_votes.max()), float(self.disagreement.max()))
+        return self.averaged(self._weights(compositions))
 
     def worst_by_lead(self) -> dict[int, Figures]:
         """Return the largest figures of the full votes whose first answer leads the second by so much.
@@ -122,9 +115,6 @@ class PluralityEvaluation:
                 "one with CompositionDistribution.from_counts or from_answers"
             )
         return compositions.weights_on(self.strategy.lattice)
-
-    def __repr__(self) -> str:
-        return f"<PluralityEvaluation of {self.strategy!r}: {in_words(self.worst())}>"
 
 
 def evaluate_plurality(strategy: PluralityStrategy) -> PluralityEvaluation:

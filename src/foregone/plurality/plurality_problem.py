@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from foregone.checks import FloatArray
-from foregone.plurality.compositions import CompositionDistribution
-from foregone.plurality.danger import danger
+from foregone.checks import FloatArray, IntArray
+from foregone.plurality.compositions import CompositionDistribution, likely
 from foregone.plurality.lattice import Lattice
-from foregone.plurality.plurality_evaluation import PluralityEvaluation
-from foregone.plurality.possible import Anything, NestedSets, OneDistribution, Possible
-from foregone.plurality.smoothing import likely
-from foregone.solving.problem import Criterion
+from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
+from foregone.plurality.possible import Anything, NestedSets, Possible
+from foregone.plurality.rules import adaptive_consistency
+from foregone.solving.budget import OneDistribution
+from foregone.strategy.limits import Criterion, traits_of
 
-__all__ = ["PluralityProblem"]
+__all__ = ["PluralityProblem", "difficulty_ranks"]
+
+_RANKED_BY = 0.9  # of the rule whose disagreement is the measure
+_RANK_FACTOR = 1.5  # between the disagreement of one rank and the next
+_LEAST_RANKED = 1e-5  # all below are one rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +66,14 @@ class PluralityProblem:
         confidence: float | None,
     ) -> PluralityProblem:
         """Put it together; with a confidence, minimean needs a distribution that was observed."""
-        weights = distribution.weights_on(lattice)
-        if criterion != "minimean":
-            return cls(lattice, weights, Anything.on(lattice), limit, criterion == "minimax")
+        weights, traits = distribution.weights_on(lattice), traits_of(criterion)
+        if not traits.bounds_the_mean:
+            return cls(lattice, weights, Anything.on(lattice), limit, traits.minimises_the_worst)
         if confidence is None:
             return cls(lattice, weights, OneDistribution(weights), limit)
         assert distribution.n_observations is not None
         counts = np.rint(weights * distribution.n_observations)
-        possible = NestedSets.observed(danger(lattice), counts, 1 - confidence)
+        possible = NestedSets.observed(difficulty_ranks(lattice), counts, 1 - confidence)
         return cls(lattice, likely(lattice, weights), possible, limit)
 
     @property
@@ -89,3 +94,20 @@ class PluralityProblem:
         """Return what the limit is for."""
         disagreement = evaluation.disagreement
         return min(float(self.possible.worst_for(disagreement) @ disagreement), 1.0)
+
+
+@lru_cache(maxsize=4)
+def difficulty_ranks(lattice: Lattice) -> IntArray:
+    """Return a rank for every full vote: 0 for those most easily taken for another, and up, none left out.
+
+    The measure is the disagreement of one rule that is fixed beforehand (Adaptive-Consistency's), so that the
+    ranks depend on nothing that is observed. Any ranks lead to a valid guarantee; where the strategy to be
+    bounded disagrees in about the same order, its bound is a good one. Ranking by how close the
+    leader and the next answer are is much worse: with many answers, votes scattered over all of them
+    are wrong far more often than close ones, and far rarer.
+    """
+    rule = adaptive_consistency(lattice.n_voters, _RANKED_BY, n_classes=lattice.n_classes)
+    disagreement = np.maximum(evaluate_plurality(rule).disagreement, _LEAST_RANKED)
+    steps = np.floor(-np.log(np.minimum(disagreement, 1.0)) / np.log(_RANK_FACTOR))
+    _, ranks = np.unique(steps, return_inverse=True)
+    return np.asarray(ranks, np.int64).ravel()

@@ -3,30 +3,58 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from foregone._system.atomic_file import PathLike
 from foregone.checks import FloatArray, check_confidence, check_max_disagreement
 from foregone.errors import InvalidInputError
 from foregone.plurality.compositions import CompositionDistribution
-from foregone.plurality.evidence import Evidence
 from foregone.plurality.lattice import Lattice, solving_bytes
 from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.solving.problem import CRITERIA, Criterion
-from foregone.strategy.json_file import Fields, read_file, write_file
+from foregone.strategy.base import SolvedStrategy
+from foregone.strategy.json_file import Fields
+from foregone.strategy.limits import CRITERIA, Criterion, traits_of
 
-__all__ = ["PluralitySolution"]
+__all__ = ["Evidence", "PluralitySolution"]
 
 
 @dataclass(frozen=True, eq=False)
-class PluralitySolution:
+class Evidence:
+    """Prices; any non-negative ones prove a lower bound.
+
+    No strategy within the limit costs less than the least of ``cost_weights @ votes + risk_weights @
+    disagreement`` over all strategies, minus ``limit * price``.
+
+    Attributes
+    ----------
+    cost_weights : ndarray of shape (n_compositions,)
+        A distribution: that of the mean, or where the worst is minimised one that the dual chose.
+    risk_weights : ndarray of shape (n_compositions,)
+        ``price`` times a distribution that the limit must be kept under.
+    price : float
+        Of one unit of disagreement.
+    """
+
+    cost_weights: FloatArray
+    risk_weights: FloatArray
+    price: float
+
+    def pulled_to(self, other: Evidence, share: float) -> Evidence:
+        """Return prices between these and others."""
+        return Evidence(
+            (1 - share) * self.cost_weights + share * other.cost_weights,
+            (1 - share) * self.risk_weights + share * other.risk_weights,
+            (1 - share) * self.price + share * other.price,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PluralitySolution(SolvedStrategy):
     """A stopping strategy for many answers, what it costs and risks, and a bound no strategy can beat.
 
     Attributes
@@ -44,7 +72,7 @@ class PluralitySolution:
         confidence the mean is over a smoothed distribution, nearer to what new items are like.
     disagreement : float
         What the limit is for: mean disagreement for minimean, else the worst. With a confidence it is the
-        largest mean that has to be reckoned with.
+        worst-case mean over all distributions consistent with the data.
     lower_bound : float
         No strategy within the limit has an objective below this (up to rounding; see `certify_plurality`).
     gap : float
@@ -56,6 +84,8 @@ class PluralitySolution:
     evidence : Evidence
         The prices that prove ``lower_bound``.
     """
+
+    KIND: ClassVar[str] = PluralityStrategy.KIND
 
     strategy: PluralityStrategy = field(repr=False)
     criterion: Criterion
@@ -94,15 +124,6 @@ class PluralitySolution:
         """What the strategy costs and risks for every full vote, computed once."""
         return evaluate_plurality(self.strategy)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the evaluation out of pickles and skops files: it can be made again."""
-        return {name: value for name, value in self.__dict__.items() if name != "evaluation"}
-
-    @property
-    def n_voters(self) -> int:
-        """Number of voters."""
-        return self.strategy.n_voters
-
     @property
     def n_classes(self) -> int | None:
         """How many different answers there can be; None for any number."""
@@ -117,63 +138,33 @@ class PluralitySolution:
 
     # Files -----------------------------------------------------------------------------------
 
-    def save(self, path: PathLike) -> None:
-        """Write strategy and evidence to ``path``; `PluralityStrategy.load` reads the strategy alone."""
-        write_file(path, self.to_fields())
-
-    @classmethod
-    def load(cls, path: PathLike, *, max_memory: float | None = None) -> PluralitySolution:
-        """Read what `save` wrote. Cost and risk are computed anew, not taken from the file.
-
-        Parameters
-        ----------
-        path : path
-            Of the file.
-        max_memory : float, optional
-            Bytes that may be used besides 100 times the size of the file; by default 256 MiB, enough for 50
-            voters and any answers. Evaluating larger strategies takes up to as much as solving them.
-        """
-        fields = read_file(path, max_memory)
-        solution = cls.from_fields(fields)
-        fields.check_intact()
-        return solution
-
-    def to_fields(self) -> dict[str, Any]:
-        """Return the fields of a strategy file that holds the evidence too."""
+    def _solution_fields(self) -> dict[str, Any]:
         weights = self.distribution.weights_on(self.strategy.lattice)
-        follows = self.criterion == "minimean" and self.confidence is None  # from the price
+        traits = traits_of(self.criterion)
+        follows = traits.bounds_the_mean and self.confidence is None  # from the price
         return {
-            "kind": "plurality",
-            **self.strategy.to_fields(),
-            "solution": {
-                "criterion": self.criterion,
-                "max_disagreement": self.max_disagreement,
-                "confidence": self.confidence,
-                "distribution": _encoded(weights),
-                "n_observations": self.distribution.n_observations,
-                "expected_votes": self.expected_votes,
-                "disagreement": self.disagreement,
-                "lower_bound": self.lower_bound,
-                "price": self.evidence.price,
-                "risk_weights": None if follows else _encoded(self.evidence.risk_weights),
-                "cost_weights": _encoded(self.evidence.cost_weights) if self.criterion == "minimax" else None,
-            },
+            "criterion": self.criterion,
+            "max_disagreement": self.max_disagreement,
+            "confidence": self.confidence,
+            "distribution": _encoded(weights),
+            "n_observations": self.distribution.n_observations,
+            "expected_votes": self.expected_votes,
+            "disagreement": self.disagreement,
+            "lower_bound": self.lower_bound,
+            "price": self.evidence.price,
+            "risk_weights": None if follows else _encoded(self.evidence.risk_weights),
+            "cost_weights": _encoded(self.evidence.cost_weights) if traits.minimises_the_worst else None,
         }
 
     @classmethod
-    def from_fields(cls, fields: Fields) -> PluralitySolution:
-        """Check the fields of such a file and make the solution; cost and risk are computed anew."""
+    def _from_fields(cls, fields: Fields) -> PluralitySolution:
         strategy = PluralityStrategy.from_fields(fields)
-        lattice = strategy.lattice
-        if "solution" not in fields:
-            raise fields.error(
-                "solution", "is missing: the file does not say what its strategy is optimal for"
-            )
-        section = fields.section("solution")
+        lattice, section = strategy.lattice, cls._solution_section(fields)
         fields.memory.take(solving_bytes(lattice.n_states), "to evaluate its strategy")
         criterion = next((name for name in CRITERIA if name == section.text("criterion")), None)
         if criterion is None:
             raise section.error("criterion", f"must be one of {', '.join(CRITERIA)}")
+        traits = traits_of(criterion)
         weights = _decoded(section, "distribution", lattice)
         if abs(weights.sum() - 1) > 1e-9:
             raise section.error("distribution", "must hold probabilities that sum to one")
@@ -184,13 +175,13 @@ class PluralitySolution:
             confidence = check_confidence(section.number("confidence")) if "confidence" in section else None
         except InvalidInputError as error:
             raise section.error("max_disagreement/confidence", f"is not valid: {error}") from None
-        if confidence is not None and (criterion != "minimean" or observed is None):
+        if confidence is not None and (not traits.bounds_the_mean or observed is None):
             raise section.error("confidence", "needs minimean and observed items")
         problem = PluralityProblem.of(lattice, criterion, distribution, limit, confidence)
         price = section.number("price", 0.0)
-        follows = criterion == "minimean" and confidence is None
+        follows = traits.bounds_the_mean and confidence is None
         evidence = Evidence(
-            _decoded(section, "cost_weights", lattice) if criterion == "minimax" else problem.mean,
+            _decoded(section, "cost_weights", lattice) if traits.minimises_the_worst else problem.mean,
             price * weights if follows else _decoded(section, "risk_weights", lattice),
             price,
         )
@@ -209,10 +200,9 @@ def _encoded(weights: FloatArray) -> dict[str, Any]:
 def _decoded(section: Fields, key: str, lattice: Lattice) -> FloatArray:
     """Return weights for every composition, each finite and not negative."""
     inside, size = section.section(key), lattice.n_compositions
-    try:
-        where, values = (base64.b64decode(inside.text(name), validate=True) for name in ("where", "values"))
-    except (ValueError, binascii.Error):
-        raise section.error(key, "must be bits and numbers in base64") from None
+    where, values = (
+        inside.decoded(name, "must be bits and numbers in base64") for name in ("where", "values")
+    )
     if len(where) != -(-size // 8) or len(values) % 8:
         raise section.error(key, f"must be for {size:,} compositions")
     places = np.flatnonzero(np.unpackbits(np.frombuffer(where, np.uint8), count=size))

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels import lattice_flow as kernels
-from foregone._system.atomic_file import PathLike
-from foregone.checks import FloatArray, IntArray, as_numbers
+from foregone.checks import BoolArray, FloatArray, IntArray, as_numbers
 from foregone.errors import InvalidInputError
 from foregone.plurality.lattice import Lattice, count_states, lattice_of, table_bytes
-from foregone.strategy.json_file import Fields, read_file, write_file
+from foregone.strategy.base import Strategy
+from foregone.strategy.json_file import Fields
 
 __all__ = ["PluralityStrategy", "leader"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PluralityStrategy:
+class PluralityStrategy(Strategy):
     """When to stop asking voters whose answers can be anything.
 
     What has been seen is the number of votes for each answer; what the answers are called plays no part. At a
@@ -56,14 +55,12 @@ class PluralityStrategy:
     ('a', 4)
     """
 
+    KIND: ClassVar[str] = "plurality"
+
     lattice: Lattice
-    stops: npt.NDArray[np.bool_]
+    stops: BoolArray
     states: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     probabilities: FloatArray = field(default_factory=lambda: np.empty(0))
-
-    def __post_init__(self) -> None:
-        for array in (self.stops, self.states, self.probabilities):
-            array.setflags(write=False)
 
     @classmethod
     def from_probabilities(cls, lattice: Lattice, stop: npt.ArrayLike) -> PluralityStrategy:
@@ -137,11 +134,6 @@ class PluralityStrategy:
         kernels.fill_most_votes(*self.lattice.edges, self.stop_probabilities(), most)
         return most
 
-    @property
-    def fingerprint(self) -> str:
-        """A name in hexadecimal that equal strategies share, today and in every other process."""
-        return self._digest().hex()[:32]
-
     def run(
         self, answers: Sequence[Hashable], random_state: int | np.random.Generator | None = None
     ) -> tuple[Hashable, int]:
@@ -167,15 +159,6 @@ class PluralityStrategy:
             f"{len(answers)} answers are not enough to stop: up to {self.n_voters} may be needed"
         )
 
-    def __eq__(self, other: object) -> bool:
-        """Whether both stop in the same states with the same probabilities."""
-        if not isinstance(other, PluralityStrategy):
-            return NotImplemented
-        return self._digest() == other._digest()
-
-    def __hash__(self) -> int:
-        return hash(self._digest())
-
     def _digest(self) -> bytes:
         size = np.array([self.n_voters, self.lattice.n_classes])
         parts = (size, np.packbits(self.stops), self.states, self.probabilities)
@@ -191,32 +174,10 @@ class PluralityStrategy:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied one; the lattice is made anew, or found."""
-        self.__dict__.update({name: value for name, value in state.items() if name != "size"})
-        self.__dict__["lattice"] = lattice_of(*state["size"])
-        self.__post_init__()
+        arrays = {name: value for name, value in state.items() if name != "size"}
+        super().__setstate__({**arrays, "lattice": lattice_of(*state["size"])})
 
     # Files -----------------------------------------------------------------------------------
-
-    def save(self, path: PathLike) -> None:
-        """Write it to ``path`` as JSON, atomically; `load` gives back the same strategy."""
-        write_file(path, {"kind": "plurality", **self.to_fields()})
-
-    @classmethod
-    def load(cls, path: PathLike, *, max_memory: float | None = None) -> PluralityStrategy:
-        """Read a strategy that `save` wrote; anything else is an error.
-
-        Parameters
-        ----------
-        path : path
-            Of the file.
-        max_memory : float, optional
-            Bytes that may be used besides 100 times the size of the file; by default 256 MiB. Only the
-            strategies of thousands of voters need more.
-        """
-        fields = read_file(path, max_memory)
-        strategy = cls.from_fields(fields)
-        fields.check_intact()
-        return strategy
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of a strategy file: the states it stops in as bits, the others one by one."""
@@ -231,16 +192,10 @@ class PluralityStrategy:
         }
 
     @classmethod
-    def from_fields(cls, fields: Fields) -> PluralityStrategy:
-        """Check the fields of a strategy file and make the strategy."""
-        if fields.text("kind") != "plurality":
-            raise fields.error("kind", 'is not "plurality": the file holds something else')
+    def _from_fields(cls, fields: Fields) -> PluralityStrategy:
         n_voters = fields.whole("n_voters", 1)
         n_classes = fields.whole("n_classes", 1, n_voters)
-        try:
-            packed = base64.b64decode(fields.text("stops"), validate=True)
-        except (ValueError, binascii.Error):
-            raise fields.error("stops", "must be bits in base64") from None
+        packed = fields.decoded("stops", "must be bits in base64")
         n_states = count_states(n_voters, n_classes)
         if len(packed) != -(-n_states // 8):  # before memory is taken for so many
             raise fields.error("stops", f"must hold {n_states:.0f} bits")

@@ -1,4 +1,7 @@
-"""Which distributions of the full vote a limit has to be kept under."""
+"""Which distributions of the full vote a limit has to be kept under: one, some, or any.
+
+The one that is known is a `foregone.solving.budget.OneDistribution`.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from foregone.checks import FloatArray, IntArray
 from foregone.plurality.lattice import Lattice
+from foregone.solving.budget import first_largest_from
 from foregone.solving.confidence import upper_bounds
 
-__all__ = ["Anything", "NestedSets", "OneDistribution", "Possible"]
+__all__ = ["Anything", "NestedSets", "Possible"]
 
 
 class Possible(Protocol):
@@ -20,24 +23,6 @@ class Possible(Protocol):
 
     def worst_for(self, disagreement: FloatArray) -> FloatArray:
         """Return the distribution of the set under which ``disagreement`` has the largest mean."""
-
-    def bad_for(self, disagreement: FloatArray, limit: float) -> list[FloatArray]:
-        """Return that one, and maybe others under which the mean is above the limit, the worst first."""
-
-
-@dataclass(frozen=True, eq=False)
-class OneDistribution:
-    """The distribution is known."""
-
-    weights: FloatArray
-
-    def worst_for(self, disagreement: FloatArray) -> FloatArray:
-        """Return the distribution."""
-        return self.weights
-
-    def bad_for(self, disagreement: FloatArray, limit: float) -> list[FloatArray]:
-        """Return the distribution."""
-        return [self.weights]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +57,15 @@ class Anything:
 
 @dataclass(frozen=True, eq=False)
 class NestedSets:
-    """Only bounds on the probability of dangerous full votes are known.
+    """Only bounds on the probability of difficult full votes are known.
 
-    Every distribution is reckoned with that gives the compositions of rank at most r a probability of at most
+    The set holds every distribution that gives the compositions of rank at most r a probability of at most
     ``bounds[r]``, for every r.
 
     Attributes
     ----------
     rank : ndarray of int, shape (n_compositions,)
-        0 for the most dangerous, and up.
+        0 for the most difficult, and up.
     bounds : ndarray
         One for each rank, never falling, the last one 1.
     """
@@ -120,19 +105,12 @@ class NestedSets:
         is_worst = np.flatnonzero(disagreement == values[self.rank])
         worst_of_rank = np.zeros(len(self.bounds), np.int64)
         worst_of_rank[self.rank[is_worst][::-1]] = is_worst[::-1]  # the first of equals
-        largest = np.maximum.accumulate(values[::-1])[::-1]
-        steps = np.where(values == largest, np.arange(len(values)), len(values))
-        places = worst_of_rank[np.minimum.accumulate(steps[::-1])[::-1]]
         weights = np.zeros(len(disagreement))
-        np.add.at(weights, places, np.diff(self.bounds, prepend=0.0))
+        np.add.at(weights, worst_of_rank[first_largest_from(values)], np.diff(self.bounds, prepend=0.0))
         return weights
-
-    def bad_for(self, disagreement: FloatArray, limit: float) -> list[FloatArray]:
-        """Return the worst distribution."""
-        return [self.worst_for(disagreement)]
 
 
 def _only(place: int, length: int) -> FloatArray:
-    weights: npt.NDArray[np.float64] = np.zeros(length)
+    weights: FloatArray = np.zeros(length)
     weights[place] = 1.0
     return weights

@@ -1,19 +1,25 @@
-"""Program: mixes strategies at the least cost within limits; both are added as they are found."""
+"""Mixing strategies: one that behaves as if another were drawn at random before the first vote.
+
+`Program` mixes them at the least cost within limits; both are added as they are found.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray
+from foregone.checks import BoolArray, FloatArray
 from foregone.errors import SolverError
-from foregone.plurality.evidence import BoolArray, Evidence
+from foregone.plurality.lattice import Lattice
 from foregone.plurality.plurality_evaluation import votes_and_disagreement
 from foregone.plurality.plurality_problem import PluralityProblem
+from foregone.plurality.plurality_solution import Evidence
+from foregone.plurality.plurality_strategy import PluralityStrategy
 
-__all__ = ["Column", "Program"]
+__all__ = ["Column", "Program", "mix_stops"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,3 +116,31 @@ def _combined(amounts: FloatArray, rows: list[FloatArray], length: int) -> Float
         if amount > 0:
             total += amount * row
     return total
+
+
+def mix_stops(lattice: Lattice, parts: Sequence[tuple[float, FloatArray]]) -> PluralityStrategy:
+    """Return the strategy whose flow is the weighted sum of the flows of others.
+
+    Votes asked and disagreement of the mixture are the weighted means of theirs, for every full vote.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        The states.
+    parts : sequence of (weight, stop probabilities)
+        The weights are positive; their sum is taken for one. What no part reaches is left to the first.
+    """
+    total = sum(weight for weight, _ in parts)
+    reached, stopped = np.zeros((2, lattice.n_states))
+    for weight, stop in parts:
+        flow = lattice.push_reach(stop)
+        reached += (weight / total) * flow
+        stopped += (weight / total) * flow * stop
+    theta = parts[0][1].copy()
+    # Where all parts do the same, so does the mixture, without rounding.
+    differ = np.zeros(lattice.n_states, np.bool_)
+    for _, stop in parts[1:]:
+        differ |= stop != parts[0][1]
+    some = differ & (reached > 0)
+    theta[some] = np.minimum(stopped[some] / reached[some], 1.0)
+    return PluralityStrategy.from_probabilities(lattice, theta)

@@ -10,19 +10,17 @@ import numpy.typing as npt
 
 from foregone.checks import FloatArray, check_confidence, check_max_disagreement
 from foregone.errors import InvalidInputError
-from foregone.plurality.compositions import CompositionDistribution
-from foregone.plurality.decided import is_decided
-from foregone.plurality.evidence import Evidence
+from foregone.plurality.compositions import CompositionDistribution, pessimistic
 from foregone.plurality.known_distribution import solve_known, solve_known_without_risk
-from foregone.plurality.lattice import Lattice, lattice_of
+from foregone.plurality.lattice import Lattice, is_decided, lattice_of
 from foregone.plurality.plurality_evaluation import evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
-from foregone.plurality.plurality_solution import PluralitySolution
+from foregone.plurality.plurality_solution import Evidence, PluralitySolution
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.plurality.possible import NestedSets, OneDistribution
-from foregone.plurality.smoothing import pessimistic
+from foregone.plurality.possible import NestedSets
 from foregone.plurality.worst_case import solve_sampled, solve_worst_case
-from foregone.solving.problem import CRITERIA, Criterion
+from foregone.solving.budget import OneDistribution
+from foregone.strategy.limits import Criterion, traits_of
 
 __all__ = ["solve_plurality"]
 
@@ -95,10 +93,8 @@ def solve_plurality(
     >>> round(solve_plurality(None, 0.05, n_voters=9).expected_votes, 2)
     5.31
     """
-    if not isinstance(criterion, str) or criterion not in CRITERIA:
-        raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
-    limit = check_max_disagreement(max_disagreement)
-    if criterion != "minimean" or compositions_or_distribution is None:
+    traits, limit = traits_of(criterion), check_max_disagreement(max_disagreement)
+    if not traits.bounds_the_mean or compositions_or_distribution is None:
         confidence = None  # every single item is bounded, or none was observed
     elif confidence is not None:
         confidence = check_confidence(confidence)
@@ -128,7 +124,7 @@ def _solve(problem: PluralityProblem, observed: FloatArray) -> tuple[PluralitySt
     known, sampled = (isinstance(problem.possible, kind) for kind in (OneDistribution, NestedSets))
     first = observed if known else np.full(len(observed), 1.0 / len(observed))
     if isinstance(problem.possible, NestedSets):
-        first = pessimistic(problem.lattice, observed, problem.possible)
+        first = problem.possible.spread(pessimistic(problem.lattice, observed))
     if problem.limit <= _NEXT_TO_ZERO:
         strategy, without, evidence = _without_risk(replace(problem, limit=0.0))
         bound, evidence = _proof_with(problem, evidence.cost_weights, first)

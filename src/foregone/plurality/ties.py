@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.checks import FloatArray
+from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.plurality_evaluation import evaluate_plurality, votes_and_disagreement
 from foregone.plurality.plurality_solution import PluralitySolution
 from foregone.plurality.plurality_strategy import PluralityStrategy
@@ -20,7 +21,7 @@ ROUNDS = 4  # of solving for a tighter limit
 
 
 def solve_with_ties(
-    counts: npt.NDArray[Any],
+    counts: npt.NDArray[Any] | CompositionDistribution,
     max_disagreement: float,
     *,
     n_voters: int,
@@ -34,18 +35,20 @@ def solve_with_ties(
 
     Parameters
     ----------
-    counts : ndarray of shape (n_rows, n_classes)
-        Votes for each class.
+    counts : ndarray of shape (n_rows, n_classes), or CompositionDistribution
+        Votes for each class, or how they are distributed.
     max_disagreement, n_voters, criterion, confidence
         As in `foregone.solve_plurality`.
     """
     limit = max_disagreement
+    if not isinstance(counts, CompositionDistribution):
+        counts = CompositionDistribution.from_counts(counts, n_classes=counts.shape[1])
     for _ in range(ROUNDS):
         solution = solve_plurality(
             counts,
             limit,
             n_voters=n_voters,
-            n_classes=counts.shape[1],
+            n_classes=counts.n_classes,
             confidence=confidence,
             criterion=criterion,
         )

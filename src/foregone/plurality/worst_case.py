@@ -18,13 +18,13 @@ import numpy as np
 
 from foregone.checks import FloatArray
 from foregone.errors import SolverError
-from foregone.plurality.decided import is_decided
-from foregone.plurality.evidence import Evidence
-from foregone.plurality.mixed_stops import mix_stops
+from foregone.plurality.lattice import is_decided
 from foregone.plurality.plurality_evaluation import evaluate_plurality
 from foregone.plurality.plurality_problem import PluralityProblem
+from foregone.plurality.plurality_solution import Evidence
 from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.plurality.program import Column, Program
+from foregone.plurality.possible import Anything
+from foregone.plurality.program import Column, Program, mix_stops
 
 __all__ = ["solve_sampled", "solve_worst_case"]
 
@@ -180,7 +180,11 @@ def _add_broken(program: Program, shares: FloatArray) -> bool:
     """Add limits that the mixture breaks, and votes that cost more than they should."""
     problem = program.problem
     votes, disagreement = program.mixed(shares)
-    broken = problem.possible.bad_for(disagreement, problem.limit * _BROKEN)
+    possible = problem.possible
+    if isinstance(possible, Anything):
+        broken = possible.bad_for(disagreement, problem.limit * _BROKEN)
+    else:
+        broken = [possible.worst_for(disagreement)]
     for cut in broken:
         program.add_cut(cut)
     if problem.minimises_the_worst:

@@ -1,4 +1,4 @@
-"""Asking voters at the same time: one voter with a time limit and retries, a crew of them, a loop for it."""
+"""Asking voters at the same time: one voter with a time limit and retries, a pool of them, a loop for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Crew", "Failure", "ask_voter", "run_to_end"]
+__all__ = ["Failure", "TaskPool", "ask_voter", "run_to_end"]
 
 Tag = TypeVar("Tag")
 Result = TypeVar("Result")
@@ -89,7 +89,7 @@ async def _in_thread(call: Callable[..., Any], arguments: tuple[Any, ...]) -> An
     return await answer
 
 
-class Crew(Generic[Tag]):
+class TaskPool(Generic[Tag]):
     """Up to ``size`` tasks at once, each with a tag; leaving the block cancels the rest and waits for it."""
 
     def __init__(self, size: int) -> None:
@@ -118,7 +118,7 @@ class Crew(Generic[Tag]):
         task = await self._finished.get()
         return self._running.pop(task), task.result()
 
-    async def __aenter__(self) -> Crew[Tag]:
+    async def __aenter__(self) -> TaskPool[Tag]:
         return self
 
     async def __aexit__(

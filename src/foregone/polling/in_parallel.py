@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict
-from foregone.polling.asking import Crew, Failure, ask_voter
-from foregone.polling.line import Line, derive_seed, voter_order
-from foregone.polling.settings import at_least, check_timeout, check_voters
+from foregone.ballot import Ballot, Followed, Verdict
+from foregone.checks import check_timeout, check_whole
+from foregone.polling.asking import Failure, TaskPool, ask_voter
+from foregone.polling.voter_queue import VoterQueue, check_voters, derive_seed, voter_order
 
 __all__ = ["poll_async"]
 
 
 async def poll_async(
     ask: Callable[[int], Any],
-    strategy: AnySolution | AnyStrategy,
+    strategy: Followed,
     *,
     concurrency: int = 4,
     timeout: float | None = None,
@@ -78,20 +78,19 @@ async def poll_async(
     >>> verdict.answer, verdict.asked, verdict.yes
     (True, 8, 7)
     """
-    at_least(1, concurrency=concurrency)
-    at_least(0, retries=retries, max_failures=max_failures)
-    check_timeout(timeout)
+    concurrency, retries = check_whole(concurrency, "concurrency"), check_whole(retries, "retries", 0)
+    max_failures, timeout = check_whole(max_failures, "max_failures", 0), check_timeout(timeout)
     ballot = Ballot(strategy, derive_seed(seed, "stop"))
-    check_voters(voters, ballot.n_voters)
+    voters = check_voters(voters, ballot.n_voters)
     order = voter_order(voters, derive_seed(seed, "order"))
-    line = Line(ballot, order, max_failures, ahead=concurrency if speculate else 0)
-    async with Crew[int](concurrency) as crew:
-        while line.verdict is None:
-            for voter in line.take(crew.free):
-                crew.start(voter, ask_voter(ask, (voter,), timeout, retries))
-            voter, answer = await crew.next()
+    queue = VoterQueue(ballot, order, max_failures, ahead=concurrency if speculate else 0)
+    async with TaskPool[int](concurrency) as pool:
+        while queue.verdict is None:
+            for voter in queue.take(pool.free):
+                pool.start(voter, ask_voter(ask, (voter,), timeout, retries))
+            voter, answer = await pool.next()
             if isinstance(answer, Failure):
-                line.failed(voter, answer.error)
+                queue.failed(voter, answer.error)
             else:
-                line.answered(voter, line.check(voter, answer))
-    return line.verdict
+                queue.answered(voter, queue.check(voter, answer))
+    return queue.verdict

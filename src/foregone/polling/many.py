@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from foregone._system.atomic_file import PathLike
 from foregone._system.progress import counting
-from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict, check_several, check_strategy
-from foregone.checks import check_seed
+from foregone.ballot import Ballot, Followed, Verdict, check_several
+from foregone.checks import check_seed, check_timeout, check_whole
 from foregone.errors import InvalidInputError, PollError, PollManyError
-from foregone.polling.asking import Crew, Failure, ask_voter, run_to_end
+from foregone.polling.asking import Failure, TaskPool, ask_voter, run_to_end
 from foregone.polling.journal import Journal
-from foregone.polling.line import Line, derive_seed, voter_order
 from foregone.polling.question import Question
-from foregone.polling.settings import at_least, check_timeout, check_voters
+from foregone.polling.voter_queue import VoterQueue, check_voters, derive_seed, voter_order
 
 __all__ = ["Polls", "poll_many"]
 
@@ -26,7 +25,7 @@ __all__ = ["Polls", "poll_many"]
 def poll_many(
     questions: Mapping[Any, Any] | Iterable[Any],
     ask: Callable[[Any, int], Any],
-    strategy: AnySolution | AnyStrategy,
+    strategy: Followed,
     *,
     concurrency: int = 64,
     timeout: float | None = None,
@@ -87,10 +86,12 @@ def poll_many(
     >>> {key: verdict.answer for key, verdict in sorted(verdicts.items())}
     {0: True, 1: False}
     """
-    at_least(1, concurrency=concurrency)
-    at_least(0, retries=retries, max_failures=max_failures, max_failed=max_failed)
-    check_timeout(timeout)
-    check_voters(voters, check_strategy(strategy).n_voters)
+    concurrency, retries = check_whole(concurrency, "concurrency"), check_whole(retries, "retries", 0)
+    max_failures, max_failed = (
+        check_whole(most, name, 0)
+        for most, name in ((max_failures, "max_failures"), (max_failed, "max_failed"))
+    )
+    timeout, voters = check_timeout(timeout), check_voters(voters, Ballot(strategy).n_voters)
     check_several(questions, "questions")
     if ask is not None and not callable(ask):
         raise InvalidInputError(f"ask must be a function of question and voter, not {ask!r}")
@@ -107,7 +108,7 @@ class Polls:
 
     questions: dict[Any, Any]
     ask: Callable[[Any, int], Any]
-    strategy: AnySolution | AnyStrategy
+    strategy: Followed
     concurrency: int
     timeout: float | None
     retries: int
@@ -129,7 +130,7 @@ class Polls:
 
     def __repr__(self) -> str:
         journal = "" if self.journal is None else f", journal {os.fspath(self.journal)}"
-        n_voters = check_strategy(self.strategy).n_voters
+        n_voters = Ballot(self.strategy).n_voters
         return f"<Polls: {len(self.questions)} questions to {n_voters} voters{journal}>"
 
     async def _collect(self) -> dict[Any, Verdict]:
@@ -138,22 +139,22 @@ class Polls:
     async def __aiter__(self) -> AsyncIterator[tuple[Any, Verdict]]:
         with (
             nullcontext() if self.journal is None else self._open(self.journal) as journal,
-            _shown(len(self.questions), self.progress) as advance,
+            counting("polling", len(self.questions)) if self.progress else nullcontext(_nothing) as advance,
         ):
-            async with Crew[tuple[Question, int]](self.concurrency) as crew:
+            async with TaskPool[tuple[Question, int]](self.concurrency) as pool:
                 unopened = self._questions(journal)
                 waiting: dict[Question, None] = {}  # may have voters to ask; in the order of their turn
                 failed: dict[Any, PollError] = {}
                 while True:
                     question = None
-                    if crew.free and (question := next(iter(waiting), None) or next(unopened, None)):
+                    if pool.free and (question := next(iter(waiting), None) or next(unopened, None)):
                         waiting.pop(question, None)
-                        for voter in question.take(crew.free):
-                            crew.start((question, voter), self._vote(question, voter, journal))
-                        if not crew.free and question.is_open:
+                        for voter in question.take(pool.free):
+                            pool.start((question, voter), self._vote(question, voter, journal))
+                        if not pool.free and question.is_open:
                             waiting = {question: None} | waiting  # it may not have got all that it wants
-                    elif crew.busy:
-                        (question, voter), answer = await crew.next()
+                    elif pool.busy:
+                        (question, voter), answer = await pool.next()
                         if not question.is_open:
                             continue  # it failed for other voters
                         question.note(voter, answer)
@@ -167,9 +168,9 @@ class Polls:
                         failed[question.key] = question.error
                         if len(failed) > self.max_failed:
                             break
-                    elif question.line.verdict is not None:
+                    elif question.queue.verdict is not None:
                         advance()
-                        yield question.key, question.line.verdict
+                        yield question.key, question.queue.verdict
         if failed:
             raise _error(failed, len(self.questions), self.max_failed)
 
@@ -179,8 +180,8 @@ class Polls:
         for key, content in self.questions.items():
             ballot = Ballot(self.strategy, derive_seed(seed, "stop", key))
             order = voter_order(self.voters, derive_seed(seed, "order", key))
-            line = Line(ballot, order, self.max_failures, about=f"question {key!r}")
-            yield Question(key, content, line, {} if journal is None else journal.recorded.pop(key, {}))
+            queue = VoterQueue(ballot, order, self.max_failures, about=f"question {key!r}")
+            yield Question(key, content, queue, {} if journal is None else journal.recorded.pop(key, {}))
 
     async def _vote(self, question: Question, voter: int, journal: Journal | None) -> Any:
         """Ask one voter and record what comes of it, at once, whoever waits for it."""
@@ -189,7 +190,7 @@ class Polls:
             if journal is not None:
                 journal.failure(question.key, voter, answer.error)
             return answer
-        vote = question.line.check(voter, answer)
+        vote = question.queue.check(voter, answer)
         if journal is not None:
             journal.vote(question.key, voter, vote)
         return vote
@@ -207,6 +208,5 @@ def _error(failed: dict[Any, PollError], n_questions: int, max_failed: int) -> P
     )
 
 
-def _shown(n_questions: int, progress: bool) -> AbstractContextManager[Callable[[], None]]:
-    """Give what is called for each question decided; on a terminal it moves a bar, if one is wanted."""
-    return counting("polling", n_questions) if progress else nullcontext(lambda: None)
+def _nothing() -> None:
+    """Stand for the step of a bar that is not wanted."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from foregone.ballot import AnySolution, AnyStrategy, Ballot, Verdict, check_several
+from foregone.ballot import Ballot, Followed, Verdict, check_several
+from foregone.checks import check_whole
 from foregone.errors import InvalidInputError
-from foregone.polling.line import Line, derive_seed, voter_order
-from foregone.polling.settings import at_least
+from foregone.polling.voter_queue import VoterQueue, derive_seed, voter_order
 
 __all__ = ["poll"]
 
 
 def poll(
     voters: Iterable[Any],
-    strategy: AnySolution | AnyStrategy,
+    strategy: Followed,
     *,
     retries: int = 2,
     max_failures: int = 10,
@@ -53,7 +53,7 @@ def poll(
     >>> verdict.answer, verdict.asked
     (True, 6)
     """
-    at_least(0, retries=retries, max_failures=max_failures)
+    retries, max_failures = check_whole(retries, "retries", 0), check_whole(max_failures, "max_failures", 0)
     check_several(voters, "voters")
     ballot = Ballot(strategy, derive_seed(seed, "stop"))
     known = voters if isinstance(voters, list | tuple) else None
@@ -79,18 +79,18 @@ def _run(voters: Iterator[tuple[int, Any]], ballot: Ballot, retries: int, max_fa
 
     def numbers() -> Iterator[int]:
         nonlocal voter
-        for number, voter in voters:  # noqa: B007  # the line takes the number, the loop below asks the voter
+        for number, voter in voters:  # noqa: B007  # the queue takes the number, the loop below the voter
             yield number
 
-    line = Line(ballot, numbers(), max_failures)
-    while line.verdict is None:
-        for number in line.take(1):
+    queue = VoterQueue(ballot, numbers(), max_failures)
+    while queue.verdict is None:
+        for number in queue.take(1):
             answer, error = _ask(voter, retries) if callable(voter) else (voter, None)
             if error is None:
-                line.answered(number, line.check(number, answer))
+                queue.answered(number, queue.check(number, answer))
             else:
-                line.failed(number, error)
-    return line.verdict
+                queue.failed(number, error)
+    return queue.verdict
 
 
 def _ask(voter: Callable[[], Any], retries: int) -> tuple[Any, Exception | None]:

@@ -1,27 +1,18 @@
 """Replaying recorded votes: what each way to stop would have asked, and how often it would have disagreed."""
 
-from foregone.replaying.file import read_votes
-from foregone.replaying.many_answers import PluralityItems
-from foregone.replaying.methods import (
-    METHOD_NAMES,
-    PLURALITY,
-    USUAL_METHODS,
-    YES_NO,
-    Catalogue,
-    Method,
-    choose_methods,
-)
-from foregone.replaying.recorded import RecordedVotes
-from foregone.replaying.splits import Curve, Measured, Replay, ReplayRow, replay
-from foregone.replaying.two_answers import YesNoItems, are_yes_or_no
+from foregone.replaying.items import Items, Measured, PluralityItems, YesNoItems
+from foregone.replaying.recorded import RecordedVotes, are_yes_or_no, read_votes
+from foregone.replaying.splits import Curve, Replay, ReplayRow, replay
+from foregone.rules.methods import Method
+from foregone.rules.registry import REPLAYED, choose_methods, rule_names
+
+METHOD_NAMES, USUAL_METHODS = rule_names(), REPLAYED[False]  # for two answers
 
 __all__ = [
     "METHOD_NAMES",
-    "PLURALITY",
     "USUAL_METHODS",
-    "YES_NO",
-    "Catalogue",
     "Curve",
+    "Items",
     "Measured",
     "Method",
     "PluralityItems",

@@ -3,60 +3,22 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from foregone.checks import check_share
+from foregone.checks import check_share, check_whole
 from foregone.errors import InvalidInputError
+from foregone.replaying.items import Items, Measured
+from foregone.rules.methods import Method
 
-if TYPE_CHECKING:
-    from foregone.replaying.methods import Method
-
-__all__ = ["Curve", "Items", "Measured", "Played", "Replay", "ReplayRow", "replay"]
+__all__ = ["Curve", "Replay", "ReplayRow", "replay"]
 
 # Limits that the trade-off of a method is computed at: four a decade, and none.
 CURVE_LIMITS = (0.0, *(10.0 ** (k / 4) for k in range(-24, -1)))
-
-
-class Measured(NamedTuple):
-    """Votes asked of an item, probability to disagree with its full vote, tokens taken; means over items."""
-
-    calls: float
-    disagreement: float
-    tokens: float | None
-
-
-class Played(Protocol):
-    """What a strategy does to items."""
-
-    def on(self, indices: npt.NDArray[np.int64]) -> Measured:
-        """Return the means over some of the items."""
-
-    def worst(self) -> Measured:
-        """Return the largest figures for any votes that an item could have."""
-
-
-class Items(Protocol):
-    """Recorded items that strategies can be played on, and methods calibrated with."""
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-
-    def calibrate(self, indices: npt.NDArray[np.int64]) -> Any:
-        """Return what a method is calibrated with: what these items say about the votes."""
-
-    def play(self, strategy: Any) -> Played:
-        """Return what the strategy does to the items."""
-
-    def full_tokens(self) -> float | None:
-        """Return the mean tokens of a full vote, if known."""
 
 
 @dataclass(frozen=True)
@@ -173,9 +135,9 @@ def replay(
     Parameters
     ----------
     items : Items
-        The recorded votes, such as `YesNoItems`.
+        The recorded votes: `YesNoItems`, or `PluralityItems` for many answers.
     methods : iterable of Method
-        From `choose_methods`.
+        From `choose_methods`, which also takes a rule of your own.
     calibrate_share : float, default 0.5
         Share of the items to calibrate with; all others are measured on.
     splits : int, default 20
@@ -198,7 +160,7 @@ def replay(
     [('minimax', 3.8, 0.016), ('lead of 2', 2.7, 0.041)]
     """
     methods = tuple(methods)
-    n_splits, seed = _whole(splits, "splits", 1), _whole(seed, "seed", 0)
+    n_splits, seed = check_whole(splits, "splits"), check_whole(seed, "seed", 0)
     n_calibration = _calibration_size(items.n_items, calibrate_share)
     everything = items.calibrate(np.arange(items.n_items))
     fixed = {
@@ -234,16 +196,6 @@ def replay(
         seed=seed,
         full_tokens=items.full_tokens(),
     )
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least:
-        raise InvalidInputError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return number
 
 
 def _calibration_size(n_items: int, share: Any) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from foregone._system.shown import shown
 
-__all__ = ["Html", "data_block", "raw", "tag"]
+__all__ = ["Html", "data_block", "definitions", "raw", "table", "tag"]
 
 EMPTY = {"circle", "input", "line", "link", "meta", "path", "rect"}  # elements that hold nothing
 
@@ -49,6 +50,44 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
         if child is not None
     )
     return Html(f"<{name}{said}>{inside}</{name}>")
+
+
+def table(
+    caption: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    row_attributes: Sequence[dict[str, Any]] | None = None,
+    narrow: bool = False,
+) -> Html:
+    """Return a table that scrolls by itself where it is too wide; the first column names its rows."""
+    listed = list(rows)
+    attributes = row_attributes or [{}] * len(listed)
+    body = [
+        tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:]), **extra)
+        for row, extra in zip(listed, attributes, strict=True)
+    ]
+    made = tag(
+        "table",
+        tag("caption", caption),
+        tag("thead", tag("tr", *(tag("th", name, scope="col") for name in columns))),
+        tag("tbody", *body),
+    )
+    # What scrolls must be reachable by keyboard, and then needs a name.
+    return tag(
+        "div",
+        made,
+        class_="scroll narrow" if narrow else "scroll",
+        role="region",
+        aria_label=caption,
+        tabindex="0",
+    )
+
+
+def definitions(pairs: Iterable[tuple[str, Any]]) -> Html:
+    """Return a list of names, each with what is said of it."""
+    parts = (part for name, words in pairs for part in (tag("dt", name), tag("dd", words)))
+    return tag("dl", *parts, class_="limits")
 
 
 def raw(name: str, content: str) -> Html:

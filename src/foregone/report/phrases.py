@@ -7,8 +7,8 @@ from typing import Any
 
 from foregone.checks import check_looks
 from foregone.classifier import early_stop
+from foregone.planning import SolvedLimit
 from foregone.planning.recommendation import one_in, short_looks
-from foregone.report.points import Point
 from foregone.report.result import Report
 
 __all__ = [
@@ -86,23 +86,23 @@ def call(report: Report) -> str:
     Settings are stated where they are not the defaults of `foregone.early_stop`; ``voting`` always, because
     its default depends on the leaves of the trees, and ``random_state`` for the same numbers.
     """
-    subject, usual = report.subject, inspect.signature(early_stop).parameters
-    settings = {**subject.settings, "order": subject.order}
+    model, usual = report.model, inspect.signature(early_stop).parameters
+    settings = {**model.settings, "order": model.order}
     stated = {name: value for name, value in settings.items() if value != usual[name].default}
     if "looks" in stated:
-        stated["looks"] = short_looks(check_looks(stated["looks"], subject.n_voters), subject.n_voters)
-    options: dict[str, Any] = {"voting": subject.voting, **stated, "random_state": subject.random_state}
+        stated["looks"] = short_looks(check_looks(stated["looks"], model.n_voters), model.n_voters)
+    options: dict[str, Any] = {"voting": model.voting, **stated, "random_state": model.random_state}
     said = "".join(f", {name}={value!r}" for name, value in options.items())
     return f"early_stop(model, X, {report.plan.max_disagreement!r}{said})"
 
 
 def headline(report: Report) -> tuple[str, str]:
     """Return the recommendation in one sentence, in two parts."""
-    point, speed, subject = report.recommended, report.speed, report.subject
+    point, speed, model = report.recommended, report.speed, report.model
     if point.reason is not None:
         return (
             "Early stopping is off",
-            f"All {subject.n_voters:,} {subject.voters} are asked: {point.reason}.",
+            f"All {model.n_voters:,} {model.voters} are asked: {point.reason}.",
         )
     each = " in each class" if point.each_class else ""
     ratio = speed.ratio("batch", speed.slow_way)
@@ -110,28 +110,28 @@ def headline(report: Report) -> tuple[str, str]:
     compared = f"{times(ratio)}x faster" if ratio >= 1 else f"but {times(1 / ratio)}x slower"
     return (
         f"Allow {percent(point.limit)} disagreement{each}",
-        f"{point.expected_votes:.1f} of {subject.n_voters:,} {subject.voters} on average, {compared} than "
+        f"{point.expected_votes:.1f} of {model.n_voters:,} {model.voters} on average, {compared} than "
         f"{whom} on this machine.",
     )
 
 
-def said(report: Report, point: Point) -> str:
+def said(report: Report, point: SolvedLimit) -> str:
     """Return what one position of the slider comes to, as a sentence."""
-    traded, subject = report.trade_off, report.subject
+    traded, model = report.trade_off, report.model
     if point.reason is not None:
-        return f"All {subject.n_voters:,} {subject.voters} are asked: {point.reason}."
+        return f"All {model.n_voters:,} {model.voters} are asked: {point.reason}."
     each = " in each class" if point.each_class else ""
     sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
     whom = "for every single row" if traded.texts.holds_for_every_row else "on average"
     return (
-        f"{point.expected_votes:.1f} of {subject.n_voters:,} {subject.voters} are asked on average. At most "
+        f"{point.expected_votes:.1f} of {model.n_voters:,} {model.voters} are asked on average. At most "
         f"{one_in(point.limit)} rows differ from {traded.texts.full}, {whom}{each}{sure}."
     )
 
 
 def not_covered(report: Report) -> list[tuple[str, str]]:
     """Return what the guarantee is not about: a name and a sentence each."""
-    voters, drawn, texts = report.subject.voters, report.in_order_drawn, report.trade_off.texts
+    voters, drawn, texts = report.model.voters, report.in_order_drawn, report.trade_off.texts
     about_these_rows = [
         ("Drift", "Rows in use that are distributed differently from the calibration rows."),
         (
@@ -162,7 +162,7 @@ def not_covered(report: Report) -> list[tuple[str, str]]:
 
 def full_against_own(report: Report) -> str:
     """Say how far the answer of everyone is from what the model itself predicts."""
-    found, saved, texts = report.own_differences, report.subject.saved_hard_soft, report.trade_off.texts
+    found, saved, texts = report.own_differences, report.model.saved_hard_soft, report.trade_off.texts
     if found is None:
         measured = (
             f"The model's own predict is not at hand, so it cannot be compared with {texts.full} here."

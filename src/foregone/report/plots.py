@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from foregone.checks import FloatArray
+from foregone.planning import SolvedLimit
 from foregone.report.markup import Html, tag
 from foregone.report.phrases import percent
-from foregone.report.points import LIMITS, Point
 from foregone.report.result import Report
+from foregone.report.trade_off import LIMITS
 
 __all__ = ["draw_margins", "draw_risk", "draw_tradeoff", "look", "shows_exact"]
 
@@ -25,7 +26,7 @@ SMALLEST = 1e-6  # of the risks drawn
 MOST_POINTS = 160
 
 
-def look(report: Report, point: Point) -> dict[str, dict[str, str]]:
+def look(report: Report, point: SolvedLimit) -> dict[str, dict[str, str]]:
     """Return what changes in the pictures at a point: attributes of elements, by id."""
     x, y = _x(point.limit), _y(point.expected_votes, _most_votes(report))
     now = {
@@ -76,7 +77,7 @@ def draw_tradeoff(report: Report) -> Html:
             "end" if near_right else "start",
         ),
         tag("circle", id="now-dot", r=5, class_="dot", **ring),
-        _text(2, 12, f"{report.subject.voters} asked on average", "start", "name"),
+        _text(2, 12, f"{report.model.voters} asked on average", "start", "name"),
     ]
     for place, limit in enumerate(LIMITS):
         before = _x(LIMITS[place - 1]) if place else LEFT
@@ -90,12 +91,9 @@ def draw_tradeoff(report: Report) -> Html:
 def draw_risk(report: Report) -> Html:
     """Draw the disagreement against the allowed one."""
     now, mean = look(report, report.recommended), report.trade_off.texts.mean
-    parts: list[Html] = []
-    for power in range(-6, 1, 2):
-        y = _risk_y(10.0**power, BOTTOM)
-        parts += [_rule(y), _text(LEFT - 8, y + 4, percent(float(f"1e{power}")), "end")]
     allowed = _line([(_x(limit), _risk_y(limit, BOTTOM)) for limit in (LIMITS[0], LIMITS[-1])])
-    parts += [
+    parts = [
+        *_risk_axis(BOTTOM),
         *_limit_axis(),
         tag("line", id="risk-now", y1=TOP, y2=BOTTOM, class_="now", **now["risk-now"]),
         tag("path", d=allowed, class_="curve limit"),
@@ -109,13 +107,10 @@ def draw_risk(report: Report) -> Html:
 def draw_margins(report: Report) -> Html:
     """Draw the disagreement by how many of all voters say yes, and how many rows are there."""
     assert report.trade_off.votes is not None
-    now, n_voters = look(report, report.recommended), report.subject.n_voters
-    no, yes = (_short(label) for label in report.subject.labels)
-    parts: list[Html] = []
-    for power in range(-6, 1, 2):
-        y = _risk_y(10.0**power)
-        parts += [_rule(y), _text(LEFT - 8, y + 4, percent(float(f"1e{power}")), "end")]
-    parts += [
+    now, n_voters = look(report, report.recommended), report.model.n_voters
+    no, yes = (_short(label) for label in report.model.labels)
+    parts = [
+        *_risk_axis(RISK_BOTTOM),
         tag("path", id="risk-area", class_="area", **now["risk-area"]),
         tag("path", id="risk-line", class_="curve", **now["risk-line"]),
         tag("line", id="limit-line", x1=LEFT, x2=RIGHT, class_="now", **now["limit-line"]),
@@ -150,6 +145,14 @@ def draw_margins(report: Report) -> Html:
     return _picture("margins-title", title, parts)
 
 
+def _risk_axis(bottom: float) -> list[Html]:
+    parts = []
+    for power in range(-6, 1, 2):
+        y = _risk_y(10.0**power, bottom)
+        parts += [_rule(y), _text(LEFT - 8, y + 4, percent(float(f"1e{power}")), "end")]
+    return parts
+
+
 def _limit_axis() -> list[Html]:
     parts = [tag("line", x1=LEFT, x2=RIGHT, y1=BOTTOM, y2=BOTTOM, class_="axis")]
     for power in range(-5, 0):
@@ -161,7 +164,7 @@ def _limit_axis() -> list[Html]:
     return [*parts, _text((LEFT + RIGHT) / 2, HEIGHT - 6, "allowed disagreement", "middle", "name")]
 
 
-def _curves(report: Report, y: Callable[[Point], float]) -> list[Html]:
+def _curves(report: Report, y: Callable[[SolvedLimit], float]) -> list[Html]:
     """Return a figure of all points as a curve, and one of those with a limit for each class."""
     parts = []
     for each_class in (True, False):
@@ -206,7 +209,7 @@ def _most_votes(report: Report) -> float:
     """Return the top of the axis of votes: a round number above all that is drawn."""
     exact = report.trade_off.exact_votes or 0.0
     drawn = max(_most_asked(report), exact if shows_exact(report) else 0.0)
-    highest = max(min(1.05 * drawn, report.subject.n_voters), 1.0)
+    highest = max(min(1.05 * drawn, report.model.n_voters), 1.0)
     step = _step(highest)
     return math.ceil(highest / step) * step
 

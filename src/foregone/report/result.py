@@ -14,17 +14,15 @@ from typing import Any
 import numpy as np
 
 import foregone
-from foregone.planning import WORTH, Plan
-from foregone.planning.scores import ScorePlan
-from foregone.report.added_scores import trade_off_of_scores
+from foregone.planning import WORTH, Plan, SolvedLimit
 from foregone.report.choose_columns import match_labels
-from foregone.report.facts import Subject, subject_of
-from foregone.report.many_classes import trade_off_of_answers
-from foregone.report.points import Point, TradeOff
+from foregone.report.reported_model import ReportedModel, reported_model
 from foregone.report.speed import Speed, measure_speed
-from foregone.report.two_classes import trade_off_of_votes
+from foregone.report.trade_off import TradeOff, trade_off
 
 __all__ = ["Differences", "Report", "make_report"]
+
+POINT_FIELDS = ("limit", "each_class", "expected_votes", "disagreement", "at_most", "worst", "gap", "reason")
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Report:
 
     Attributes
     ----------
-    subject : Subject
+    model : ReportedModel
         Voters and calibration rows.
     trade_off : TradeOff
         What every limit costs and risks, and the recommendation.
@@ -76,7 +74,7 @@ class Report:
         Warnings that came up on the way.
     """
 
-    subject: Subject
+    model: ReportedModel
     trade_off: TradeOff
     speed: Speed
     own_differences: Differences | None
@@ -89,17 +87,17 @@ class Report:
     notes: tuple[str, ...] = ()
 
     @property
-    def points(self) -> tuple[Point, ...]:
+    def points(self) -> tuple[SolvedLimit, ...]:
         """The positions of the slider."""
         return self.trade_off.points
 
     @property
-    def recommended(self) -> Point:
+    def recommended(self) -> SolvedLimit:
         """The one of them that is recommended."""
         return self.trade_off.recommended
 
     @property
-    def plan(self) -> Plan | ScorePlan:
+    def plan(self) -> Plan:
         """The recommendation."""
         return self.trade_off.plan
 
@@ -138,15 +136,15 @@ class Report:
 
     def fields(self) -> dict[str, Any]:
         """Return every number of the page as plain values, ready for JSON."""
-        subject, traded = self.subject, self.trade_off
-        labels = [_plain(label) for label in subject.labels]
+        model, traded = self.model, self.trade_off
+        labels = [_plain(label) for label in model.labels]
         return {
-            "model": subject.name,
-            "voting": subject.voting,
-            "n_voters": subject.n_voters,
+            "model": model.name,
+            "voting": model.voting,
+            "n_voters": model.n_voters,
             "labels": labels,
-            "n_rows": subject.n_rows,
-            **subject.settings,
+            "n_rows": model.n_rows,
+            **model.settings,
             "confidence": traded.confidence,
             "worth": self.worth,
             "recommended": _by_label(self.plan.max_disagreement),
@@ -155,13 +153,13 @@ class Report:
             "call": self.call,
             "expected_votes": self.recommended.expected_votes,
             "exact_votes": traded.exact_votes,
-            "points": [point.record(labels) for point in self.points],
+            "points": [_fields_of(point, labels) for point in self.points],
             "speed": vars(self.speed),
             "own_differences": None if self.own_differences is None else vars(self.own_differences),
             "in_order_drawn": {**vars(self.in_order_drawn), "mean_asked": self.asked_in_order_drawn},
             "errors": {way: vars(found) for way, found in self.errors.items()},
-            "saved_limit": _by_label(subject.saved_limit),
-            "saved_hard_soft": subject.saved_hard_soft,
+            "saved_limit": _by_label(model.saved_limit),
+            "saved_hard_soft": model.saved_hard_soft,
             "made": self.made.isoformat(timespec="seconds"),
             "versions": self.versions,
             "machine": self.machine,
@@ -225,49 +223,53 @@ def make_report(
     with warnings.catch_warnings(record=True) as caught_here:
         warnings.simplefilter("always")
         advance("asking all voters")
-        subject = subject_of(model, table, target, voting)
-        places = None if subject.truth is None else match_labels(subject.truth, subject.ensemble.classes)
-        own = subject.predict_by_itself()
+        reported = reported_model(model, table, target, voting)
+        places = None if reported.truth is None else match_labels(reported.truth, reported.ensemble.classes)
+        own = reported.predict_by_itself()
     wanted: dict[str, Any] = {} if criterion is None else {"criterion": criterion}
     if confidence != "own":
         wanted["confidence"] = confidence
-    subject = replace(subject, settings={**subject.settings, **wanted})
+    reported = replace(reported, settings={**reported.settings, **wanted})
     advance("solving")
-    traded = _trade_off_for(subject)(subject, own, worth, lambda: advance("solving"))
+    traded = trade_off(reported, own, worth, lambda: advance("solving"))
     strategy = traded.recommended.strategy
-    answers, asked = subject.run(subject.rows, strategy)
+    answers, asked = reported.run(reported.rows, strategy)
     advance("timing")
-    speed = measure_speed(subject, strategy, lambda: advance("timing"))
-    classes = subject.ensemble.classes
+    speed = measure_speed(reported, strategy, lambda: advance("timing"))
+    classes = reported.ensemble.classes
     full = classes.take(traded.full)
     ways = {"stopped": classes.take(answers), "full": full, **({} if own is None else {"own": own})}
     return Report(
-        subject=subject,
+        model=reported,
         trade_off=traded,
         speed=speed,
         own_differences=None if own is None else Differences.between(full, own),
-        in_order_drawn=Differences(traded.differing(answers), subject.n_rows),
+        in_order_drawn=Differences(traded.differing(answers), reported.n_rows),
         asked_in_order_drawn=float(asked.mean()),
-        errors={} if places is None else _errors(ways, places, subject),
+        errors={} if places is None else _errors(ways, places, reported),
         worth=float(worth),
         made=datetime.now().astimezone(),
-        names={"model": subject.name, "data": "calibration rows", **(names or {})},
+        names={"model": reported.name, "data": "calibration rows", **(names or {})},
         notes=_notes([*caught, *caught_here]),
     )
 
 
-def _trade_off_for(subject: Subject) -> Callable[..., TradeOff]:
-    """Return what lays out the limits: the one place where votes, answers and scores are told apart."""
-    if subject.voting == "soft":
-        return trade_off_of_scores
-    return trade_off_of_votes if len(subject.labels) == 2 else trade_off_of_answers
+def _fields_of(point: SolvedLimit, labels: list[Any]) -> dict[str, Any]:
+    by_yes = point.by_yes
+    named = zip(labels, point.by_class, strict=True)
+    return {
+        **{name: getattr(point, name) for name in POINT_FIELDS},
+        "by_class": [{"label": label, **vars(figures)} for label, figures in named],
+        "disagreement_by_yes_votes": None if by_yes is None else by_yes.disagreement.tolist(),
+        "expected_votes_by_yes_votes": None if by_yes is None else by_yes.expected_votes.tolist(),
+    }
 
 
-def _errors(answers: dict[str, Any], places: Any, subject: Subject) -> dict[str, Differences]:
+def _errors(answers: dict[str, Any], places: Any, model: ReportedModel) -> dict[str, Differences]:
     labelled = places >= 0
     if not labelled.any():
         return {}
-    truth = subject.ensemble.classes.take(places[labelled])
+    truth = model.ensemble.classes.take(places[labelled])
     return {way: Differences.between(labels[labelled], truth) for way, labels in answers.items()}
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from foregone.display.margins import majorities
+from foregone.display.risk import majorities
+from foregone.planning import SolvedLimit
 from foregone.planning.recommendation import one_in
-from foregone.report.markup import Html, tag
+from foregone.report.markup import Html, table, tag
 from foregone.report.phrases import figure, percent, said, times
 from foregone.report.plots import draw_margins, draw_risk, draw_tradeoff, look, shows_exact
-from foregone.report.points import LIMITS, Point
 from foregone.report.result import Report
-from foregone.report.tables import table
+from foregone.report.trade_off import LIMITS
 
 __all__ = ["settings", "tradeoff_section"]
 
@@ -34,9 +34,9 @@ def settings(report: Report) -> dict[str, list[dict[str, Any]]]:
     return shown
 
 
-def live(report: Report, point: Point) -> Live:
+def live(report: Report, point: SolvedLimit) -> Live:
     """Return the numbers that change with the slider: each with every digit, and as it is shown."""
-    n_voters, votes = report.subject.n_voters, point.expected_votes
+    n_voters, votes = report.model.n_voters, point.expected_votes
     fewer = n_voters / votes if votes > 0 else None
     figures: Live = {
         "limit": figure(point.limit),
@@ -66,11 +66,11 @@ def live(report: Report, point: Point) -> Live:
 
 def tradeoff_section(report: Report) -> Html:
     """Return the section with the slider."""
-    now, traded, voters = live(report, report.recommended), report.trade_off, report.subject.voters
+    now, traded, voters = live(report, report.recommended), report.trade_off, report.model.voters
     bounded = "for the worst row" if traded.texts.holds_for_every_row else "on average"
     sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
     figures = [
-        ("votes", f"of {report.subject.n_voters:,}", f"{voters} asked on average"),
+        ("votes", f"of {report.model.n_voters:,}", f"{voters} asked on average"),
         ("fewer", "", f"fewer {voters} than all"),
         ("mean", "", f"of rows differ from {traded.texts.full}, {traded.texts.mean}"),
         ("at-most", "", f"guaranteed maximum, {bounded}{sure}"),
@@ -136,7 +136,7 @@ def _control(report: Report, now: Live) -> Html:
             aria_valuetext=f"{percent(recommended.limit)}, {one_in(recommended.limit)}",
             autocomplete="off",
         ),
-        tag("div", tag("span", "stricter"), tag("span", f"fewer {report.subject.voters}"), class_="ends"),
+        tag("div", tag("span", "stricter"), tag("span", f"fewer {report.model.voters}"), class_="ends"),
         tag(
             "div",
             tag(
@@ -160,7 +160,7 @@ def _control(report: Report, now: Live) -> Html:
 
 
 def _tradeoff_caption(report: Report) -> str:
-    traded, voters = report.trade_off, report.subject.voters
+    traded, voters = report.trade_off, report.model.voters
     broken = " Dashed: a separate limit for each class." if traded.has_class_limits else ""
     if traded.exact_votes is None:
         return f"Stricter limits ask more {voters}. {traded.texts.no_exact}{broken}"
@@ -204,7 +204,7 @@ def _risk(report: Report, now: Live) -> Html:
 
 
 def _class_table(report: Report, now: Live) -> Html:
-    traded, voters = report.trade_off, report.subject.voters
+    traded, voters = report.trade_off, report.model.voters
     columns = {
         "votes": f"{voters} asked",
         "mean": f"differ, {traded.texts.mean}",
@@ -224,20 +224,20 @@ def _class_table(report: Report, now: Live) -> Html:
                 tag("span", str(label), tag("small", f"{percent(share)} of the rows")),
                 *(_data(now, f"class-{place}-{name}") for name in known),
             ]
-            for place, (label, share) in enumerate(zip(report.subject.labels, traded.shares, strict=True))
+            for place, (label, share) in enumerate(zip(report.model.labels, traded.shares, strict=True))
         ],
     )
 
 
 def _places(report: Report) -> range:
-    return range(len(report.subject.labels))
+    return range(len(report.model.labels))
 
 
 def _margin_table(report: Report, now: Live) -> Html:
-    n_voters = report.subject.n_voters
-    no, yes = report.subject.labels
+    n_voters = report.model.n_voters
+    no, yes = report.model.labels
     return table(
-        f"Disagreement by the size of the majority, of all {report.subject.voters}",
+        f"Disagreement by the size of the majority, of all {report.model.voters}",
         ["majority", f"for {no}", f"for {yes}"],
         [
             [
@@ -251,7 +251,7 @@ def _margin_table(report: Report, now: Live) -> Html:
 
 
 def _limit_table(report: Report) -> Html:
-    labels = report.subject.labels if len(report.subject.labels) <= MOST_CLASSES else ()
+    labels = report.model.labels if len(report.model.labels) <= MOST_CLASSES else ()
     mean, has_worst = report.trade_off.texts.mean, report.recommended.worst is not None
     rows, attributes = [], []
     for point in report.points:
@@ -272,10 +272,10 @@ def _limit_table(report: Report) -> Html:
             }
         )
     return table(
-        f"{report.subject.voters.capitalize()} asked on average and disagreement, for every limit",
+        f"{report.model.voters.capitalize()} asked on average and disagreement, for every limit",
         [
             "allowed",
-            report.subject.voters,
+            report.model.voters,
             f"differ, {mean}",
             "at most",
             *(["worst row"] if has_worst else []),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it has no types
 
-from foregone.report.facts import Subject
+from foregone.report.reported_model import ReportedModel
 
 __all__ = ["Speed", "measure_speed"]
 
@@ -49,35 +49,35 @@ class Speed:
         return seconds[way] / seconds["stopped"]
 
 
-def measure_speed(subject: Subject, strategy: Any, advance: Callable[[], None] = lambda: None) -> Speed:
+def measure_speed(model: ReportedModel, strategy: Any, advance: Callable[[], None] = lambda: None) -> Speed:
     """Time the rows of a report; a few seconds on any machine and model.
 
     Parameters
     ----------
-    subject : Subject
+    model : ReportedModel
         Voters and rows.
     strategy : StoppingStrategy, PluralityStrategy or ScoreStrategy
         When to stop.
     advance : callable, optional
         Called after the batch and after single rows.
     """
-    rows, own = subject.rows, subject.own_predict
+    rows, own = model.rows, model.own_predict
     ways: dict[str, Callable[[Any], Any]] = {
-        "stopped": lambda part: subject.predict(part, strategy),
-        "full": lambda part: subject.predict(part, None),
+        "stopped": lambda part: model.predict(part, strategy),
+        "full": lambda part: model.predict(part, None),
         **({} if own is None else {"own": own}),
     }
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # about names: all are given the same rows, without any
-        n_rows = _batch_size(ways, rows, min(MOST_ROWS, subject.n_rows))
+        n_rows = _batch_size(ways, rows, min(MOST_ROWS, model.n_rows))
         batch = _medians(ways, {way: [rows[:n_rows]] for way in ways}, ROUNDS)
         advance()
-        some = np.linspace(0, subject.n_rows - 1, PROBE).astype(int)
+        some = np.linspace(0, model.n_rows - 1, PROBE).astype(int)
         alone = [rows[place : place + 1] for place in some] * 10
         one = {
             **ways,
-            "stopped": lambda row: subject.predict_one(row, strategy),
-            "full": lambda row: subject.predict_one(row, None),
+            "stopped": lambda row: model.predict_one(row, strategy),
+            "full": lambda row: model.predict_one(row, None),
         }
         once = _medians(one, dict.fromkeys(one, alone[:1]), 1)
         repeats = {way: int(np.clip(SECONDS / ROUNDS / once[way], 2, len(alone))) for way in one}

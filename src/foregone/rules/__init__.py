@@ -2,6 +2,9 @@
 
 One convention holds for all of them: besides its own condition, every rule stops as soon as the voters not
 yet asked cannot change the answer. That saves votes and never changes an answer.
+
+`foregone.rules.registry` has them by name, also those for many answers: `foregone compare` and `foregone
+replay` choose from it. A rule of your own goes wherever a name does: see `foregone.rules.methods.Method.of`.
 """
 
 from foregone.rules.adaptive_consistency import adaptive_consistency

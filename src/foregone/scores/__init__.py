@@ -2,7 +2,15 @@
 
 from foregone.scores import rules
 from foregone.scores.score_certificate import ScoreCertificate
+from foregone.scores.score_rows import ScoreRows
 from foregone.scores.score_strategy import ScoreStrategy
 from foregone.scores.solve_scores import CannotCertifyWarning, solve_scores
 
-__all__ = ["CannotCertifyWarning", "ScoreCertificate", "ScoreStrategy", "rules", "solve_scores"]
+__all__ = [
+    "CannotCertifyWarning",
+    "ScoreCertificate",
+    "ScoreRows",
+    "ScoreStrategy",
+    "rules",
+    "solve_scores",
+]

@@ -12,8 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from foregone.checks import FloatArray, IntArray
-from foregone.scores.logistic import fit_logistic
+from foregone.checks import BoolArray, FloatArray, IntArray
 
 __all__ = ["SHAPES", "WEIGHED_SHAPES", "Learned", "Shape", "Thresholds", "everywhere"]
 
@@ -21,6 +20,8 @@ Thresholds = tuple[FloatArray, FloatArray]
 
 KNOTS = 40  # steps at which chances are fitted; thresholds are interpolated between them
 LARGEST_CHANCE = 0.45  # a stop is never less sure than this
+RIDGE = 1e-2  # keeps separable rows finite; far below what any row weighs
+LARGEST_STEP = 4.0  # of the coefficients, in one round of the fit
 
 
 @dataclass(frozen=True)
@@ -122,3 +123,30 @@ def everywhere(n_voters: int, steps: IntArray, thresholds: Thresholds) -> Thresh
     lower[steps], upper[steps] = thresholds
     lower[-1] = upper[-1] = 0.0
     return lower, upper
+
+
+def fit_logistic(features: FloatArray, is_yes: BoolArray, first: FloatArray) -> FloatArray:
+    """Return the coefficients of the log odds of ``is_yes``, starting the search from ``first``.
+
+    Newton's method with a little ridge, enough for three coefficients.
+
+    Examples
+    --------
+    >>> ones = np.ones((4, 1))
+    >>> coefficients = fit_logistic(ones, np.array([True, True, True, False]), np.zeros(1))
+    >>> round(float(coefficients[0]), 1)  # log 3, but for the ridge
+    1.1
+    """
+    coefficients = first.copy()
+    identity = RIDGE * np.eye(features.shape[1])
+    for _ in range(50):
+        log_odds = np.clip(features @ coefficients, -30, 30)
+        chance = 1 / (1 + np.exp(-log_odds))
+        weight = chance * (1 - chance)
+        hessian = (features * weight[:, None]).T @ features + identity
+        step = np.linalg.solve(hessian, features.T @ (is_yes - chance) - RIDGE * coefficients)
+        size = float(np.abs(step).max())
+        coefficients += step * min(1.0, LARGEST_STEP / max(size, 1e-300))
+        if size < 1e-4:
+            break
+    return coefficients

@@ -1,4 +1,7 @@
-"""Score matrices: checked, added up in the order in which voters are asked, and followed until a stop."""
+"""Score matrices: checked, added up in the order in which voters are asked, and followed until a stop.
+
+Each check raises InvalidInputError if something is wrong.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray, IntArray, as_numbers
+from foregone.checks import BoolArray, FloatArray, IntArray, as_float, as_numbers
 from foregone.errors import InvalidInputError
 
 __all__ = [
-    "BoolArray",
     "check_order",
     "check_scores",
     "check_start",
     "follow",
+    "foretelling_order",
     "look_steps",
     "running_scores",
 ]
 
-BoolArray = npt.NDArray[np.bool_]
-
 
 def check_scores(scores: npt.ArrayLike, what: str, n_voters: int | None = None) -> FloatArray:
-    """Return a matrix of finite scores, one row per input and one column per voter, or say what is wrong."""
+    """Return a matrix of finite scores, one row per input and one column per voter."""
     matrix = as_numbers(scores, what)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise InvalidInputError(
@@ -50,13 +51,8 @@ def _check_finite(matrix: FloatArray, what: str) -> None:
 
 
 def check_start(start: Any) -> float:
-    """Return the score before anyone was asked as a float, or say why it is none."""
-    try:
-        if isinstance(start, bool | np.bool_ | str):
-            raise TypeError
-        number = float(start)
-    except (TypeError, ValueError, OverflowError):
-        number = np.nan
+    """Return the score before anyone was asked as a float."""
+    number = as_float(start)
     if not np.isfinite(number):
         raise InvalidInputError(
             f"start must be a finite number, the score before the first voter, not {start!r}"
@@ -65,7 +61,7 @@ def check_start(start: Any) -> float:
 
 
 def check_order(order: npt.ArrayLike, n_voters: int | None = None) -> IntArray:
-    """Return a copy of an order in which every voter stands once, or say what is wrong with it."""
+    """Return a copy of an order in which every voter stands once."""
     given = as_numbers(order, "order")
     if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) == 0:
         raise InvalidInputError("order must be one row of whole numbers: the voters in the order asked")
@@ -115,3 +111,41 @@ def follow(
         asked[rows[stop]] = step
         rows = rows[~stop]
     return answers, asked
+
+
+def foretelling_order(scores: FloatArray, start: float) -> IntArray:
+    """Return the voters, each the one with which the sum so far correlates best with the full sum.
+
+    Rows far from the decision count less, because they are soon answered in any order.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_voters)
+        Scores of single voters.
+    start : float
+        The score before the first voter.
+    """
+    size = np.abs(scores).max() or 1.0
+    scores, start = scores / size, start / size  # so that no square overflows
+    full = start + scores.sum(axis=1)
+    near = np.quantile(np.abs(full), 0.75) or 1.0
+    weight = 1 / (1 + (full / near) ** 2)
+    weight /= weight.sum()
+    centred = scores - weight @ scores
+    covariance = (centred * weight[:, None]).T @ centred
+    with_full = covariance.sum(axis=1)
+    n_voters = scores.shape[1]
+    order = np.empty(n_voters, dtype=np.int64)
+    left = np.ones(n_voters, dtype=bool)
+    # Of the sum so far: its covariance with the full sum, its variance, its covariance with each voter.
+    shared, variance, with_sum = 0.0, 0.0, np.zeros(n_voters)
+    for step in range(n_voters):
+        total = variance + 2 * with_sum + np.diag(covariance)
+        gain = shared + with_full
+        quality = np.divide(gain * np.abs(gain), total, out=np.zeros(n_voters), where=total > 0)
+        voter = int(np.argmax(np.where(left, quality, -np.inf)))
+        order[step] = voter
+        left[voter] = False
+        shared, variance = shared + with_full[voter], float(total[voter])
+        with_sum += covariance[voter]
+    return order

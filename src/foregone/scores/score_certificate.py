@@ -5,7 +5,6 @@ Proof and discussion are in docs/theory.md, "Scores".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +12,12 @@ from scipy.special import betainccinv
 
 from foregone.checks import check_confidence
 from foregone.errors import InvalidInputError
-from foregone.solving.problem import MaxDisagreement, check_limits
 from foregone.strategy.json_file import Fields
+from foregone.strategy.limits import Limits, MaxDisagreement, as_given, by_side
 
 __all__ = ["ScoreCertificate", "upper_bound"]
 
-Counts = int | dict[str, int]
+RowCounts = int | dict[str, int]
 
 
 def upper_bound(n_wrong: int, n_rows: int, confidence: float) -> float:
@@ -75,22 +74,16 @@ class ScoreCertificate:
     max_disagreement: MaxDisagreement
     confidence: float
     n_learned: int
-    n_certified: Counts
-    n_wrong: Counts
+    n_certified: RowCounts
+    n_wrong: RowCounts
     mean_asked: float
     wrong_by_class: dict[str, tuple[int, int]] | None = None
 
     @property
     def bound(self) -> MaxDisagreement:
         """Exact upper bound on the disagreement, or one for each answer; at most the limit."""
-        if isinstance(self.n_wrong, dict) and isinstance(self.n_certified, dict):
-            return {
-                side: upper_bound(self.n_wrong[side], self.n_certified[side], self.confidence)
-                for side in ("yes", "no")
-            }
-        assert isinstance(self.n_wrong, int)
-        assert isinstance(self.n_certified, int)
-        return upper_bound(self.n_wrong, self.n_certified, self.confidence)
+        n_wrong, n_rows = by_side(self.n_wrong), by_side(self.n_certified)
+        return as_given({side: upper_bound(n_wrong[side], n_rows[side], self.confidence) for side in n_rows})
 
     @property
     def bound_by_class(self) -> dict[str, float] | None:
@@ -105,12 +98,8 @@ class ScoreCertificate:
     @property
     def is_kept(self) -> bool:
         """Whether every bound is within its limit."""
-        bound, limit = self.bound, self.max_disagreement
-        if isinstance(bound, dict) and isinstance(limit, dict):
-            return all(bound[side] <= limit[side] for side in bound)
-        assert isinstance(bound, float)
-        assert isinstance(limit, float)
-        return bound <= limit
+        limits = by_side(self.max_disagreement)
+        return all(bound <= limits[side] for side, bound in by_side(self.bound).items())
 
     # Files -----------------------------------------------------------------------------------
 
@@ -131,23 +120,17 @@ class ScoreCertificate:
     @classmethod
     def from_fields(cls, fields: Fields, n_voters: int) -> ScoreCertificate:
         """Check the fields of a certificate and make it."""
-        limits: Any
-        if fields.is_section("max_disagreement"):
-            section = fields.section("max_disagreement")
-            limits = {side: section.number(side, 0, 1) for side in ("yes", "no")}
-        else:
-            limits = fields.number("max_disagreement", 0, 1)
+        limits = Limits.from_field(fields)
         try:
-            limits, confidence = check_limits(limits), check_confidence(fields.number("confidence", 0, 1))
+            confidence = check_confidence(fields.number("confidence", 0, 1))
         except InvalidInputError as error:
             raise fields.error("max_disagreement/confidence", f"is not valid: {error}") from None
-        by_class = isinstance(limits, Mapping)
         certificate = cls(
-            limits,
+            limits.given,
             confidence,
             fields.whole("n_learned", 0),
-            _counts(fields, "n_certified", by_class),
-            _counts(fields, "n_wrong", by_class),
+            _counts(fields, "n_certified", limits),
+            _counts(fields, "n_wrong", limits),
             fields.number("mean_asked", 0, n_voters),
             _pairs(fields, "wrong_by_class"),
         )
@@ -156,11 +139,11 @@ class ScoreCertificate:
         return certificate
 
 
-def _counts(fields: Fields, key: str, by_class: bool) -> Counts:
-    if by_class:
-        section = fields.section(key)
-        return {side: section.whole(side, 0) for side in ("yes", "no")}
-    return fields.whole(key, 0)
+def _counts(fields: Fields, key: str, limits: Limits) -> RowCounts:
+    if not limits.by_answer:
+        return fields.whole(key, 0)
+    section = fields.section(key)
+    return {side: section.whole(side, 0) for side, _ in limits}
 
 
 def _pairs(fields: Fields, key: str) -> dict[str, tuple[int, int]] | None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone._system.atomic_file import PathLike
-from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters
+from foregone.checks import BoolArray, FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
 from foregone.scores.paths import (
-    BoolArray,
     check_order,
     check_scores,
     check_start,
@@ -22,7 +20,8 @@ from foregone.scores.paths import (
     running_scores,
 )
 from foregone.scores.score_certificate import ScoreCertificate
-from foregone.strategy.json_file import Fields, is_finite_number, read_file, write_file
+from foregone.strategy.base import Strategy
+from foregone.strategy.json_file import Fields, is_finite_number
 
 __all__ = ["ScoreStrategy"]
 
@@ -30,7 +29,7 @@ NEVER = {"-inf": -np.inf, "inf": np.inf}  # how a file says that a threshold is 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreStrategy:
+class ScoreStrategy(Strategy):
     """When to stop adding up scores: voters are asked in one order, and two thresholds guard each step.
 
     The running score is ``start`` plus the scores of the voters asked so far; the full sum says yes if it is
@@ -62,21 +61,14 @@ class ScoreStrategy:
     (True, None)
     """
 
+    KIND: ClassVar[str] = "scores"
+
     order: IntArray
     start: float
     lower: FloatArray
     upper: FloatArray
     certificate: ScoreCertificate | None = None
     reason: str | None = None
-
-    def __post_init__(self) -> None:
-        for array in (self.order, self.lower, self.upper):
-            array.setflags(write=False)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled or copied one, whose arrays come back writable."""
-        self.__dict__.update(state)
-        self.__post_init__()
 
     # Making one ------------------------------------------------------------------------------
 
@@ -166,15 +158,6 @@ class ScoreStrategy:
         """Answer rows whose running scores are known: column k is the score after k + 1 voters."""
         return follow(check_scores(paths, "paths", self.n_voters), self.lower, self.upper, self.start)
 
-    def __eq__(self, other: object) -> bool:
-        """Whether both ask in the same order and stop at the same thresholds."""
-        if not isinstance(other, ScoreStrategy):
-            return NotImplemented
-        return self._digest() == other._digest()
-
-    def __hash__(self) -> int:
-        return hash(self._digest())
-
     def _digest(self) -> bytes:
         parts = (self.order, np.array([self.start]) + 0.0, self.lower + 0.0, self.upper + 0.0)  # -0.0 is 0.0
         return hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
@@ -187,18 +170,6 @@ class ScoreStrategy:
         return f"<ScoreStrategy for {self.n_voters} voters{note}>"
 
     # Files -----------------------------------------------------------------------------------
-
-    def save(self, path: PathLike) -> None:
-        """Write it to ``path`` as readable JSON, atomically; `load` gives back the same strategy."""
-        write_file(path, {"kind": "scores", **self.to_fields()})
-
-    @classmethod
-    def load(cls, path: PathLike) -> ScoreStrategy:
-        """Read a strategy that `save` wrote; anything else is an error."""
-        fields = read_file(path)
-        strategy = cls.from_fields(fields)
-        fields.check_intact()
-        return strategy
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of a strategy file; thresholds never reached are written as texts."""
@@ -213,10 +184,7 @@ class ScoreStrategy:
         }
 
     @classmethod
-    def from_fields(cls, fields: Fields) -> ScoreStrategy:
-        """Check the fields of a strategy file and make the strategy."""
-        if fields.text("kind") != "scores":
-            raise fields.error("kind", 'is not "scores": the file holds something else')
+    def _from_fields(cls, fields: Fields) -> ScoreStrategy:
         n_voters = fields.whole("n_voters", 1)
         try:
             order = check_order(fields.whole_numbers("order", n_voters), n_voters)
@@ -235,7 +203,7 @@ class ScoreStrategy:
 
 
 def _check_thresholds(lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return copies of the thresholds, or say what is wrong with them."""
+    """Return copies of the thresholds. Raises InvalidInputError if they are not valid."""
     low: FloatArray = as_numbers(lower, "lower").astype(np.float64)
     high: FloatArray = as_numbers(upper, "upper").astype(np.float64)
     if low.ndim != 1 or low.shape != high.shape or len(low) < 2:

@@ -13,16 +13,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray, IntArray, check_confidence, check_looks
+from foregone.checks import BoolArray, FloatArray, IntArray, check_confidence, check_looks
 from foregone.errors import InvalidInputError, SolverError
-from foregone.scores.choice import Choice, choose
 from foregone.scores.families import Learned, Thresholds
-from foregone.scores.order import foretelling_order
-from foregone.scores.paths import check_order, check_scores, check_start, running_scores
+from foregone.scores.paths import check_order, check_scores, check_start, foretelling_order, running_scores
 from foregone.scores.score_certificate import ScoreCertificate, upper_bound
 from foregone.scores.score_strategy import ScoreStrategy
-from foregone.scores.trial import Trial
-from foregone.solving.problem import MaxDisagreement, check_limits
+from foregone.scores.trial import Choice, Trial, choose
+from foregone.strategy.limits import Limits, MaxDisagreement
 
 __all__ = ["CannotCertifyWarning", "solve_scores"]
 
@@ -96,7 +94,7 @@ def solve_scores(
     >>> strategy.certificate.bound <= 0.01, strategy.certificate.mean_asked < 25
     (True, True)
     """
-    limits, confidence = check_limits(max_disagreement), check_confidence(confidence)
+    limits, confidence = Limits.of(max_disagreement), check_confidence(confidence)
     if on_failure not in ("ask_all", "raise"):
         raise InvalidInputError(f'on_failure must be "ask_all" or "raise", not {on_failure!r}')
     matrix, start = check_scores(paths, "paths"), check_start(start)
@@ -152,7 +150,7 @@ def _steps(looks: Any, n_voters: int) -> IntArray:
     return np.asarray(steps[(steps > 0) & (steps < n_voters)], dtype=np.int64)
 
 
-def _check_answers(answers: Any, n_rows: int) -> npt.NDArray[np.bool_] | None:
+def _check_answers(answers: Any, n_rows: int) -> BoolArray | None:
     if answers is None:
         return None
     given = np.asarray(answers)
@@ -198,8 +196,8 @@ def _hopeless(learn: Trial, certify: Trial, steps: IntArray) -> str | None:
     """Return why no early stop could be certified or learned, or None."""
     if len(steps) == 0:
         return "there is no look before the last voter: give more looks"
-    for side in certify.sides:
-        limit, rows = certify.limits[side], certify.n_rows[side]
+    for side, limit in certify.limits:
+        rows = certify.n_rows[side]
         whose = "" if side == "all" else f' whose full sum says "{side}"'
         if limit == 0:
             return "a limit of 0 cannot be certified from any number of rows: allow some disagreement"

@@ -1,4 +1,4 @@
-"""Trial: rows with a limit on the disagreement, and how thresholds fare on them."""
+"""Trial: rows with a limit on the disagreement, how thresholds fare on them, and which to choose by that."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from foregone.checks import FloatArray, IntArray
-from foregone.scores.families import Thresholds
+from foregone.checks import BoolArray, FloatArray, IntArray
+from foregone.scores.families import SHAPES, WEIGHED_SHAPES, Learned, Shape, Thresholds
 from foregone.scores.paths import follow
-from foregone.scores.score_certificate import Counts, ScoreCertificate
-from foregone.solving.problem import MaxDisagreement
+from foregone.scores.score_certificate import ScoreCertificate
+from foregone.strategy.limits import Limits, as_given
 
-__all__ = ["Outcome", "Trial"]
+__all__ = ["Choice", "Trial", "TrialOutcome", "choose"]
+
+FOLDS = 3
+HALVINGS = 7
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """What happened: voters asked in all, and wrong answers by what would be right."""
 
     asked: int
     wrong_yes: int
     wrong_no: int
 
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(
+    def __add__(self, other: TrialOutcome) -> TrialOutcome:
+        return TrialOutcome(
             self.asked + other.asked, self.wrong_yes + other.wrong_yes, self.wrong_no + other.wrong_no
         )
 
@@ -40,8 +42,8 @@ class Trial:
     ----------
     running : ndarray of shape (n_rows, n_voters)
         Running scores.
-    max_disagreement : float or dict
-        The limit, or one for each answer of the full sum.
+    limits : Limits
+        On the disagreement with the full sum.
     confidence : float
         With which it shall hold.
     final_yes : ndarray of bool, shape (n_rows,)
@@ -49,30 +51,9 @@ class Trial:
     """
 
     running: FloatArray
-    max_disagreement: MaxDisagreement
+    limits: Limits
     confidence: float
-    final_yes: npt.NDArray[np.bool_]
-
-    @property
-    def n_voters(self) -> int:
-        """Number of voters."""
-        return int(self.running.shape[1])
-
-    @property
-    def by_class(self) -> bool:
-        """Whether there is a limit for each answer."""
-        return isinstance(self.max_disagreement, dict)
-
-    @property
-    def sides(self) -> tuple[str, ...]:
-        """Whose disagreement is limited."""
-        return ("yes", "no") if self.by_class else ("all",)
-
-    @property
-    def limits(self) -> dict[str, float]:
-        """The limit of each side."""
-        limits = self.max_disagreement
-        return limits if isinstance(limits, dict) else {"all": limits}
+    final_yes: BoolArray
 
     @cached_property
     def n_rows(self) -> dict[str, int]:
@@ -83,33 +64,72 @@ class Trial:
     @property
     def limit(self) -> float:
         """The limit on the disagreement of all rows that the limits of the sides come to."""
-        return sum(self.limits[side] * self.n_rows[side] for side in self.sides) / max(self.n_rows["all"], 1)
+        return sum(limit * self.n_rows[side] for side, limit in self.limits) / max(self.n_rows["all"], 1)
 
     def part(self, rows: IntArray) -> Trial:
         """Return the trial of some of the rows."""
         running = np.asfortranarray(self.running[rows])
-        return Trial(running, self.max_disagreement, self.confidence, self.final_yes[rows])
+        return Trial(running, self.limits, self.confidence, self.final_yes[rows])
 
-    def outcome(self, thresholds: Thresholds) -> Outcome:
+    def outcome(self, thresholds: Thresholds) -> TrialOutcome:
         """Return how thresholds fare."""
         answers, asked = follow(self.running, *thresholds)
         wrong = answers != self.final_yes
-        return Outcome(int(asked.sum()), int(wrong[self.final_yes].sum()), int(wrong[~self.final_yes].sum()))
+        return TrialOutcome(
+            int(asked.sum()), int(wrong[self.final_yes].sum()), int(wrong[~self.final_yes].sum())
+        )
 
-    def judge(self, outcomes: Iterable[Outcome], n_learned: int) -> ScoreCertificate:
+    def judge(self, outcomes: Iterable[TrialOutcome], n_learned: int) -> ScoreCertificate:
         """Return what the outcomes on parts, which together are all the rows, say."""
-        total = sum(outcomes, Outcome(0, 0, 0))
-        rows_by_class = {side: self.n_rows[side] for side in ("yes", "no")}
-        wrong_by_class = {"yes": total.wrong_yes, "no": total.wrong_no}
-        n_certified: Counts = rows_by_class if self.by_class else self.n_rows["all"]
-        n_wrong: Counts = wrong_by_class if self.by_class else total.wrong_yes + total.wrong_no
-        mean_asked = total.asked / max(len(self.running), 1)
+        total = sum(outcomes, TrialOutcome(0, 0, 0))
+        n_wrong = {"all": total.wrong_yes + total.wrong_no, "yes": total.wrong_yes, "no": total.wrong_no}
         return ScoreCertificate(
-            self.max_disagreement,
+            self.limits.given,
             self.confidence,
             n_learned,
-            n_certified,
-            n_wrong,
-            mean_asked,
-            {side: (wrong_by_class[side], rows_by_class[side]) for side in ("yes", "no")},
+            as_given({side: self.n_rows[side] for side, _ in self.limits}),
+            as_given({side: n_wrong[side] for side, _ in self.limits}),
+            total.asked / max(len(self.running), 1),
+            {side: (n_wrong[side], self.n_rows[side]) for side in ("yes", "no")},
         )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A shape, how bold it may probably be, and the voters it then asks on average."""
+
+    shape: Shape
+    boldness: float
+    mean_asked: float
+
+
+def choose(learn: Trial, steps: IntArray) -> Choice:
+    """Return the shape that asks fewest voters where it would just be certified, and that boldness.
+
+    Thresholds are learned on all folds but one and tried on that one. The folds together are as many rows as
+    there will be to certify on, so the same bound shows how bold one may hope to be. The boldness is found by
+    halving, as if disagreement only grew with it: nothing that is promised depends on that.
+    """
+    fold_of = np.arange(len(learn.running)) % FOLDS
+    folds = [
+        (
+            Learned(learn.part(np.flatnonzero(fold_of != fold)).running, steps, learn.limit),
+            learn.part(np.flatnonzero(fold_of == fold)),
+        )
+        for fold in range(FOLDS)
+    ]
+    best = Choice(Shape("chance"), 0.0, np.inf)
+    for shape in SHAPES + WEIGHED_SHAPES if learn.limits.by_answer else SHAPES:
+        certain, too_bold = 0.0, 1.0
+        for _ in range(HALVINGS):
+            boldness = (certain + too_bold) / 2
+            judged = learn.judge(
+                [tried.outcome(learned.thresholds(shape, boldness)) for learned, tried in folds], 0
+            )
+            if not judged.is_kept:
+                too_bold = boldness
+                continue
+            certain = boldness
+            if judged.mean_asked < best.mean_asked:
+                best = Choice(shape, boldness, judged.mean_asked)
+    return best

@@ -1,4 +1,4 @@
-"""Budget: a limit on the disagreement, under every distribution of n that has to be reckoned with.
+"""Budget: a limit on the disagreement, under every distribution of n that is consistent with the data.
 
 Symbols: N voters, n of them yes, m = N // 2 the largest n whose full vote is "no".
 """
@@ -6,19 +6,16 @@ Symbols: N voters, n of them yes, m = N // 2 the largest n whose full vote is "n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from foregone.checks import FloatArray
+from foregone.checks import BoolArray, FloatArray, IntArray
+from foregone.strategy.limits import Side
 
-__all__ = ["Budget", "NestedBounds", "OneDistribution", "Side", "is_yes"]
-
-Side = Literal["all", "yes", "no"]
+__all__ = ["Budget", "NestedBounds", "OneDistribution", "first_largest_from", "is_yes"]
 
 
-def is_yes(n_voters: int) -> npt.NDArray[np.bool_]:
+def is_yes(n_voters: int) -> BoolArray:
     """Return, for every n, whether the full vote is "yes"."""
     return 2 * np.arange(n_voters + 1) > n_voters
 
@@ -43,7 +40,7 @@ class OneDistribution:
         """Return the distribution of the set under which ``disagreement`` has the largest mean."""
         return self.weights
 
-    def possible(self) -> npt.NDArray[np.bool_]:
+    def possible(self) -> BoolArray:
         """Return which n some distribution of the set gives any weight."""
         return np.asarray(self.weights > 0)
 
@@ -52,7 +49,7 @@ class OneDistribution:
 class NestedBounds:
     """Only bounds on the probability of being near the middle are known.
 
-    Every distribution is reckoned with that gives the r values of n next to the middle on the "yes" side,
+    The set holds every distribution that gives the r values of n next to the middle on the "yes" side,
     m + 1 to m + r, at most ``yes[r - 1]``, and those on the "no" side, m - r + 1 to m, at most
     ``no[r - 1]``. Bounds of one leave everything open: the worst n counts.
 
@@ -69,7 +66,7 @@ class NestedBounds:
 
     @classmethod
     def anything(cls, n_voters: int, side: Side = "all") -> NestedBounds:
-        """Reckon with every distribution on one side of the middle, or on both."""
+        """Return the set of all distributions on one side of the middle, or on both."""
         m = n_voters // 2
         return cls(
             np.full(n_voters - m, 0.0 if side == "no" else 1.0),
@@ -109,7 +106,7 @@ class NestedBounds:
             (self.no, np.arange(m, -1, -1)),
         ):
             amounts.append(np.diff(bounds, prepend=0.0))
-            places.append(_largest_from_here(disagreement, outwards))
+            places.append(outwards[first_largest_from(disagreement[outwards])])
         amount, place = np.concatenate(amounts), np.concatenate(places)
         order = np.argsort(-disagreement[place], kind="stable")
         given = np.minimum(np.cumsum(amount[order]), 1.0)
@@ -117,18 +114,23 @@ class NestedBounds:
         np.add.at(weights, place[order], np.diff(given, prepend=0.0))
         return weights
 
-    def possible(self) -> npt.NDArray[np.bool_]:
+    def possible(self) -> BoolArray:
         """Return which n some distribution of the set gives any weight."""
         m = self._middle
         return np.concatenate([np.full(m + 1, self.no[-1] > 0), np.full(len(self.yes), self.yes[-1] > 0)])
 
 
-def _largest_from_here(disagreement: FloatArray, outwards: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return, for each of the n going outwards, the first n from there on whose disagreement is largest."""
-    values = disagreement[outwards]
-    largest = np.maximum.accumulate(values[::-1])[::-1]  # from here on
-    steps = np.where(values == largest, np.arange(len(values)), len(values))
-    return np.asarray(outwards[np.minimum.accumulate(steps[::-1])[::-1]])
+def first_largest_from(values: FloatArray) -> IntArray:
+    """Return, for each place, the first one from there on whose value is the largest from there on.
+
+    Examples
+    --------
+    >>> first_largest_from(np.array([1.0, 3.0, 0.0, 2.0, 2.0]))
+    array([1, 1, 3, 3, 4])
+    """
+    largest = np.maximum.accumulate(values[::-1])[::-1]
+    places = np.where(values == largest, np.arange(len(values)), len(values))
+    return np.asarray(np.minimum.accumulate(places[::-1])[::-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +150,11 @@ class Budget:
     side: Side
     limit: float
     distributions: OneDistribution | NestedBounds
+
+    @property
+    def is_over_the_votes(self) -> bool:
+        """Whether it bounds the mean over the votes themselves, so that one price says it all."""
+        return self.side == "all" and isinstance(self.distributions, OneDistribution)
 
     def risk(self, disagreement: FloatArray) -> float:
         """Return the largest mean of ``disagreement`` over the set: what the limit is for."""

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from numbers import Real
 from typing import Any, Literal
 
+from foregone.checks import check_choice
 from foregone.errors import InvalidInputError
 from foregone.solving.budget import Budget, NestedBounds, OneDistribution
 from foregone.solving.exact import (
     BALL_BITS,
     Interval,
-    Numbers,
+    NumberSystem,
     arithmetic_named,
     cost_and_risk,
+    largest_of,
+    least_covering,
     least_priced_cost,
+    mean_of,
+    round_down,
+    round_up,
 )
-from foregone.solving.problem import MaxDisagreement
 from foregone.solving.solution import Solution
+from foregone.strategy.base import SolvedStrategy
+from foregone.strategy.limits import Limits, MaxDisagreement, Side, as_given, by_side, traits_of
 
-__all__ = ["Certificate", "certify", "check_max_gap", "round_down", "round_up"]
+__all__ = ["Certificate", "certify", "check_max_gap"]
 
 RATIONAL_UP_TO = 4_000  # voters; beyond, whole numbers grow so long that balls are faster
 
@@ -79,6 +86,38 @@ class Certificate:
     optimality_is_claimed: bool = True
     confidence: float | None = None
 
+    @classmethod
+    def of(
+        cls,
+        solution: SolvedStrategy,
+        arithmetic: Literal["rational", "ball", "float"],
+        cost: Interval,
+        risk: Mapping[Side, Interval],
+        bound: Fraction,
+        max_gap: float,
+        *,
+        optimality_is_claimed: bool = True,
+    ) -> Certificate:
+        """Put it together, given what encloses cost and risk, and a lower bound; round all outwards."""
+        gap = max((cost[1] - bound) / max(cost[1], Fraction(1)), Fraction(0))
+        rounded = {side: (round_down(low), round_up(high)) for side, (low, high) in risk.items()}
+        return cls(
+            arithmetic=arithmetic,
+            criterion=solution.criterion,
+            max_disagreement=solution.max_disagreement,
+            expected_votes=(round_down(cost[0]), round_up(cost[1])),
+            disagreement=as_given(rounded),
+            lower_bound=round_down(bound),
+            gap=round_up(gap),
+            max_gap=max_gap,
+            risk_is_proven=all(
+                risk[side][1] <= Fraction(limit) for side, limit in Limits.of(solution.max_disagreement)
+            ),
+            optimality_is_proven=gap <= Fraction(max_gap),
+            optimality_is_claimed=optimality_is_claimed,
+            confidence=solution.confidence if traits_of(solution.criterion).bounds_the_mean else None,
+        )
+
     @property
     def holds(self) -> bool:
         """Whether all that is claimed is proven: the limit on the risk and, if claimed, the optimality."""
@@ -91,16 +130,14 @@ class Certificate:
             "float": "floating point with proven error bounds",
         }
         lines = [f"In {words[self.arithmetic]}:"]
-        if isinstance(self.disagreement, dict) and isinstance(self.max_disagreement, dict):
-            for side, interval in self.disagreement.items():
-                limit = self.max_disagreement[side]
-                lines.append(self._about_the_risk(f'disagreement with "{side}"', interval, limit))
-        elif not isinstance(self.disagreement, dict) and not isinstance(self.max_disagreement, dict):
-            lines.append(self._about_the_risk("disagreement", self.disagreement, self.max_disagreement))
+        limits = by_side(self.max_disagreement)
+        for side, interval in by_side(self.disagreement).items():
+            what = "disagreement" if side == "all" else f'disagreement with "{side}"'
+            lines.append(self._about_the_risk(what, interval, limits[side]))
         return "\n  ".join([*lines, self._about_the_cost()])
 
     def _about_the_risk(self, what: str, interval: tuple[float, float], limit: float) -> str:
-        kind = "mean" if self.criterion == "minimean" else "worst"
+        kind = "mean" if traits_of(self.criterion).bounds_the_mean else "worst"
         if self.confidence is not None:
             kind = f"at {self.confidence:g} confidence, largest mean"
         low, high = interval
@@ -111,7 +148,7 @@ class Certificate:
         return f"OPEN    {kind} {what} is {low!r} to {high!r}: too close to {limit!r} to tell"
 
     def _about_the_cost(self) -> str:
-        on = "in the worst case" if self.criterion == "minimax" else "on average"
+        on = "in the worst case" if traits_of(self.criterion).minimises_the_worst else "on average"
         this = f"this one asks {self.expected_votes[1]:.12g} (gap {self.gap:.2g})"
         least = f"{self.lower_bound:.12g} votes {on}"
         if not self.optimality_is_claimed and self.lower_bound <= 1:  # which goes without saying
@@ -143,35 +180,18 @@ def certify(
             f"solution must be a Solution, as solve returns it, not {type(solution).__name__}: use "
             "foregone.certify, which takes every kind"
         )
-    if not isinstance(arithmetic, str) or arithmetic not in ("auto", "rational", "ball"):
-        raise InvalidInputError(f"arithmetic must be one of auto, rational, ball, not {arithmetic!r}")
+    check_choice(arithmetic, "arithmetic", ("auto", "rational", "ball"))
     check_max_gap(max_gap)
-    N, budgets = solution.n_voters, solution.problem.budgets
+    N, problem = solution.n_voters, solution.problem
     votes = [Fraction(p) for p in solution.votes.probabilities.tolist()]
     if arithmetic == "auto":
         arithmetic = "rational" if N <= RATIONAL_UP_TO else "ball"
     with arithmetic_named(arithmetic) as numbers:
         costs, risks = cost_and_risk(solution.strategy, numbers)
-        cost = _largest(costs) if solution.criterion == "minimax" else _mean(costs, votes)
-        risk = {budget.side: _risk(budget, risks, votes) for budget in budgets}
+        cost = largest_of(costs) if problem.minimises_the_worst else mean_of(costs, votes)
+        risk = {budget.side: _risk(budget, risks, votes) for budget in problem.budgets}
         bound = _lower_bound(solution, votes, numbers)
-    gap = max((cost[1] - bound) / max(cost[1], Fraction(1)), Fraction(0))
-    rounded: dict[str, tuple[float, float]] = {
-        side: (round_down(low), round_up(high)) for side, (low, high) in risk.items()
-    }
-    return Certificate(
-        arithmetic=arithmetic,
-        criterion=solution.criterion,
-        max_disagreement=solution.max_disagreement,
-        expected_votes=(round_down(cost[0]), round_up(cost[1])),
-        disagreement=rounded.get("all", rounded),
-        lower_bound=round_down(bound),
-        gap=round_up(gap),
-        max_gap=max_gap,
-        risk_is_proven=all(risk[budget.side][1] <= Fraction(budget.limit) for budget in budgets),
-        optimality_is_proven=gap <= Fraction(max_gap),
-        confidence=solution.confidence if solution.criterion == "minimean" else None,
-    )
+    return Certificate.of(solution, arithmetic, cost, risk, bound, max_gap)
 
 
 def check_max_gap(max_gap: Any) -> None:
@@ -181,9 +201,9 @@ def check_max_gap(max_gap: Any) -> None:
 
 
 def _risk(budget: Budget, risks: list[Interval], votes: list[Fraction]) -> Interval:
-    """Return the largest mean disagreement over the distributions that the budget reckons with."""
+    """Return the largest mean disagreement over the distributions of the budget."""
     if isinstance(budget.distributions, OneDistribution):
-        return _mean(risks, _on_side(votes, budget.side))
+        return mean_of(risks, _on_side(votes, budget.side))
     low, high = (_largest_mean(budget.distributions, [pair[end] for pair in risks]) for end in (0, 1))
     return low, high
 
@@ -209,20 +229,20 @@ def _largest_mean(bounds: NestedBounds, risks: list[Fraction]) -> Fraction:
     return total
 
 
-def _lower_bound(solution: Solution, votes: list[Fraction], numbers: Numbers) -> Fraction:
+def _lower_bound(solution: Solution, votes: list[Fraction], numbers: NumberSystem) -> Fraction:
     """Return what the multipliers prove by weak duality, at least 0: asking nobody is free."""
     N, prices, problem = solution.n_voters, solution.multipliers, solution.problem
     mean_price = _per_n([(0, prices.mean_disagreement)], N)[0]
     given, cost = _per_n(prices.disagreement_at, N), _per_n(prices.cost_at, N)
     risk, spent = [Fraction(0)] * (N + 1), Fraction(0)
     for budget in problem.budgets:
-        limit, known = Fraction(budget.limit), isinstance(budget.distributions, OneDistribution)
+        limit = Fraction(budget.limit)
         if limit == 0:
             # Any price is free then. This one is beyond what float multipliers may hold: dearer than N votes
             # wherever stopping is wrong at all, which has a probability of at least 2 ** -(N + 1074).
             dear = Fraction(2 ** (N + 1074 + N.bit_length()))
             priced = [dear if possible else Fraction(0) for possible in budget.distributions.possible()]
-        elif known and budget.side == "all":
+        elif budget.is_over_the_votes:
             priced = [mean_price * p for p in votes]
         else:
             priced = _on_side(given, budget.side)
@@ -233,17 +253,16 @@ def _lower_bound(solution: Solution, votes: list[Fraction], numbers: Numbers) ->
             spent += limit * multiple
         risk = [a + b for a, b in zip(risk, priced, strict=True)]
     total = sum(cost, Fraction(0))
-    if solution.criterion != "minimax":
+    if not problem.minimises_the_worst:
         cost, total = votes, sum(votes, Fraction(0))
     if not total:
         return Fraction(0)
-    looks = range(N + 1) if problem.looks is None else problem.looks
-    least = least_priced_cost(cost, risk, numbers, problem.yes_from.tolist(), looks)
+    least = least_priced_cost(cost, risk, numbers, problem.yes_from.tolist(), problem.may_stop_after)
     return max((least - spent) / total, Fraction(0))
 
 
 def _least_multiple(budget: Budget, prices: list[Fraction], votes: list[Fraction]) -> Fraction | None:
-    """Return the least t such that the prices are at most t times a distribution to reckon with, if any."""
+    """Return the least t such that the prices are at most t times a distribution of the budget, if any."""
     pairs: list[tuple[Fraction, Fraction]]  # (price, weight): t times the weight has to cover the price
     if isinstance(budget.distributions, OneDistribution):
         weights = _on_side(votes, budget.side)
@@ -257,9 +276,7 @@ def _least_multiple(budget: Budget, prices: list[Fraction], votes: list[Fraction
             (prices[m::-1], budget.distributions.no),
         ):
             pairs += zip(accumulate(side), map(Fraction, caps.tolist()), strict=True)
-    if any(price > 0 and weight == 0 for price, weight in pairs):
-        return None
-    return max((price / weight for price, weight in pairs if price > 0), default=Fraction(0))
+    return least_covering(pairs)
 
 
 def _on_side(weights: list[Fraction], side: str) -> list[Fraction]:
@@ -279,26 +296,3 @@ def _per_n(pairs: Iterable[tuple[int, float]], N: int) -> list[Fraction]:
             )
         weights[n] += Fraction(weight)
     return weights
-
-
-def _largest(intervals: list[Interval]) -> Interval:
-    return max(low for low, _ in intervals), max(high for _, high in intervals)
-
-
-def _mean(intervals: list[Interval], weights: list[Fraction]) -> Interval:
-    pairs = [(pair, weight) for pair, weight in zip(intervals, weights, strict=True) if weight]
-    total = sum(weights, Fraction(0))
-    low, high = (sum((pair[end] * weight for pair, weight in pairs), Fraction(0)) for end in (0, 1))
-    return low / total, high / total
-
-
-def round_down(value: Fraction) -> float:
-    """Return the largest float that is at most ``value``."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
-
-
-def round_up(value: Fraction) -> float:
-    """Return the least float that is at least ``value``."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betainccinv
 
-from foregone._kernels.pieces import pieces
+from foregone._kernels.compiled import pieces
 from foregone.checks import FloatArray
 from foregone.solving.budget import NestedBounds, is_yes
 from foregone.votes import VoteDistribution

@@ -13,12 +13,11 @@ import numpy as np
 
 from foregone.checks import FloatArray
 from foregone.errors import SolverError
-from foregone.solving.budget import Budget, OneDistribution, is_yes
+from foregone.solving.budget import Budget, is_yes
 from foregone.solving.column_generation import Known, Limit, Prices, find_prices, known_at
-from foregone.solving.mixing import mix_strategies
 from foregone.solving.oracle import Cut, Oracle
 from foregone.solving.problem import Problem
-from foregone.solving.recovery import recover_strategy
+from foregone.solving.recovery import mix_strategies, recover_strategy
 from foregone.solving.solution import Multipliers
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
@@ -63,10 +62,7 @@ def solve_dual(problem: Problem) -> _Result:
 
 def _allowing_nothing(problem: Problem, budgets: Sequence[Budget]) -> Problem:
     """Return the problem with the limits of some of its budgets set to zero."""
-    if not isinstance(problem.max_disagreement, dict):
-        return replace(problem, max_disagreement=0.0)
-    zero: dict[str, float] = {budget.side: 0.0 for budget in budgets}
-    return replace(problem, max_disagreement={**problem.max_disagreement, **zero})
+    return replace(problem, limits=problem.limits.without([budget.side for budget in budgets]))
 
 
 def _proof_with(problem: Problem, others: Multipliers, tiny: Sequence[Budget]) -> tuple[float, Multipliers]:
@@ -112,7 +108,7 @@ def _within_cuts(problem: Problem) -> _Result:
         if not broken:
             return result
         if len(cuts) > _MOST_CUTS:
-            raise SolverError("no end of distributions to reckon with; please report this case")
+            raise SolverError("ever more distributions break a limit; please report this case")
         cuts += broken
 
 
@@ -161,7 +157,7 @@ def _risk_limits(oracle: Oracle, share: float) -> list[Limit]:
     ]
 
 
-def _mean_cost(problem: Problem, cuts: list[Cut], share: float, may_mix: bool) -> _Result | None:
+def _mean_cost(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool) -> _Result | None:
     """Minimise the mean cost, with a disagreement of at most a share of the limits."""
     oracle = Oracle(problem, cuts)
     limits = _risk_limits(oracle, share)
@@ -233,7 +229,7 @@ def _without_risk(problem: Problem, cuts: list[Cut]) -> _Result:
     return strategy, cost, _multipliers(problem, oracle, prices, cost_at)
 
 
-def _minimax(problem: Problem, cuts: list[Cut], share: float, may_mix: bool) -> _Result | None:
+def _minimax(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool) -> _Result | None:
     """First the least worst cost; then, among the strategies that reach it, the least mean cost."""
     N = problem.n_voters
     # The worst n is near the middle; if another turns out worse it is added and all is done again.
@@ -265,7 +261,8 @@ def _minimax(problem: Problem, cuts: list[Cut], share: float, may_mix: bool) -> 
         strategy = _recover(problem, oracle, prices, limits, weights, worst)
         if strategy is None:
             # A limit of 1e-9 buys hardly anything in the worst case; the least mean cost of all may do.
-            mixed = _mean_cost(replace(problem, criterion="minimixed"), cuts, share, may_mix)
+            mean_problem = replace(problem, criterion="minimixed")
+            mixed = _mean_cost(mean_problem, cuts, share, may_mix=may_mix)
             if mixed is not None and evaluate(mixed[0]).expected_votes.max() <= worst:
                 strategy = mixed[0]
         if strategy is None and may_mix:
@@ -369,7 +366,7 @@ def _multipliers(
 ) -> Multipliers:
     cost = tuple(zip(cost_at, prices[oracle.cost_channels].tolist(), strict=True))
     risk = prices[oracle.risk_channels]
-    if isinstance(problem.budgets[0].distributions, OneDistribution) and problem.budgets[0].side == "all":
+    if problem.budgets[0].is_over_the_votes:
         return Multipliers(mean_disagreement=float(risk.sum()), cost_at=cost)
     weights = sum((price * cut.weights for price, cut in zip(risk, oracle.cuts, strict=True)), np.zeros(1))
     at = [(n, float(weight)) for n, weight in enumerate(np.broadcast_to(weights, problem.n_voters + 1))]

@@ -30,7 +30,19 @@ import numpy.typing as npt
 from foregone.errors import MissingExtraError
 from foregone.strategy import StoppingStrategy
 
-__all__ = ["BALL_BITS", "Interval", "Numbers", "arithmetic_named", "cost_and_risk", "least_priced_cost"]
+__all__ = [
+    "BALL_BITS",
+    "Interval",
+    "NumberSystem",
+    "arithmetic_named",
+    "cost_and_risk",
+    "largest_of",
+    "least_covering",
+    "least_priced_cost",
+    "mean_of",
+    "round_down",
+    "round_up",
+]
 
 Row = npt.NDArray[np.object_]  # one number per number of yes votes
 Interval = tuple[Fraction, Fraction]  # encloses the true value; both ends are equal when it is exact
@@ -38,7 +50,7 @@ Interval = tuple[Fraction, Fraction]  # encloses the true value; both ends are e
 BALL_BITS = 128  # each of the O(N^2) additions loses at most one unit in the last of these
 
 
-class Numbers(NamedTuple):
+class NumberSystem(NamedTuple):
     """The arithmetic that the triangles are summed in."""
 
     number: Callable[[int], Any]
@@ -51,10 +63,10 @@ class Numbers(NamedTuple):
 
 
 @contextmanager
-def arithmetic_named(name: Literal["rational", "ball"]) -> Iterator[Numbers]:
+def arithmetic_named(name: Literal["rational", "ball"]) -> Iterator[NumberSystem]:
     """Provide the numbers to compute with; balls only within the ``with`` block."""
     if name == "rational":
-        yield Numbers(int, np.minimum, lambda x, d: (Fraction(x, d), Fraction(x, d)))
+        yield NumberSystem(int, np.minimum, lambda x, d: (Fraction(x, d), Fraction(x, d)))
         return
     try:
         import flint
@@ -68,12 +80,12 @@ def arithmetic_named(name: Literal["rational", "ball"]) -> Iterator[Numbers]:
 
     before, flint.ctx.prec = flint.ctx.prec, BALL_BITS
     try:
-        yield Numbers(flint.arb, np.frompyfunc(flint.arb.min, 2, 1), enclose)
+        yield NumberSystem(flint.arb, np.frompyfunc(flint.arb.min, 2, 1), enclose)
     finally:
         flint.ctx.prec = before
 
 
-def cost_and_risk(strategy: StoppingStrategy, numbers: Numbers) -> tuple[list[Interval], list[Interval]]:
+def cost_and_risk(strategy: StoppingStrategy, numbers: NumberSystem) -> tuple[list[Interval], list[Interval]]:
     """Return E[votes asked | n] and the disagreement given n, for every n."""
     N, shift = strategy.n_voters, 0
     reach = numbers.row([1])  # orders that reach (i, j), times 2 ** shift; so are all the others
@@ -123,7 +135,7 @@ def _binomials(N: int) -> list[int]:
 def least_priced_cost(
     cost: list[Fraction],
     risk: list[Fraction],
-    numbers: Numbers,
+    numbers: NumberSystem,
     yes_from: Sequence[int] | None = None,
     looks: Sequence[int] | None = None,
 ) -> Fraction:
@@ -133,7 +145,7 @@ def least_priced_cost(
     ----------
     cost, risk : list of Fraction
         Weights, one for each n.
-    numbers : Numbers
+    numbers : NumberSystem
         The arithmetic.
     yes_from : sequence of int, optional
         Per step, from how many yes votes on the answer is yes; by default the majority's.
@@ -165,3 +177,36 @@ def least_priced_cost(
         value = stop
         value[open_] = numbers.smaller(stop[open_], go_on[open_] + later)
     return numbers.enclose(value[0], least_common * power)[0]
+
+
+def largest_of(intervals: Sequence[Interval]) -> Interval:
+    """Return what encloses the largest of some values."""
+    return max(low for low, _ in intervals), max(high for _, high in intervals)
+
+
+def mean_of(intervals: Sequence[Interval], weights: Sequence[Fraction]) -> Interval:
+    """Return what encloses the mean of some values by weights, whatever these sum to."""
+    total = sum(weights, Fraction(0))
+    pairs = [(pair, weight) for pair, weight in zip(intervals, weights, strict=True) if weight]
+    low, high = (sum((pair[end] * weight for pair, weight in pairs), Fraction(0)) for end in (0, 1))
+    return low / total, high / total
+
+
+def least_covering(pairs: Iterable[tuple[Fraction, Fraction]]) -> Fraction | None:
+    """Return the least t such that t times the weight covers the price of each (price, weight), if any."""
+    priced = [(price, weight) for price, weight in pairs if price > 0]
+    if any(weight == 0 for _, weight in priced):
+        return None
+    return max((price / weight for price, weight in priced), default=Fraction(0))
+
+
+def round_down(value: Fraction) -> float:
+    """Return the largest float that is at most ``value``."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+
+
+def round_up(value: Fraction) -> float:
+    """Return the least float that is at least ``value``."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from foregone._kernels import hypergeometric, induction
-from foregone._kernels.pieces import pieces
+from foregone._kernels.compiled import pieces
 from foregone.checks import FloatArray, IntArray
 from foregone.solving.budget import Budget, OneDistribution, is_yes
 from foregone.solving.problem import Problem

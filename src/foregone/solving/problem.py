@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -9,29 +10,18 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from foregone.checks import (
-    IntArray,
-    check_confidence,
-    check_looks,
-    check_n_voters,
-)
+from foregone._kernels import induction
+from foregone._kernels.compiled import pieces
+from foregone.checks import IntArray, check_choice, check_confidence, check_looks, check_n_voters
 from foregone.errors import InvalidInputError
-from foregone.solving.answers import likeliest_answers, majority_answers
-from foregone.solving.budget import Budget, NestedBounds, OneDistribution, Side, is_yes
+from foregone.solving.budget import Budget, NestedBounds, OneDistribution, is_yes
 from foregone.solving.confidence import bounds_given_class, bounds_overall
 from foregone.strategy.evaluation import Evaluation
-from foregone.strategy.limits import CRITERIA, Criterion, Limits, MaxDisagreement
+from foregone.strategy.limits import CRITERIA, Criterion, Limits, MaxDisagreement, Side, as_given, traits_of
+from foregone.strategy.thresholds import majority_answers
 from foregone.votes import VoteDistribution
 
-__all__ = [
-    "ANSWERS",
-    "CRITERIA",
-    "Answer",
-    "Criterion",
-    "MaxDisagreement",
-    "Problem",
-    "check_limits",
-]
+__all__ = ["ANSWERS", "Answer", "Problem", "likeliest_answers"]
 
 Answer = Literal["majority", "likeliest"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
@@ -43,9 +33,9 @@ class Problem:
 
     | criterion | minimise | subject to |
     |---|---|---|
-    | minimax | max over n of E[votes asked given n] | max over n of disagreement(n) <= max_disagreement |
-    | minimean | mean over `votes` of the same | mean over `votes` of disagreement <= max_disagreement |
-    | minimixed | mean over `votes` of the same | max over n of disagreement(n) <= max_disagreement |
+    | minimax | max over n of E[votes asked given n] | max over n of disagreement(n) <= limit |
+    | minimean | mean over `votes` of the same | mean over `votes` of disagreement <= limit |
+    | minimixed | mean over `votes` of the same | max over n of disagreement(n) <= limit |
 
     With a limit for each class the constraint is kept given that the full vote says yes, and given that it
     says no. With a confidence, minimean's mean is over the unknown true distribution.
@@ -60,7 +50,7 @@ class Problem:
 
     criterion: Criterion
     votes: VoteDistribution
-    max_disagreement: MaxDisagreement
+    limits: Limits
     confidence: float | None = None
     looks: tuple[int, ...] | None = None
     answer: Answer = "majority"
@@ -75,12 +65,11 @@ class Problem:
         looks: Any = None,
         answer: Any = "majority",
     ) -> Problem:
-        """Make a problem from what a user gave, or say what is wrong with it."""
-        if not isinstance(criterion, str) or criterion not in CRITERIA:
-            raise InvalidInputError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
-        if not isinstance(answer, str) or answer not in ANSWERS:
-            raise InvalidInputError(f"answer must be one of {', '.join(ANSWERS)}, not {answer!r}")
-        if answer == "likeliest" and criterion == "minimax":
+        """Make a problem from what a user gave. Raises InvalidInputError if something is wrong with it."""
+        criterion = check_choice(criterion, "criterion", CRITERIA)
+        answer = check_choice(answer, "answer", ANSWERS)
+        traits = traits_of(criterion)
+        if answer == "likeliest" and traits.minimises_the_worst:
             raise InvalidInputError(
                 'answer="likeliest" needs a distribution of votes to go by, and minimax trusts none: '
                 'use answer="majority", or criterion="minimean" or "minimixed"'
@@ -97,21 +86,15 @@ class Problem:
             )
         if confidence is not None:
             confidence = check_confidence(confidence)
-            if criterion == "minimean" and votes.n_observations is None:
+            if traits.bounds_the_mean and votes.n_observations is None:
                 raise InvalidInputError(
                     "a confidence needs votes counted from observed inputs, and these were assumed, fitted "
                     "or weighted: make them with VoteDistribution.from_counts (whole numbers), "
                     "from_yes_counts or from_votes, or use confidence=None, or "
                     'criterion="minimixed", which needs none'
                 )
-        return cls(
-            criterion,
-            votes,
-            check_limits(max_disagreement),
-            confidence,
-            check_looks(looks, votes.n_voters),
-            answer,
-        )
+        limits, looks = Limits.of(max_disagreement), check_looks(looks, votes.n_voters)
+        return cls(criterion, votes, limits, confidence, looks, answer)
 
     @property
     def n_voters(self) -> int:
@@ -119,26 +102,32 @@ class Problem:
         return self.votes.n_voters
 
     @property
+    def max_disagreement(self) -> MaxDisagreement:
+        """The limits as users give them."""
+        return self.limits.given
+
+    @property
     def bounds_the_mean(self) -> bool:
         """Whether the mean disagreement is bounded (otherwise the worst is)."""
-        return self.criterion == "minimean"
+        return traits_of(self.criterion).bounds_the_mean
 
     @property
     def minimises_the_worst(self) -> bool:
         """Whether the worst expected votes are minimised (otherwise the mean is)."""
-        return self.criterion == "minimax"
+        return traits_of(self.criterion).minimises_the_worst
+
+    @property
+    def may_stop_after(self) -> Sequence[int]:
+        """The numbers of votes after which it may stop."""
+        return range(self.n_voters + 1) if self.looks is None else self.looks
 
     @cached_property
     def budgets(self) -> tuple[Budget, ...]:
         """The limits on the disagreement: one, or one for "yes" and one for "no"."""
-        if not isinstance(self.max_disagreement, dict):
-            return (Budget("all", self.max_disagreement, self._distributions("all")),)
-        return tuple(
-            Budget(side, self.max_disagreement[side], self._distributions(side)) for side in ("yes", "no")
-        )
+        return tuple(Budget(side, limit, self._distributions(side)) for side, limit in self.limits)
 
     def _distributions(self, side: Side) -> OneDistribution | NestedBounds:
-        """Return the distributions of n to reckon with, among all inputs or those of one class."""
+        """Return the distributions of n that a limit must hold under: of all inputs, or those of a class."""
         if not self.bounds_the_mean:
             return NestedBounds.anything(self.n_voters, side)
         if self.confidence is not None:
@@ -167,12 +156,25 @@ class Problem:
 
     def risk(self, evaluation: Evaluation) -> MaxDisagreement:
         """Return what this problem bounds, of an evaluated strategy, in the shape of `max_disagreement`."""
-        risks: dict[str, float] = {
-            budget.side: budget.risk(evaluation.disagreement) for budget in self.budgets
-        }
-        return risks.get("all", risks)
+        return as_given({budget.side: budget.risk(evaluation.disagreement) for budget in self.budgets})
 
 
-def check_limits(value: Any) -> MaxDisagreement:
-    """Return a limit from 0 to 1, or one for each of "yes" and "no"; or say why it is none."""
-    return Limits.of(value).given
+def likeliest_answers(votes: VoteDistribution) -> IntArray:
+    """Answer what the full vote most likely is, given the votes seen; a tie is "no".
+
+    The more of the votes seen are yes, the likelier the full vote is yes, so there is one threshold a step.
+    Votes that the distribution rules out are answered by their majority, or as near to it as a threshold can.
+
+    Examples
+    --------
+    >>> likeliest_answers(VoteDistribution.flat(4))
+    array([1, 1, 2, 2, 3])
+    >>> likeliest_answers(VoteDistribution.from_counts([1, 1, 1, 1, 9]))
+    array([0, 1, 2, 2, 3])
+    """
+    yes = is_yes(votes.n_voters)
+    thresholds = majority_answers(votes.n_voters)
+    weights = np.where(yes, 0.0, votes.probabilities), np.where(yes, votes.probabilities, 0.0)
+    for rows in reversed(pieces(votes.n_voters, 2 * votes.n_voters)):
+        induction.likeliest(*rows, *weights, thresholds)
+    return thresholds

@@ -2,7 +2,8 @@
 
 At the right prices some states are ties: stopping and going on cost the same. Every optimal strategy
 differs only there. How much flow to stop in each tie is a small linear program, and one of its vertices
-randomises at most as many states as there are limits.
+randomises at most as many states as there are limits. Where that fails, the strategies that the prices were
+found with are mixed: one that behaves as if another were drawn at random before the first vote.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from foregone.solving.oracle import Oracle, Policy
 from foregone.solving.small_simplex import SmallSimplex
 from foregone.strategy import StoppingStrategy
 
-__all__ = ["recover_strategy"]
+__all__ = ["mix_strategies", "recover_strategy"]
 
 _MOST_TIES = 200
 _TOO_MUCH = 1e3  # cost, as a share of all voters, of overrunning a limit by as much again
@@ -90,3 +91,33 @@ def _stopped_flow(
     stopped = np.zeros(n_ties)
     stopped[reachable] = solution[: len(reachable)] * arriving[reachable]
     return stopped
+
+
+def mix_strategies(
+    parts: Sequence[tuple[float, StoppingStrategy]], unreached: StoppingStrategy
+) -> StoppingStrategy:
+    """Return the strategy whose flow is the weighted sum of the flows of others.
+
+    Cost and risk of the mixture are the weighted means of theirs. It may randomise many states.
+
+    Parameters
+    ----------
+    parts : sequence of (weight, strategy)
+        The weights are positive; their sum is taken for one.
+    unreached : StoppingStrategy
+        What to do in states that no part reaches.
+    """
+    n_voters = unreached.n_voters
+    theta = unreached.table()
+    total = sum(weight for weight, _ in parts)
+    reach = [np.array([weight / total]) for weight, _ in parts]  # per part: weight times p(i, j), j = 0..i
+    for i in range(n_voters):
+        stops = [strategy.stop_probabilities(i) for _, strategy in parts]
+        reached: FloatArray = np.sum(reach, axis=0)
+        stopped: FloatArray = np.sum([p * stop for p, stop in zip(reach, stops, strict=True)], axis=0)
+        some = reached > 0
+        theta[i, : i + 1][some] = np.minimum(stopped[some] / reached[some], 1.0)
+        down, up = (i + 1 - np.arange(i + 2)) / (i + 1), np.arange(i + 2) / (i + 1)
+        going = [p * (1 - stop) for p, stop in zip(reach, stops, strict=True)]
+        reach = [down * np.append(q, 0.0) + up * np.append(0.0, q) for q in going]
+    return StoppingStrategy.from_table(theta, yes_from=unreached.yes_from)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from foregone._system.atomic_file import PathLike
 from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
-from foregone.solving.problem import Answer, Criterion, MaxDisagreement, Problem
-from foregone.strategy import StoppingStrategy
+from foregone.solving.problem import Answer, Problem
+from foregone.strategy import SolvedStrategy, StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
-from foregone.strategy.json_file import Fields, is_finite_number, read_file, write_file
+from foregone.strategy.json_file import Fields, is_finite_number
+from foregone.strategy.limits import Criterion, Limits, MaxDisagreement
 from foregone.votes import VoteDistribution
 
 __all__ = ["Multipliers", "Solution"]
@@ -51,7 +51,7 @@ class Multipliers:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(SolvedStrategy):
     """An optimal stopping strategy, what it costs and risks, and a bound no strategy can beat.
 
     Attributes
@@ -68,7 +68,8 @@ class Solution:
         The criterion's objective: mean expected votes, or the worst over n for minimax.
     disagreement : float or dict
         What the limit is for: mean disagreement for minimean, else the worst over n. With a confidence it is
-        the largest mean that has to be reckoned with. In the shape of ``max_disagreement``.
+        the worst-case mean over all distributions consistent with the data. In the
+        shape of ``max_disagreement``.
     lower_bound : float
         No strategy within the limit has an objective below this (up to rounding; see `certify`).
     gap : float
@@ -86,6 +87,8 @@ class Solution:
     answer : {"majority", "likeliest"}
         What it answers at a stop.
     """
+
+    KIND: ClassVar[str] = StoppingStrategy.KIND
 
     strategy: StoppingStrategy = field(repr=False)
     criterion: Criterion
@@ -123,86 +126,55 @@ class Solution:
         solution.__dict__["evaluation"] = evaluation  # already known
         return solution
 
+    @property
+    def distribution(self) -> VoteDistribution:
+        """The same as ``votes``, by the name that solutions of every kind have for it."""
+        return self.votes
+
     @cached_property
     def evaluation(self) -> Evaluation:
         """What the strategy costs and risks for every number of yes votes, computed once."""
         return evaluate(self.strategy)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the evaluation out of pickles and skops files: it can be made again."""
-        return {name: value for name, value in self.__dict__.items() if name != "evaluation"}
-
     @property
     def problem(self) -> Problem:
         """What it solves."""
-        return Problem(
-            self.criterion, self.votes, self.max_disagreement, self.confidence, self.looks, self.answer
-        )
+        limits = Limits.of(self.max_disagreement)
+        return Problem(self.criterion, self.votes, limits, self.confidence, self.looks, self.answer)
 
-    @property
-    def n_voters(self) -> int:
-        """Number of voters."""
-        return self.strategy.n_voters
+    # Files -----------------------------------------------------------------------------------
 
-    def save(self, path: PathLike) -> None:
-        """Write strategy and evidence to ``path``; `StoppingStrategy.load` reads the strategy alone."""
-        write_file(path, self.to_fields())
-
-    @classmethod
-    def load(cls, path: PathLike) -> Solution:
-        """Read what `save` wrote. Cost and risk are computed anew, not taken from the file.
-
-        Raises
-        ------
-        FileFormatError
-            If the file is not valid, or holds a strategy without the problem it solves.
-        """
-        fields = read_file(path)
-        solution = cls.from_fields(fields)
-        fields.check_intact()
-        return solution
-
-    def to_fields(self) -> dict[str, Any]:
-        """Return the fields of a strategy file that holds the evidence too."""
+    def _solution_fields(self) -> dict[str, Any]:
         prices = self.multipliers
         return {
-            "kind": "strategy",
-            **self.strategy.to_fields(),
-            "solution": {
-                "criterion": self.criterion,
-                "max_disagreement": self.max_disagreement,
-                "method": self.method,
-                "expected_votes": self.expected_votes,
-                "disagreement": self.disagreement,
-                "lower_bound": self.lower_bound,
-                "votes": _votes_to_field(self.votes),
-                "n_observations": self.votes.n_observations,
-                "confidence": self.confidence,
-                "looks": None if self.looks is None else list(self.looks),
-                "answer": self.answer,
-                "multipliers": {
-                    "mean_disagreement": prices.mean_disagreement,
-                    "disagreement_at": [list(pair) for pair in prices.disagreement_at],
-                    "cost_at": [list(pair) for pair in prices.cost_at],
-                },
+            "criterion": self.criterion,
+            "max_disagreement": self.max_disagreement,
+            "method": self.method,
+            "expected_votes": self.expected_votes,
+            "disagreement": self.disagreement,
+            "lower_bound": self.lower_bound,
+            "votes": _votes_to_field(self.votes),
+            "n_observations": self.votes.n_observations,
+            "confidence": self.confidence,
+            "looks": None if self.looks is None else list(self.looks),
+            "answer": self.answer,
+            "multipliers": {
+                "mean_disagreement": prices.mean_disagreement,
+                "disagreement_at": [list(pair) for pair in prices.disagreement_at],
+                "cost_at": [list(pair) for pair in prices.cost_at],
             },
         }
 
     @classmethod
-    def from_fields(cls, fields: Fields) -> Solution:
-        """Check the fields of such a file and make the solution; cost and risk are computed anew."""
+    def _from_fields(cls, fields: Fields) -> Solution:
         strategy = StoppingStrategy.from_fields(fields)
-        if "solution" not in fields:
-            raise fields.error(
-                "solution", "is missing: the file does not say what its strategy is optimal for"
-            )
-        section = fields.section("solution")
+        section = cls._solution_section(fields)
         votes = _votes_from_field(section, strategy.n_voters)
         try:
             problem = Problem.check(
                 section.text("criterion"),
                 votes,
-                _limit_from_field(section),
+                Limits.from_field(section),
                 section.number("confidence") if "confidence" in section else None,
                 section.whole_numbers("looks").tolist() if "looks" in section else None,
                 section.text("answer") if "answer" in section else "majority",
@@ -218,13 +190,6 @@ class Solution:
             _pairs(prices, "cost_at", strategy.n_voters),
         )
         return cls.of(problem, strategy, section.number("lower_bound"), multipliers, section.text("method"))
-
-
-def _limit_from_field(section: Fields) -> MaxDisagreement:
-    if not section.is_section("max_disagreement"):
-        return section.number("max_disagreement")
-    limits = section.section("max_disagreement")
-    return {side: limits.number(side) for side in ("yes", "no")}
 
 
 def _votes_to_field(votes: VoteDistribution) -> str | list[float]:

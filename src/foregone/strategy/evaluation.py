@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from foregone._kernels import flow
-from foregone._kernels.pieces import pieces
+from foregone._kernels.compiled import pieces
 from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
 from foregone.strategy.stopping import StoppingStrategy, check_strategy
 from foregone.votes import VoteDistribution, check_votes
 
-__all__ = ["Evaluation", "Figures", "FullAnswer", "evaluate", "in_words"]
+__all__ = ["Evaluation", "ExactFigures", "Figures", "FullAnswer", "evaluate"]
 
 FullAnswer = Literal["yes", "no"]
 
@@ -27,13 +27,32 @@ class Figures(NamedTuple):
     disagreement: float
 
 
-def in_words(worst: Figures) -> str:
-    """Say the largest figures, as the evaluations of every kind are shown."""
-    return f"at most {worst.expected_votes:.4g} expected votes and disagreement {worst.disagreement:.3g}"
+@dataclass(frozen=True, eq=False, repr=False)
+class ExactFigures:
+    """What a strategy costs and risks for every full vote; of two answers or of many."""
+
+    strategy: Any
+    expected_votes: FloatArray
+    disagreement: FloatArray
+
+    def worst(self) -> Figures:
+        """Return the largest expected votes and the largest disagreement (not for the same full vote)."""
+        return Figures(float(self.expected_votes.max()), float(self.disagreement.max()))
+
+    def averaged(self, weights: FloatArray) -> Figures:
+        """Return the figures averaged by a probability for each full vote."""
+        return Figures(float(weights @ self.expected_votes), float(weights @ self.disagreement))
+
+    def __repr__(self) -> str:
+        votes, risk = self.worst()
+        return (
+            f"<{type(self).__name__} of {self.strategy!r}: at most {votes:.4g} expected votes and "
+            f"disagreement {risk:.3g}>"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(ExactFigures):
     """What a strategy does when n of the voters would say yes, for every n from 0 to ``n_voters``.
 
     Attributes
@@ -48,17 +67,10 @@ class Evaluation:
     """
 
     strategy: StoppingStrategy
-    expected_votes: FloatArray
-    disagreement: FloatArray
 
     def mean(self, votes: VoteDistribution) -> Figures:
         """Return the figures averaged over a distribution of n."""
-        weights = _weights(votes, self.strategy)
-        return Figures(float(weights @ self.expected_votes), float(weights @ self.disagreement))
-
-    def worst(self) -> Figures:
-        """Return the largest expected votes and the largest disagreement over n (not at the same n)."""
-        return Figures(float(self.expected_votes.max()), float(self.disagreement.max()))
+        return self.averaged(_weights(votes, self.strategy))
 
     def by_class(self, votes: VoteDistribution) -> dict[FullAnswer, Figures]:
         """Return the figures averaged given that the full vote says yes, and given that it says no.
@@ -92,9 +104,6 @@ class Evaluation:
             answer: Figures(float(self.expected_votes[side].max()), float(self.disagreement[side].max()))
             for answer, side in self._sides().items()
         }
-
-    def __repr__(self) -> str:
-        return f"<Evaluation of {self.strategy!r}: {in_words(self.worst())}>"
 
     def _sides(self) -> dict[FullAnswer, slice]:
         """Return the n whose full vote is yes, and those whose is no."""

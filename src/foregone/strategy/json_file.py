@@ -10,6 +10,7 @@ Version 2 added ``yes_from``, what a strategy answers; files of version 1 are re
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -17,10 +18,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from foregone._system.atomic_file import PathLike, write_atomically
 from foregone._system.file_reading import Memory, read_bytes
+from foregone.checks import FloatArray, IntArray
 from foregone.errors import FileFormatError
 
 __all__ = ["FORMAT", "VERSION", "Fields", "is_finite_number", "read_file", "write_file"]
@@ -158,6 +159,13 @@ class Fields:
             raise self.error(key, "must be a text")
         return value
 
+    def decoded(self, key: str, problem: str) -> bytes:
+        """Return the bytes of a text in base64; ``problem`` is what the error says if it is not."""
+        try:
+            return base64.b64decode(self.text(key), validate=True)
+        except ValueError:
+            raise self.error(key, problem) from None
+
     def whole(self, key: str, least: int, most: int = 2**53) -> int:
         """Return a whole number within bounds."""
         value = self._get(key)
@@ -173,14 +181,14 @@ class Fields:
             raise self.error(key, f"must be a finite number{bounds}")
         return float(value)
 
-    def whole_numbers(self, key: str, length: int | None = None) -> npt.NDArray[np.int64]:
+    def whole_numbers(self, key: str, length: int | None = None) -> IntArray:
         """Return a list of whole numbers, of a given length if asked."""
         values = self._list(key, length)
         if not all(type(value) is int and abs(value) <= 2**53 for value in values):
             raise self.error(key, "must hold only whole numbers")
         return np.array(values, dtype=np.int64)
 
-    def numbers(self, key: str, length: int | None = None) -> npt.NDArray[np.float64]:
+    def numbers(self, key: str, length: int | None = None) -> FloatArray:
         """Return a list of finite numbers, of a given length if asked."""
         values = self._list(key, length)
         if not all(is_finite_number(value) for value in values):
@@ -223,7 +231,7 @@ class Fields:
 
 
 def is_finite_number(value: Any) -> bool:
-    """Whether a value read from JSON is a number that a float can hold (true and false are none)."""
+    """Whether a value read from JSON is a number that a float can hold; true and false are not."""
     if type(value) not in (int, float):
         return False
     try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from foregone.checks import check_choice, check_share
 from foregone.errors import InvalidInputError
+from foregone.strategy.json_file import Fields
 
 __all__ = [
     "CRITERIA",
@@ -15,7 +16,10 @@ __all__ = [
     "CriterionTraits",
     "Limits",
     "MaxDisagreement",
+    "Side",
+    "as_given",
     "by_label",
+    "by_side",
     "traits_of",
 ]
 
@@ -23,6 +27,8 @@ Criterion = Literal["minimax", "minimean", "minimixed"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 # As users give and get limits: one for all inputs, or one for each answer of the full vote.
 MaxDisagreement = float | dict[str, float]
+# Whose disagreement is limited: everyone's, or that given what everyone together says.
+Side = Literal["all", "yes", "no"]
 
 Value = TypeVar("Value")
 
@@ -49,7 +55,8 @@ def traits_of(criterion: Any) -> CriterionTraits:
     >>> traits_of("minimixed")
     CriterionTraits(minimises_the_worst=False, bounds_the_mean=False)
     """
-    return _TRAITS[check_choice(criterion, "criterion", CRITERIA)]
+    known = _TRAITS.get(criterion) if isinstance(criterion, str) else None
+    return known or _TRAITS[check_choice(criterion, "criterion", CRITERIA)]
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class Limits:
     {'yes': 0.0001, 'no': 0.01}
     """
 
-    parts: tuple[tuple[str, float], ...]
+    parts: tuple[tuple[Side, float], ...]
 
     @classmethod
     def of(cls, given: Any) -> Limits:
@@ -86,7 +93,7 @@ class Limits:
         return cls._checked(given, {"yes": yes, "no": no}, f"of the labels {no!r} and {yes!r}")
 
     @classmethod
-    def _checked(cls, given: Any, keys: dict[str, Any], whose: str) -> Limits:
+    def _checked(cls, given: Any, keys: dict[Side, Any], whose: str) -> Limits:
         if isinstance(given, Limits):
             return given
         if not isinstance(given, Mapping):
@@ -105,6 +112,14 @@ class Limits:
         """Return the same limit for each of "yes" and "no"."""
         return cls((("yes", limit), ("no", limit)))
 
+    @classmethod
+    def from_field(cls, fields: Fields, key: str = "max_disagreement") -> Limits:
+        """Read what a file says: `given`, as it was written."""
+        if not fields.is_section(key):
+            return cls.of(fields.number(key, 0, 1))
+        section = fields.section(key)
+        return cls.of({side: section.number(side, 0, 1) for side in ("yes", "no")})
+
     @property
     def by_answer(self) -> bool:
         """Whether there is one for each answer."""
@@ -117,21 +132,35 @@ class Limits:
 
     @property
     def given(self) -> MaxDisagreement:
-        """The limits as users give them."""
-        return dict(self.parts) if self.by_answer else self.loosest
+        """The limits as users give them and files hold them."""
+        return as_given(dict(self.parts))
 
     def labelled(self, classes: Sequence[Any]) -> float | dict[Any, float]:
         """Return the limits as users of a classifier give them, by label, in the order of ``classes``."""
         return by_label(dict(self.parts), classes) if self.by_answer else self.loosest
 
-    def __iter__(self) -> Iterator[tuple[str, float]]:
+    def without(self, sides: Collection[str]) -> Limits:
+        """Return the limits with those of some sides set to 0."""
+        return Limits(tuple((side, 0.0 if side in sides else limit) for side, limit in self.parts))
+
+    def __iter__(self) -> Iterator[tuple[Side, float]]:
         return iter(self.parts)
 
     def __getitem__(self, side: str) -> float:
-        return dict(self.parts)[side]
+        return next(limit for whose, limit in self.parts if whose == side)
 
 
 def by_label(by_side: Mapping[str, Value], classes: Sequence[Any]) -> dict[Any, Value]:
     """Return values for "yes" and "no" keyed by label, in the order of ``classes``, no and yes."""
     no, yes = classes
     return {no: by_side["no"], yes: by_side["yes"]}
+
+
+def by_side(given: Value | dict[str, Value]) -> dict[str, Value]:
+    """Return what there is one of, or one for each answer, by side: "all", or "yes" and "no"."""
+    return given if isinstance(given, dict) else {"all": given}
+
+
+def as_given(by_side: Mapping[Any, Value]) -> Value | dict[str, Value]:
+    """Return what there is for each side as users get it: the one for all, or a dict."""
+    return by_side["all"] if "all" in by_side else dict(by_side)

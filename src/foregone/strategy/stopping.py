@@ -1,19 +1,19 @@
-"""StoppingStrategy: after so many votes, so many of them yes, how likely to stop and answer."""
+"""StoppingStrategy: given the votes asked and the yes among them, whether to stop and what to answer."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone._system.atomic_file import PathLike
 from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
-from foregone.strategy.json_file import Fields, read_file, write_file
+from foregone.strategy.base import Strategy
+from foregone.strategy.json_file import Fields
 from foregone.strategy.thresholds import (
     always_stop,
     check_exceptions,
@@ -29,7 +29,7 @@ MAJORITY = "majority"  # what a file says instead of yes_from when every answer 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoppingStrategy:
+class StoppingStrategy(Strategy):
     """When to stop asking, for each number of votes asked and of yes votes among them.
 
     In state ``(asked, yes)`` the strategy stops with probability ``stop_probability(asked, yes)`` and
@@ -67,6 +67,8 @@ class StoppingStrategy:
     (True, True)
     """
 
+    KIND: ClassVar[str] = "strategy"
+
     n_voters: int
     lower: IntArray
     upper: IntArray
@@ -75,15 +77,6 @@ class StoppingStrategy:
     _asked: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     _yes: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     _probability: FloatArray = field(default_factory=lambda: np.empty(0))
-
-    def __post_init__(self) -> None:
-        for array in (self.lower, self.upper, self.yes_from, self._asked, self._yes, self._probability):
-            array.setflags(write=False)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled or copied one, whose arrays come back writable."""
-        self.__dict__.update(state)
-        self.__post_init__()
 
     # Making one ------------------------------------------------------------------------------
 
@@ -279,7 +272,8 @@ class StoppingStrategy:
     def _reachable_steps(self) -> Iterator[tuple[int, IntArray, FloatArray]]:
         """Yield (asked, yes, stop probability) of the states that can be reached before everyone was asked.
 
-        With the answers where it may stop, they are all that a strategy ever does.
+        With the answers where it may stop, they are all that a strategy ever does: equal strategies do the
+        same there.
         """
         reachable = np.array([0])
         for asked in range(self.n_voters):
@@ -292,27 +286,13 @@ class StoppingStrategy:
             is_reachable[going_on] = is_reachable[going_on + 1] = True
             reachable = np.flatnonzero(is_reachable)
 
-    def __eq__(self, other: object) -> bool:
-        """Whether both do the same in every state that can be reached."""
-        if not isinstance(other, StoppingStrategy):
-            return NotImplemented
-        return self.n_voters == other.n_voters and self._digest() == other._digest()
-
-    def __hash__(self) -> int:
-        return hash((self.n_voters, self._digest()))
-
-    @property
-    def fingerprint(self) -> str:
-        """A name in hexadecimal that equal strategies share, today and in every other process."""
-        return hashlib.sha256(self.n_voters.to_bytes(8, "little") + self._digest()).hexdigest()[:32]
-
     def _digest(self) -> bytes:
-        digest = hashlib.sha256()
+        steps = hashlib.sha256()
         for asked, yes, stop in self._reachable_steps():
             answers_yes = (yes >= self.yes_from[asked]) & (stop > 0)
-            digest.update(np.array([asked, len(yes)]).tobytes())
-            digest.update(yes.tobytes() + stop.tobytes() + answers_yes.tobytes())
-        return digest.digest()
+            steps.update(np.array([asked, len(yes)]).tobytes())
+            steps.update(yes.tobytes() + stop.tobytes() + answers_yes.tobytes())
+        return hashlib.sha256(self.n_voters.to_bytes(8, "little") + steps.digest()).digest()
 
     def __repr__(self) -> str:
         chance = len(self.randomised)
@@ -321,18 +301,6 @@ class StoppingStrategy:
         return f"<StoppingStrategy for {self.n_voters} voters{note}{answers}>"
 
     # Files -----------------------------------------------------------------------------------
-
-    def save(self, path: PathLike) -> None:
-        """Write it to ``path`` as readable JSON, atomically; `load` gives back the same strategy."""
-        write_file(path, {"kind": "strategy", **self.to_fields()})
-
-    @classmethod
-    def load(cls, path: PathLike) -> StoppingStrategy:
-        """Read a strategy that `save` (or a solution's ``save``) wrote; anything else is an error."""
-        fields = read_file(path)
-        strategy = cls.from_fields(fields)
-        fields.check_intact()
-        return strategy
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of a strategy file."""
@@ -346,10 +314,7 @@ class StoppingStrategy:
         }
 
     @classmethod
-    def from_fields(cls, fields: Fields) -> StoppingStrategy:
-        """Check the fields of a strategy file and make the strategy."""
-        if fields.text("kind") != "strategy":
-            raise fields.error("kind", 'is not "strategy": the file holds something else')
+    def _from_fields(cls, fields: Fields) -> StoppingStrategy:
         n_voters = fields.whole("n_voters", 1)
         given = fields.whole_numbers("lower", n_voters + 1), fields.whole_numbers("upper", n_voters + 1)
         states = []

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def majority_answers(n_voters: int) -> IntArray:
-    """Return, for each step, the fewest yes votes that are a majority.
+    """Return, for each step, the fewest yes votes that are a majority; a tie is "no".
 
     Examples
     --------
@@ -34,7 +34,7 @@ def majority_answers(n_voters: int) -> IntArray:
 
 
 def check_yes_from(yes_from: npt.ArrayLike | None, n_voters: int) -> IntArray:
-    """Return a copy of the answers, those of the majority if None, or say what is wrong with them."""
+    """Return a copy of the answers, those of the majority if None. Raises InvalidInputError if not valid."""
     majority = majority_answers(n_voters)
     if yes_from is None:
         return majority
@@ -67,7 +67,7 @@ def always_stop(n_voters: int) -> tuple[IntArray, IntArray]:
 
 
 def check_row(row: npt.ArrayLike, asked: int) -> FloatArray:
-    """Return the stop probabilities of one step as floats, or say what is wrong with them."""
+    """Return the stop probabilities of one step as floats. Raises InvalidInputError if not valid."""
     stop: FloatArray = as_numbers(row, f"the stop probabilities of step {asked}").astype(np.float64)
     if stop.shape != (asked + 1,):
         raise InvalidInputError(f"step {asked} needs {asked + 1} stop probabilities, got shape {stop.shape}")
@@ -77,7 +77,7 @@ def check_row(row: npt.ArrayLike, asked: int) -> FloatArray:
 
 
 def check_thresholds(lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[IntArray, IntArray]:
-    """Return copies of the thresholds, or say what is wrong with them."""
+    """Return copies of the thresholds. Raises InvalidInputError if they are not valid."""
     low, high = as_numbers(lower, "lower"), as_numbers(upper, "upper")
     if low.ndim != 1 or low.shape != high.shape or len(low) < 2:
         raise InvalidInputError("lower and upper must be two rows of n_voters + 1 numbers each")
@@ -98,7 +98,7 @@ def check_thresholds(lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[IntArr
 def check_exceptions(
     exceptions: Iterable[tuple[int, int, float]], lower: IntArray, upper: IntArray
 ) -> list[tuple[int, int, float]]:
-    """Return the exceptions in order, or say what is wrong with them."""
+    """Return the exceptions in order. Raises InvalidInputError if they are not valid."""
     try:
         states = sorted(
             (operator.index(asked), operator.index(yes), float(p)) for asked, yes, p in exceptions

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from foregone.errors import InvalidInputError
-from foregone.forest.importers.found import ImportedScores, ScoredTree
-from foregone.forest.importers.sklearn import check_two_classes, says_yes, splits_of
+from foregone.forest.importers.found import Found, Tree
+from foregone.forest.importers.sklearn import check_two_classes, splits_of
 from foregone.forest.link import Link
 
-__all__ = ["import_scores"]
+__all__ = ["import_model"]
 
 
-def import_scores(model: Any) -> ImportedScores:
+def import_model(model: Any) -> Found:
     """Read a fitted two-class model; the score of a leaf is the tree's weight, negative where it says no.
 
     The sum is above 0 exactly when ``decision_function`` is, which doubles it and divides it by the sum
@@ -28,7 +28,7 @@ def import_scores(model: Any) -> ImportedScores:
     """
     from sklearn.tree import DecisionTreeClassifier
 
-    check_two_classes(model)
+    classes = check_two_classes(model)
     for member in model.estimators_:
         if not isinstance(member, DecisionTreeClassifier):
             raise InvalidInputError(
@@ -36,24 +36,20 @@ def import_scores(model: Any) -> ImportedScores:
                 f"{type(member).__name__}"
             )
 
-    def trees() -> Iterator[ScoredTree]:
+    def trees() -> Iterator[Tree]:
         # Boosting that ended early leaves weights of 0 behind the last member.
         for member, weight in zip(model.estimators_, model.estimator_weights_, strict=False):
-            tree = member.tree_
-            leaf = tree.children_left < 0
-            vote = np.where(says_yes(member, model.classes_[1]), weight, -weight)
-            yield ScoredTree(
-                **splits_of(tree, None, takes_missing=False),
-                category_start=np.full(len(leaf), -1),
-                score=np.where(leaf, vote, 0.0),
-            )
+            # The first of the largest wins; a tree that saw only one of the classes knows only that one.
+            winner = member.tree_.value[:, 0, :].argmax(axis=1)
+            says_yes = np.asarray(member.classes_)[winner] == classes[1]
+            yield Tree(**splits_of(member.tree_), score=np.where(says_yes, weight, -weight))
 
-    return ImportedScores(
+    return Found(
         trees,
         int(model.n_features_in_),
-        np.asarray(model.classes_),
-        0.0,
-        32,
+        classes,
+        start=0.0,
+        key_bits=32,
         takes_missing=False,
         link=Link("logistic", 2 / float(np.sum(model.estimator_weights_))),
         in_order=True,

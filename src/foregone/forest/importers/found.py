@@ -1,20 +1,67 @@
-"""What an importer of scores has to deliver: trees whose leaves carry what they add to a running score."""
+"""What an importer delivers, `Found`, and what importers make it of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels.forest_keys import CATEGORY, NO_RULES, ZERO_IS_MISSING
+from foregone.checks import IntArray
+from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues
 from foregone.forest.link import Link
+from foregone.forest.rows import RowFormat
 
-__all__ = ["ImportedScores", "ScoredTree"]
+__all__ = ["MOST_CLASSES", "CategorySets", "Found", "LeafKind", "Tree", "check_links"]
+
+MOST_CLASSES = (1 << 16) - 1  # whose numbers, and the number of votes for them, have 16 bits
 
 
-class ScoredTree(NamedTuple):
+class LeafKind(Enum):
+    """What the leaves of a forest mean.
+
+    Attributes
+    ----------
+    VOTE
+        Yes or no, kept in the node above the leaf.
+    CLASS
+        The number of a class; a payload of its own.
+    SCORE
+        What is added to a sum; a payload of its own.
+    """
+
+    VOTE = "vote"
+    CLASS = "class"
+    SCORE = "score"
+
+    @property
+    def is_payload(self) -> bool:
+        """Whether leaves have a place of their own, which holds what they carry."""
+        return self is not LeafKind.VOTE
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of what a leaf says."""
+        return {
+            LeafKind.VOTE: np.dtype(np.bool_),
+            LeafKind.CLASS: np.dtype(np.uint16),
+            LeafKind.SCORE: np.dtype(np.float64),
+        }[self]
+
+    def to_words(self, said: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+        """Return the 64 bits of payloads."""
+        return said.view(np.uint64) if self is LeafKind.SCORE else said.astype(np.uint64)
+
+    def from_words(self, words: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
+        """Return what payloads say, given their 64 bits."""
+        return words.view(np.float64) if self is LeafKind.SCORE else words.astype(self.dtype)
+
+
+class Tree(NamedTuple):
     """One tree, an entry for each of its nodes; node 0 is the root.
 
     Attributes
@@ -22,18 +69,22 @@ class ScoredTree(NamedTuple):
     left, right : ndarray of int
         Children; -1 in leaves.
     feature : ndarray of int
-        Which column a split looks at; -1 in leaves.
+        Which column a split looks at; ignored in leaves.
     threshold : ndarray of float
         A numeric split sends a row left when its value is at most this.
     missing_left : ndarray of bool
         Whether a split sends a missing value left; only meaningful if the ensemble takes missing values.
     category_start : ndarray of int
         -1 in numeric splits and leaves. Else the split sends the categories of a set to the left, and
-        this is where the set begins in `ImportedScores.categories`.
+        this is where the set begins in `Found.categories`.
     weight : ndarray of float
         How many rows are expected to pass; ones if unknown. Only speed depends on it.
-    score : ndarray of float
-        What a leaf adds, in the source's own arithmetic, learning rate included; 0 elsewhere.
+    score : ndarray of float, or None
+        What a leaf adds to the sum for yes, in the source's own arithmetic, learning rate included; anything
+        elsewhere. None if the model has more than two classes.
+    vote : ndarray of int, or None
+        The number of the class that a leaf votes for. None if the tree does not vote, or if it votes for
+        class 1 exactly where its score is above 0.
     """
 
     left: npt.NDArray[np.int64]
@@ -43,14 +94,37 @@ class ScoredTree(NamedTuple):
     missing_left: npt.NDArray[np.bool_]
     category_start: npt.NDArray[np.int64]
     weight: npt.NDArray[np.float64]
-    score: npt.NDArray[np.float64]
+    score: npt.NDArray[np.float64] | None
+    vote: npt.NDArray[np.int64] | None = None
+
+    def leaves(self, kind: LeafKind) -> npt.NDArray[Any]:
+        """Return for each node what it says as a leaf of this kind, which the tree must have."""
+        if kind is LeafKind.SCORE:
+            assert self.score is not None
+            return self.score
+        if self.vote is not None:
+            return self.vote == 1 if kind is LeafKind.VOTE else self.vote
+        assert self.score is not None
+        return self.score > 0
+
+    def with_a_split(self) -> Tree:
+        """Return the tree, or a split with two identical leaves for a single leaf: packed trees have one."""
+        if self.left[0] >= 0:
+            return self
+        three = Tree(*(None if part is None else np.repeat(part[:1], 3) for part in self))  # type: ignore[arg-type]  # repeat keeps the types
+        return three._replace(
+            left=np.array([1, -1, -1]),
+            right=np.array([2, -1, -1]),
+            feature=np.zeros(3, np.int64),
+            category_start=np.full(3, -1),
+        )
 
 
-class ImportedScores(NamedTuple):
-    """An ensemble that adds up scores and says yes when the sum is above 0.
+class Found(NamedTuple):
+    """An ensemble of trees, and all that is known of it.
 
-    Sums are made in float64, tree by tree in the source's order; an importer whose source adds in another
-    way says so.
+    Its scores add up to a sum that says yes if it is above 0. Sums are made in float64, tree by tree in the
+    source's order; an importer whose source adds in another way says so.
 
     Attributes
     ----------
@@ -58,8 +132,8 @@ class ImportedScores(NamedTuple):
         Each call goes through the trees from the first on, in the source's own order.
     n_features : int
         Number of columns of the rows.
-    classes : ndarray of shape (2,)
-        Labels of no and yes.
+    classes : ndarray
+        The labels; of two, those of no and yes.
     start : float
         The score before the first tree; 0 for forests.
     key_bits : {32, 64}
@@ -79,8 +153,7 @@ class ImportedScores(NamedTuple):
     category_values : CategoryValues or None
         Lists of categories, which are replaced by their positions before anything else is done.
     trees_vote : bool
-        Whether a tree alone would say yes exactly where its score is above 0: then its votes can be counted
-        instead, as a `PackedForest` does.
+        Whether each tree has a vote, so that votes can be counted instead of scores being added up.
     link : Link or None
         How the sum becomes the source's own probability of yes. None if the source tells none.
     in_order : bool
@@ -88,7 +161,7 @@ class ImportedScores(NamedTuple):
         before them left to do. Otherwise any order is as good.
     """
 
-    trees: Callable[[], Iterator[ScoredTree]]
+    trees: Callable[[], Iterator[Tree]]
     n_features: int
     classes: npt.NDArray[Any]
     start: float
@@ -102,3 +175,109 @@ class ImportedScores(NamedTuple):
     link: Link | None = None
     in_order: bool = False
     array_bits: Literal[32, 64] = 64
+
+    def check_leaves(self, kind: LeafKind) -> None:
+        """Raise InvalidInputError unless the trees have leaves of this kind."""
+        if kind is not LeafKind.SCORE and not self.trees_vote:
+            raise InvalidInputError(
+                "the trees of this model do not vote, their scores are added up: use ScoredForest instead"
+            )
+        if kind is not LeafKind.CLASS and len(self.classes) != 2:
+            raise InvalidInputError(
+                f"a vote is between two classes, the model has {len(self.classes)}: {self.classes!r}"
+            )
+
+    def row_format(self, owner: str) -> RowFormat:
+        """Return what rows the ensemble takes; errors about them speak of ``owner``.
+
+        Raises
+        ------
+        InvalidInputError
+            If a column is split both by thresholds and by categories.
+        """
+        return RowFormat(
+            owner,
+            self.n_features,
+            self.takes_missing,
+            self.takes_infinite,
+            self.key_bits,
+            self._column_rules(),
+            self.category_values,
+            self.array_bits,
+        )
+
+    def _column_rules(self) -> IntArray:
+        """Return what values mean in each column; empty if no column has a rule."""
+        rules = np.zeros(self.n_features, np.int64)
+        if self.zero_is_missing is not None:
+            rules[self.zero_is_missing] = ZERO_IS_MISSING
+        if len(self.categories):
+            by_category, by_threshold = np.zeros((2, self.n_features), np.bool_)
+            for tree in self.trees():
+                by_category[tree.feature[tree.category_start >= 0]] = True
+                by_threshold[tree.feature[(tree.category_start < 0) & (tree.left >= 0)]] = True
+            both = np.flatnonzero(by_category & by_threshold)
+            if len(both):
+                raise InvalidInputError(
+                    f"column {both[0]} is split both by categories and by thresholds, which is not supported"
+                )
+            rules[by_category] |= CATEGORY
+        return rules if rules.any() else NO_RULES
+
+
+class CategorySets:
+    """Collects sets of whole numbers of at least 0, laid out as in `Found.categories`.
+
+    Examples
+    --------
+    >>> sets = CategorySets()
+    >>> sets.add([0, 2]), sets.add([33])
+    (0, 2)
+    >>> sets.words()
+    array([1, 5, 2, 0, 2], dtype=uint32)
+    """
+
+    def __init__(self) -> None:
+        self._words: list[npt.NDArray[np.uint32]] = [np.empty(0, np.uint32)]
+        self._end = 0
+
+    def add(self, members: Iterable[int]) -> int:
+        """Add a set and return where it begins."""
+        numbers = np.array(list(members), np.int64)
+        bits = np.zeros(int(numbers.max(initial=0)) // 32 + 1, np.uint32)
+        np.bitwise_or.at(bits, numbers // 32, np.uint32(1) << (numbers % 32).astype(np.uint32))
+        return self.add_bits(bits)
+
+    def add_bits(self, bits: npt.NDArray[np.uint32]) -> int:
+        """Add a set that is given as words of bits, and return where it begins."""
+        self._words += [np.array([len(bits)], np.uint32), bits]
+        start = self._end
+        self._end += 1 + len(bits)
+        return start
+
+    def words(self) -> npt.NDArray[np.uint32]:
+        """Return all sets, one after another."""
+        return np.concatenate(self._words)
+
+
+def check_links(left: IntArray, right: IntArray) -> None:
+    """Raise ValueError unless nodes form a tree with its root at 0: leaves have -1 on both sides.
+
+    Examples
+    --------
+    >>> check_links(np.array([1, -1, -1]), np.array([2, -1, -1]))
+    >>> check_links(np.array([1, 0, -1]), np.array([2, 2, -1]))
+    Traceback (most recent call last):
+    ValueError: the nodes do not form a tree
+    """
+    is_split = left >= 0
+    children = np.sort(np.concatenate([left[is_split], right[is_split]]))
+    # Every node but the root is the child of one other. Then what cannot be reached from the root goes round
+    # in circles, which no walk from the root enters.
+    if (
+        len(left) < 1
+        or not np.array_equal(children, np.arange(1, len(left)))
+        or (left[~is_split] != -1).any()
+        or ((right >= 0) != is_split).any()
+    ):
+        raise ValueError("the nodes do not form a tree")

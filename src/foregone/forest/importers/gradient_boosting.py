@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from foregone.errors import InvalidInputError
-from foregone.forest.importers.found import ImportedScores, ScoredTree
+from foregone.forest.importers.found import Found, Tree
 from foregone.forest.importers.sklearn import check_two_classes, splits_of
 from foregone.forest.link import Link
 
-__all__ = ["import_scores"]
+__all__ = ["import_model"]
 
 CONSTANT = ("prior", "most_frequent", "constant")  # what a DummyClassifier may say about every row alike
 
 
-def import_scores(model: Any) -> ImportedScores:
+def import_model(model: Any) -> Found:
     """Read a fitted two-class model; the score of a leaf is ``learning_rate * value``.
 
     The sum of start and scores is its ``decision_function``, bit for bit where the compiler of scikit-learn
@@ -31,7 +31,7 @@ def import_scores(model: Any) -> ImportedScores:
     """
     from sklearn.dummy import DummyClassifier
 
-    check_two_classes(model)
+    classes = check_two_classes(model)
     init = model.init_
     is_constant = isinstance(init, DummyClassifier) and init.strategy in CONSTANT
     if not (is_constant or (isinstance(init, str) and init == "zero")):
@@ -43,22 +43,16 @@ def import_scores(model: Any) -> ImportedScores:
     # The one place where scikit-learn says what it starts from; the values of the row do not matter.
     start = float(model._raw_predict_init(np.zeros((1, n_features), np.float32))[0, 0])
 
-    def trees() -> Iterator[ScoredTree]:
+    def trees() -> Iterator[Tree]:
         for member in model.estimators_[:, 0]:
-            tree = member.tree_
-            leaf = tree.children_left < 0
-            yield ScoredTree(
-                **splits_of(tree, None, takes_missing=False),
-                category_start=np.full(len(leaf), -1),
-                score=np.where(leaf, model.learning_rate * tree.value[:, 0, 0], 0.0),
-            )
+            yield Tree(**splits_of(member.tree_), score=model.learning_rate * member.tree_.value[:, 0, 0])
 
-    return ImportedScores(
+    return Found(
         trees,
         n_features,
-        np.asarray(model.classes_),
+        classes,
         start,
-        32,
+        key_bits=32,
         takes_missing=False,
         link=Link("logistic", 2.0 if model.loss == "exponential" else 1.0),
         in_order=True,

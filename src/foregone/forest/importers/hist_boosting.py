@@ -14,15 +14,15 @@ import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues, category_list
-from foregone.forest.importers.found import ImportedScores, ScoredTree
+from foregone.forest.importers.found import Found, Tree
 from foregone.forest.link import Link
 
-__all__ = ["import_scores"]
+__all__ = ["import_model"]
 
 SET_WORDS = 8  # of 32 bits: at most 255 categories and one bin for missing values
 
 
-def import_scores(model: Any) -> ImportedScores:
+def import_model(model: Any) -> Found:
     """Read a fitted two-class HistGradientBoostingClassifier.
 
     Categories are found by equality in the lists that the model has learned, as it does itself; one that
@@ -40,7 +40,7 @@ def import_scores(model: Any) -> ImportedScores:
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import HistGradientBoostingClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> found = import_scores(HistGradientBoostingClassifier(max_iter=7).fit(X, y))
+    >>> found = import_model(HistGradientBoostingClassifier(max_iter=7).fit(X, y))
     >>> found.n_features, len(list(found.trees()))
     (30, 7)
     """
@@ -57,12 +57,12 @@ def import_scores(model: Any) -> ImportedScores:
     lists = _category_values(model)
     columns = _columns(model)
 
-    def trees() -> Iterator[ScoredTree]:
+    def trees() -> Iterator[Tree]:
         for predictor, first in zip(predictors, first_set[:-1], strict=True):
             yield _tree(predictor.nodes, int(first), columns)
 
     words = np.concatenate([np.empty((0, SET_WORDS), np.uint32), *sets])
-    return ImportedScores(
+    return Found(
         trees,
         n_features=int(model.n_features_in_),
         classes=np.asarray(model.classes_),
@@ -98,11 +98,11 @@ def _category_values(model: Any) -> CategoryValues | None:
     return CategoryValues(tuple(np.flatnonzero(model.is_categorical_).tolist()), tuple(lists))
 
 
-def _tree(nodes: npt.NDArray[Any], first_set: int, columns: npt.NDArray[np.int64]) -> ScoredTree:
+def _tree(nodes: npt.NDArray[Any], first_set: int, columns: npt.NDArray[np.int64]) -> Tree:
     is_leaf = nodes["is_leaf"].astype(np.bool_)
     is_set = nodes["is_categorical"].astype(np.bool_) & ~is_leaf
     start = (first_set + nodes["bitset_idx"].astype(np.int64)) * (SET_WORDS + 1)
-    return ScoredTree(
+    return Tree(
         left=np.where(is_leaf, -1, nodes["left"].astype(np.int64)),
         right=np.where(is_leaf, -1, nodes["right"].astype(np.int64)),
         feature=np.where(is_leaf, -1, columns[np.where(is_leaf, 0, nodes["feature_idx"])]),

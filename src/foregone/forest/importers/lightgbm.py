@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues, category_list
-from foregone.forest.importers.found import ImportedScores, ScoredTree
+from foregone.forest.importers.found import CategorySets, Found, Tree
 from foregone.forest.link import Link
 
-__all__ = ["import_scores"]
+__all__ = ["import_model"]
 
 ZERO = float(np.float32(1e-35))  # values of at most this size are 0 to LightGBM
 
@@ -31,7 +31,7 @@ IS_SET, DEFAULT_LEFT = 1, 2
 MISSING_IS_ZERO, ZERO_IS_MISSING = 0, 1  # else only NaN is missing
 
 
-def import_scores(model: Any) -> ImportedScores:
+def import_model(model: Any) -> Found:
     """Read a fitted ``LGBMClassifier``, or a ``Booster`` with labels 0 and 1, of objective binary.
 
     Arrays hold categories as numbers. The columns of dtype category of a pandas frame are turned into
@@ -71,11 +71,11 @@ def import_scores(model: Any) -> ImportedScores:
     n_features = int(booster.num_feature())
     zero_is_missing = _zero_is_missing(parts, n_features)
 
-    def trees() -> Iterator[ScoredTree]:
+    def trees() -> Iterator[Tree]:
         for part, starts in zip(parts, set_starts, strict=True):
             yield _tree(part, starts)
 
-    return ImportedScores(
+    return Found(
         trees,
         n_features=n_features,
         classes=classes,
@@ -131,18 +131,13 @@ def _floats(part: dict[str, str], key: str) -> npt.NDArray[np.float64]:
 
 def _sets(parts: list[dict[str, str]]) -> tuple[npt.NDArray[np.uint32], list[npt.NDArray[np.int64]]]:
     """Return all sets of categories, each after its length, and where those of each tree begin."""
-    words: list[npt.NDArray[np.uint32]] = [np.empty(0, np.uint32)]
-    starts, place = [], 0
+    sets, starts = CategorySets(), []
     for part in parts:
         bounds = _whole(part, "cat_boundaries")
         bits = np.array(part.get("cat_threshold", "").split(), dtype=np.uint32)
-        own = []
-        for first, last in pairwise(bounds):
-            words += [np.array([last - first], np.uint32), bits[first:last]]
-            own.append(place)
-            place += 1 + int(last - first)
+        own = [sets.add_bits(bits[first:last]) for first, last in pairwise(bounds)]
         starts.append(np.array(own, np.int64))
-    return np.concatenate(words), starts
+    return sets.words(), starts
 
 
 def _zero_is_missing(parts: list[dict[str, str]], n_features: int) -> npt.NDArray[np.bool_]:
@@ -164,7 +159,7 @@ def _zero_is_missing(parts: list[dict[str, str]], n_features: int) -> npt.NDArra
     return zero_missing
 
 
-def _tree(part: dict[str, str], set_starts: npt.NDArray[np.int64]) -> ScoredTree:
+def _tree(part: dict[str, str], set_starts: npt.NDArray[np.int64]) -> Tree:
     """Return the tree with its splits first, numbered as LightGBM does, and then its leaves."""
     n_leaves = int(part["num_leaves"])
     n_splits = n_leaves - 1
@@ -186,7 +181,7 @@ def _tree(part: dict[str, str], set_starts: npt.NDArray[np.int64]) -> ScoredTree
         return np.append(splits, np.broadcast_to(leaves, n_leaves)).astype(splits.dtype)
 
     counts = np.append(_floats(part, "internal_count"), _floats(part, "leaf_count"))
-    return ScoredTree(
+    return Tree(
         left=children("left_child"),
         right=children("right_child"),
         feature=both(feature, -1),

@@ -23,17 +23,16 @@ from foregone._system.atomic_file import PathLike
 from foregone._system.file_reading import read_bytes
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest.category_values import CategoryValues, category_list
-from foregone.forest.importers.found import ImportedScores, ScoredTree
-from foregone.forest.importers.nested_nodes import check_links
+from foregone.forest.importers.found import Found, Tree, check_links
 from foregone.forest.link import Link
 
-__all__ = ["import_scores"]
+__all__ = ["import_model"]
 
 VOTES, SHARES = "Classification", "Probability estimation"
 Floats = npt.NDArray[np.float64]
 
 
-def import_scores(path: PathLike) -> ImportedScores:
+def import_model(path: PathLike) -> Found:
     """Read a two-class forest from an export.
 
     Rows hold the columns in the order of ``independent.variable.names``. Factors are given as their whole
@@ -72,7 +71,7 @@ def _read(path: PathLike) -> dict[str, Any]:
     return content
 
 
-def _import(content: dict[str, Any]) -> ImportedScores:
+def _import(content: dict[str, Any]) -> Found:
     kind = _text(content["treetype"])
     if kind not in (VOTES, SHARES):
         raise InvalidInputError(f"the forest is for {kind.lower()}, it does not vote on classes")
@@ -98,7 +97,7 @@ def _import(content: dict[str, Any]) -> ImportedScores:
     trees = [_tree(content, number, kind, values, yes, shift) for number in range(n_trees)]
     places = [place for place, column in enumerate(columns) if column in levels]
     lists = tuple(category_list(levels[columns[place]]) for place in places)
-    return ImportedScores(
+    return Found(
         lambda: iter(trees),
         n_features=len(columns),
         classes=labels,
@@ -131,9 +130,7 @@ def _covariate_levels(content: dict[str, Any], columns: list[str]) -> dict[str, 
     return {column: [_text(level) for level in levels] for column, levels in found.items() if levels}
 
 
-def _tree(
-    content: dict[str, Any], number: int, kind: str, values: Floats, yes: int, shift: Floats
-) -> ScoredTree:
+def _tree(content: dict[str, Any], number: int, kind: str, values: Floats, yes: int, shift: Floats) -> Tree:
     left, right = (_whole(ids) for ids in content["child.nodeIDs"][number])
     split = _floats(content["split.values"][number])
     feature = _whole(content["split.varIDs"][number])
@@ -156,7 +153,7 @@ def _tree(
             raise ValueError("a leaf's shares are not those of two classes")
         score[is_leaf] = (shares[:, yes] - shares[:, 1 - yes]) / 2
     feature = np.where(is_leaf, -1, feature)
-    return ScoredTree(
+    return Tree(
         left=left,
         right=right,
         feature=feature,

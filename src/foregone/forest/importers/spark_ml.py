@@ -24,12 +24,10 @@ from foregone._system.atomic_file import PathLike
 from foregone._system.file_reading import MEMORY_PER_BYTE, Memory, cannot_read
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
 from foregone.forest.category_values import CategoryValues, category_list
-from foregone.forest.importers.category_sets import CategorySets
-from foregone.forest.importers.found import ImportedScores, ScoredTree
-from foregone.forest.importers.nested_nodes import check_links
+from foregone.forest.importers.found import CategorySets, Found, Tree, check_links
 from foregone.forest.link import Link
 
-__all__ = ["import_scores"]
+__all__ = ["import_model"]
 
 FOREST = "org.apache.spark.ml.classification.RandomForestClassificationModel"
 FIELDS = ("id", "impurityStats", "leftChild", "rightChild", "split")
@@ -40,9 +38,9 @@ BYTES_A_FEATURE = 24
 BYTES_A_NODE = 1_000  # while it is read
 
 
-def import_scores(
+def import_model(
     folder: PathLike, classes: Sequence[Any] = (0.0, 1.0), max_memory: float | None = None
-) -> ImportedScores:
+) -> Found:
     """Read a saved two-class forest, without Spark.
 
     Rows hold the entries of the features column's vectors; categories are the numbers that Spark's indexers
@@ -73,7 +71,7 @@ def import_scores(
     memory.take(head["numFeatures"] * BYTES_A_FEATURE, f"for {head['numFeatures']:,} features")
     reader = _Reader(root, head["numFeatures"], memory)
     trees = reader.read(_nodes(root, memory), head["numTrees"])
-    return ImportedScores(
+    return Found(
         lambda: iter(trees),
         n_features=head["numFeatures"],
         classes=labels,
@@ -150,7 +148,7 @@ class _Reader:
         self.n_categories: dict[int, int] = {}
         self.memory = memory
 
-    def read(self, by_tree: dict[int, list[dict[str, Any]]], n_trees: int) -> list[ScoredTree]:
+    def read(self, by_tree: dict[int, list[dict[str, Any]]], n_trees: int) -> list[Tree]:
         if len(by_tree) != n_trees or sorted(by_tree) != list(range(n_trees)):
             raise FileFormatError(f"{self.root}: damaged: its data do not hold {n_trees} trees")
         try:
@@ -171,7 +169,7 @@ class _Reader:
             tuple(columns), tuple(category_list(range(self.n_categories[column])) for column in columns)
         )
 
-    def _tree(self, nodes: list[dict[str, Any]]) -> ScoredTree:
+    def _tree(self, nodes: list[dict[str, Any]]) -> Tree:
         n_nodes = len(nodes)
         if [node["id"] for node in nodes] != list(range(n_nodes)):
             raise ValueError
@@ -197,7 +195,7 @@ class _Reader:
             if is_right_set:
                 left[number], right[number] = right[number], left[number]
         share = np.divide(counts, total[:, None], out=np.zeros_like(counts), where=total[:, None] > 0)
-        return ScoredTree(
+        return Tree(
             left=left,
             right=right,
             feature=feature,

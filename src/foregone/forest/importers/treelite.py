@@ -25,12 +25,10 @@ import numpy.typing as npt
 
 from foregone._system.file_reading import cannot_read
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
-from foregone.forest.importers.category_sets import CategorySets
-from foregone.forest.importers.found import ImportedScores, ScoredTree
-from foregone.forest.importers.nested_nodes import check_links
+from foregone.forest.importers.found import CategorySets, Found, Tree, check_links
 from foregone.forest.link import Link
 
-__all__ = ["import_scores"]
+__all__ = ["import_model"]
 
 # The numbers that stand in a model for its kinds of task, types, nodes and comparisons.
 BINARY, MULTICLASS = 0, 2
@@ -43,7 +41,7 @@ SIGN_IS_THE_ANSWER = ("sigmoid", "hinge", "identity", "signed_square")
 Array = npt.NDArray[Any]
 
 
-def import_scores(model: Any, classes: Sequence[Any] = (0, 1)) -> ImportedScores:
+def import_model(model: Any, classes: Sequence[Any] = (0, 1)) -> Found:
     """Read a ``treelite.Model``, or a checkpoint that its ``serialize`` wrote.
 
     A leaf's score is its margin, or half of p(yes) - p(no). Scores are added up even where treelite divides
@@ -77,7 +75,7 @@ def import_scores(model: Any, classes: Sequence[Any] = (0, 1)) -> ImportedScores
         raise InvalidInputError(f"this model of treelite is damaged: {error}") from None
     start = (base[1] - base[0]) / 2 if by_class else base[0]
     share = 1 / len(trees) if averages else 1.0
-    return ImportedScores(
+    return Found(
         lambda: iter(trees),
         n_features=n_features,
         classes=labels,
@@ -144,7 +142,7 @@ def _link(header: Any, by_class: bool, share: float) -> Link | None:
     return Link("logistic", alpha * share) if header.get_field("postprocessor") == "sigmoid" else None
 
 
-def _tree(tree: Any, n_features: int, by_class: bool, sets: CategorySets) -> ScoredTree:
+def _tree(tree: Any, n_features: int, by_class: bool, sets: CategorySets) -> Tree:
     def get(name: str) -> Array:
         field: Array = tree.get_field(name)
         return field
@@ -177,7 +175,7 @@ def _tree(tree: Any, n_features: int, by_class: bool, sets: CategorySets) -> Sco
     else:
         score = np.where(is_leaf, get("leaf_value").astype(np.float64), 0.0)
     weight = get("data_count") if get("data_count_present").all() else get("sum_hess")
-    return ScoredTree(
+    return Tree(
         left=np.where(swapped, right, left),
         right=np.where(swapped, left, right),
         feature=feature,

@@ -17,17 +17,16 @@ import numpy.typing as npt
 
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues, category_list
-from foregone.forest.importers.category_sets import CategorySets
-from foregone.forest.importers.found import ImportedScores, ScoredTree
+from foregone.forest.importers.found import CategorySets, Found, Tree
 from foregone.forest.link import Link
 
-__all__ = ["import_scores"]
+__all__ = ["import_model"]
 
 # Whose answer is the sign of the score; in those with True, base_score is a probability.
 OBJECTIVES = {"binary:logistic": True, "reg:logistic": True, "binary:logitraw": False, "binary:hinge": False}
 
 
-def import_scores(model: Any) -> ImportedScores:
+def import_model(model: Any) -> Found:
     """Read a fitted ``XGBClassifier`` (or ``XGBRFClassifier``), or a ``Booster`` with labels 0 and 1.
 
     Of a classifier that stopped early the trees up to its best iteration are taken, of a Booster all:
@@ -64,11 +63,11 @@ def import_scores(model: Any) -> ImportedScores:
     n_features = int(size["num_feature"])
     _check_columns(parts, n_features)
 
-    def trees() -> Iterator[ScoredTree]:
+    def trees() -> Iterator[Tree]:
         for part, factor, starts in zip(parts, factors, set_starts, strict=True):
             yield _tree(part, np.float32(factor), starts)
 
-    return ImportedScores(
+    return Found(
         trees,
         n_features=n_features,
         classes=np.array([0, 1]),
@@ -182,13 +181,13 @@ def _category_list(code: dict[str, Any]) -> npt.NDArray[Any]:
     return category_list(text[first:last].decode() for first, last in pairwise(code["offsets"]))
 
 
-def _tree(part: dict[str, Any], factor: np.float32, set_start: npt.NDArray[np.int64]) -> ScoredTree:
+def _tree(part: dict[str, Any], factor: np.float32, set_start: npt.NDArray[np.int64]) -> Tree:
     left, right = np.array(part["left_children"], np.int64), np.array(part["right_children"], np.int64)
     condition = np.array(part["split_conditions"], np.float32)
     default_left = np.array(part["default_left"], np.bool_)
     is_leaf, is_set = left < 0, set_start >= 0
     # XGBoost sends a set right and goes left below a threshold; here sets go left, and thresholds too.
-    return ScoredTree(
+    return Tree(
         left=np.where(is_set, right, left),
         right=np.where(is_set, left, right),
         feature=np.where(is_leaf, -1, np.array(part["split_indices"], np.int64)),

@@ -20,14 +20,13 @@ import numpy.typing as npt
 from foregone._system.file_reading import cannot_read
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
 from foregone.forest.category_values import CategoryValues, category_list
-from foregone.forest.importers.category_sets import CategorySets
-from foregone.forest.importers.found import ImportedScores, ScoredTree
+from foregone.forest.importers.found import CategorySets, Found, Tree
 from foregone.forest.link import Link
 
-__all__ = ["import_scores"]
+__all__ = ["import_model"]
 
 
-def import_scores(model: Any) -> ImportedScores:
+def import_model(model: Any) -> Found:
     """Read a two-class ``RandomForestModel`` of ydf, or the folder that its ``save`` wrote.
 
     Rows hold the columns in the order of ``model.input_feature_names()``, as numbers, or as texts where
@@ -48,7 +47,7 @@ def import_scores(model: Any) -> ImportedScores:
     listed = {place: values for place, values in lists.items() if values is not None}
     reader = _Reader(spec.columns, columns, lists, CategorySets())
     trees = [reader.read(tree.root) for tree in forest.iter_trees()]
-    return ImportedScores(
+    return Found(
         lambda: iter(trees),
         n_features=len(columns),
         classes=np.array(forest.label_classes()),
@@ -116,7 +115,7 @@ class _Reader(NamedTuple):
     lists: dict[int, npt.NDArray[Any] | None]
     sets: CategorySets
 
-    def read(self, root: Any) -> ScoredTree:
+    def read(self, root: Any) -> Tree:
         rows: list[tuple[Any, ...]] = []
         parents: list[tuple[Any, int, int]] = [(root, -1, 0)]  # a node, its parent's number and side
         children: list[list[int]] = []
@@ -137,7 +136,7 @@ class _Reader(NamedTuple):
             parents += [(node.pos_child, number, sides[0]), (node.neg_child, number, sides[1])]
         feature, threshold, missing_left, category_start, weight, score = zip(*rows, strict=True)
         left, right = np.array(children, np.int64).T.copy()
-        return ScoredTree(
+        return Tree(
             left=left,
             right=right,
             feature=np.array(feature, np.int64),

@@ -17,7 +17,6 @@ from scipy.optimize import OptimizeResult, linprog
 
 from foregone.checks import FloatArray
 from foregone.errors import SolverError
-from foregone.solving.budget import OneDistribution
 from foregone.solving.problem import Problem
 from foregone.solving.reference.linear_program_rows import SCALE, RiskRows, States
 from foregone.solving.solution import Multipliers
@@ -62,12 +61,12 @@ def solve_linear_program(problem: Problem) -> tuple[StoppingStrategy, float, Mul
         if excess <= 0:
             break
         program.unused = 10 * (program.unused + excess)
-    states, risks, first = program.states, program.risks, problem.budgets[0]
+    states, risks = program.states, program.risks
     prices = risks.deterring(prices, worth=states.chances(cost_weights) * (states.N - states.i))
-    over_all = first.side == "all" and isinstance(first.distributions, OneDistribution)
+    one_price = problem.budgets[0].is_over_the_votes
     multipliers = Multipliers(
-        mean_disagreement=float(prices.sum()) if over_all else 0.0,
-        disagreement_at=() if over_all else _positive(prices @ risks.weights),
+        mean_disagreement=float(prices.sum()) if one_price else 0.0,
+        disagreement_at=() if one_price else _positive(prices @ risks.weights),
         cost_at=_positive(cost_weights) if problem.minimises_the_worst else (),
     )
     return strategy, program.weak_duality(prices, cost_weights), multipliers

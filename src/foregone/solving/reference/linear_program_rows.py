@@ -7,10 +7,9 @@ numbered row by row: (0,0), (1,0), (1,1), (2,0), ...
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import block_diag
 
-from foregone.checks import FloatArray
+from foregone.checks import BoolArray, FloatArray
 from foregone.solving.budget import Budget, NestedBounds, OneDistribution, is_yes
 from foregone.solving.problem import Problem
 
@@ -30,7 +29,7 @@ class States:
         self.i, self.j = np.tril_indices(self.N + 1)
         self.says_yes = self.j >= problem.yes_from[self.i]
         self.answers_majority = problem.answer == "majority"
-        self.is_look = np.isin(self.i, range(self.N + 1) if problem.looks is None else problem.looks)
+        self.is_look = np.isin(self.i, problem.may_stop_after)
 
     def row(self, i: int) -> slice:
         """Return where the states with i votes asked are."""
@@ -49,8 +48,8 @@ class States:
         yes = is_yes(self.N)
         return np.where(self.says_yes, self.chances(weights * ~yes), self.chances(weights * yes))
 
-    def could_disagree(self, budget: Budget) -> npt.NDArray[np.bool_]:
-        """Return where stopping is wrong for an n that the budget reckons with."""
+    def could_disagree(self, budget: Budget) -> BoolArray:
+        """Return where stopping is wrong for an n that is possible under the budget."""
         return self.wrong(budget.distributions.possible().astype(np.float64)) > 0
 
 

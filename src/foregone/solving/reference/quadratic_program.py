@@ -64,7 +64,7 @@ def solve_quadratic_program(problem: Problem) -> tuple[StoppingStrategy, float, 
     model.hideOutput()
     model.setParam("numerics/feastol", TOLERANCE)
     model.setParam("limits/gap", TOLERANCE)
-    looks = set(range(N + 1) if problem.looks is None else problem.looks)
+    looks = set(problem.may_stop_after)
     theta = {
         (i, j): model.addVar(lb=float(i == N), ub=float(i in looks))
         for i in range(N + 1)
@@ -120,7 +120,7 @@ def _mean(weights: FloatArray, terms: list[Any]) -> Any:
 def _bounded_means(model: Any, distributions: OneDistribution | NestedBounds, risks: list[Any]) -> list[Any]:
     """Return expressions that are all within a limit if the mean risk is, under each of the distributions.
 
-    If anything is reckoned with, these are the risks one by one, as in the paper. Under bounds on the
+    If every distribution is possible, these are the risks one by one, as in the paper. Under bounds on the
     distribution it is the dual of the largest mean: a price on all weight, and one on the weight of the r
     values of n next to the middle, for each r and either side. An n pays for all that it is part of.
     """

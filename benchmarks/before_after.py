@@ -1,0 +1,110 @@
+"""Time this checkout against another one of foregone, in one run: what a change costs, or gains.
+
+    git worktree add --detach ../before COMMIT
+    python -m benchmarks.before_after ../before
+    python -m benchmarks.before_after ../before --cases solve --rounds 25
+
+Each checkout has a process of its own that prepares the same models and problems; the two take turns, case
+by case, and the fastest rounds are compared, in processor time, so that a busy moment does not count. Where a
+process happens to lay out its memory makes some calls a tenth slower, so both are started several times. A
+ratio above 1 means that this checkout is slower. Exit status 1 if one is above ``--allowed``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.markdown import table
+
+ROOT = Path(__file__).parent.parent
+KINDS = ("solve", "votes", "scores", "classes", "committee", "files")
+
+
+class Checkout:
+    """A process that runs the cases with the foregone of one checkout."""
+
+    def __init__(self, folder: Path, kinds: list[str]) -> None:
+        if not (folder / "src" / "foregone").is_dir():
+            raise SystemExit(f"there is no src/foregone in {folder}")
+        environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONHASHSEED": "0"}
+        worker = [sys.executable, str(ROOT / "benchmarks" / "before_after_cases.py"), *kinds]
+        self.process = subprocess.Popen(
+            worker, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        ready = self._read()
+        if Path(ready["foregone"]).resolve() != (folder / "src" / "foregone").resolve():
+            raise SystemExit(f"{folder} was to be timed, but {ready['foregone']} was imported")
+        self.cases: list[str] = ready["cases"]
+
+    def seconds(self, case: str) -> float:
+        """Return the processor time of a call, the mean of as many as make a sample."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(case + "\n")
+        self.process.stdin.flush()
+        return float(self._read()["seconds"])
+
+    def end(self) -> None:
+        """End the process."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit("a process that runs the cases has ended; its error is above")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.before_after",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("before", type=Path, help="folder of the other checkout")
+    parser.add_argument("--cases", nargs="+", choices=KINDS, default=list(KINDS), metavar="KIND")
+    parser.add_argument("--starts", type=int, default=3, help="of both processes (default 3)")
+    parser.add_argument("--rounds", type=int, default=7, help="of every case, in each of them (default 7)")
+    parser.add_argument("--allowed", type=float, default=1.03, help="largest ratio (default 1.03)")
+    options = parser.parse_args(arguments)
+    times: dict[str, list[tuple[float, float]]] = {}
+    for start in range(options.starts):
+        before, after = (Checkout(folder, options.cases) for folder in (options.before, ROOT))
+        for case in after.cases:
+            pairs = [(before.seconds(case), after.seconds(case)) for _ in range(options.rounds)]
+            times.setdefault(case, []).extend(pairs)
+        before.end()
+        after.end()
+        print(f"start {start + 1} of {options.starts} done", file=sys.stderr, flush=True)
+    rows, slower = [], []
+    for case, pairs in times.items():
+        old, new = (min(seconds) for seconds in zip(*pairs, strict=True))
+        ratio, median = new / old, statistics.median(b / a for a, b in pairs)
+        rows.append([case, _shown(old), _shown(new), f"{ratio:.3f}", f"{median:.3f}"])
+        if min(ratio, median) > options.allowed:
+            slower.append(case)
+    print(table(["case", "before", "after", "ratio of the fastest", "median ratio"], rows))
+    if slower:
+        print(f"\nslower by more than {options.allowed - 1:.0%}: {', '.join(slower)}")
+    return int(bool(slower))
+
+
+def _shown(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,398 @@
+"""What is said and drawn of a strategy: one view for each kind, chosen from one table.
+
+Risk does not hide behind an average: it is told by what the full vote says and by how close it is. Votes
+among many answers have no yes and no: of those, by the lead in the full vote.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from rich.console import Console
+
+from foregone.checks import FloatArray, IntArray
+from foregone.cli.output import describe_votes, print_picture, print_table, rate, say, votes
+from foregone.display import EnvelopeShape, envelope_shape, score_shape
+from foregone.display.risk import SHARES, majorities
+from foregone.kinds import AnyDistribution, KindOfVote, distribution_of, evaluate, kind_of, strategy_of
+from foregone.plurality import PluralityEvaluation
+from foregone.strategy.evaluation import Evaluation, Figures, FullAnswer
+
+__all__ = [
+    "AnswerView",
+    "CountedView",
+    "ScoreView",
+    "VoteView",
+    "counted_view",
+    "print_class_comparison",
+    "view_of",
+]
+
+MOST_CHANCE_LINES = 5
+MOST_LOOKS = 6  # at either end
+SHARES_COMPARED = (0.1, 0.3)
+Thing = TypeVar("Thing")
+
+
+def few(things: Sequence[Thing], most: int = 7) -> list[Thing]:
+    """Return some of many, evenly spread, the first and the last among them."""
+    places = np.linspace(0, len(things) - 1, min(most, len(things))).round().astype(int)
+    return [things[place] for place in places]
+
+
+class _CountedView(ABC):
+    """Of a strategy that counts votes: cost and risk."""
+
+    evaluation: Any
+
+    def __init__(self, content: Any, distribution: Any = None) -> None:
+        self.distribution: Any = distribution_of(content) if distribution is None else distribution
+        self.evaluation = evaluate(content)
+        self.strategy: Any = self.evaluation.strategy
+
+    @cached_property
+    def figures(self) -> dict[str, Figures]:
+        """Cost and risk, mean and worst."""
+        return {"mean": self.evaluation.mean(self.distribution), "worst": self.evaluation.worst()}
+
+    def risk_fields(self) -> dict[str, Any]:
+        """Return mean and worst figures."""
+        return {name: figures._asdict() for name, figures in self.figures.items()}
+
+    def votes_asked(self) -> FloatArray:
+        """Return how likely each number of votes is to be asked."""
+        return np.asarray(self.evaluation.votes_asked(self.distribution))
+
+    def every_vote_fields(self) -> dict[str, Any]:
+        """Return the figures of every full vote, where they are few enough to be listed."""
+        return {}
+
+    def print_risks(self, console: Console) -> None:
+        """Print cost and risk, mean and worst."""
+        print_table(console, ["", "expected votes", "disagreement"], self._risk_rows())
+
+    def _risk_rows(self) -> list[list[str]]:
+        return [_figure_row(name, figures) for name, figures in self.figures.items()]
+
+    @abstractmethod
+    def print_margins(self, console: Console) -> None:
+        """Print the disagreement from the closest full votes to the unanimous ones."""
+
+    def _show_risks(self, console: Console) -> None:
+        console.print(f"\nMean over {describe_votes(self.distribution)}\n", markup=False)
+        self.print_risks(console)
+        console.print()
+        self.print_margins(console)
+
+
+def _figure_row(name: str, figures: Figures) -> list[str]:
+    cost = "none" if math.isnan(figures.expected_votes) else votes(figures.expected_votes)
+    return [name, cost, _rate_or_none(figures.disagreement)]
+
+
+def _rate_or_none(risk: float) -> str:
+    """Format a disagreement that is NaN when the class never comes up."""
+    return "none" if math.isnan(risk) else rate(risk)
+
+
+# Votes between two answers ---------------------------------------------------------------------
+
+
+class VoteView(_CountedView):
+    """Votes between two answers; states are [asked, yes] and [asked, yes, probability]."""
+
+    evaluation: Evaluation
+
+    @cached_property
+    def shape(self) -> EnvelopeShape:
+        """What the envelope looks like."""
+        return envelope_shape(self.strategy)
+
+    @property
+    def chance(self) -> str:
+        """In how many states chance decides."""
+        number = len(self.strategy.randomised)
+        return f"in {number} state{'' if number == 1 else 's'}"
+
+    def fields(self) -> dict[str, Any]:
+        """Return what is drawn, and cost and risk."""
+
+        def states(stops: IntArray) -> list[list[int]]:
+            return [[asked, (asked + lead) // 2] for asked, lead in stops.tolist()]
+
+        return {
+            "most_votes_asked": self.shape.last_asked,
+            "answers_yes_from": states(self.shape.stop_yes),
+            "answers_no_from": states(self.shape.stop_no),
+            "chance_decides": [
+                [asked, (asked + lead) // 2, probability]
+                for asked, lead, probability in self.shape.randomised
+            ],
+            "votes": describe_votes(self.distribution),
+            **self.risk_fields(),
+        }
+
+    def show(self, console: Console) -> None:
+        """Draw the envelope; print thresholds, chance, cost and risk."""
+        if self.shape.last_asked == 0:
+            answer = "yes" if self.strategy.answer(0, 0) else "no"
+            console.print(f"It asks nobody: it answers {answer} at once.")
+        else:
+            print_picture(console, self.strategy)
+            console.print()
+            self._print_steps(console)
+            self._print_chance(console)
+            self._print_peculiarities(console)
+        self._show_risks(console)
+
+    def _print_steps(self, console: Console) -> None:
+        """Print the thresholds in words for a few steps."""
+        yes, no = dict(self.shape.stop_yes.tolist()), dict(self.shape.stop_no.tolist())
+        print_table(
+            console,
+            ["votes asked", "answers yes from (yes : no)", "answers no from (yes : no)"],
+            [
+                [str(asked), _split(asked, yes.get(asked)), _split(asked, no.get(asked))]
+                for asked in few(sorted({*yes, *no}))
+            ],
+        )
+
+    def _print_chance(self, console: Console) -> None:
+        chance = self.shape.randomised
+        if not chance:
+            return
+        console.print()
+        mark = "?" if console.options.ascii_only else "◆"
+        for asked, lead, probability in chance[:MOST_CHANCE_LINES]:
+            console.print(
+                f"{mark} Chance decides after {asked} votes at {_split(asked, lead)}: "
+                f"stops with probability {probability:.4g}"
+            )
+        if len(chance) > MOST_CHANCE_LINES:
+            console.print(f"{mark} ... and in {len(chance) - MOST_CHANCE_LINES} more states")
+
+    def _print_peculiarities(self, console: Console) -> None:
+        if self.shape.has_looks:
+            steps = [str(step) for step in self.shape.stop_steps]
+            if len(steps) > 2 * MOST_LOOKS:
+                steps = [*steps[:MOST_LOOKS], "...", *steps[-MOST_LOOKS:]]
+            console.print()
+            say(console, f"It looks only now and then: it can stop after {', '.join(steps)} votes.")
+        if not self.strategy.answers_majority:
+            console.print()
+            say(
+                console,
+                "At a stop it does not always answer the majority so far: see where it answers yes and no.",
+            )
+
+    @cached_property
+    def by_class(self) -> dict[str, dict[FullAnswer, Figures]]:
+        """Mean and worst figures given what the full vote says; NaN for a mean over nothing."""
+        return {
+            "mean": dict(self.evaluation.by_class(self.distribution)),
+            "worst": dict(self.evaluation.worst_by_class()),
+        }
+
+    def risk_fields(self) -> dict[str, Any]:
+        """Return mean and worst figures, for all and by class; null in place of a mean over nothing."""
+
+        def plain(by_class: Mapping[FullAnswer, Figures]) -> dict[str, dict[str, float | None]]:
+            return {
+                answer: {
+                    name: None if math.isnan(value) else value for name, value in figures._asdict().items()
+                }
+                for answer, figures in by_class.items()
+            }
+
+        by_class = {f"{name}_by_class": plain(figures) for name, figures in self.by_class.items()}
+        return {**super().risk_fields(), **by_class}
+
+    def every_vote_fields(self) -> dict[str, Any]:
+        """Return cost and risk for every number of yes votes."""
+        return {name: getattr(self.evaluation, name).tolist() for name in ("expected_votes", "disagreement")}
+
+    def _risk_rows(self) -> list[list[str]]:
+        rows = []
+        for name, figures in self.figures.items():
+            rows.append(_figure_row(name, figures))
+            for answer, of_it in self.by_class[name].items():
+                rows.append(_figure_row(f"  when the full vote is {answer}", of_it))
+        slowest = int(self.evaluation.expected_votes.argmax())
+        riskiest = int(self.evaluation.disagreement.argmax())
+        return [*rows, ["  with this many yes votes in all", str(slowest), str(riskiest)]]
+
+    def print_margins(self, console: Console) -> None:
+        """Print the disagreement by the size of the majority."""
+        n_voters, risk = self.strategy.n_voters, self.evaluation.disagreement
+        first_yes = n_voters // 2 + 1
+        worst = n_voters - int(risk[:first_yes].argmax()), first_yes + int(risk[first_yes:].argmax())
+        print_table(
+            console,
+            ["the majority is", "disagreement\nwhen it is no", "disagreement\nwhen it is yes"],
+            [
+                [
+                    f"{size} of {n_voters}",
+                    rate(risk[n_voters - size]),
+                    rate(risk[size]) if size >= first_yes else "",
+                ]
+                for size in majorities(n_voters, SHARES, worst)
+            ],
+        )
+
+
+def _split(asked: int, lead: int | None) -> str:
+    return "" if lead is None else f"{(asked + lead) // 2} : {(asked - lead) // 2}"
+
+
+def print_class_comparison(console: Console, views: Mapping[str, VoteView], *, emphasised: int) -> None:
+    """Print the disagreement of several strategies by class, and at a few sizes of the majority."""
+    n_voters = next(iter(views.values())).strategy.n_voters
+    sizes = [size for size in majorities(n_voters, SHARES_COMPARED) if 2 * size > n_voters]
+    columns = ["", "mean\nwhen no", "mean\nwhen yes", "worst\nwhen no", "worst\nwhen yes"]
+    rows = []
+    for name, view in views.items():
+        risks = [
+            figures[answer].disagreement for figures in view.by_class.values() for answer in ("no", "yes")
+        ]
+        close = [max(view.evaluation.disagreement[[size, n_voters - size]]) for size in sizes]
+        rows.append([name, *map(_rate_or_none, risks), *map(rate, close)])
+    columns += [f"{size} of\n{n_voters}" for size in sizes]
+    print_table(console, columns, rows, emphasised=emphasised)
+
+
+# Votes among many answers ----------------------------------------------------------------------
+
+
+class AnswerView(_CountedView):
+    """Votes among many answers: by the lead of the first answer over the second."""
+
+    evaluation: PluralityEvaluation
+
+    @property
+    def chance(self) -> str:
+        """In how many states chance decides."""
+        return f"in {len(self.strategy.states):,} of {self.strategy.lattice.n_states:,} states"
+
+    def fields(self) -> dict[str, Any]:
+        """Return where it stops after each number of votes, and cost and risk."""
+        return {
+            "n_states": self.strategy.lattice.n_states,
+            "n_chance_decides": len(self.strategy.states),
+            "stops": [after._asdict() for after in self.evaluation.stops(self.distribution)],
+            "votes": describe_votes(self.distribution),
+            **self.risk_fields(),
+        }
+
+    def show(self, console: Console) -> None:
+        """Print where it stops after some numbers of votes, and cost and risk."""
+        rows = [
+            [
+                str(after.asked),
+                str(after.may_stop_from),
+                "" if after.stops_from is None else str(after.stops_from),
+                f"{after.probability:.1%}",
+            ]
+            for after in few(self.evaluation.stops(self.distribution))
+        ]
+        columns = ["votes asked", "may stop from\na lead of", "always stops\nfrom a lead of", "stops here"]
+        print_table(console, columns, rows)
+        console.print(f"\nChance decides {self.chance}.")
+        self._show_risks(console)
+
+    def risk_fields(self) -> dict[str, Any]:
+        """Return mean and worst figures, and the worst by lead."""
+        by_lead = self.evaluation.worst_by_lead()
+        leads = [{"lead": lead, **figures._asdict()} for lead, figures in by_lead.items()]
+        return {**super().risk_fields(), "worst_by_lead": leads}
+
+    def print_margins(self, console: Console) -> None:
+        """Print cost and risk by the lead in the full vote."""
+        print_table(
+            console,
+            ["lead in the full vote", "expected votes\nat worst", "disagreement\nat worst"],
+            [
+                _figure_row(str(lead), figures)
+                for lead, figures in few(list(self.evaluation.worst_by_lead().items()))
+            ],
+        )
+
+
+# Scores ----------------------------------------------------------------------------------------
+
+
+class ScoreView:
+    """Scores that are added up: thresholds on the running score, and the certificate."""
+
+    def __init__(self, content: Any) -> None:
+        self.strategy: Any = strategy_of(content)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the thresholds that can be reached, as [asked, score]."""
+        shape = score_shape(self.strategy)
+
+        def states(stops: FloatArray) -> list[list[float]]:
+            return [[int(asked), score] for asked, score in stops.tolist()]
+
+        return {
+            "looks": self.strategy.looks.tolist(),
+            "answers_yes_from": states(shape.stop_yes),
+            "answers_no_from": states(shape.stop_no),
+        }
+
+    def show(self, console: Console) -> None:
+        """Print some thresholds, and what is known from the rows that certified it."""
+        lower, upper = self.strategy.lower, self.strategy.upper
+        rows = [
+            [
+                str(step),
+                *(f"{value + 0.0:.6g}" if np.isfinite(value) else "" for value in (upper[step], lower[step])),
+            ]
+            for step in few(self.strategy.looks.tolist())
+        ]
+        print_table(console, ["voters asked", "answers yes from", "answers no up to"], rows)
+        console.print()
+        certificate = self.strategy.certificate
+        if certificate is not None:
+            wrong, tried = certificate.n_wrong, certificate.n_certified
+            sides = (
+                ", ".join(f"{wrong[side]} of {tried[side]:,} ({side})" for side in wrong)
+                if isinstance(wrong, dict) and isinstance(tried, dict)
+                else f"{wrong} of {tried:,}"
+            )
+            say(
+                console,
+                f"Tried on rows it was not learned from: answered differently on {sides}; asked "
+                f"{votes(certificate.mean_asked)} of {self.strategy.n_voters:,} voters on average.",
+            )
+        elif self.strategy.reason is not None:
+            say(console, f"It asks everyone: {self.strategy.reason}")
+
+
+CountedView = VoteView | AnswerView
+VIEWS: dict[KindOfVote, type[Any]] = {"votes": VoteView, "answers": AnswerView, "scores": ScoreView}
+
+
+def view_of(content: Any) -> CountedView | ScoreView:
+    """Return the view of whatever has a strategy."""
+    view: CountedView | ScoreView = VIEWS[kind_of(content)](content)
+    return view
+
+
+def counted_view(content: Any, distribution: AnyDistribution | None = None) -> CountedView:
+    """Return the view of whatever has a strategy that counts votes.
+
+    Parameters
+    ----------
+    content : strategy, solution or classifier
+        Raises InvalidInputError if it adds up scores.
+    distribution : VoteDistribution or CompositionDistribution, optional
+        What means are over; by default what it was solved for, or flat votes.
+    """
+    own = distribution_of(content)
+    view: CountedView = VIEWS[kind_of(content)](content, own if distribution is None else distribution)
+    return view

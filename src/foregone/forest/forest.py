@@ -1,0 +1,391 @@
+"""Forest: what packed trees of every kind of leaf have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numpy import ndarray
+
+from foregone._kernels.looping_walk import fill_leaf_matrix
+from foregone._system.atomic_file import PathLike
+from foregone.errors import InvalidInputError
+from foregone.forest import container, forest_file
+from foregone.forest.execution import Scratch, block_bytes, for_each_block
+from foregone.forest.importers.found import Found, LeafKind
+from foregone.forest.layout import NodeArray, find_payloads, pack
+from foregone.forest.looping_trees import LoopingTrees
+from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat, Rows
+from foregone.forest.schedule import BaseSchedule, Order
+from foregone.strategy.json_file import Fields
+
+__all__ = ["NO_CATEGORIES", "Forest"]
+
+StrategyT = TypeVar("StrategyT")
+OutcomeT = TypeVar("OutcomeT", bound=tuple[npt.NDArray[Any], npt.NDArray[np.int32], npt.NDArray[Any]])
+
+NO_CATEGORIES = np.empty(0, np.uint32)
+NO_SCHEDULE = BaseSchedule(object(), 0, "shared", np.empty(0, np.int64), None)  # that of nobody's strategy
+
+
+class Forest(ABC, Generic[StrategyT, OutcomeT]):
+    """Trees as compact arrays, for prediction only, run in full or until a strategy stops.
+
+    `PackedForest`, `PluralityForest` and `ScoredForest` say what their leaves mean. What a model's own
+    library does, and how exactly it is met, is in docs/forests_from_elsewhere.md.
+
+    Attributes
+    ----------
+    leaf : LeafKind
+        What a leaf means.
+    nodes, tree_start : ndarray
+        The trees, see `foregone.forest.layout.pack`. Read-only. Every walk through them ends.
+    n_trees, n_features : int
+        Numbers of voters and of columns of the rows.
+    classes : ndarray
+        The labels; of two, those of no and yes.
+    rows : RowFormat
+        What rows it takes.
+    categories : ndarray of uint32
+        The sets of categories that splits send to the left.
+    """
+
+    leaf: ClassVar[LeafKind]
+    _file_kind: ClassVar[str]
+    _most_classes: ClassVar[int] = 2
+    _row_kernels: ClassVar[tuple[Callable[..., Any], ...]]  # for keys of 32 bits, and of 64
+    _looping: LoopingTrees  # if leaves are payloads
+
+    def __init__(
+        self,
+        nodes: NodeArray,
+        tree_start: npt.NDArray[np.int64],
+        classes: npt.NDArray[Any],
+        rows: RowFormat,
+        categories: npt.NDArray[np.uint32],
+    ) -> None:
+        self.nodes = nodes
+        self.tree_start = tree_start
+        self.n_trees = len(tree_start) - 1
+        self.n_features = rows.n_features
+        self.classes = classes
+        self.rows = rows
+        self.categories = categories
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make what follows from the attributes, which is neither saved nor pickled."""
+        for array in (self.nodes, self.tree_start, self.categories):
+            array.setflags(write=False)
+        self._trees = (self.nodes, self.categories) if len(self.categories) else self.nodes
+        self._block_bytes = block_bytes(self.nodes.nbytes // self.n_trees, fetched_ahead=self.leaf.is_payload)
+        self._run_row = self._row_kernels[self.rows.key_bits == 64]
+        # Of a row that is ready to be run; none is, where categories have to be looked up.
+        self._row_shape = None if self.rows.encodes_arrays else (self.n_features,)
+        self._schedule = NO_SCHEDULE  # the last one used
+        if self.leaf.is_payload:
+            self._looping = LoopingTrees(
+                self.nodes, self.tree_start, self.rows.key_bits, self.categories, self.leaf
+            )
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters: every tree is one."""
+        return self.n_trees
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether rows may hold NaN."""
+        return self.rows.takes_missing
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the packed trees, in bytes.
+
+        Where leaves carry the number of a class or a score, batches walk through another form of the trees,
+        which takes up to twice as much.
+        """
+        return self.nodes.nbytes + self.tree_start.nbytes + self.categories.nbytes
+
+    def __repr__(self) -> str:
+        size = f"{self.n_trees} tree{'s' if self.n_trees > 1 else ''}, {self.n_features} features"
+        classes = f", {self.n_classes} classes" if self.leaf is LeafKind.CLASS else ""
+        return f"<{type(self).__name__} of {size}{classes}, {self.nbytes / 1e6:.3g} MB>"
+
+    # Making one ------------------------------------------------------------------------------
+
+    @classmethod
+    def from_imported(cls, found: Found) -> Self:
+        """Pack what an importer found.
+
+        Raises
+        ------
+        InvalidInputError
+            If its trees do not have such leaves or do not take such rows, or do not form trees.
+        """
+        forest = cls._packed(found)
+        forest._check()
+        return forest
+
+    @classmethod
+    def _packed(cls, found: Found) -> Self:
+        found.check_leaves(cls.leaf)
+        nodes, tree_start = pack(found.trees, found.n_features, found.key_bits, cls.leaf)
+        return cls._made(
+            nodes,
+            tree_start,
+            np.asarray(found.classes),
+            found.row_format(cls.__name__),
+            np.array(found.categories, np.uint32),
+            **cls._found_besides(found),
+        )
+
+    @classmethod
+    def _made(
+        cls,
+        nodes: NodeArray,
+        tree_start: npt.NDArray[np.int64],
+        classes: npt.NDArray[Any],
+        rows: RowFormat,
+        categories: npt.NDArray[np.uint32],
+        **besides: Any,
+    ) -> Self:
+        """Return a forest, given also what `_found_besides` or `_read_besides` returned."""
+        return cls(
+            nodes=nodes, tree_start=tree_start, classes=classes, rows=rows, categories=categories, **besides
+        )
+
+    @classmethod
+    def _found_besides(cls, found: Found) -> dict[str, Any]:
+        """Return what an importer found besides the trees and this kind of forest keeps."""
+        return {}
+
+    @classmethod
+    def _read_besides(cls, fields: Fields) -> dict[str, Any]:
+        """Return the same from the fields of a file."""
+        return {}
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Raise InvalidInputError if a walk could go astray, or if leaves say what they cannot."""
+
+    def _payloads(self) -> tuple[NodeArray, npt.NDArray[np.int64]]:
+        """Return the payloads of all leaves and where those of each tree begin; raise if there are none."""
+        found = find_payloads(
+            self.nodes, self.tree_start, self.n_features, self.rows.key_bits, self.categories
+        )
+        if found is None:
+            raise InvalidInputError("the nodes do not form trees")
+        return found
+
+    @classmethod
+    def from_treelite(cls, model: Any, classes: Sequence[Any] = (0, 1)) -> Self:
+        """Pack a two-class model of treelite; see `foregone.forest.importers.treelite`.
+
+        Parameters
+        ----------
+        model : treelite.Model, or path of a checkpoint that ``Model.serialize`` wrote
+            Trees with margins (boosted ones, random forests of XGBoost and LightGBM) do not vote: they
+            make a `ScoredForest` only.
+        classes : sequence of two labels
+            What no and yes are called; treelite does not keep it.
+        """
+        from foregone.forest.importers.treelite import import_model
+
+        return cls.from_imported(import_model(model, classes))
+
+    @classmethod
+    def from_ydf(cls, model: Any) -> Self:
+        """Pack a two-class random forest of ydf; see `foregone.forest.importers.ydf`.
+
+        Parameters
+        ----------
+        model : ydf.RandomForestModel, or path of the folder that its ``save`` wrote
+            Its columns are expected in the order of ``model.input_feature_names()``.
+        """
+        from foregone.forest.importers.ydf import import_model
+
+        return cls.from_imported(import_model(model))
+
+    @classmethod
+    def from_spark(
+        cls, folder: PathLike, classes: Sequence[Any] = (0.0, 1.0), *, max_memory: float | None = None
+    ) -> Self:
+        """Pack a two-class RandomForestClassificationModel of Spark ML; see `importers.spark_ml`.
+
+        Parameters
+        ----------
+        folder : path
+            What the model's ``save`` wrote, in a local file system. Neither Spark nor Java is needed.
+        classes : sequence of two labels
+            What no and yes are called, such as the labels of the StringIndexer that numbered them.
+        max_memory : float, optional
+            Bytes that may be used besides 100 times the size of the folder's files; by default 256 MiB.
+        """
+        from foregone.forest.importers.spark_ml import import_model
+
+        return cls.from_imported(import_model(folder, classes, max_memory))
+
+    @classmethod
+    def from_ranger(cls, path: PathLike) -> Self:
+        """Pack a two-class forest of R's ranger; see `foregone.forest.importers.ranger`.
+
+        Parameters
+        ----------
+        path : path
+            A JSON file, written in R as docs/forests_from_elsewhere.md says.
+        """
+        from foregone.forest.importers.ranger import import_model
+
+        return cls.from_imported(import_model(path))
+
+    # Running ---------------------------------------------------------------------------------
+
+    def _run(
+        self, X: npt.ArrayLike, strategy: StrategyT | None, seed: int, order: Order, n_threads: int | None
+    ) -> OutcomeT:
+        """Ask trees until the strategy stops, for each row."""
+        rows = self.rows.as_rows(X)
+        outcome = self._new_outcome(len(rows))
+        schedule = self._schedule_for(strategy, seed, order)
+        if len(rows) == 1:
+            answers, asked, counted = outcome
+            x = np.array(rows[0])
+            answers[0], asked[0], counted[0] = self._run_row(x, self._trees, schedule.packed)
+            if asked[0] < 0:
+                self.rows.refuse(x)
+            return outcome
+
+        def work(start: int, end: int, scratch: Scratch) -> None:
+            self._run_block(schedule, rows[start:end], scratch, [part[start:end] for part in outcome])
+
+        for_each_block(work, rows, self.rows, self._block_bytes, n_threads)
+        return outcome
+
+    def _run_one(self, x: Any, strategy: StrategyT | None, seed: int, order: Order) -> Any:
+        """Ask trees about a single row until the strategy stops."""
+        # Half of the time would go into checks, so they are few here, and what fails them is looked at again.
+        if not (
+            type(x) is ndarray
+            and x.shape == self._row_shape
+            and (x.dtype is FLOAT64 or x.dtype is FLOAT32)
+            and x.flags.carray
+        ):
+            x = self.rows.as_row(x)
+        schedule = self._schedule
+        if schedule.strategy is not strategy or schedule.seed != seed or schedule.order != order:
+            schedule = self._schedule_for(strategy, seed, order)
+        outcome = self._run_row(x, self._trees, schedule.packed)
+        if outcome[1] < 0:
+            self.rows.refuse(x)
+        return outcome
+
+    def _schedule_for(self, strategy: StrategyT | None, seed: int, order: Order) -> Any:
+        """Return the schedule, the last one if it is the same: making one takes longer than many a run."""
+        schedule = self._schedule
+        if schedule.strategy is not strategy or schedule.seed != seed or schedule.order != order:
+            schedule = self._schedule = self._new_schedule(strategy, seed, order)
+        return schedule
+
+    @abstractmethod
+    def _new_schedule(self, strategy: StrategyT | None, seed: int, order: Order) -> BaseSchedule:
+        """Check a strategy against the trees and lay it out."""
+
+    @abstractmethod
+    def _new_outcome(self, n_rows: int) -> OutcomeT:
+        """Return arrays for answers, numbers of trees asked, and what these came to."""
+
+    @abstractmethod
+    def _run_block(self, schedule: Any, block: Rows, scratch: Scratch, outcome: list[Any]) -> None:
+        """Fill the outcome of a block of rows."""
+
+    def _leaf_matrix(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Return what every tree says about every row, shape (n_rows, n_trees), in the model's order."""
+        rows = self.rows.as_rows(X)
+        matrix = np.empty((len(rows), self.n_trees), self.leaf.dtype)
+
+        def work(start: int, end: int, scratch: Scratch) -> None:
+            matrix[start:end] = self._leaf_block(rows[start:end], scratch).T
+
+        for_each_block(work, rows, self.rows, self._block_bytes, 1)
+        return matrix
+
+    def _leaf_block(self, block: Rows, scratch: Scratch) -> npt.NDArray[Any]:
+        """Return what every tree says about a block of rows, shape (n_trees, n_rows)."""
+        carried = np.empty((self.n_trees, len(block)), self.leaf.dtype)
+        fill_leaf_matrix(*self._looping.load(block, scratch), carried)
+        return carried
+
+    def refuse_values(self, X: npt.ArrayLike) -> None:
+        """Raise the error for values that it cannot take, without asking any tree."""
+        rows = self.rows.as_rows(X)
+
+        def work(start: int, end: int, scratch: Scratch) -> None:
+            scratch.load(rows[start:end])
+
+        for_each_block(work, rows, self.rows, self._block_bytes, 1)
+
+    # Files -----------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the forest to one file, atomically; `load` gives it back without the model or pickle."""
+        container.write(path, self._file_kind, *self.to_parts())
+
+    @classmethod
+    def load(cls, path: PathLike, *, max_memory: float | None = None) -> Self:
+        """Read a forest that `save` wrote.
+
+        Everything is checked, so that no file, damaged or made to harm, can lead a walk astray.
+
+        Parameters
+        ----------
+        path : path
+            Of the file.
+        max_memory : float, optional
+            Bytes that may be used besides 100 times the size of the file; by default 256 MiB.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is missing, damaged, of an unknown version, or not a forest of this kind.
+        """
+        return cls.from_parts(*container.read(path, cls._file_kind, max_memory))
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return the fields and arrays of a file, for files that hold a forest among other things."""
+        return forest_file.to_parts(self.nodes, self.tree_start, self.classes, self.rows, self.categories)
+
+    @classmethod
+    def from_parts(cls, fields: Fields, arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """Check what `to_parts` gave and make the forest."""
+        parts = forest_file.from_parts(fields, arrays, cls.__name__, cls._most_classes)
+        besides = cls._read_besides(fields)
+        try:
+            forest = cls._made(*parts, **besides)
+            forest._check()
+        except InvalidInputError as error:
+            raise fields.error("nodes", f"cannot be used: {error}") from None
+        return forest
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in self.__dict__.items() if name[0] != "_"}
+        if self.rows.is_plain:  # nothing but arrays and numbers, which skops takes unasked
+            del state["rows"], state["categories"]
+            state["takes_missing"] = self.takes_missing
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kept = {name: value for name, value in state.items() if name[0] != "_" and name != "takes_missing"}
+        if "rows" not in kept:
+            kept["rows"] = RowFormat(type(self).__name__, state["n_features"], state["takes_missing"])
+            kept["categories"] = NO_CATEGORIES
+        self.__dict__.update(kept)
+        self._prepare()

@@ -1,0 +1,320 @@
+"""What can be planned for: votes between two answers, votes among many, scores. They are told apart here.
+
+Each kind says how one limit is solved and what its figures are; plans and reports are made of that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from foregone.checks import check_choice, check_confidence, check_looks
+from foregone.errors import InvalidInputError
+from foregone.kinds import AnyDistribution
+from foregone.planning.solved_limit import ClassFigures, SolvedLimit
+from foregone.plurality import ClassVotes, CompositionDistribution, evaluate_plurality, solve_plurality
+from foregone.plurality.ties import bound_with_ties, disagreement_with_ties, solve_with_ties
+from foregone.scores import ScoreRows
+from foregone.solving import ANSWERS, Answer, Problem, solve
+from foregone.strategy.evaluation import Figures, FullAnswer
+from foregone.strategy.limits import Criterion, Limits, traits_of
+from foregone.votes import VoteDistribution
+
+__all__ = ["PlanTerms", "Planned", "Votes", "planned"]
+
+Votes = VoteDistribution | int | CompositionDistribution | ClassVotes | ScoreRows
+PlannedKind = Literal["votes", "answers", "scores"]
+OfClass = tuple[CompositionDistribution | None, ...]
+NO_YES: tuple[FullAnswer, FullAnswer] = ("no", "yes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanTerms:
+    """What is planned for, and what its limits mean.
+
+    Attributes
+    ----------
+    kind : {"votes", "answers", "scores"}
+        Votes between two answers, votes among many, or scores.
+    n_voters : int
+        Number of voters.
+    votes : VoteDistribution, CompositionDistribution or None
+        How the full votes are distributed; None for scores.
+    criterion, confidence, looks, answer
+        As in `foregone.solve`; ``confidence`` is None where it has no meaning.
+    notes : tuple of str
+        What else should be known, such as why there is no confidence.
+    """
+
+    kind: PlannedKind
+    n_voters: int
+    votes: AnyDistribution | None
+    criterion: Criterion
+    confidence: float | None = None
+    looks: tuple[int, ...] | None = None
+    answer: Answer = "majority"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def bounds_the_mean(self) -> bool:
+        """Whether the limit is for the mean over inputs; otherwise it is for every single one."""
+        return traits_of(self.criterion).bounds_the_mean
+
+    @property
+    def n_observations(self) -> int | None:
+        """How many observed inputs stand behind the votes; None where they were assumed, or for scores."""
+        return None if self.votes is None else self.votes.n_observations
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Planned(PlanTerms):
+    """What is planned for, and how its limits are solved.
+
+    Attributes
+    ----------
+    classes : tuple
+        What figures by class are keyed by: "no" and "yes", or many labels; empty if classes are not known.
+    solve : callable
+        Finds the strategy for a limit, and its figures.
+    solver_call : str
+        The call of the solver, with places for ``limit`` and ``options``.
+    has_class_limits : bool
+        Whether each class can have a limit of its own.
+    priced_by : {"guaranteed", "limit"}
+        Which disagreements count as avoided: those a row guarantees, or those its limit allows.
+    """
+
+    classes: tuple[Any, ...]
+    solve: Callable[[Limits], SolvedLimit]
+    solver_call: str
+    has_class_limits: bool = True
+    priced_by: Literal["guaranteed", "limit"] = "guaranteed"
+
+    def terms(self) -> dict[str, Any]:
+        """Return the terms alone, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(PlanTerms)}
+
+
+def planned(
+    votes: Any,
+    *,
+    criterion: Any = "minimean",
+    confidence: Any = 0.95,
+    looks: int | Iterable[int] | None = None,
+    answer: Any = "majority",
+    labels: Sequence[Any] | None = None,
+) -> Planned:
+    """Check what a plan is asked for, as in `foregone.plan`, and tell which kind it is."""
+    if isinstance(votes, ClassVotes | CompositionDistribution):
+        if looks is not None or check_choice(answer, "answer", ANSWERS) != "majority":
+            raise InvalidInputError(
+                "looks and answer are for votes between two answers: among many, a strategy may stop after "
+                "any vote and answers the leader so far. Leave them out"
+            )
+        return _answers(votes, criterion, confidence, labels)
+    if labels is not None and len(labels) != 2:
+        raise InvalidInputError(f"labels must be two, for no and for yes, not {len(labels)}")
+    if not isinstance(votes, ScoreRows):
+        return _votes(Problem.check(criterion, votes, 0.0, None, looks, answer), confidence)
+    if not traits_of(criterion).bounds_the_mean or confidence is None:
+        raise InvalidInputError(
+            "what adds up scores has a limit that is a mean over rows, certified at a confidence: use "
+            "criterion minimean and a confidence such as 0.95. If it is a forest, a bag or a committee, "
+            'voting="hard" counts votes, which take any criterion'
+        )
+    if check_choice(answer, "answer", ANSWERS) != "majority":
+        raise InvalidInputError(
+            f"answer={answer!r} is for votes: a sum of scores that stops answers by the threshold it passed. "
+            'Use "majority", the default'
+        )
+    return _scores(votes, criterion, check_confidence(confidence), check_looks(looks, votes.n_voters))
+
+
+def _confidence(given: Any, criterion: Criterion, votes: AnyDistribution) -> dict[str, Any]:
+    """Return the confidence to use, and a note where one was given that has no meaning."""
+    checked = None if given is None else check_confidence(given)
+    is_mean = traits_of(criterion).bounds_the_mean
+    if checked is None or (is_mean and votes.n_observations is not None):
+        return {"confidence": checked}
+    note = (
+        f"No confidence of {checked:g} can be had: these votes were assumed, fitted or weighted, not counted "
+        "from observed inputs, so the figures hold for them and for no others. Give observed votes."
+        if is_mean
+        else f"No confidence is needed: {criterion} keeps the limit for every single input."
+    )
+    return {"confidence": None, "notes": (note,)}
+
+
+# Votes between two answers: every limit is solved exactly -----------------------------------------
+
+
+def _votes(problem: Problem, confidence: Any) -> Planned:
+    sure = _confidence(confidence, problem.criterion, problem.votes)
+    terms = {"confidence": sure["confidence"], "looks": problem.looks, "answer": problem.answer}
+    return Planned(
+        kind="votes",
+        n_voters=problem.n_voters,
+        votes=problem.votes,
+        classes=NO_YES,
+        solve=partial(_solve_votes, problem.criterion, problem.votes, terms),
+        solver_call=f"solve({problem.criterion!r}, votes, {{limit}}{{options}})",
+        criterion=problem.criterion,
+        looks=problem.looks,
+        answer=problem.answer,
+        **sure,
+    )
+
+
+def _solve_votes(
+    criterion: Criterion, votes: VoteDistribution, terms: dict[str, Any], limits: Limits
+) -> SolvedLimit:
+    solution = solve(criterion, votes, limits.given, **terms)
+    evaluation = solution.evaluation
+    mean, by_class, worst = evaluation.mean(votes), evaluation.by_class(votes), evaluation.worst_by_class()
+    no_limits = {"yes": 1.0, "no": 1.0}
+    at_most: Any = Problem.check(criterion, votes, no_limits, **terms).risk(evaluation)
+    return SolvedLimit(
+        limits=limits,
+        strategy=solution.strategy,
+        expected_votes=mean.expected_votes,
+        disagreement=mean.disagreement,
+        guaranteed=solution.disagreement,
+        by_class=tuple(
+            ClassFigures(*_known(by_class[side]), at_most[side], worst[side].disagreement) for side in NO_YES
+        ),
+        worst=evaluation.worst().disagreement,
+        by_yes=evaluation,
+        gap=solution.gap,
+    )
+
+
+def _known(means: Figures) -> tuple[float | None, float | None]:
+    """Return means over the inputs of a class; None if there are none."""
+    return (None, None) if math.isnan(means.disagreement) else (means.expected_votes, means.disagreement)
+
+
+# Votes among many answers -------------------------------------------------------------------------
+
+
+def _answers(
+    votes: ClassVotes | CompositionDistribution,
+    criterion: Any,
+    confidence: Any,
+    labels: Sequence[Any] | None,
+) -> Planned:
+    classes: tuple[Any, ...] = ()
+    of_class: OfClass = ()
+    if isinstance(votes, ClassVotes):
+        of_class, votes = votes.of_class, votes.distribution
+        classes = tuple(range(len(of_class)) if labels is None else labels)
+    if labels is not None and votes.n_classes is None:
+        votes = replace(votes, n_classes=len(labels))
+    if labels is not None and len(labels) != votes.n_classes:
+        raise InvalidInputError(f"labels must be {votes.n_classes}, one for each class, not {len(labels)}")
+    sure = _confidence(confidence, criterion, votes)
+    stated = {"n_voters": votes.n_voters, "n_classes": votes.n_classes, "criterion": criterion}
+    if sure["confidence"] is None:
+        stated["confidence"] = None  # any other is among the options
+    said = ", ".join(f"{name}={value!r}" for name, value in stated.items())
+    # Where classes have an order, of several leaders only the first is right, as in a classifier.
+    solve_one = _solve_ordered if classes or labels is not None else _solve_unordered
+    return Planned(
+        kind="answers",
+        n_voters=votes.n_voters,
+        votes=votes,
+        classes=classes,
+        solve=partial(solve_one, votes, of_class, {"criterion": criterion, "confidence": sure["confidence"]}),
+        solver_call=f"solve_plurality(votes, {{limit}}, {said}{{options}})",
+        criterion=criterion,
+        has_class_limits=False,
+        **sure,
+    )
+
+
+def _solve_ordered(
+    votes: CompositionDistribution, of_class: OfClass, terms: dict[str, Any], limits: Limits
+) -> SolvedLimit:
+    strategy, solution = solve_with_ties(votes, limits.loosest, n_voters=votes.n_voters, **terms)
+    cost, risk = evaluate_plurality(strategy).expected_votes, disagreement_with_ties(strategy)
+
+    def figures(some: CompositionDistribution) -> tuple[float, float]:
+        weights = some.weights_on(strategy.lattice)
+        return float(weights @ cost), float(weights @ risk)
+
+    return SolvedLimit(
+        limits,
+        strategy,
+        *figures(votes),
+        bound_with_ties(strategy, solution),
+        tuple(ClassFigures() if some is None else ClassFigures(*figures(some)) for some in of_class),
+        worst=evaluate_plurality(strategy).worst().disagreement,
+        gap=solution.gap,
+    )
+
+
+def _solve_unordered(
+    votes: CompositionDistribution, of_class: OfClass, terms: dict[str, Any], limits: Limits
+) -> SolvedLimit:
+    solution = solve_plurality(
+        votes, limits.loosest, n_voters=votes.n_voters, n_classes=votes.n_classes, **terms
+    )
+    return SolvedLimit(
+        limits,
+        solution.strategy,
+        *solution.evaluation.mean(votes),
+        solution.disagreement,
+        worst=solution.evaluation.worst().disagreement,
+        gap=solution.gap,
+    )
+
+
+# Scores: for every limit, thresholds are learned and certified on the rows ------------------------
+
+
+def _scores(
+    rows: ScoreRows, criterion: Criterion, confidence: float, looks: tuple[int, ...] | None
+) -> Planned:
+    order = repr(rows.order) if isinstance(rows.order, str) else "order"
+    return Planned(
+        kind="scores",
+        n_voters=rows.n_voters,
+        votes=None,
+        classes=NO_YES,
+        solve=partial(_solve_scores, rows, confidence, looks),
+        solver_call=f"solve_scores(scores, {{limit}}{{options}}, order={order}, start={rows.start!r})",
+        criterion=criterion,
+        confidence=confidence,
+        looks=looks,
+        priced_by="limit",  # what was measured on the rows jumps from limit to limit
+    )
+
+
+def _solve_scores(
+    rows: ScoreRows, confidence: float, looks: tuple[int, ...] | None, limits: Limits
+) -> SolvedLimit:
+    strategy = rows.solve(limits.given, confidence=confidence, looks=looks)
+    certificate, everyone = strategy.certificate, float(rows.n_voters)
+    if certificate is None or certificate.wrong_by_class is None or certificate.bound_by_class is None:
+        nobody_differs = (ClassFigures(everyone, 0.0, 0.0),) * 2
+        return SolvedLimit(limits, strategy, everyone, 0.0, 0.0, nobody_differs, reason=strategy.reason)
+    bounds, pairs = certificate.bound_by_class, certificate.wrong_by_class
+    n_wrong, n_rows = np.sum([*pairs.values()], axis=0).tolist()
+    is_yes, (_, asked) = rows.right(strategy.order), rows.run(strategy)
+    by_class = []
+    for side, of_it in zip(NO_YES, (~is_yes, is_yes), strict=True):
+        wrong, tried = pairs[side]
+        votes = float(asked[of_it].mean()) if of_it.any() else None
+        by_class.append(ClassFigures(votes, wrong / tried if tried else None, bounds[side]))
+    return SolvedLimit(
+        limits=limits,
+        strategy=strategy,
+        expected_votes=certificate.mean_asked,
+        disagreement=n_wrong / n_rows,
+        guaranteed=certificate.bound,
+        by_class=tuple(by_class),
+    )

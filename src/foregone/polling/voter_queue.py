@@ -1,0 +1,159 @@
+"""VoterQueue: the voters asked about one question, and the verdict on their votes in that order. No I/O."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+from foregone.ballot import Ballot, Verdict
+from foregone.checks import check_seed, check_whole
+from foregone.errors import InvalidInputError, PollError
+
+__all__ = ["VoterQueue", "check_voters", "derive_seed", "voter_order"]
+
+_PENDING = object()  # stands in the queue for a vote that has not come yet
+
+
+class VoterQueue:
+    """Voters queue as they are asked; votes are counted from the head, and a failed voter leaves.
+
+    So the votes counted are those of the voters that answer, in the order asked, however long each of them
+    takes. A voter asked in place of a failed one stands at the end, because that is when it was asked: the
+    random order of all voters, without those that do not answer, is a random order of the others.
+
+    Parameters
+    ----------
+    ballot : Ballot
+        Counts the votes.
+    voters : iterator of int
+        The voters in the random order in which they are to be asked.
+    max_failures : int
+        How many voters may fail before the poll is given up.
+    ahead : int
+        How long the queue may be although not all of its votes may be needed; 0 asks only those that must
+        come before any stop is possible.
+    about : str
+        What the poll is about, for errors.
+    """
+
+    def __init__(
+        self,
+        ballot: Ballot,
+        voters: Iterator[int],
+        max_failures: int,
+        ahead: int = 0,
+        about: str = "the poll",
+    ) -> None:
+        self._ballot = ballot
+        self._voters = voters
+        self._max_failures = max_failures
+        self._ahead = ahead
+        self._about = about
+        self._n_failures = 0
+        self._last_error: Exception | None = None
+        self._queue: dict[int, Any] = {}  # voter -> vote, in the order asked
+        self._counted: dict[int, Any] = {}
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """How it ended; None as long as votes are needed."""
+        return self._ballot.verdict
+
+    def check(self, voter: int, answer: object) -> Any:
+        """Return the vote of a voter in the form in which it is counted. Raises if it is not a vote."""
+        try:
+            return self._ballot.check(answer)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{self._about}, voter {voter}: {error}") from None
+
+    def take(self, most: int) -> list[int]:
+        """Return up to ``most`` voters to ask now, and let them queue.
+
+        Raises
+        ------
+        PollError
+            If votes are needed and there is no voter left to wait for or to ask.
+        """
+        wanted = max(self._ballot.needed_at_least(), self._ballot.useful(self._ahead)) - len(self._queue)
+        voters = list(itertools.islice(self._voters, max(0, min(most, wanted))))
+        if wanted > 0 and most > 0 and not voters and not self._queue:
+            failed = f", {self._n_failures} have failed" if self._n_failures else ""
+            raise self._error(
+                f"no voter is left to ask{failed}, and the strategy is for {self._ballot.n_voters}"
+            ) from self._last_error
+        self._queue.update(dict.fromkeys(voters, _PENDING))
+        return voters
+
+    def answered(self, voter: int, vote: Any) -> None:
+        """Take down a checked vote, and count whatever can be counted now."""
+        self._queue[voter] = vote
+        self._count()
+
+    def failed(self, voter: int, error: Exception | None) -> None:
+        """Let a voter leave that has failed for good; None as error: in an earlier run, which does not count.
+
+        Raises
+        ------
+        PollError
+            If that is one voter too many.
+        """
+        del self._queue[voter]
+        if error is not None:
+            self._n_failures += 1
+            self._last_error = error
+            if self._n_failures > self._max_failures:
+                raise self._error(f"{self._n_failures} voters have failed, more than max_failures") from error
+        self._count()
+
+    def _count(self) -> None:
+        while self._queue and self.verdict is None:
+            voter, vote = next(iter(self._queue.items()))
+            if vote is _PENDING:
+                return
+            del self._queue[voter]
+            self._counted[voter] = vote
+            self._ballot.cast(vote)
+
+    def _error(self, what: str) -> PollError:
+        votes = self._counted | {voter: vote for voter, vote in self._queue.items() if vote is not _PENDING}
+        last = self._last_error
+        reason = "" if last is None else f" (the last with {type(last).__name__}: {str(last)[:200]})"
+        return PollError(
+            f"{self._about} has no verdict after {len(votes)} votes: {what}{reason}. "
+            "The votes so far are in the error's `votes`",
+            votes,
+        )
+
+
+def voter_order(n_available: int | None, seed: int | None) -> Iterator[int]:
+    """Return the numbers of the voters in a random order; without an end, and just counted, if None.
+
+    Made of ``random.Random.random`` alone, which gives the same numbers in every version of Python.
+    """
+    if n_available is None:
+        return itertools.count()
+    chance = random.Random(seed)
+    return iter(sorted(range(n_available), key=lambda _: chance.random()))
+
+
+def derive_seed(seed: int | None, purpose: str, key: Hashable = None) -> int | None:
+    """Return a seed for one purpose and question, unlike those for all others; None for None."""
+    if seed is None:
+        return None
+    name = f"{check_seed(seed)}/{purpose}/{type(key).__name__}/{key}"
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
+
+
+def check_voters(voters: Any, n_voters: int) -> int | None:
+    """Return how many voters there are: as many as the strategy is for, or more; None for no end of them."""
+    if voters is None:
+        return None
+    number = check_whole(voters, "voters")
+    if number < n_voters:
+        raise InvalidInputError(
+            f"the strategy is for {n_voters} voters, and there are only {number}: solve for {number}"
+        )
+    return number

@@ -1,0 +1,155 @@
+"""Texts: what the page says in other words for votes between two classes, votes among many, and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from foregone.planning import Planned, SolvedLimit
+from foregone.report.reported_model import ReportedModel
+
+__all__ = ["Texts", "texts_of"]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What has to be said in other words for each kind.
+
+    Attributes
+    ----------
+    full : str
+        What an early answer is compared with.
+    mean : {"expected", "measured"}
+        What the disagreement of a limit is.
+    computed : str
+        Where the numbers of the slider come from.
+    promise : tuple of str
+        What is guaranteed, one paragraph each.
+    own_heading, own_meaning, own_differs : str
+        Of the section on the model's own ``predict``: heading, first sentence, and what it means if it
+        differs.
+    no_class_limits : str or None
+        Why there is no limit for each class.
+    no_margins : str or None
+        Why nothing is shown by the number of yes votes.
+    no_exact : str or None
+        Why it is not known what it takes never to differ.
+    holds_for_every_row : bool
+        Whether the promise is about every row there can be, not a mean over rows.
+    in_random_order : bool
+        Whether the promise is a mean over random orders of the voters.
+    ties : str or None
+        What counts as agreement when everyone together leaves a tie.
+    """
+
+    full: str
+    mean: Literal["expected", "measured"]
+    computed: str
+    promise: tuple[str, ...]
+    own_heading: str
+    own_meaning: str
+    own_differs: str
+    no_class_limits: str | None = None
+    no_margins: str | None = None
+    no_exact: str | None = None
+    holds_for_every_row: bool = False
+    in_random_order: bool = True
+    ties: str | None = None
+
+
+def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimit]) -> Texts:
+    """Return what is said of a model, given how its limits were solved."""
+    if planned.kind == "scores":
+        return _texts_of_scores(model, planned)
+    gap, n_classes = max(point.gap or 0.0 for point in points), len(model.labels)
+    every_row = not planned.bounds_the_mean
+    is_many = planned.kind == "answers"
+    optimal = (
+        "Provably optimal: no way of stopping within the limit, in random order, asks fewer votes. Every "
+        f"setting here is within {gap:.1e} of its proven lower bound."
+    )
+    near = (
+        "With more than two classes the strategies are near the optimum, not at it: the proven lower "
+        f"bounds leave room for at most {100 * gap:.2g} % fewer votes."
+    )
+    one_limit = (
+        "Limits for each class are for two classes: with more, strategies do not tell the classes apart, and "
+        "the limit is a mean over all rows."
+    )
+    covers_classes = "The limit holds for every single row, so also for each class." if every_row else None
+    return Texts(
+        full="the full vote",
+        mean="expected",
+        computed="Every number below was computed exactly, for the "
+        f"{'strategy found' if is_many else 'optimal strategy'} within that limit.",
+        promise=(_promise_of_votes(model, planned), near if is_many else optimal),
+        own_heading="Counting votes, or averaging probabilities",
+        own_meaning=f"Each of the {model.voters} has one vote, and the "
+        f"{'class with most votes' if is_many else 'majority'} wins.",
+        own_differs="This comes from counting votes where the model averages probabilities, not from early "
+        "stopping.",
+        no_class_limits=one_limit if is_many else covers_classes,
+        no_margins=f"With {n_classes} classes a full vote is more than a number of yes votes, so "
+        "disagreement is not shown by margin."
+        if is_many
+        else None,
+        holds_for_every_row=every_row,
+        ties="Where several classes have the most votes, the full vote is the first of them. The bound "
+        "counts what such ties add on average over these rows."
+        if is_many
+        else None,
+    )
+
+
+def _promise_of_votes(model: ReportedModel, planned: Planned) -> str:
+    voters = model.voters
+    if not planned.bounds_the_mean:
+        return (
+            "For every single row, whatever its votes, the early answer differs from the full vote with at "
+            f"most the allowed probability, over random orders of the {voters}. This holds for any row, so "
+            "it needs no confidence."
+        )
+    if planned.confidence is None:
+        return (
+            "The calibration rows are treated as the true distribution: if votes are distributed exactly as "
+            "on them, the early answer differs from the full vote on at most the allowed share of rows, on "
+            f"average over random orders of the {voters}. On new rows the limit is exceeded in about half of "
+            "all calibrations. Set a confidence to avoid that."
+        )
+    return (
+        f"With {100 * planned.confidence:g} % confidence over the draw of the {model.n_rows:,} calibration "
+        "rows, the early answer differs from the full vote on at most the allowed share of rows like them, "
+        f"on average over random orders of the {voters}. With fewer calibration rows the guarantee still "
+        f"holds, but more {voters} are asked. The limit is a mean: close votes, or one class, may take most "
+        "of it. The figures above show how much."
+    )
+
+
+def _texts_of_scores(model: ReportedModel, planned: Planned) -> Texts:
+    voters = model.voters
+    return Texts(
+        full="the full sum",
+        mean="measured",
+        computed="For each limit, when to stop was learned on a random half of the calibration rows; the "
+        "numbers below were measured on the other half, which certifies them. In the table by class, "
+        f"{voters} asked are means over all calibration rows.",
+        promise=(
+            f"With {100 * (planned.confidence or 0):g} % confidence over the draw of the {model.n_rows:,} "
+            "calibration rows, the early answer differs from the full sum of the scores on at most the "
+            "allowed share of rows like them. That share is a mean: close sums, or one class, may take most "
+            f"of it. With fewer rows more {voters} are asked, and with too few no early stop can be "
+            "certified.",
+            "Certified, not proven optimal: the thresholds are the ones that asked fewest in learning and "
+            "passed an exact binomial test on rows that they were not learned from. Another random_state "
+            "splits the rows differently and leads to slightly different numbers.",
+        ),
+        own_heading="The full sum and the model's own predict",
+        own_meaning=f"The scores of all {voters} are added up in one order, as the model does in its own "
+        "order and precision.",
+        own_differs="This is rounding, where the sum is next to a tie. The limit is about the model's own "
+        "predict, and counts such rows as different.",
+        no_margins="Scores have no number of yes votes, so disagreement is not shown by margin.",
+        no_exact=f"How many {voters} it takes never to differ is not known for scores.",
+        in_random_order=False,
+    )

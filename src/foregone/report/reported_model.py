@@ -1,0 +1,267 @@
+"""What a report is about: the voters of a model, their rows, and what the model was set to.
+
+All that is known here of models and classifiers, and how they are asked, is in this file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+from foregone.classifier import EarlyStoppingClassifier, early_stop
+from foregone.classifier.ensembles import is_boosted, unwrap, will_be_packed
+from foregone.classifier.row_checks import validated
+from foregone.errors import ForegoneError, InvalidInputError
+from foregone.forest import PackedForest, PluralityForest, ScoredForest
+from foregone.report.choose_columns import choose_columns, only_numbers
+
+__all__ = ["ReportedModel", "RowLabels", "reported_model"]
+
+RowLabels = npt.NDArray[Any]
+SETTINGS = ("criterion", "confidence", "looks", "answer")
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedModel:
+    """The voters of a model and the rows that they are asked about.
+
+    Attributes
+    ----------
+    name : str
+        Kind of the model, such as "RandomForestClassifier".
+    classifier : EarlyStoppingClassifier
+        Who is asked, and how votes or scores come to an answer.
+    rows : array or frame
+        As the ensemble takes them.
+    truth : ndarray or None
+        The true label of each row, None where it is missing; None without a column of labels.
+    own_predict : callable or None
+        The model's own way from rows to labels, on one thread; None where the model is not at hand.
+    settings : dict
+        ``criterion``, ``confidence``, ``looks`` and ``answer``.
+    is_prepared : bool
+        Whether steps of a pipeline were applied to the rows.
+    saved_limit : float, dict or None
+        The limit that the classifier had, if one was given.
+    saved_hard_soft : float or None
+        Its ``hard_soft_disagreement_``, of use where the model itself is not at hand.
+    """
+
+    name: str
+    classifier: EarlyStoppingClassifier
+    rows: Any
+    truth: RowLabels | None
+    own_predict: Callable[[Any], RowLabels] | None
+    settings: dict[str, Any]
+    is_prepared: bool = False
+    saved_limit: float | Mapping[Any, float] | None = None
+    saved_hard_soft: float | None = None
+
+    @property
+    def ensemble(self) -> Any:
+        """Who is asked."""
+        return self.classifier.ensemble_
+
+    @property
+    def voting(self) -> str:
+        """Whether votes are counted, "hard", or scores added up, "soft"."""
+        return self.classifier.voting_
+
+    @property
+    def order(self) -> str:
+        """In which order voters are asked."""
+        return self.classifier.order
+
+    @property
+    def seed(self) -> int:
+        """What decides that order, and the draws."""
+        return int(self.classifier.seed_)
+
+    @property
+    def random_state(self) -> int:
+        """What to give `foregone.early_stop` to get the same."""
+        given = self.classifier.random_state
+        return int(given) if isinstance(given, int | np.integer) else 0
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return int(self.ensemble.n_voters)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of calibration rows."""
+        return int(self.rows.shape[0])
+
+    @property
+    def voters(self) -> str:
+        """What the voters are called."""
+        return "trees" if _is_packed(self.ensemble) else "voters"
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The labels; of two, those for no and yes."""
+        return tuple(self.ensemble.classes.tolist())
+
+    def votes(self) -> npt.NDArray[np.int32]:
+        """Return how many of all voters say yes, or how many are for each of many classes."""
+        with _taking_rows():
+            return np.asarray(self.ensemble.votes(self.rows))
+
+    def predict_by_itself(self) -> RowLabels | None:
+        """Return the labels that the model itself gives the rows; None where it is not at hand."""
+        if self.own_predict is None:
+            return None
+        with _taking_rows():
+            return self.own_predict(self.rows)
+
+    def run(self, rows: Any, strategy: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return the class number of each row and how many were asked; without a strategy everyone is."""
+        answers, asked, _ = self.ensemble.run(rows, strategy, n_threads=1, **self._how)
+        return answers, asked
+
+    def predict(self, rows: Any, strategy: Any) -> RowLabels:
+        """Return the label of each row, stopped by ``strategy`` or by asking everyone; on one thread."""
+        labels: RowLabels = self.ensemble.classes.take(self.run(rows, strategy)[0])
+        return labels
+
+    def predict_one(self, row: Any, strategy: Any) -> Any:
+        """Return the label of rows of length one, the short way if there is one."""
+        has_short_way = _is_packed(self.ensemble) and type(row) is np.ndarray
+        if not has_short_way or (strategy is None and isinstance(self.ensemble, PluralityForest)):
+            return self.predict(row, strategy)[0]
+        return self.ensemble.classes[int(self.ensemble.run_one(row[0], strategy, **self._how)[0])]
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        """How votes are asked for; of scores, the strategy knows."""
+        return {} if self.voting == "soft" else {"seed": self.seed, "order": self.order}
+
+
+def reported_model(
+    model: Any, table: Any, target: str | None = None, voting: str | None = None
+) -> ReportedModel:
+    """Return the voters of a fitted model, and the rows of a table as they are to be given to them.
+
+    Parameters
+    ----------
+    model : fitted model
+        A classifier of ours, or an ensemble that `foregone.early_stop` takes; as the last step of a pipeline,
+        or found by a search, too.
+    table : frame or ndarray
+        Columns are matched by name where the model knows the names of its features.
+    target : str, optional
+        Column that holds the true labels.
+    voting : {"auto", "hard", "soft"}, optional
+        As in `foregone.early_stop`; a classifier of ours has its own.
+
+    Raises
+    ------
+    InvalidInputError
+        If the model is of another kind or not fitted, or columns are missing or no numbers.
+    """
+    X, truth = choose_columns(table, model, target)
+    model, preparations = _peel(model)
+    with _taking_rows():
+        for preparation in preparations:
+            X = preparation.transform(X)
+    saved = isinstance(model, EarlyStoppingClassifier)
+    if not saved and will_be_packed(model) and not is_boosted(model):
+        X = only_numbers(X)  # says which columns hold something else
+    classifier = _check_voting(model, voting) if saved else _classifier_of(model, X, voting or "auto")
+    if saved:
+        given = classifier.estimator
+        model = unwrap(given) if isinstance(given, FrozenEstimator) else None
+        if _is_packed(classifier.ensemble_) and not isinstance(classifier.ensemble_, ScoredForest):
+            X = only_numbers(X)
+    with _taking_rows():
+        rows = validated(classifier, X, classifier.ensemble_)
+    at_hand = hasattr(model, "predict") and hasattr(model, "get_params")
+    name = type(model).__name__ if at_hand else "list of classifiers"
+    if saved:
+        name = type(classifier).__name__ + (f" of {name}" if at_hand else "")
+    elif isinstance(model, PackedForest | ScoredForest):
+        name = type(model).__name__
+    solution = getattr(classifier, "solution_", None)
+    return ReportedModel(
+        name=name,
+        classifier=classifier,
+        rows=rows,
+        truth=truth,
+        own_predict=_on_one_thread(model) if at_hand else None,
+        settings={name: getattr(solution, name, getattr(classifier, name)) for name in SETTINGS},
+        is_prepared=bool(preparations),
+        saved_limit=classifier.max_disagreement if saved else None,
+        saved_hard_soft=getattr(classifier, "hard_soft_disagreement_", None) if saved else None,
+    )
+
+
+def _classifier_of(model: Any, X: Any, voting: Any) -> EarlyStoppingClassifier:
+    """Return what `early_stop` makes of a model; a few rows are enough to see who is asked, and how."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that so few rows cannot certify anything
+        try:
+            with _taking_rows():
+                return early_stop(model, X[:2], 1.0, voting=voting, random_state=0)
+        except NotFittedError as error:
+            raise InvalidInputError(f"the model is not fitted: {error}") from None
+
+
+def _check_voting(classifier: EarlyStoppingClassifier, voting: str | None) -> EarlyStoppingClassifier:
+    if not hasattr(classifier, "ensemble_"):
+        raise InvalidInputError("the classifier is not fitted: fit it, then save it")
+    if voting not in (None, "auto", classifier.voting_):
+        raise InvalidInputError(
+            f"the classifier was fitted with voting={classifier.voting_!r}, not {voting!r}: give the model "
+            "itself, or leave out voting"
+        )
+    return classifier
+
+
+@contextlib.contextmanager
+def _taking_rows() -> Iterator[None]:
+    """Turn whatever a model raises because it cannot take these rows into one kind of error."""
+    try:
+        yield
+    except (ForegoneError, NotFittedError):
+        raise
+    except Exception as error:  # models may raise anything
+        reason = " ".join(str(error).split())[:300]
+        raise InvalidInputError(
+            f"the model cannot take the calibration rows: {type(error).__name__}: {reason}"
+        ) from error
+
+
+def _is_packed(ensemble: Any) -> bool:
+    return isinstance(ensemble, PackedForest | PluralityForest | ScoredForest)
+
+
+def _peel(model: Any) -> tuple[Any, list[Any]]:
+    """Return what votes, and what prepares its rows, first things first."""
+    preparations = []
+    while True:
+        if hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif isinstance(model, FrozenEstimator):
+            model = unwrap(model)
+        elif isinstance(model, Pipeline) and len(model.steps) > 0:
+            if len(model.steps) > 1:
+                preparations.append(model[:-1])
+            model = model.steps[-1][1]
+        else:
+            return model, preparations
+
+
+def _on_one_thread(model: Any) -> Callable[[Any], RowLabels]:
+    if "n_jobs" in model.get_params(deep=False):
+        model.set_params(n_jobs=1)
+    return lambda rows: np.asarray(model.predict(rows))

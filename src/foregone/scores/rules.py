@@ -1,0 +1,204 @@
+"""Rules on scores to stand next to `solve_scores`; each returns a ScoreStrategy that promises nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.checks import FloatArray, check_looks, check_max_disagreement, check_n_voters
+from foregone.errors import InvalidInputError
+from foregone.scores.families import everywhere
+from foregone.scores.paths import check_order, check_scores, check_start, running_scores
+from foregone.scores.score_strategy import ScoreStrategy
+
+__all__ = ["constant_margin", "lightgbm_margin", "qwyc"]
+
+Quit = tuple[int, float, float]  # how many rows quit, and the thresholds
+
+
+def constant_margin(
+    paths: npt.ArrayLike,
+    max_disagreement: float,
+    *,
+    order: npt.ArrayLike | None = None,
+    looks: int | Iterable[int] | None = None,
+    start: float = 0.0,
+) -> ScoreStrategy:
+    """Stop at the smallest constant distance from 0 that keeps the limit on these very rows.
+
+    The limit holds for the rows it was tuned on, and nothing is promised for others: about every other time
+    they will disagree more often.
+
+    Parameters
+    ----------
+    paths : array-like of shape (n_rows, n_voters)
+        With ``order=None`` running scores, otherwise scores of single voters, as in `solve_scores`.
+    max_disagreement : float
+        The largest share of these rows to be answered differently from the full sum.
+    order : array-like of int, shape (n_voters,), optional
+        The voters in the order asked.
+    looks : int or iterable of int, optional
+        As in `solve_scores`; by default after every voter.
+    start : float, default 0.0
+        The score before the first voter.
+
+    Examples
+    --------
+    >>> strategy = constant_margin([[1, 2, 3], [2, 1, -1], [-3, -4, -5], [1, 3, 2]], 0.0)
+    >>> bool(strategy.upper[1] > 2), strategy.run_paths([[1, 2, 3], [-3, -4, -5]])
+    (True, (array([ True, False]), array([3, 1])))
+    """
+    limit, start = check_max_disagreement(max_disagreement), check_start(start)
+    matrix = check_scores(paths, "paths")
+    n_voters = matrix.shape[1]
+    voters = np.arange(n_voters) if order is None else check_order(order, n_voters)
+    running = matrix if order is None else running_scores(matrix, voters, start)
+    given = check_looks(looks, n_voters)
+    steps = np.array(range(n_voters) if given is None else given)
+    steps = steps[(steps > 0) & (steps < n_voters)]
+
+    # A row goes wrong at a margin if the first score that is as far from 0 lies on the wrong side: that is at
+    # the margins between an earlier record of the distance and a new one on the wrong side.
+    towards = np.where(running[:, -1:] > 0, 1.0, -1.0) * running[:, steps - 1]
+    record = np.maximum.accumulate(np.abs(towards), axis=1)
+    earlier = np.concatenate([np.zeros((len(record), 1)), record[:, :-1]], axis=1)
+    is_wrong = (towards < 0) & (record > earlier)
+    first, last = np.sort(earlier[is_wrong]), np.sort(record[is_wrong])
+    margins = np.unique(last)
+    n_wrong = (len(last) - np.searchsorted(last, margins)) - (len(first) - np.searchsorted(first, margins))
+    too_bold = margins[n_wrong > math.floor(limit * len(matrix) + 1e-9)]
+    margin = np.full(len(steps), math.nextafter(too_bold.max(initial=0.0), math.inf))
+    return ScoreStrategy.from_thresholds(
+        *everywhere(n_voters, steps, (-margin, margin)), order=voters, start=start
+    )
+
+
+def lightgbm_margin(
+    n_voters: int, margin: float = 10.0, every: int = 10, *, start: float = 0.0
+) -> ScoreStrategy:
+    """Stop after every ``every`` voters if twice the distance of the score from 0 is above ``margin``.
+
+    That is what ``pred_early_stop`` does for two classes, with LightGBM's defaults. It knows neither how many
+    trees are left nor how often it may be wrong, so it guarantees nothing.
+
+    Parameters
+    ----------
+    n_voters : int
+        Number of voters, at least 1.
+    margin : float, default 10.0
+        LightGBM's ``pred_early_stop_margin``, at least 0.
+    every : int, default 10
+        LightGBM's ``pred_early_stop_freq``.
+    start : float, default 0.0
+        The score before the first voter.
+
+    Examples
+    --------
+    >>> strategy = lightgbm_margin(25)
+    >>> strategy.looks, strategy.decide(asked=10, running=5.0), strategy.decide(asked=10, running=5.1)
+    (array([10, 20, 25]), None, True)
+    """
+    n_voters = check_n_voters(n_voters)
+    margin = _check_margin(margin)
+    looks = check_looks(every, n_voters)
+    steps = np.array(range(n_voters) if looks is None else looks[:-1])[1:]
+    upper = np.append(np.full(n_voters, np.inf), 0.0)
+    upper[steps] = math.nextafter(margin / 2, math.inf)  # above it, not at it
+    return ScoreStrategy.from_thresholds(-upper, upper, start=check_start(start))
+
+
+def _check_margin(margin: Any) -> float:
+    try:
+        number = math.nan if isinstance(margin, bool | np.bool_ | str) else float(margin)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise InvalidInputError(f"margin must be a finite number of at least 0, not {margin!r}")
+    return number
+
+
+def qwyc(
+    scores: npt.ArrayLike,
+    max_disagreement: float,
+    *,
+    order: Literal["optimized", "given"] = "optimized",
+    start: float = 0.0,
+) -> ScoreStrategy:
+    """Order voters and set thresholds greedily, so that these very rows keep the limit.
+
+    The method of Wang, Gupta and You (2018), for voters that cost the same: at each step every voter not yet
+    asked is tried; thresholds are set so that as many of the rows left as possible stop, while all wrong
+    answers so far stay within the limit; the voter that lets most rows stop is asked next. The limit holds
+    for the rows it was learned from, and nothing is promised for others. Takes time in proportion to the
+    rows and to the square of the voters.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_rows, n_voters)
+        Scores of single voters.
+    max_disagreement : float
+        The largest share of these rows to be answered differently from the full sum.
+    order : {"optimized", "given"}
+        Whether voters are put in order, or only the thresholds are learned, in the order of the columns.
+    start : float, default 0.0
+        The score before the first voter.
+
+    Examples
+    --------
+    >>> strategy = qwyc([[0.1, 3.0], [-0.1, -3.0], [0.2, -2.0], [-0.3, 2.0]], 0.0)
+    >>> strategy.order, strategy.run([[0.2, -2.0], [-0.1, 3.0]])
+    (array([1, 0]), (array([False,  True]), array([1, 1])))
+    """
+    limit, start = check_max_disagreement(max_disagreement), check_start(start)
+    if order not in ("optimized", "given"):
+        raise InvalidInputError(f'order must be "optimized" or "given", not {order!r}')
+    matrix = check_scores(scores, "scores")
+    n_rows, n_voters = matrix.shape
+    final_yes = start + matrix.sum(axis=1) > 0
+    errors_left = math.floor(limit * n_rows + 1e-9)
+    running, left, asked = np.full(n_rows, start), list(range(n_voters)), []
+    lower, upper = np.full(n_voters + 1, -np.inf), np.full(n_voters + 1, np.inf)
+    for step in range(1, n_voters):
+        if len(running) == 0:
+            break
+        tried = left if order == "optimized" else left[:1]
+        quits = [_most_quits(running + matrix[:, voter], final_yes, errors_left) for voter in tried]
+        best = max(range(len(tried)), key=lambda place: quits[place][0])
+        voter, (_, lower[step], upper[step]) = tried[best], quits[best]
+        left.remove(voter)
+        asked.append(voter)
+        running = running + matrix[:, voter]
+        no, yes = running <= lower[step], running >= upper[step]
+        errors_left -= int(np.count_nonzero(no & final_yes) + np.count_nonzero(yes & ~final_yes))
+        stay = ~(no | yes)
+        running, matrix, final_yes = running[stay], matrix[stay], final_yes[stay]
+    lower[-1] = upper[-1] = 0.0
+    return ScoreStrategy.from_thresholds(lower, upper, order=asked + left, start=start)
+
+
+def _most_quits(running: FloatArray, final_yes: npt.NDArray[np.bool_], errors: int) -> Quit:
+    """Return how many rows can stop with at most so many errors in all, and the thresholds that do it."""
+    order = np.argsort(running, kind="stable")
+    ordered, says_yes = running[order], final_yes[order]
+    # The score of the row at which "no" would make one error too many, for 0, 1, ... errors; likewise "yes".
+    too_high = np.append(ordered[says_yes], np.inf)
+    too_low = np.append(ordered[~says_yes][::-1], -np.inf)
+    spent = np.arange(errors + 1)
+    block_no = too_high[np.minimum(spent, len(too_high) - 1)]
+    block_yes = too_low[np.minimum(errors - spent, len(too_low) - 1)]
+    n_no = np.searchsorted(ordered, block_no, side="left")
+    n_yes = len(ordered) - np.searchsorted(ordered, block_yes, side="right")
+    n_quit = np.minimum(n_no + n_yes, len(ordered))
+    place = int(np.argmax(n_quit))
+    first, end = int(n_no[place]), len(ordered) - int(n_yes[place])
+    lower = -np.inf if first == 0 else float(ordered[first - 1])
+    if first >= end:  # the two meet: whoever is not "no" is "yes"
+        if first == len(ordered):
+            return len(ordered), lower, math.nextafter(lower, math.inf)
+        return len(ordered), lower, float(ordered[first])
+    upper = np.inf if end == len(ordered) else float(ordered[end])
+    return int(n_quit[place]), lower, upper
