@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from foregone.checks import FloatArray
 from foregone.classifier.deciding import Decider, Labels
 from foregone.classifier.row_checks import is_plain, refuse, validated, warn_of_no_names
-from foregone.classifier.voters import is_forest
 from foregone.errors import InvalidInputError
+from foregone.forest import Forest
 
 __all__ = ["EarlyPredictions"]
 
@@ -54,7 +54,7 @@ class EarlyPredictions:
         self.classes_ = decider.ensemble.classes
         self._has_names = hasattr(self, "feature_names_in_")
         # Rows of this shape take the short way through predict, to one of these labels.
-        self._one_row = (1, self.n_features_in_) if is_forest(decider.ensemble) else None
+        self._one_row = (1, self.n_features_in_) if isinstance(decider.ensemble, Forest) else None
         self._one_label = tuple(self.classes_[number : number + 1] for number in range(len(self.classes_)))
 
     def predict(self, X: Any) -> Labels:

@@ -8,7 +8,7 @@ from typing import Any
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from foregone.classifier.voters import is_forest
+from foregone.forest import Forest
 
 __all__ = ["Transformed"]
 
@@ -45,7 +45,7 @@ class Transformed:
         """Return rows as the ensemble takes them; packed trees take no sparse ones."""
         for transformer in self.transformers:
             X = transformer.transform(X)
-        if is_forest(self.ensemble):
+        if isinstance(self.ensemble, Forest):
             return X.toarray() if issparse(X) else X
         if self.ensemble.columns is None and hasattr(X, "columns"):
             return X

@@ -19,7 +19,7 @@ from foregone._kernels.forest_random import stop_draw
 from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
 from foregone.checks import FloatArray, IntArray
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, PluralityForest, PluralityOutcome, ScoredForest, ScoreOutcome
+from foregone.forest import PluralityOutcome, ScoreOutcome
 from foregone.forest.link import Link
 from foregone.forest.packed import Outcome
 from foregone.forest.plurality_schedule import PluralitySchedule
@@ -28,18 +28,13 @@ from foregone.plurality import PluralityStrategy
 from foregone.scores import ScoreStrategy
 from foregone.strategy import StoppingStrategy
 
-__all__ = ["Members", "PluralityVoters", "ScoreVoters", "Voters", "is_forest"]
+__all__ = ["Members", "PluralityVoters", "ScoreVoters", "Voters"]
 
 Labels: TypeAlias = npt.NDArray[Any]
 RowNumbers: TypeAlias = npt.NDArray[np.intp]
 MemberColumns: TypeAlias = npt.NDArray[np.intp] | slice
 
 NEVER = np.iinfo(np.int64).max
-
-
-def is_forest(ensemble: Any) -> bool:
-    """Whether an ensemble is trees that were packed, not members that are asked through their methods."""
-    return isinstance(ensemble, PackedForest | PluralityForest | ScoredForest)
 
 
 class Members:
