@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, PluralityStrategy, early_stop
 from foregone.classifier import CalibrationWarning, HardVoteWarning
-from foregone.classifier.ensembles import Model
+from foregone.classifier.ensembles import GivenModel
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PluralityForest, container
 from foregone.plurality import PluralitySolution, evaluate_plurality, rules
@@ -198,7 +198,7 @@ def test_voters_of_any_kind_are_asked_as_packed_trees_are():
         for k, (X_, y_) in enumerate([to_fit()] * 5)
     ]
     packed.estimators_features_ = [np.arange(6)] * 5
-    one, other = (Model.of(model).voters("plurality") for model in (trees, packed))
+    one, other = (GivenModel.of(model).voters("plurality") for model in (trees, packed))
     assert isinstance(other, PluralityForest)
     lattice = rules.lead(5, 2).lattice
     chance = np.random.default_rng(0).choice([0, 0.4, 1], lattice.n_states)

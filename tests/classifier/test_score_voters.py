@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, ScoreStrategy, early_stop
-from foregone.classifier.ensembles import Model
+from foregone.classifier.ensembles import GivenModel
 from foregone.classifier.voters import Members, ScoreVoters
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
@@ -56,7 +56,7 @@ def test_each_voter_is_asked_about_undecided_rows_only():
 @settings(max_examples=25, deadline=None)
 def test_any_strategy_is_followed_score_for_score(data):
     X = models.fresh()[:60]
-    voters = Model.of(score_models.fitted("weighted soft committee")).voters("soft")
+    voters = GivenModel.of(score_models.fitted("weighted soft committee")).voters("soft")
     strategy = data.draw(score_strategies(4))
     strategy = ScoreStrategy.from_thresholds(strategy.lower, strategy.upper, order=strategy.order)
     answers, asked = strategy.run(voters.scores(X))
@@ -85,7 +85,7 @@ def test_a_member_that_saw_one_class_is_sure_of_it():
     bag = BaggingClassifier(neighbours, n_estimators=12, max_samples=20, random_state=0).fit(X, y)
     known = [len(member.classes_) for member in bag.estimators_]
     assert {1, 2} == set(known)
-    ensemble = Model.of(bag).voters("soft")
+    ensemble = GivenModel.of(bag).voters("soft")
     np.testing.assert_allclose(ensemble.full_scores(X) / 12 + 0.5, bag.predict_proba(X)[:, 1], atol=1e-12)
 
 
@@ -128,7 +128,7 @@ def test_a_voter_with_odd_probabilities_is_found_out():
 
 
 def test_a_strategy_for_others_is_refused():
-    voters = Model.of(score_models.fitted("soft committee")).voters("soft")
+    voters = GivenModel.of(score_models.fitted("soft committee")).voters("soft")
     with pytest.raises(InvalidInputError, match="the strategy is for 3 voters, there are 4: solve for 4"):
         voters.run(models.fresh(), ScoreStrategy.ask_all(3))
 
@@ -150,5 +150,5 @@ def test_voters_may_read_sparse_rows():
 
 
 def test_it_says_what_it_is():
-    voters = Model.of(score_models.fitted("boosted bayes")).voters("soft")
+    voters = GivenModel.of(score_models.fitted("boosted bayes")).voters("soft")
     assert repr(voters) == f"<{voters.n_voters} voters with scores: GaussianNB>"

@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, early_stop
-from foregone.classifier.ensembles import Model, leaves_are_pure
+from foregone.classifier.ensembles import GivenModel, leaves_are_pure
 from foregone.errors import InvalidInputError
 from tests.classifier import models, score_models
 
@@ -42,13 +42,13 @@ DECIDED = {
 
 @pytest.mark.parametrize(("model", "before", "after"), DECIDED.values(), ids=DECIDED.keys())
 def test_auto_counts_votes_only_where_that_is_what_the_estimator_does(model, before, after):
-    assert Model.of(model).scheme("auto", 2) == before
-    assert Model.of(model.fit(*models.to_fit())).scheme("auto", 2) == after
+    assert GivenModel.of(model).scheme("auto", 2) == before
+    assert GivenModel.of(model.fit(*models.to_fit())).scheme("auto", 2) == after
 
 
 def test_a_list_is_asked_for_votes_unless_told_otherwise():
-    assert Model.of(models.several_models()).scheme("auto", 2) == "hard"
-    assert Model.of(models.several_models()).scheme("soft", 2) == "soft"
+    assert GivenModel.of(models.several_models()).scheme("auto", 2) == "hard"
+    assert GivenModel.of(models.several_models()).scheme("soft", 2) == "soft"
 
 
 def test_a_single_mixed_leaf_makes_a_forest_soft():

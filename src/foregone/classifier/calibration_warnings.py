@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc
 
-from foregone.classifier.deciding import Terms
+from foregone.classifier.deciding import Labels, Terms
 from foregone.planning.recommendation import allowed_by_class, losing_class
 from foregone.strategy.limits import Limits, by_label, traits_of
 
@@ -24,8 +24,6 @@ __all__ = [
     "warn_if_too_few",
     "warn_of_losing_classes",
 ]
-
-Labels = npt.NDArray[Any]
 
 SURPRISE = 0.05
 SMALL = 0.1  # a disagreement below this share of max_disagreement does not matter

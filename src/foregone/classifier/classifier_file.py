@@ -10,9 +10,8 @@ from foregone._system.atomic_file import PathLike
 from foregone.classifier.deciding import Decider, parameters_of
 from foregone.classifier.ensembles import DECIDERS
 from foregone.classifier.transformed import Transformed
-from foregone.classifier.voters import is_forest
 from foregone.errors import InvalidInputError
-from foregone.forest import container
+from foregone.forest import Forest, container
 from foregone.forest.execution import usable_cores
 from foregone.strategy.json_file import Fields
 
@@ -39,7 +38,7 @@ def write(path: PathLike, classifier: Any) -> None:
             f"without pickle cannot hold ({decider.ensemble!r}). Use skops.io.dump(classifier, path), or "
             "early_stop(pipeline[-1], pipeline[:-1].transform(X_calibration)) and save that."
         )
-    if not is_forest(decider.ensemble):
+    if not isinstance(decider.ensemble, Forest):
         raise InvalidInputError(
             "only forests of decision trees can be saved: these voters are Python objects that a file "
             f"without pickle cannot hold ({decider.ensemble!r}). Use skops.io.dump(classifier, path) for "

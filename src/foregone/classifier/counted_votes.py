@@ -16,8 +16,8 @@ from foregone.classifier.calibration_warnings import (
 )
 from foregone.classifier.deciding import Arrays, Asked, Labels, Scheme, Settings, Terms
 from foregone.classifier.two_or_many import Solved, two_or_many
-from foregone.classifier.voters import is_forest
 from foregone.errors import InvalidInputError
+from foregone.forest import Forest
 from foregone.forest.schedule import Order, read_order
 from foregone.planning import Plan, plan
 from foregone.strategy.json_file import Fields
@@ -121,7 +121,7 @@ class CountedVotes:
     @property
     def tells_probability(self) -> bool:
         """Whether there is one even if the estimator has no ``predict_proba``: shares of trees count."""
-        return is_forest(self.ensemble)
+        return isinstance(self.ensemble, Forest)
 
     def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
         """Lay out what each limit costs, for the calibration votes, or for those on other rows."""

@@ -7,7 +7,7 @@ There are two: `foregone.classifier.counted_votes.CountedVotes` and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, get_args
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -100,13 +100,7 @@ class Terms(TypedDict):
 
 def terms_of(problem: Problem | Solution) -> Terms:
     """Return the terms of a problem between two classes, or of its solution."""
-    return Terms(
-        max_disagreement=problem.max_disagreement,
-        criterion=problem.criterion,
-        confidence=problem.confidence,
-        looks=problem.looks,
-        answer=problem.answer,
-    )
+    return cast(Terms, {name: getattr(problem, name) for name in Terms.__annotations__})
 
 
 def parameters_of(decider: Decider) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from foregone.classifier.deciding import OnFailure, Order, Voting
-from foregone.classifier.ensembles import Model
+from foregone.classifier.ensembles import GivenModel
 from foregone.classifier.estimator import EarlyStoppingClassifier
 from foregone.solving import Answer, Criterion
 
@@ -55,7 +55,7 @@ def early_stop(
     >>> 1 < classifier.expected_votes_ < 20
     True
     """
-    as_it_is = Model.of(fitted_forest).is_fitted_already
+    as_it_is = GivenModel.of(fitted_forest).is_fitted_already
     return EarlyStoppingClassifier(
         fitted_forest if as_it_is else FrozenEstimator(fitted_forest),
         max_disagreement=max_disagreement,

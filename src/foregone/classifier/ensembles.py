@@ -1,7 +1,7 @@
 """From a model to those who vote in it: which models there are, and how each of them decides.
 
-All that is known of a kind of model is one row of ``KINDS`` and the functions that it names; `Model` asks
-them, before a model is fitted for what can be told already, and afterwards for the voters.
+All that is known of a kind of model is one row of ``KINDS`` and the functions that it names. `GivenModel`
+asks them, before a model is fitted for what can be told already, and afterwards for the voters.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from foregone.classifier.counted_votes import CountedVotes
 from foregone.classifier.deciding import Asked, Decider, Labels, Scheme, Settings
 from foregone.classifier.summed_scores import SummedScores
 from foregone.classifier.transformed import Transformed
-from foregone.classifier.voters import Members, PluralityVoters, ScoreVoters, Voters, is_forest
+from foregone.classifier.voters import Members, PluralityVoters, ScoreVoters, Voters
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, PluralityForest, ScoredForest
+from foregone.forest import Forest, PackedForest, PluralityForest, ScoredForest
 from foregone.forest.importers.by_model import importer_of
 
 __all__ = [
     "DECIDERS",
-    "Model",
+    "GivenModel",
     "is_boosted",
     "leaves_are_pure",
     "names_of_features",
@@ -288,7 +288,7 @@ def _is(*types: type) -> Callable[[Any], bool]:
 _BOOSTED: Any = {"own_scheme": _always("soft"), "no_votes": _adds_scores}
 
 KINDS = {
-    "packed forest": ModelKind(is_forest, _scheme_of_forest, lambda model, _: model, is_fitted=True),
+    "packed forest": ModelKind(_is(Forest), _scheme_of_forest, lambda model, _: model, is_fitted=True),
     "list": ModelKind(_is(list, tuple), _always("hard"), _voters_of_list, check=_check_list, is_fitted=True),
     "forest": ModelKind(
         _is(RandomForestClassifier, ExtraTreesClassifier), _by_leaves, _pack, is_of_trees=_always(True)
@@ -335,7 +335,7 @@ def will_be_packed(model: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Model:
+class GivenModel:
     """A model as a user gives it, fitted or not, and what is found inside.
 
     Attributes
@@ -356,7 +356,7 @@ class Model:
     is_fitted_already: bool
 
     @classmethod
-    def of(cls, estimator: Any) -> Model:
+    def of(cls, estimator: Any) -> GivenModel:
         """Look into a model; whether it can be used is for `check` to say."""
         is_fitted = isinstance(estimator, FrozenEstimator) or _kind_of(estimator).is_fitted
         return cls(unwrap(estimator), *peel(estimator), is_fitted)
@@ -413,7 +413,7 @@ class Model:
         """Return what is done with what voters say; None as long as that depends on members yet to come."""
         own: Scheme | None
         no_votes = self.kind.no_votes(self.inside)
-        if is_forest(self.inside):
+        if isinstance(self.inside, Forest):
             own = self.kind.own_scheme(self.inside)
             known, needed = ("soft", "PackedForest") if own == "soft" else ("hard", "ScoredForest")
             if voting not in ("auto", known):

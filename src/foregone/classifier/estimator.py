@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from foregone._system.atomic_file import PathLike
 from foregone.classifier import classifier_file
 from foregone.classifier.deciding import OnFailure, Order, Settings, Voting
-from foregone.classifier.ensembles import DECIDERS, Model, names_of_features
+from foregone.classifier.ensembles import DECIDERS, GivenModel, names_of_features
 from foregone.classifier.hold_out import check_labels, check_size, clone_with_seeds, hold_out
 from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.row_checks import validated
@@ -222,7 +222,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             takes none raises. Calibration is unweighted: the limit is about rows as they come. Not looked
             at if the voters are fitted already.
         """
-        settings, model = Settings.of(self), Model.of(self.estimator)
+        settings, model = Settings.of(self), GivenModel.of(self.estimator)
         settings.check_choices()
         model.check()
         rng = check_random_state(self.random_state)
@@ -237,7 +237,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             validate_data(self, X, y, skip_check_array=True)
             fitting, X = hold_out(X, y, self.calibration_size, rng, sample_weight)
             unfitted = clone_with_seeds(model.whole, None if self.random_state is None else rng)
-            model = Model.of(unfitted.fit(**fitting))
+            model = GivenModel.of(unfitted.fit(**fitting))
         asked = model.asked(settings)
         rows, own = validated(self, X, asked.ensemble), model.own_predictions(X)
         seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
@@ -264,7 +264,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        model = Model.of(self.estimator)
+        model = GivenModel.of(self.estimator)
         inside = model.inside
         tags.target_tags.required = not model.is_fitted_already
         tags.classifier_tags.multi_class = self.voting != "soft" and model.has_votes

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from foregone.checks import FloatArray
 from foregone.classifier.deciding import Decider, Labels
 from foregone.classifier.row_checks import is_plain, refuse, validated, warn_of_no_names
-from foregone.classifier.voters import is_forest
 from foregone.errors import InvalidInputError
+from foregone.forest import Forest
 
 __all__ = ["EarlyPredictions"]
 
@@ -54,7 +54,7 @@ class EarlyPredictions:
         self.classes_ = decider.ensemble.classes
         self._has_names = hasattr(self, "feature_names_in_")
         # Rows of this shape take the short way through predict, to one of these labels.
-        self._one_row = (1, self.n_features_in_) if is_forest(decider.ensemble) else None
+        self._one_row = (1, self.n_features_in_) if isinstance(decider.ensemble, Forest) else None
         self._one_label = tuple(self.classes_[number : number + 1] for number in range(len(self.classes_)))
 
     def predict(self, X: Any) -> Labels:
@@ -72,7 +72,7 @@ class EarlyPredictions:
             except InvalidInputError as error:
                 refuse(self, X, self.ensemble_, error)
             return self._one_label[answer].copy()
-        return self._labels(self._ask(X, "run", early=True))
+        return self._labels(self._ask(X, "run", early=True)[0])
 
     def predict_with_votes(self, X: Any) -> tuple[Labels, Counts, npt.NDArray[Any]]:
         """Return the labels, how many voters were asked, and what they came to.
@@ -80,15 +80,15 @@ class EarlyPredictions:
         That is how many of them said ``classes_[1]`` where votes between two classes are counted, how many
         said the label answered where there are more classes, and otherwise the sum of their scores.
         """
-        outcome = self._ask(X, "run", early=True)
-        return self._labels(outcome), outcome[1], outcome[2]
+        answers, asked, came_to = self._ask(X, "run", early=True)
+        return self._labels(answers), asked, came_to
 
     def full_predict(self, X: Any) -> Labels:
         """Return the label that all voters together are for, for each row: nothing is stopped early.
 
         Of several that lead, this is the first in ``classes_``.
         """
-        return self._labels(self._ask(X, "run", early=False))
+        return self._labels(self._ask(X, "run", early=False)[0])
 
     def full_votes(self, X: Any) -> Counts:
         """Return how many of all voters say ``classes_[1]``, for each row: nothing is stopped early.
@@ -118,8 +118,8 @@ class EarlyPredictions:
         except InvalidInputError as error:
             refuse(self, rows, self.ensemble_, error)
 
-    def _labels(self, outcome: tuple[Any, Any, Any]) -> Labels:
-        labels: Labels = self.classes_.take(outcome[0])
+    def _labels(self, answers: npt.NDArray[Any]) -> Labels:
+        labels: Labels = self.classes_.take(answers)
         return labels
 
     def _check_rows(self, X: Any) -> Any:

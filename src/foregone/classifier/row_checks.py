@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from foregone.classifier.transformed import Transformed
-from foregone.classifier.voters import is_forest
 from foregone.errors import InvalidInputError
+from foregone.forest import Forest
 from foregone.forest.rows import FLOAT32, FLOAT64
 from foregone.forest.tables import Columns
 
@@ -32,7 +32,7 @@ def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
     """Return X in a form that the ensemble can be run on, or raise scikit-learn's error for it."""
     if isinstance(X, Columns):
         return X  # without names that could be checked; the forest looks at the rest
-    if is_forest(ensemble):
+    if isinstance(ensemble, Forest):
         return _for_forest(classifier, X, ensemble)
     if isinstance(ensemble, Transformed):
         X = validate_data(classifier, X, reset=False, skip_check_array=True)

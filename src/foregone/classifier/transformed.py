@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from foregone.classifier.voters import is_forest
+from foregone.forest import Forest
 
 __all__ = ["Transformed"]
 
@@ -47,26 +45,23 @@ class Transformed:
         """Return rows as the ensemble takes them; packed trees take no sparse ones."""
         for transformer in self.transformers:
             X = transformer.transform(X)
-        if is_forest(self.ensemble):
+        if isinstance(self.ensemble, Forest):
             return X.toarray() if issparse(X) else X
         if self.ensemble.columns is None and hasattr(X, "columns"):
             return X
         return check_array(X, dtype=None, accept_sparse="csr", ensure_all_finite=False)
 
-    def votes(self, X: Any, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
+    def votes(self, X: Any, *, n_threads: int | None = None) -> Any:
         """Return what the ensemble's ``votes`` are."""
-        counts: npt.NDArray[np.int32] = self.ensemble.votes(self.transform(X), n_threads=n_threads)
-        return counts
+        return self.ensemble.votes(self.transform(X), n_threads=n_threads)
 
-    def scores(self, X: Any) -> npt.NDArray[np.float64]:
+    def scores(self, X: Any) -> Any:
         """Return what the ensemble's ``scores`` are."""
-        scores: npt.NDArray[np.float64] = self.ensemble.scores(self.transform(X))
-        return scores
+        return self.ensemble.scores(self.transform(X))
 
-    def full_scores(self, X: Any) -> npt.NDArray[np.float64]:
+    def full_scores(self, X: Any) -> Any:
         """Return what the ensemble's ``full_scores`` are."""
-        scores: npt.NDArray[np.float64] = self.ensemble.full_scores(self.transform(X))
-        return scores
+        return self.ensemble.full_scores(self.transform(X))
 
     def run(self, X: Any, strategy: Any, **options: Any) -> Any:
         """Ask until the strategy stops, as the ensemble's ``run`` does."""

@@ -32,7 +32,7 @@ from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import CRITERIA, Limits, by_label
 from foregone.votes import VoteDistribution
 
-__all__ = ["ManyClasses", "Solved", "TwoClasses", "risk_by_label", "two_or_many"]
+__all__ = ["ManyClassVotes", "Solved", "TwoClassVotes", "risk_by_label", "two_or_many"]
 
 
 class Solved(NamedTuple):
@@ -43,7 +43,7 @@ class Solved(NamedTuple):
     expected_votes: float
 
 
-class TwoClasses:
+class TwoClassVotes:
     """How votes between two classes are counted."""
 
     forest = PackedForest
@@ -105,8 +105,8 @@ def risk_by_label(solution: Solution, evaluation: Evaluation, classes: Labels) -
     return by_label(by_side, classes.tolist())
 
 
-class ManyClasses:
-    """How votes among any number of classes are counted; its methods are those of `TwoClasses`."""
+class ManyClassVotes:
+    """How votes among any number of classes are counted; its methods are those of `TwoClassVotes`."""
 
     forest = PluralityForest
 
@@ -205,6 +205,6 @@ class ManyClasses:
         return Solved(strategy, None, fields.number("expected_votes", 1, forest.n_trees)), terms
 
 
-def two_or_many(scheme: Scheme) -> TwoClasses | ManyClasses:
+def two_or_many(scheme: Scheme) -> TwoClassVotes | ManyClassVotes:
     """Return how votes are counted: "hard" for two classes, "plurality" for any number of them."""
-    return ManyClasses() if scheme == "plurality" else TwoClasses()
+    return ManyClassVotes() if scheme == "plurality" else TwoClassVotes()

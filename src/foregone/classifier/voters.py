@@ -19,7 +19,7 @@ from foregone._kernels.forest_random import stop_draw
 from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
 from foregone.checks import FloatArray, IntArray
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest, PluralityForest, PluralityOutcome, ScoredForest, ScoreOutcome
+from foregone.forest import PluralityOutcome, ScoreOutcome
 from foregone.forest.link import Link
 from foregone.forest.packed import Outcome
 from foregone.forest.plurality_schedule import PluralitySchedule
@@ -28,18 +28,13 @@ from foregone.plurality import PluralityStrategy
 from foregone.scores import ScoreStrategy
 from foregone.strategy import StoppingStrategy
 
-__all__ = ["Members", "PluralityVoters", "ScoreVoters", "Voters", "is_forest"]
+__all__ = ["Members", "PluralityVoters", "ScoreVoters", "Voters"]
 
 Labels: TypeAlias = npt.NDArray[Any]
 RowNumbers: TypeAlias = npt.NDArray[np.intp]
-Columns: TypeAlias = npt.NDArray[np.intp] | slice
+MemberColumns: TypeAlias = npt.NDArray[np.intp] | slice
 
 NEVER = np.iinfo(np.int64).max
-
-
-def is_forest(ensemble: Any) -> bool:
-    """Whether an ensemble is trees that were packed, not members that are asked through their methods."""
-    return isinstance(ensemble, PackedForest | PluralityForest | ScoredForest)
 
 
 class Members:
@@ -62,7 +57,7 @@ class Members:
         members: Sequence[Any],
         classes: Labels,
         labels: npt.ArrayLike,
-        columns: Sequence[Columns] | None = None,
+        columns: Sequence[MemberColumns] | None = None,
     ) -> None:
         self.members = list(members)
         self.classes = classes
@@ -157,7 +152,7 @@ class _OfMembers:
         return self.members.classes
 
     @property
-    def columns(self) -> list[Columns] | None:
+    def columns(self) -> list[MemberColumns] | None:
         """For each voter the columns it is given; None if all of them get all."""
         return self.members.columns
 
@@ -424,11 +419,14 @@ def _next_said(
     ask: Callable[[int, Any], npt.NDArray[Any]], X: Any, undecided: RowNumbers, orders: IntArray, step: int
 ) -> Iterator[tuple[RowNumbers, npt.NDArray[Any]]]:
     """Ask the voters that are number ``step`` in their order; yield rows and what is said of them."""
-    following = orders[step] if orders.ndim == 1 else orders[undecided, step]
+    if orders.ndim == 1:
+        voter, part = int(orders[step]), X if len(undecided) == X.shape[0] else _safe_indexing(X, undecided)
+        yield undecided, ask(voter, part)
+        return
+    following = orders[undecided, step]
     for voter in np.unique(following):
-        rows = undecided if orders.ndim == 1 else undecided[following == voter]
-        part = X if len(rows) == X.shape[0] else _safe_indexing(X, rows)
-        yield rows, ask(int(voter), part)
+        rows = undecided[following == voter]
+        yield rows, ask(int(voter), _safe_indexing(X, rows))
 
 
 def _draws(schedule: Schedule | PluralitySchedule, X: Any, rows: RowNumbers, step: int) -> npt.NDArray[Any]:

@@ -116,7 +116,7 @@ class ModelFile(NamedTuple):
         if rows.shape[0] == 0:
             return np.empty(0, np.int32), np.empty(0, np.int32)
         model = self._load()
-        answers, asked, _ = model._run(model._check_rows(rows), early=True)
+        answers, asked, _ = model._ask(rows, "run", early=True)
         return answers.astype(np.int32), asked
 
     def _load(self) -> EarlyStoppingClassifier:
