@@ -95,7 +95,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         self._bounds = self._score_bounds()
 
     def _check(self) -> None:
-        """Do nothing: the bounds could not have been found."""
+        """Do nothing: the bounds of the scores are made of the leaves, and that checks them."""
 
     def _score_bounds(self) -> npt.NDArray[np.float64]:
         """Return the lowest and the highest score of each tree, shape (2, n_trees).
