@@ -29,43 +29,6 @@ SHARED_NAMES = {
     "rules.py": "the ready-made rules of a kind of vote, in the room of that kind",
 }
 
-# What rooms that are being rewritten still do otherwise. To be emptied, and then removed.
-TEMPORARY = {
-    "booleans": {
-        "cli/health.py: Loops",
-        "forest/importers/lightgbm.py: both",
-        "forest/importers/ydf.py: CategoryValues",
-        "forest/layout.py: _pack",
-    },
-    "modules": {
-        "adaptive_consistency.py",
-        "checks.py",
-        "curtailment.py",
-        "esc.py",
-        "file.py",
-        "lead.py",
-        "limits.py",
-        "tables.py",
-    },
-    "types": {
-        "Answers",
-        "Arrays",
-        "Counts",
-        "Ensemble",
-        "Indices",
-        "Labels",
-        "MaxDisagreement",
-        "Measured",
-        "Order",
-        "Rows",
-        "Rule",
-        "Scores",
-        "Value",
-        "Voters",
-    },
-    "short": {"_kernels/compiled_only.py", "display/margins.py"},
-}
-
 
 def calls_with_a_positional_boolean() -> Iterator[tuple[str, str]]:
     """File and function of every call that says True or False without saying of what."""
@@ -99,7 +62,7 @@ def test_no_call_passes_a_positional_boolean() -> None:
         for file, name in calls_with_a_positional_boolean()
         if not file.startswith("_kernels/") and name not in TAKE_A_BOOLEAN
     ]
-    assert set(found) <= TEMPORARY["booleans"], "pass it by name, or make it two functions"
+    assert not found, "pass it by name, or make it two functions"
 
 
 def test_no_two_modules_have_the_same_name() -> None:
@@ -107,7 +70,7 @@ def test_no_two_modules_have_the_same_name() -> None:
     for file in FILES:
         homes[Path(file).name].append(file)
     found = {name: files for name, files in repeated(homes).items() if name not in SHARED_NAMES}
-    assert found.keys() <= TEMPORARY["modules"], found
+    assert not found
 
 
 def test_no_two_modules_define_a_type_of_the_same_name() -> None:
@@ -116,8 +79,7 @@ def test_no_two_modules_define_a_type_of_the_same_name() -> None:
         for name in types_defined(tree):
             if name[0].isupper() and not name.isupper():
                 homes[name].append(file)
-    found = repeated(homes)
-    assert found.keys() <= TEMPORARY["types"], found
+    assert not repeated(homes)
 
 
 def test_no_module_is_too_short_for_a_concept() -> None:
@@ -127,7 +89,7 @@ def test_no_module_is_too_short_for_a_concept() -> None:
         if Path(file).name not in ("__init__.py", "__main__.py")
         and len((ROOT / file).read_text("utf-8").splitlines()) < SHORTEST
     }
-    assert short <= TEMPORARY["short"], "put it where its only user, or its concept, is"
+    assert not short, "put it where its only user, or its concept, is"
 
 
 def test_there_is_no_exception_that_is_not_needed() -> None:

@@ -10,8 +10,9 @@ from sklearn.naive_bayes import GaussianNB
 
 from foregone import EarlyStoppingClassifier, ScoreStrategy, early_stop, solve_scores
 from foregone.classifier import CannotCertifyWarning
-from foregone.classifier.calibration_scores import BLOCK_SCORES, full_answers, scores_of, stopped_answers
+from foregone.classifier.calibration_scores import scores_of
 from foregone.errors import InvalidInputError, SolverError
+from foregone.scores.paths import BLOCK_SCORES, full_answers
 from tests.classifier import models, score_models
 
 KINDS = ["soft forest", "histograms", "soft committee"]
@@ -120,11 +121,11 @@ def test_scores_are_asked_for_in_blocks(monkeypatch):
             sizes.append(len(rows))
             return ensemble.scores(rows)
 
-    monkeypatch.setattr("foregone.classifier.calibration_scores.BLOCK_SCORES", 21 * 700)
+    monkeypatch.setattr("foregone.scores.paths.BLOCK_SCORES", 21 * 700)
     np.testing.assert_array_equal(scores_of(Watched(), X), whole)
     assert sizes == [700, 700, 700, 400]
     strategy = ScoreStrategy.ask_all(21, order=np.arange(21)[::-1])
-    np.testing.assert_array_equal(stopped_answers(whole, strategy), full_answers(whole, strategy))
+    np.testing.assert_array_equal(strategy.run(whole)[0], full_answers(whole, strategy.order, strategy.start))
     assert whole.dtype == np.float64
     assert BLOCK_SCORES * 8 < 50e6
 

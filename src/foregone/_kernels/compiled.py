@@ -10,7 +10,7 @@ from typing import Any
 from numba import njit
 from numba.core.caching import FunctionCache
 
-__all__ = ["cache_problem", "compiled", "pieces"]
+__all__ = ["cache_problem", "compiled", "compiled_only", "pieces"]
 
 CELLS = 25_000_000  # that a piece goes through, in less than a tenth of a second
 
@@ -32,6 +32,11 @@ def compiled(function: Any = None, *, nogil: bool = False) -> Any:
         except (RuntimeError, OSError) as error:  # it finds no folder to write to
             _report(error)
     return kernel
+
+
+def compiled_only():
+    """Refuse to be run by Python: numba compiles an overload of the caller, which is only a name for it."""
+    raise TypeError("for compiled code only")
 
 
 def cache_problem() -> str | None:

@@ -11,8 +11,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from foregone._kernels.compiled import compiled
-from foregone._kernels.compiled_only import compiled_only
+from foregone._kernels.compiled import compiled, compiled_only
 
 FINITE, MISSING, TOO_LARGE = 0, 1, 2  # bits: what is among the values
 REFUSED = -1  # instead of a shift

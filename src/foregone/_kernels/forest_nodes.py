@@ -27,8 +27,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from foregone._kernels.compiled import compiled
-from foregone._kernels.compiled_only import compiled_only
+from foregone._kernels.compiled import compiled, compiled_only
 
 U0, U1, U2, U3, U4 = (np.uint64(number) for number in range(5))
 U9, U13, U15, U32, U36, U63 = (np.uint64(number) for number in (9, 13, 15, 32, 36, 63))

@@ -11,8 +11,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from foregone._kernels.compiled import compiled
-from foregone._kernels.compiled_only import compiled_only
+from foregone._kernels.compiled import compiled, compiled_only
 from foregone._kernels.forest_keys import ANY_CATEGORY, is_in_set
 from foregone._kernels.forest_nodes import U0, U1, U3, by_category, payload, read_node
 from foregone._kernels.prefetch import prefetch

@@ -18,8 +18,7 @@ them do.
 import numpy as np
 from numba.extending import overload
 
-from foregone._kernels.compiled import compiled
-from foregone._kernels.compiled_only import compiled_only
+from foregone._kernels.compiled import compiled, compiled_only
 from foregone._kernels.forest_nodes import U0, U1, U4, U9, U32, by_category, payload, read_node, write_node
 
 COLUMN_MASK = np.uint64(0x1FF)

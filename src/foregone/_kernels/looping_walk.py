@@ -9,8 +9,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from foregone._kernels.compiled import compiled
-from foregone._kernels.compiled_only import compiled_only
+from foregone._kernels.compiled import compiled, compiled_only
 from foregone._kernels.forest_nodes import U0, U1, U2, U3, U4, U9, U32, read_node
 from foregone._kernels.forest_walk import goes_right, words_of
 from foregone._kernels.looping_nodes import COLUMN_MASK, OFFSET_23

@@ -1,4 +1,4 @@
-"""The scores of calibration rows: asked for in blocks, added up, refused where they are no numbers."""
+"""The scores of calibration rows: asked for in blocks, refused where they are no numbers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from foregone.classifier.voters import ScoreVoters
 from foregone.errors import SolverError
 from foregone.forest import ScoredForest
 from foregone.forest.schedule import random_order
-from foregone.scores import ScoreStrategy
+from foregone.scores.paths import blocks
 
-__all__ = ["check_known", "first_order", "full_answers", "scores_of", "stopped_answers"]
+__all__ = ["check_known", "first_order", "scores_of"]
 
 Scores = npt.NDArray[np.float64]
 Ensemble = ScoredForest | ScoreVoters | Transformed
-Answers = npt.NDArray[np.bool_]
-
-BLOCK_SCORES = 2**22  # scores that are dealt with at once: 32 MB
 
 
 def first_order(ensemble: Ensemble, seed: int) -> npt.NDArray[np.int64]:
@@ -33,36 +30,17 @@ def first_order(ensemble: Ensemble, seed: int) -> npt.NDArray[np.int64]:
 def scores_of(ensemble: Ensemble, rows: Any) -> Scores:
     """Return every voter's score on every row. The matrix takes 8 bytes a score, and little beside it."""
     scores = np.empty((rows.shape[0], ensemble.n_voters))
-    for block in _blocks(scores):
+    for block in blocks(scores):
         scores[block] = ensemble.scores(_safe_indexing(rows, block))
     return scores
 
 
-def _blocks(scores: Scores) -> list[slice]:
-    n_rows, n_voters = scores.shape
-    size = max(1, BLOCK_SCORES // n_voters)
-    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
-
-
 def check_known(scores: Scores) -> None:
     """Raise if a voter gives a row no score, because nothing can be learned from such rows."""
-    for block in _blocks(scores):
+    for block in blocks(scores):
         if not np.isfinite(scores[block]).all():
             row, voter = np.argwhere(~np.isfinite(scores[block]))[0]
             raise SolverError(
                 f"voter {voter} has a score of {scores[block][row, voter]} for calibration row "
                 f"{block.start + row}: leave such rows out, or repair the voter"
             )
-
-
-def full_answers(scores: Scores, strategy: ScoreStrategy) -> Answers:
-    """Return what the sums of all scores say, added up as the strategy does; a sum that is NaN says no."""
-    total = np.full(len(scores), strategy.start)
-    for voter in strategy.order:
-        total += scores[:, voter]
-    return np.asarray(total > 0)
-
-
-def stopped_answers(scores: Scores, strategy: ScoreStrategy) -> Answers:
-    """Return what the strategy answers."""
-    return np.concatenate([strategy.run(scores[block])[0] for block in _blocks(scores)])

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
+from foregone.forest.forest_file import Arrays
 from foregone.solving import Answer, Criterion, Problem, Solution
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import Limits, MaxDisagreement
@@ -25,7 +26,7 @@ __all__ = [
     "Decider",
     "Labels",
     "OnFailure",
-    "Order",
+    "OrderName",
     "Scheme",
     "Settings",
     "Terms",
@@ -36,10 +37,9 @@ __all__ = [
 ]
 
 Labels: TypeAlias = npt.NDArray[Any]
-Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 Voting = Literal["auto", "hard", "soft"]
-Order = Literal["shared", "per_row", "optimized"]
+OrderName = Literal["shared", "per_row", "optimized"]
 OnFailure = Literal["ask_all", "raise"]
 # What is done with what voters say: votes for two classes counted, for many, or scores added up. Files call
 # it the way.
@@ -72,7 +72,7 @@ class Settings(NamedTuple):
                 f"{len(self.max_disagreement):,} values. If they are labels, leave them out: a fitted model "
                 "is calibrated without, early_stop(model, X_calibration, max_disagreement=0.001)"
             )
-        for name, choices in (("voting", Voting), ("order", Order), ("on_failure", OnFailure)):
+        for name, choices in (("voting", Voting), ("order", OrderName), ("on_failure", OnFailure)):
             if getattr(self, name) not in get_args(choices):
                 allowed = ", ".join(f'"{choice}"' for choice in get_args(choices))
                 raise InvalidInputError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
@@ -143,7 +143,7 @@ class Decider(Protocol):
         """What was solved for."""
 
     @property
-    def order(self) -> Order:
+    def order(self) -> OrderName:
         """In which order voters are asked."""
 
     # Making one ------------------------------------------------------------------------------

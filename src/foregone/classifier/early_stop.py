@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
-from foregone.classifier.deciding import OnFailure, Order, Voting
+from foregone.classifier.deciding import OnFailure, OrderName, Voting
 from foregone.classifier.ensembles import GivenModel
 from foregone.classifier.estimator import EarlyStoppingClassifier
 from foregone.solving import Answer, Criterion
@@ -26,7 +26,7 @@ def early_stop(
     confidence: float | None = 0.95,
     looks: int | Sequence[int] | None = None,
     answer: Answer = "majority",
-    order: Order = "shared",
+    order: OrderName = "shared",
     on_failure: OnFailure = "ask_all",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,

@@ -56,6 +56,9 @@ def _always(value: Any) -> Callable[[Any], Any]:
     return lambda model: value
 
 
+_is_so, _is_not = (_always(value) for value in (True, False))
+
+
 def _n_estimators(model: Any) -> int:
     planned = getattr(model, "max_iter", getattr(model, "n_estimators", 1))
     if planned is None:
@@ -91,7 +94,7 @@ class ModelKind(NamedTuple):
     takes: Callable[[Any], bool]
     own_scheme: Callable[[Any], Scheme | None]
     voters: Callable[[Any, Scheme], Any]
-    is_of_trees: Callable[[Any], bool] = _always(False)
+    is_of_trees: Callable[[Any], bool] = _is_not
     no_votes: Callable[[Any], tuple[str, str] | None] = _always(None)
     n_voters: Callable[[Any], int] = _n_estimators
     check: Callable[[Any], None] = _always(None)
@@ -291,9 +294,9 @@ KINDS = {
     "packed forest": ModelKind(_is(Forest), _scheme_of_forest, lambda model, _: model, is_fitted=True),
     "list": ModelKind(_is(list, tuple), _always("hard"), _voters_of_list, check=_check_list, is_fitted=True),
     "forest": ModelKind(
-        _is(RandomForestClassifier, ExtraTreesClassifier), _by_leaves, _pack, is_of_trees=_always(True)
+        _is(RandomForestClassifier, ExtraTreesClassifier), _by_leaves, _pack, is_of_trees=_is_so
     ),
-    "tree": ModelKind(_is(DecisionTreeClassifier), _always("hard"), _pack, is_of_trees=_always(True)),
+    "tree": ModelKind(_is(DecisionTreeClassifier), _always("hard"), _pack, is_of_trees=_is_so),
     "bag": ModelKind(_is(BaggingClassifier), _by_members, _voters_of_bag, is_of_trees=_holds_trees),
     "committee": ModelKind(
         _is(VotingClassifier),
@@ -308,12 +311,12 @@ KINDS = {
     "booster": ModelKind(
         _is_booster,
         voters=lambda model, _: ScoredForest.from_model(model),
-        is_of_trees=_always(True),
+        is_of_trees=_is_so,
         is_fitted=True,
         **_BOOSTED,
     ),
-    "boosted trees": ModelKind(_is_boosted_trees, voters=_pack, is_of_trees=_always(True), **_BOOSTED),
-    "none of them": ModelKind(_always(True), _always(None), _pack, check=_refuse),
+    "boosted trees": ModelKind(_is_boosted_trees, voters=_pack, is_of_trees=_is_so, **_BOOSTED),
+    "none of them": ModelKind(_is_so, _always(None), _pack, check=_refuse),
 }
 
 

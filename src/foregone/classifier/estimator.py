@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from foregone._system.atomic_file import PathLike
 from foregone.classifier import classifier_file
-from foregone.classifier.deciding import OnFailure, Order, Settings, Voting
+from foregone.classifier.deciding import OnFailure, OrderName, Settings, Voting
 from foregone.classifier.ensembles import DECIDERS, GivenModel, names_of_features
 from foregone.classifier.hold_out import check_labels, check_size, clone_with_seeds, hold_out
 from foregone.classifier.predicting import EarlyPredictions
@@ -187,7 +187,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         looks: int | Sequence[int] | None = None,
         answer: Answer = "majority",
         calibration_size: float = 0.1,
-        order: Order = "shared",
+        order: OrderName = "shared",
         on_failure: OnFailure = "ask_all",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,

@@ -18,7 +18,7 @@ from foregone.forest import Forest
 
 __all__ = ["EarlyPredictions"]
 
-Counts = npt.NDArray[np.int32]
+VoteCounts = npt.NDArray[np.int32]
 
 
 def _has_probabilities(classifier: Any) -> bool:
@@ -74,7 +74,7 @@ class EarlyPredictions:
             return self._one_label[answer].copy()
         return self._labels(self._ask(X, "run", early=True)[0])
 
-    def predict_with_votes(self, X: Any) -> tuple[Labels, Counts, npt.NDArray[Any]]:
+    def predict_with_votes(self, X: Any) -> tuple[Labels, VoteCounts, npt.NDArray[Any]]:
         """Return the labels, how many voters were asked, and what they came to.
 
         That is how many of them said ``classes_[1]`` where votes between two classes are counted, how many
@@ -90,12 +90,12 @@ class EarlyPredictions:
         """
         return self._labels(self._ask(X, "run", early=False)[0])
 
-    def full_votes(self, X: Any) -> Counts:
+    def full_votes(self, X: Any) -> VoteCounts:
         """Return how many of all voters say ``classes_[1]``, for each row: nothing is stopped early.
 
         With more than two classes, how many are for each: the shape is (n_rows, n_classes).
         """
-        counts: Counts = self._ask(X, "full_votes")
+        counts: VoteCounts = self._ask(X, "full_votes")
         return counts
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn's

@@ -13,16 +13,14 @@ from foregone.checks import FloatArray, check_confidence, check_looks
 from foregone.classifier.calibration_scores import (
     check_known,
     first_order,
-    full_answers,
     scores_of,
-    stopped_answers,
 )
 from foregone.classifier.calibration_warnings import warn_of_losing_classes
 from foregone.classifier.deciding import (
     Arrays,
     Asked,
     Labels,
-    Order,
+    OrderName,
     Scheme,
     Settings,
     Terms,
@@ -33,6 +31,7 @@ from foregone.forest import ScoredForest
 from foregone.forest.link import Link
 from foregone.planning import Plan, plan
 from foregone.scores import CannotCertifyWarning, ScoreRows, ScoreStrategy, solve_scores
+from foregone.scores.paths import full_answers
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import Limits, by_label, traits_of
 
@@ -47,7 +46,7 @@ class SummedScores:
     terms: Terms
     strategy: ScoreStrategy
     seed: int
-    order: Order
+    order: OrderName
     rounding_disagreement: float
     calibration_disagreement: float
 
@@ -121,9 +120,9 @@ class SummedScores:
                 CannotCertifyWarning,
                 stacklevel=3,
             )
-        full = full_answers(scores, strategy)
+        full = full_answers(scores, strategy.order, strategy.start)
         right = full if says_yes is None else says_yes
-        answers = full if strategy.reason else stopped_answers(scores, strategy)
+        answers = full if strategy.reason else strategy.run(scores)[0]
         right_labels, labels = (ensemble.classes.take(said) for said in (right, answers))
         warn_of_losing_classes(terms, right_labels, labels, ensemble.classes)
         rounding, wrong = (float(np.mean(said != right)) for said in (full, answers))

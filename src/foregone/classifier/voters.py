@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing
 from foregone._kernels.forest_random import stop_draw
 from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
 from foregone.checks import FloatArray, IntArray
+from foregone.classifier.deciding import Labels
 from foregone.errors import InvalidInputError
 from foregone.forest import PluralityOutcome, ScoreOutcome
 from foregone.forest.link import Link
@@ -30,7 +31,6 @@ from foregone.strategy import StoppingStrategy
 
 __all__ = ["Members", "PluralityVoters", "ScoreVoters", "Voters"]
 
-Labels: TypeAlias = npt.NDArray[Any]
 RowNumbers: TypeAlias = npt.NDArray[np.intp]
 MemberColumns: TypeAlias = npt.NDArray[np.intp] | slice
 

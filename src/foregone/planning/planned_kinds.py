@@ -15,7 +15,7 @@ import numpy as np
 
 from foregone.checks import check_choice, check_confidence, check_looks
 from foregone.errors import InvalidInputError
-from foregone.kinds import AnyDistribution
+from foregone.kinds import AnyDistribution, KindOfVote
 from foregone.planning.solved_limit import ClassFigures, SolvedLimit
 from foregone.plurality import ClassVotes, CompositionDistribution, evaluate_plurality, solve_plurality
 from foregone.plurality.ties import bound_with_ties, disagreement_with_ties, solve_with_ties
@@ -28,7 +28,6 @@ from foregone.votes import VoteDistribution
 __all__ = ["PlanTerms", "Planned", "Votes", "planned"]
 
 Votes = VoteDistribution | int | CompositionDistribution | ClassVotes | ScoreRows
-PlannedKind = Literal["votes", "answers", "scores"]
 OfClass = tuple[CompositionDistribution | None, ...]
 NO_YES: tuple[FullAnswer, FullAnswer] = ("no", "yes")
 
@@ -53,7 +52,7 @@ class PlanTerms:
         What else should be known, such as why there is no confidence.
     """
 
-    kind: PlannedKind
+    kind: KindOfVote
     n_voters: int
     votes: AnyDistribution | None
     criterion: Criterion
@@ -304,7 +303,7 @@ def _solve_scores(
         return SolvedLimit(limits, strategy, everyone, 0.0, 0.0, nobody_differs, reason=strategy.reason)
     bounds, pairs = certificate.bound_by_class, certificate.wrong_by_class
     n_wrong, n_rows = np.sum([*pairs.values()], axis=0).tolist()
-    is_yes, (_, asked) = rows.right(strategy.order), rows.run(strategy)
+    is_yes, (_, asked) = rows.right(strategy.order), strategy.run(rows.scores)
     by_class = []
     for side, of_it in zip(NO_YES, (~is_yes, is_yes), strict=True):
         wrong, tried = pairs[side]

@@ -18,6 +18,7 @@ from foregone.plurality import rules as plurality_rules
 from foregone.report.kind_texts import Texts, texts_of
 from foregone.report.reported_model import ReportedModel, RowLabels
 from foregone.scores import ScoreRows
+from foregone.scores.paths import full_answers
 from foregone.strategy.limits import Limits
 from foregone.votes import VoteDistribution
 
@@ -149,7 +150,7 @@ def _tally(model: ReportedModel, own: RowLabels | None) -> _Tally:
             answers=None if own is None else np.asarray(own == model.ensemble.classes[1], np.bool_),
             random_state=model.seed,
         )
-        says_yes, is_yes = rows.full(before.order), rows.right(before.order)
+        says_yes, is_yes = full_answers(rows.scores, before.order, rows.start), rows.right(before.order)
         return _Tally(rows, says_yes.astype(np.intp), is_yes.astype(np.intp))
     counts = model.votes()
     if n_classes == 2:

@@ -14,14 +14,18 @@ from foregone.checks import BoolArray, FloatArray, IntArray, as_float, as_number
 from foregone.errors import InvalidInputError
 
 __all__ = [
+    "blocks",
     "check_order",
     "check_scores",
     "check_start",
     "follow",
     "foretelling_order",
+    "full_answers",
     "look_steps",
     "running_scores",
 ]
+
+BLOCK_SCORES = 2**22  # that are dealt with at once: 32 MB
 
 
 def check_scores(scores: npt.ArrayLike, what: str, n_voters: int | None = None) -> FloatArray:
@@ -70,6 +74,20 @@ def check_order(order: npt.ArrayLike, n_voters: int | None = None) -> IntArray:
     if not np.array_equal(np.sort(given), np.arange(len(given))):
         raise InvalidInputError(f"order must hold each of the numbers 0 to {len(given) - 1} once")
     return given.astype(np.int64)
+
+
+def blocks(scores: FloatArray) -> list[slice]:
+    """Return the rows in parts, so that what is made of each stays small."""
+    size = max(1, BLOCK_SCORES // scores.shape[1])
+    return [slice(start, min(start + size, len(scores))) for start in range(0, len(scores), size)]
+
+
+def full_answers(scores: FloatArray, order: IntArray, start: float) -> BoolArray:
+    """Return what the sums of all scores say, added one by one in order; a sum that is NaN says no."""
+    total = np.full(len(scores), start)
+    for voter in order:
+        total += scores[:, voter]
+    return np.asarray(total > 0)
 
 
 def running_scores(scores: FloatArray, order: IntArray, start: float) -> FloatArray:

@@ -11,14 +11,12 @@ import numpy.typing as npt
 
 from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.errors import SolverError
-from foregone.scores.paths import check_scores, check_start
+from foregone.scores.paths import check_scores, check_start, full_answers
 from foregone.scores.score_strategy import ScoreStrategy
 from foregone.scores.solve_scores import solve_scores
 from foregone.strategy.limits import MaxDisagreement
 
 __all__ = ["ScoreRows"]
-
-BLOCK_SCORES = 2**22  # scores that are run at once: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,23 +85,11 @@ class ScoreRows:
             order = None if isinstance(self.order, str) else self.order
             return ScoreStrategy.ask_all(self.n_voters, order=order, start=self.start, reason=str(error))
 
-    def full(self, order: npt.ArrayLike) -> BoolArray:
-        """Return what the sums of all scores say, added up in this order."""
-        total = np.full(len(self.scores), self.start)
-        for voter in np.asarray(order):
-            total += self.scores[:, voter]
-        return np.asarray(total > 0)
-
-    def right(self, order: npt.ArrayLike) -> BoolArray:
+    def right(self, order: IntArray) -> BoolArray:
         """Return what rows are to be answered with: ``answers``, or else what their full sums say."""
-        return self.full(order) if self.answers is None else np.asarray(self.answers)
-
-    def run(self, strategy: ScoreStrategy) -> tuple[BoolArray, IntArray]:
-        """Return what a strategy answers each row, and how many voters that takes."""
-        size = max(1, BLOCK_SCORES // self.n_voters)
-        parts = [strategy.run(self.scores[at : at + size]) for at in range(0, len(self.scores), size)]
-        answers, asked = zip(*parts, strict=True)
-        return np.concatenate(answers), np.concatenate(asked)
+        if self.answers is None:
+            return full_answers(self.scores, order, self.start)
+        return np.asarray(self.answers)
 
     def __repr__(self) -> str:
         return f"<ScoreRows: {self.n_rows:,} rows, {self.n_voters:,} voters>"

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from foregone.checks import BoolArray, FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
 from foregone.scores.paths import (
+    blocks,
     check_order,
     check_scores,
     check_start,
@@ -152,7 +153,11 @@ class ScoreStrategy(Strategy):
             How many voters each row took.
         """
         matrix = check_scores(scores, "scores", self.n_voters)
-        return follow(running_scores(matrix, self.order, self.start), self.lower, self.upper, self.start)
+        answers, asked = np.empty(len(matrix), np.bool_), np.empty(len(matrix), np.int64)
+        for rows in blocks(matrix):
+            running = running_scores(matrix[rows], self.order, self.start)
+            answers[rows], asked[rows] = follow(running, self.lower, self.upper, self.start)
+        return answers, asked
 
     def run_paths(self, paths: npt.ArrayLike) -> tuple[BoolArray, IntArray]:
         """Answer rows whose running scores are known: column k is the score after k + 1 voters."""

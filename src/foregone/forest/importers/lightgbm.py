@@ -186,7 +186,7 @@ def _tree(part: dict[str, str], set_starts: npt.NDArray[np.int64]) -> Tree:
         right=children("right_child"),
         feature=both(feature, -1),
         threshold=both(threshold, 0.0),
-        missing_left=both(missing_left, False),
+        missing_left=both(missing_left, leaves=False),
         category_start=both(category_start, -1),
         weight=counts if len(counts) == n_splits + n_leaves else np.ones(n_splits + n_leaves),
         score=both(np.zeros(n_splits), _floats(part, "leaf_value")),

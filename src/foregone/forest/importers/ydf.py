@@ -47,6 +47,7 @@ def import_model(model: Any) -> Found:
     listed = {place: values for place, values in lists.items() if values is not None}
     reader = _Reader(spec.columns, columns, lists, CategorySets())
     trees = [reader.read(tree.root) for tree in forest.iter_trees()]
+    values = CategoryValues(tuple(listed), tuple(listed.values()), others_last=True)
     return Found(
         lambda: iter(trees),
         n_features=len(columns),
@@ -56,7 +57,9 @@ def import_model(model: Any) -> Found:
         takes_missing=True,
         takes_infinite=True,
         categories=reader.sets.words(),
-        category_values=CategoryValues(tuple(listed), tuple(listed.values()), True) if listed else None,
+        category_values=CategoryValues(tuple(listed), tuple(listed.values()), others_last=True)
+        if listed
+        else None,
         trees_vote=True,
         link=Link("mean", 1 / len(trees)),
     )
