@@ -299,9 +299,17 @@ def test_too_many_voters_and_classes_are_refused_by_their_number_of_states():
         EarlyStoppingClassifier(RandomForestClassifier(300)).fit(X, y)
 
 
-def test_a_plan_is_for_two_classes():
-    with pytest.raises(InvalidInputError, match="plans are for two classes"):
-        stopped().plan()
+def test_a_plan_is_for_the_calibration_votes_or_for_other_rows(tmp_path):
+    classifier, limits = stopped(), [0.1, 0.02]
+    kept = classifier.plan(limits)
+    assert [row.max_disagreement for row in kept.rows] == limits
+    assert kept.rows[0].expected_votes <= kept.rows[1].expected_votes < classifier.ensemble_.n_voters
+    classifier.save(tmp_path / "file")
+    loaded = EarlyStoppingClassifier.load(tmp_path / "file")
+    with pytest.raises(InvalidInputError, match="not kept in files, so give rows to plan with"):
+        loaded.plan(limits)
+    planned = [one.plan(limits, X=fresh()).rows for one in (classifier, loaded)]
+    assert planned[0] == planned[1]
 
 
 def test_fitting_again_on_two_classes_forgets_the_many():
