@@ -57,9 +57,7 @@ def import_model(model: Any) -> Found:
         takes_missing=True,
         takes_infinite=True,
         categories=reader.sets.words(),
-        category_values=CategoryValues(tuple(listed), tuple(listed.values()), others_last=True)
-        if listed
-        else None,
+        category_values=values if listed else None,
         trees_vote=True,
         link=Link("mean", 1 / len(trees)),
     )
