@@ -30,4 +30,6 @@ def test_every_file_that_is_named_exists() -> None:
     named = re.findall(r"`(\w+/[\w./]+)`", page)
     assert named
     for name in named:
-        assert any((folder / name).exists() for folder in (ROOT, ROOT / "src", ROOT / "src" / "foregone")), name
+        assert any((folder / name).exists() for folder in (ROOT, ROOT / "src", ROOT / "src" / "foregone")), (
+            name
+        )

@@ -15,13 +15,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 
 from foregone.classifier import EarlyStoppingClassifier, early_stop
-from foregone.classifier.ensembles import is_boosted, unwrap, will_be_packed
+from foregone.classifier.ensembles import is_boosted, peel, unwrap, will_be_packed
 from foregone.classifier.row_checks import validated
 from foregone.errors import ForegoneError, InvalidInputError
-from foregone.forest import PackedForest, PluralityForest, ScoredForest
+from foregone.forest import Forest, PluralityForest, ScoredForest
 from foregone.report.choose_columns import choose_columns, only_numbers
 
 __all__ = ["ReportedModel", "RowLabels", "reported_model"]
@@ -105,7 +104,7 @@ class ReportedModel:
     @property
     def voters(self) -> str:
         """What the voters are called."""
-        return "trees" if _is_packed(self.ensemble) else "voters"
+        return "trees" if isinstance(self.ensemble, Forest) else "voters"
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -136,7 +135,7 @@ class ReportedModel:
 
     def predict_one(self, row: Any, strategy: Any) -> Any:
         """Return the label of rows of length one, the short way if there is one."""
-        has_short_way = _is_packed(self.ensemble) and type(row) is np.ndarray
+        has_short_way = isinstance(self.ensemble, Forest) and type(row) is np.ndarray
         if not has_short_way or (strategy is None and isinstance(self.ensemble, PluralityForest)):
             return self.predict(row, strategy)[0]
         return self.ensemble.classes[int(self.ensemble.run_one(row[0], strategy, **self._how)[0])]
@@ -170,7 +169,7 @@ def reported_model(
         If the model is of another kind or not fitted, or columns are missing or no numbers.
     """
     X, truth = choose_columns(table, model, target)
-    model, preparations = _peel(model)
+    model, preparations = peel(model)
     with _taking_rows():
         for preparation in preparations:
             X = preparation.transform(X)
@@ -181,7 +180,7 @@ def reported_model(
     if saved:
         given = classifier.estimator
         model = unwrap(given) if isinstance(given, FrozenEstimator) else None
-        if _is_packed(classifier.ensemble_) and not isinstance(classifier.ensemble_, ScoredForest):
+        if isinstance(classifier.ensemble_, Forest) and not isinstance(classifier.ensemble_, ScoredForest):
             X = only_numbers(X)
     with _taking_rows():
         rows = validated(classifier, X, classifier.ensemble_)
@@ -189,7 +188,7 @@ def reported_model(
     name = type(model).__name__ if at_hand else "list of classifiers"
     if saved:
         name = type(classifier).__name__ + (f" of {name}" if at_hand else "")
-    elif isinstance(model, PackedForest | ScoredForest):
+    elif isinstance(model, Forest):
         name = type(model).__name__
     solution = getattr(classifier, "solution_", None)
     return ReportedModel(
@@ -239,26 +238,6 @@ def _taking_rows() -> Iterator[None]:
         raise InvalidInputError(
             f"the model cannot take the calibration rows: {type(error).__name__}: {reason}"
         ) from error
-
-
-def _is_packed(ensemble: Any) -> bool:
-    return isinstance(ensemble, PackedForest | PluralityForest | ScoredForest)
-
-
-def _peel(model: Any) -> tuple[Any, list[Any]]:
-    """Return what votes, and what prepares its rows, first things first."""
-    preparations = []
-    while True:
-        if hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
-        elif isinstance(model, FrozenEstimator):
-            model = unwrap(model)
-        elif isinstance(model, Pipeline) and len(model.steps) > 0:
-            if len(model.steps) > 1:
-                preparations.append(model[:-1])
-            model = model.steps[-1][1]
-        else:
-            return model, preparations
 
 
 def _on_one_thread(model: Any) -> Callable[[Any], RowLabels]:
