@@ -160,7 +160,13 @@ def _votes(problem: Problem, confidence: Any) -> Planned:
         n_voters=problem.n_voters,
         votes=problem.votes,
         classes=NO_YES,
-        solve=partial(_solve_votes, problem.criterion, problem.votes, terms),
+        solve=partial(
+            _solve_votes,
+            problem.criterion,
+            problem.votes,
+            terms,
+            Problem.check(problem.criterion, problem.votes, Limits.for_each(1.0), **terms),
+        ),
         solver_call=f"solve({problem.criterion!r}, votes, {{limit}}{{options}})",
         criterion=problem.criterion,
         looks=problem.looks,
@@ -170,13 +176,13 @@ def _votes(problem: Problem, confidence: Any) -> Planned:
 
 
 def _solve_votes(
-    criterion: Criterion, votes: VoteDistribution, terms: dict[str, Any], limits: Limits
+    criterion: Criterion, votes: VoteDistribution, terms: dict[str, Any], given_class: Problem, limits: Limits
 ) -> SolvedLimit:
+    """Solve for limits; ``given_class`` bounds the disagreement of each class, whatever they are."""
     solution = solve(criterion, votes, limits.given, **terms)
     evaluation = solution.evaluation
     mean, by_class, worst = evaluation.mean(votes), evaluation.by_class(votes), evaluation.worst_by_class()
-    no_limits = {"yes": 1.0, "no": 1.0}
-    at_most: Any = Problem.check(criterion, votes, no_limits, **terms).risk(evaluation)
+    at_most: Any = given_class.risk(evaluation)
     return SolvedLimit(
         limits=limits,
         strategy=solution.strategy,
