@@ -47,6 +47,7 @@ VOCABULARY = {
     "--png": "a picture, written to a file",
     "--prefix": "what names begin with",
     "--rules": "which methods to put side by side",
+    "--scores": "a file of scores to add up",
     "--seed": "what decides everything random",
     "--skip-short": "leave out what has too few votes",
     "--splits": "how often to split anew",

@@ -5,6 +5,7 @@ import json
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from foregone import Solution, VoteDistribution, plan
@@ -175,3 +176,14 @@ def test_what_has_no_meaning_for_many_answers_is_refused(options: list[str], hin
     outcome = run("plan", *options)
     assert (outcome.code, outcome.out) == (2, "")
     assert hint in outcome.err
+
+
+def test_scores_of_a_file_are_planned(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    file = tmp_path / "scores.npy"
+    np.save(file, rng.normal(rng.normal(size=(2000, 1)), 1, size=(2000, 20)))
+    outcome = run("plan", "--scores", file, "--limits", "0.1,0.05")
+    assert outcome.code == 0, outcome.err
+    assert "2,000 rows in" in outcome.out
+    assert f"foregone solve --scores {file} --confidence 0.95" in outcome.out
+    assert run("plan", "--scores", file, "--voters", "20").code == 2

@@ -3,9 +3,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from foregone import Solution, StoppingStrategy, VoteDistribution, solve
+from foregone import Solution, StoppingStrategy, VoteDistribution, load, solve, solve_scores
 from foregone.plurality import PluralitySolution
 from tests.cli.conftest import Run
 
@@ -140,3 +141,48 @@ def test_many_answers_are_solved_written_and_proven(run: Run, tmp_path: Path) ->
     assert content["expected_votes"] <= solution.expected_votes
     refused = run("solve", *given, "--looks", "2")
     assert "many answers have one limit, and no --looks" in refused.err
+
+
+@pytest.fixture
+def score_file(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    file = tmp_path / "scores.npy"
+    np.save(file, rng.normal(rng.normal(size=(2000, 1)), 1, size=(2000, 20)))
+    return file
+
+
+def test_scores_of_a_file_are_solved_and_saved(run: Run, tmp_path: Path, score_file: Path) -> None:
+    output = tmp_path / "strategy.json"
+    given = ("solve", "--scores", score_file, "--max-disagreement", "0.05", "--confidence", "0.95")
+    outcome = run(*given, "-o", output)
+    assert outcome.code == 0, outcome.err
+    assert "20 voters, scores on 2,000 rows" in outcome.out
+    assert "at most 0.05, with 95 % confidence" in outcome.out
+    expected = solve_scores(np.load(score_file), 0.05, order="given", random_state=0)
+    assert load(output) == expected
+    told = json.loads(run(*given, "--json").out)
+    assert told["expected_votes"] == expected.certificate.mean_asked
+
+
+def test_scores_that_cannot_be_certified_say_why(run: Run, score_file: Path) -> None:
+    outcome = run("solve", "--scores", score_file, "--max-disagreement", "1e-5", "--confidence", "0.95")
+    assert outcome.code == 0
+    assert "nothing is promised" in outcome.out
+    assert "It asks everyone: 1,000 rows are in the certifying half" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ((), 'give criterion="minimean" and a confidence'),
+        (("--confidence", "0.95", "--criterion", "minimax"), "certified for the mean"),
+        (("--confidence", "0.95", "--voters", "20"), "leave out one or the other"),
+        (("--confidence", "0.95", "--answers", "3"), "leave out one or the other"),
+    ],
+)
+def test_what_has_no_meaning_for_scores_is_refused(
+    run: Run, score_file: Path, options: tuple[str, ...], reason: str
+) -> None:
+    outcome = run("solve", "--scores", score_file, "--max-disagreement", "0.05", *options)
+    assert outcome.code == 2
+    assert reason in " ".join(outcome.err.split())

@@ -18,6 +18,7 @@ from foregone.plurality import CompositionDistribution, lattice_of
 from foregone.rules.methods import KnownVotes, Method, WhichVotes
 from foregone.rules.registry import RULES, rule_names
 from foregone.saved_file import load
+from foregone.scores import ScoreRows
 from foregone.solving import ANSWERS, CRITERIA, Criterion
 from foregone.votes import VoteDistribution
 
@@ -31,6 +32,7 @@ __all__ = [
     "MaxDisagreementOption",
     "MaxMemory",
     "RuleList",
+    "ScoreFile",
     "StrategyFile",
     "VoteFile",
     "VotersOption",
@@ -38,6 +40,7 @@ __all__ = [
     "check_writable",
     "choose_votes",
     "given_rules",
+    "given_scores",
     "given_votes",
     "most_answers",
     "recorded_items",
@@ -109,6 +112,15 @@ VoteFile = Annotated[
         "two columns, n and count. Without it every n is taken as equally likely.",
     ),
 ]
+ScoreFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--scores",
+        metavar="FILE",
+        help="Scores to add up, instead of votes: Parquet, CSV or .npy, one row per input, one column per "
+        "voter in the order asked; the full sum says yes above 0. Needs a confidence.",
+    ),
+]
 RuleList = Annotated[
     str | None,
     typer.Option(
@@ -170,6 +182,18 @@ def given_votes(
     if file is None:
         return CompositionDistribution.flat(lattice_of(n_voters, n_classes))
     return recorded_items(file, n_voters, n_classes, max_memory).find(which)
+
+
+def given_scores(file: Path, *votes: object) -> ScoreRows:
+    """Return the scores in ``file``; no votes may be given, too."""
+    if any(given is not None for given in votes):
+        raise InvalidInputError(
+            "--scores is for scores that are added up, and --voters, --votes and --answers are for votes "
+            "that are counted: leave out one or the other"
+        )
+    from foregone.report.row_file import read_rows
+
+    return ScoreRows(np.asarray(read_rows(file)))
 
 
 def votes_meant(content: Any, file: Path | None, max_memory: float | None) -> AnyDistribution:

@@ -20,10 +20,12 @@ from foregone.cli.options import (
     JsonFlag,
     Looks,
     MaxMemory,
+    ScoreFile,
     VoteFile,
     VotersOption,
     check_criterion,
     check_writable,
+    given_scores,
     given_votes,
     most_answers,
 )
@@ -41,7 +43,10 @@ from foregone.cli.output import (
     write_figure,
 )
 from foregone.display import TradeoffDisplay
+from foregone.kinds import AnyDistribution
 from foregone.planning import WORTH, Plan, PlanRow, plan
+from foregone.rules.methods import WhichVotes
+from foregone.scores import ScoreRows
 from foregone.strategy.limits import traits_of
 
 __all__ = ["plan_command"]
@@ -72,6 +77,7 @@ def plan_command(
         Path | None, typer.Option(metavar="FILE", help="Write the table, with every digit.")
     ] = None,
     answers: AnswersOption = None,
+    scores: ScoreFile = None,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -87,14 +93,18 @@ def plan_command(
       foregone plan --votes counts.csv --png tradeoff.png --csv tradeoff.csv
       foregone plan --voters 101 --criterion minimixed --json
       foregone plan --voters 40 --answers any --votes answers.csv
+      foregone plan --scores scores.parquet
     """
     for file in (png, csv):
         check_writable(file)
     chosen, sure, n_classes = check_criterion(criterion), parse_confidence(confidence), most_answers(answers)
     is_truth = sure is None or not traits_of(chosen).bounds_the_mean
-    distribution = given_votes(
-        n_voters, vote_file, answers, max_memory, "averaged" if is_truth else "observed"
-    )
+    distribution: AnyDistribution | ScoreRows
+    if scores is not None:
+        distribution = given_scores(scores, n_voters, vote_file, answers)
+    else:
+        which: WhichVotes = "averaged" if is_truth else "observed"
+        distribution = given_votes(n_voters, vote_file, answers, max_memory, which)
     with working(f"Planning for {number_of_voters(distribution.n_voters)}"):
         made = plan(
             distribution,
@@ -109,7 +119,11 @@ def plan_command(
         write_csv(made.records(), csv)
     if png is not None:
         write_figure(TradeoffDisplay.from_plan(made).figure_, png)
-    meant = describe_votes(distribution, vote_file)
+    meant = (
+        f"{distribution.n_rows:,} rows in {scores}"
+        if isinstance(distribution, ScoreRows)
+        else describe_votes(distribution, vote_file)
+    )
     if as_json:
         print_json(_fields(made, meant))
         return
@@ -119,7 +133,7 @@ def plan_command(
     console.print("[bold]Recommendation[/]")
     for paragraph in made.advise():
         say(console, paragraph, bullet=True)
-    console.print(f"\n{_command(made, vote_file, looks, answers)}", markup=False)
+    console.print(f"\n{_command(made, vote_file, looks, answers, scores)}", markup=False)
     for file in (png, csv):
         if file is not None:
             console.print(f"\nWritten to {file}", markup=False)
@@ -193,13 +207,16 @@ def _name(row: PlanRow) -> str:
     return f"{row.limit:g} each" if row.limits.by_answer else f"{row.limit:g}"
 
 
-def _command(made: Plan, vote_file: Path | None, looks: str | None, answers: str | None) -> str:
+def _command(
+    made: Plan, vote_file: Path | None, looks: str | None, answers: str | None, scores: Path | None
+) -> str:
     """Return the command that solves what is recommended."""
     limit = made.max_disagreement
     said = f"{limit:g}" if not isinstance(limit, dict) else f"yes={limit['yes']:g},no={limit['no']:g}"
     given = {
         "votes": None if vote_file is None else shlex.quote(str(vote_file)),
-        "voters": made.n_voters if vote_file is None or answers is not None else None,
+        "scores": None if scores is None else shlex.quote(str(scores)),
+        "voters": made.n_voters if scores is None and (vote_file is None or answers is not None) else None,
         "answers": answers,
         "criterion": None if made.criterion == "minimean" else made.criterion,
         "confidence": None if made.confidence is None else f"{made.confidence:g}",

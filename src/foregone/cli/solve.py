@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from foregone._system.progress import working
@@ -19,15 +21,27 @@ from foregone.cli.options import (
     Looks,
     MaxDisagreementOption,
     MaxMemory,
+    ScoreFile,
     VoteFile,
     VotersOption,
     check_criterion,
     check_writable,
+    given_scores,
     given_votes,
 )
-from foregone.cli.output import describe_votes, headline, make_console, number_of_voters, print_json, rate
-from foregone.cli.views import counted_view
-from foregone.kinds import AnySolution, distribution_of, solve
+from foregone.cli.output import (
+    describe_votes,
+    headline,
+    make_console,
+    number_of_voters,
+    print_json,
+    rate,
+    say,
+)
+from foregone.cli.views import counted_view, view_of
+from foregone.kinds import AnySolution, distribution_of, promise_of, solve, strategy_of
+from foregone.rules.methods import WhichVotes
+from foregone.scores import CannotCertifyWarning, ScoreStrategy
 from foregone.solving import METHODS
 from foregone.strategy.limits import traits_of
 
@@ -60,6 +74,7 @@ def solve_command(
         ),
     ] = "dual",
     answers: AnswersOption = None,
+    scores: ScoreFile = None,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -78,28 +93,56 @@ def solve_command(
       foregone solve --voters 101 --max-disagreement 1e-3 --looks 10
       foregone solve --voters 40 --answers any --votes answers.csv \\
           --max-disagreement 0.01 --confidence 0.95 -o strategy.json
+      foregone solve --scores scores.parquet --max-disagreement 0.01 \\
+          --confidence 0.95
     """
     check_writable(output)
     sure = parse_confidence(confidence)
     if answers is not None and vote_file is None:
         sure = None  # nothing was observed
-    votes: Any = given_votes(
-        voters, vote_file, answers, max_memory, "averaged" if sure is None else "observed"
-    )
-    with working(f"Solving for {number_of_voters(votes.n_voters)}"):
+    votes: Any
+    if scores is not None:
+        votes = given_scores(scores, voters, vote_file, answers)
+    else:
+        which: WhichVotes = "averaged" if sure is None else "observed"
+        votes = given_votes(voters, vote_file, answers, max_memory, which)
+    with working(f"Solving for {number_of_voters(votes.n_voters)}"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", CannotCertifyWarning)  # the strategy has the reason
         options: dict[str, Any] = {"looks": parse_looks(looks), "answer": answer, "method": method}
         limits = parse_limits(max_disagreement)
-        solution: AnySolution = solve(check_criterion(criterion), votes, limits, confidence=sure, **options)
+        solution: Any = solve(check_criterion(criterion), votes, limits, confidence=sure, **options)
     if output is not None:
         solution.save(output)
+    told = solution_fields(solution)
     if as_json:
-        print_json({**solution_fields(solution), "strategy": solution.strategy.to_fields()})
+        print_json({**told, "strategy": strategy_of(solution).to_fields()})
         return
-    _print(solution, describe_votes(votes, vote_file), output)
+    console = make_console()
+    if scores is None:
+        _print(console, solution, describe_votes(votes, vote_file))
+    else:
+        whom = number_of_voters(votes.n_voters)
+        console.print(f"{whom}, scores on {votes.n_rows:,} rows in {scores}", markup=False)
+        say(console, f"Promised: {told['promise']}")
+        console.print()
+        view_of(solution).show(console)
+    console.print()
+    if output is None:
+        console.print("Nothing was written. Keep it with  -o strategy.json")
+    else:
+        console.print(f"Written to {output}. Look at it with  foregone show {output}", markup=False)
 
 
-def solution_fields(solution: AnySolution) -> dict[str, object]:
+def solution_fields(solution: AnySolution | ScoreStrategy) -> dict[str, object]:
     """Return what is to be said of a solution, for JSON; each kind has some of the fields."""
+    if isinstance(solution, ScoreStrategy):
+        certificate = solution.certificate
+        return {
+            "n_voters": solution.n_voters,
+            "promise": str(promise_of(solution)),
+            "expected_votes": solution.n_voters if certificate is None else certificate.mean_asked,
+            **view_of(solution).fields(),
+        }
     return {
         **{name: getattr(solution, name) for name in TOLD if hasattr(solution, name)},
         "n_observations": distribution_of(solution).n_observations,
@@ -107,7 +150,7 @@ def solution_fields(solution: AnySolution) -> dict[str, object]:
     }
 
 
-def _print(solution: AnySolution, votes: str, output: Path | None) -> None:
+def _print(console: Console, solution: AnySolution, votes: str) -> None:
     traits, view = traits_of(solution.criterion), counted_view(solution)
     mean, worst = "on average over these votes", "at worst over all possible votes"
     cost = worst if traits.minimises_the_worst else mean
@@ -120,7 +163,6 @@ def _print(solution: AnySolution, votes: str, output: Path | None) -> None:
         if isinstance(risks, dict)
         else {"disagreement": risks}
     )
-    console = make_console()
     console.print(
         "\n".join(
             [
@@ -135,8 +177,3 @@ def _print(solution: AnySolution, votes: str, output: Path | None) -> None:
         )
     )
     view.print_risks(console)
-    console.print()
-    if output is None:
-        console.print("Nothing was written. Keep it with  -o strategy.json")
-    else:
-        console.print(f"Written to {output}. Look at it with  foregone show {output}", markup=False)
