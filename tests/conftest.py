@@ -3,6 +3,8 @@
 import os
 import sys
 
+import numpy as np
+import pytest
 from hypothesis import settings
 
 # No deadline: a slow machine is no failure. The same examples every time: a failure can be repeated.
@@ -11,3 +13,9 @@ settings.load_profile("repeatable")
 
 # Whichever test starts Spark's Java process first, its workers are to be this Python.
 os.environ["PYSPARK_PYTHON"] = sys.executable
+
+
+@pytest.fixture(autouse=True)
+def _same_luck_every_time() -> None:
+    """Seed what ``random_state=None`` draws from, so that a failure can be repeated."""
+    np.random.seed(0)  # noqa: NPY002  # scikit-learn draws from this one

@@ -25,7 +25,7 @@ def test_shallow_trees_disagree_and_the_figure_is_told():
     model = RandomForestClassifier(25, max_depth=2, random_state=0).fit(*models.to_fit())
     X = models.fresh()
     with pytest.warns(HardVoteWarning) as caught:
-        classifier = early_stop(model, X, 1e-3, voting="hard")
+        classifier = early_stop(model, X, 1e-3, voting="hard", random_state=0)
     votes = np.sum([tree.predict(X) for tree in model.estimators_], axis=0)
     differing = np.count_nonzero((2 * votes > 25) != model.predict(X))
     assert classifier.hard_soft_disagreement_ == differing / len(X) > 0.01
@@ -47,7 +47,7 @@ def test_a_soft_committee_is_measured_too():
     soft = VotingClassifier(members, voting="soft").fit(*models.to_fit())
     hard = VotingClassifier(members).fit(*models.to_fit())
     with pytest.warns(HardVoteWarning):
-        classifier = early_stop(soft, models.fresh(), 1e-3, voting="hard")
+        classifier = early_stop(soft, models.fresh(), 1e-3, voting="hard", random_state=0)
     expected = np.mean(hard.predict(models.fresh()) != soft.predict(models.fresh()))
     assert classifier.hard_soft_disagreement_ == expected
     with warnings.catch_warnings():
