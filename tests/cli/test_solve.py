@@ -186,3 +186,11 @@ def test_what_has_no_meaning_for_scores_is_refused(
     outcome = run("solve", "--scores", score_file, "--max-disagreement", "0.05", *options)
     assert outcome.code == 2
     assert reason in " ".join(outcome.err.split())
+
+
+def test_a_confidence_without_observed_votes_is_refused_for_many_answers_too(run: Run) -> None:
+    given = ("solve", "--voters", "9", "--max-disagreement", "0.05", "--confidence", "0.95")
+    for answers in ((), ("--answers", "3")):
+        outcome = run(*given, *answers)
+        assert outcome.code == 2
+        assert "observed" in outcome.err

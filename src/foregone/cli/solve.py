@@ -98,8 +98,6 @@ def solve_command(
     """
     check_writable(output)
     sure = parse_confidence(confidence)
-    if answers is not None and vote_file is None:
-        sure = None  # nothing was observed
     votes: Any
     if scores is not None:
         votes = given_scores(scores, voters, vote_file, answers)
