@@ -277,14 +277,7 @@ def solve(
                 "confidence, such as 0.95, and no answer or method"
             )
         return solve_scores(
-            given.scores,
-            max_disagreement,
-            confidence=confidence,
-            order=given.order,
-            looks=looks,
-            start=given.start,
-            answers=given.answers,
-            random_state=given.random_state,
+            given.scores, max_disagreement, confidence=confidence, looks=looks, **given.added_up
         )
     return solve_votes(
         criterion, given, max_disagreement, confidence=confidence, looks=looks, answer=answer, method=method

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -60,7 +61,7 @@ class Verdict:
         return f"Verdict(answer={shorten(self.answer)}, asked={self.asked}, yes={self.yes}, risk={risk})"
 
 
-class Tally(Generic[Counting, FullVotes]):
+class Tally(ABC, Generic[Counting, FullVotes]):
     """What a ballot asks of the count behind it; one kind of strategy, one kind of tally."""
 
     def __init__(self, strategy: Counting, votes: FullVotes | None) -> None:
@@ -74,33 +75,33 @@ class Tally(Generic[Counting, FullVotes]):
         self._strategy = strategy
         self._votes = votes
 
+    @abstractmethod
     def check(self, vote: object) -> Any:
         """Return a vote in the form in which it is kept. Raises InvalidInputError if it is not a vote."""
-        raise NotImplementedError
 
     def check_all(self, votes: Iterable[object]) -> list[Any]:
         """Return votes that are to be counted together, checked. Raises InvalidInputError if one is not."""
         return [self.check(vote) for vote in votes]
 
+    @abstractmethod
     def add(self, vote: Any) -> None:
         """Count a checked vote."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stop_probability(self) -> float:
         """Return the probability with which the strategy stops here."""
-        raise NotImplementedError
 
+    @abstractmethod
     def needed_at_least(self) -> int:
         """Return after how many more votes, at least one, a stop is possible for the first time."""
-        raise NotImplementedError
 
+    @abstractmethod
     def useful(self, most: int) -> int:
         """Return how many of the next ``most`` votes can still be counted before a stop is certain."""
-        raise NotImplementedError
 
+    @abstractmethod
     def verdict(self) -> Verdict:
         """Return what a stop here says."""
-        raise NotImplementedError
 
 
 class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):

@@ -32,7 +32,7 @@ def test_every_rule_makes_a_strategy_for_the_voters(known: KnownVotes, kind: typ
         assert isinstance(strategy, kind)
         assert strategy.n_voters == 5
     if kind is PluralityStrategy:
-        assert {method.strategy(known).n_classes for method in methods} == {3}  # type: ignore[union-attr]
+        assert {method.strategy(known).n_classes for method in methods} == {3}  # type: ignore[union-attr]  # both kinds have it
 
 
 def test_no_two_rules_have_one_label() -> None:
@@ -113,7 +113,7 @@ def test_what_is_no_rule_is_refused(rule: Any) -> None:
 def test_votes_that_were_observed_can_be_fitted_and_smoothed() -> None:
     yes = np.repeat(range(6), [9, 3, 1, 1, 2, 9])
     assert TWO.expected == VoteDistribution.fit_beta(yes, 5, 5)
-    assert MANY.expected == MANY.averaged.smoothed(3)  # type: ignore[union-attr]
+    assert MANY.expected == MANY.averaged.smoothed(3)  # type: ignore[union-attr]  # of many answers
     assert TWO.observed is TWO.averaged
     with pytest.raises(InvalidInputError, match="nothing can be fitted"):
         _ = KnownVotes.of(VoteDistribution.flat(5)).expected

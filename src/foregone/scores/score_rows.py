@@ -65,21 +65,18 @@ class ScoreRows:
         """Number of voters."""
         return int(self.scores.shape[1])
 
+    @property
+    def added_up(self) -> dict[str, Any]:
+        """How they are added up, as options of `foregone.solve_scores`."""
+        return {name: getattr(self, name) for name in ("order", "start", "answers", "random_state")}
+
     def solve(
         self, limits: MaxDisagreement, *, confidence: float, looks: int | Iterable[int] | None = None
     ) -> ScoreStrategy:
         """Return the strategy for a limit; if none can be certified, the one that asks everyone, and why."""
         try:
             return solve_scores(
-                self.scores,
-                limits,
-                confidence=confidence,
-                order=self.order,
-                looks=looks,
-                start=self.start,
-                answers=self.answers,
-                random_state=self.random_state,
-                on_failure="raise",
+                self.scores, limits, confidence=confidence, looks=looks, on_failure="raise", **self.added_up
             )
         except SolverError as error:
             order = None if isinstance(self.order, str) else self.order

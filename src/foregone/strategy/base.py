@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -13,19 +14,19 @@ from foregone.strategy.limits import Criterion, MaxDisagreement
 __all__ = ["SavedAsJson", "SolvedStrategy", "Strategy"]
 
 
-class SavedAsJson:
+class SavedAsJson(ABC):
     """What can be saved as a readable file: a class states its ``KIND``, and its fields both ways."""
 
     KIND: ClassVar[str]
 
+    @abstractmethod
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of a file, all but those that every file has."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def _from_fields(cls, fields: Fields) -> Self:
         """Check the fields of a file of this kind and make what they describe."""
-        raise NotImplementedError
 
     @classmethod
     def from_fields(cls, fields: Fields) -> Self:
@@ -74,9 +75,9 @@ class Strategy(SavedAsJson):
         def n_voters(self) -> int:
             """Number of voters in the ensemble."""
 
+    @abstractmethod
     def _digest(self) -> bytes:
         """Return a digest of all that the strategy ever does."""
-        raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
         """Whether both do the same."""
@@ -130,9 +131,9 @@ class SolvedStrategy(SavedAsJson):
         """Return the fields of a file that holds the strategy and the evidence."""
         return {"kind": self.KIND, **self.strategy.to_fields(), "solution": self._solution_fields()}
 
+    @abstractmethod
     def _solution_fields(self) -> dict[str, Any]:
         """Return the fields of the section about the problem and the evidence."""
-        raise NotImplementedError
 
     @staticmethod
     def _solution_section(fields: Fields) -> Fields:
