@@ -31,10 +31,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from foregone import EarlyStoppingClassifier, certify, early_stop, evaluate, load
+from foregone import EarlyStoppingClassifier, certify, early_stop, evaluate, load, solve
 from foregone.cli import main as foregone_command
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
+from foregone.kinds import strategy_of
+from foregone.scores import ScoreRows
 
 LIMIT = 0.05
 N_FIT, N_CALIBRATE = 300, 1500
@@ -185,6 +187,33 @@ def _plan(kind: Kind) -> None:
     assert len(made.chosen.by_class) == kind.n_classes
 
 
+def _solve(kind: Kind) -> None:
+    classifier, data = stopped(kind), data_of(kind)
+    ensemble, strategy = classifier.ensemble_, classifier.strategy_
+    given: Any
+    if kind.tally == "scores":
+        given = ScoreRows(
+            ensemble.scores(data.calibration),
+            start=strategy.start,
+            order=strategy.order,
+            answers=data.model.predict(data.calibration) == classifier.classes_[1],
+            random_state=classifier.seed_,
+        )
+    else:
+        given = classifier.votes_
+    solved = solve("minimean", given, LIMIT, confidence=0.95)
+    assert strategy_of(solved).n_voters == ensemble.n_voters
+    if kind.tally != "answers":  # a classifier of many classes also settles ties
+        assert strategy_of(solved) == strategy
+
+
+def _tradeoff(kind: Kind) -> None:
+    from foregone.display import TradeoffDisplay
+
+    made = stopped(kind).plan([0.2, LIMIT], X=data_of(kind).calibration)
+    assert TradeoffDisplay.from_plan(made).figure_ is not None
+
+
 def _display(kind: Kind) -> None:
     from foregone.display import SavingsDisplay
 
@@ -313,7 +342,9 @@ FEATURES: dict[str, Callable[[Kind], None]] = {
     "`looks`": _looks,
     '`order="per_row"`': _order_per_row,
     '`order="optimized"`': _order_optimized,
+    "`solve` from votes or scores": _solve,
     "`plan`": _plan,
+    "`TradeoffDisplay`": _tradeoff,
     "`SavingsDisplay`": _display,
     "`EnvelopeDisplay`": _envelope,
     "`load`, `foregone show` of the strategy": _show,

@@ -194,7 +194,7 @@ def test_what_has_no_meaning_for_scores_is_refused(criterion: Any, options: dict
     with pytest.raises(InvalidInputError, match=r"a limit on scores is certified for the mean.* give"):
         solve(criterion, ScoreRows([[1.0, 2.0]]), 0.1, **options)
     with pytest.raises(InvalidInputError, match="must be one of"):
-        solve("best", ScoreRows([[1.0, 2.0]]), 0.1, confidence=0.9)  # type: ignore[call-overload]
+        solve("best", ScoreRows([[1.0, 2.0]]), 0.1, confidence=0.9)  # type: ignore[call-overload]  # on purpose
 
 
 def test_the_kind_is_told_of_whatever_has_a_strategy() -> None:
