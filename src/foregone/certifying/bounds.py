@@ -1,0 +1,109 @@
+"""Upper bounds on a mean loss from independent observations, each with an exact level.
+
+Clopper and Pearson's for losses of 0 or 1, and a bet against "the mean is above m" for losses from 0 to 1.
+Proofs are in docs/theory.md, "Certifying what is used".
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import betainc, betainccinv
+
+from foregone.checks import FloatArray
+
+__all__ = ["betting_bound", "clopper_pearson_bound", "log_capital", "rows_needed"]
+
+# Shares of the largest stake that cannot ruin, and how much of the capital is put on each: most on large ones,
+# because the mean that is bet against is far above all but a few of the losses.
+STAKES = 0.98 * 2.0 ** (-np.arange(10) / 2)
+CAPITAL = 1 / (1 + np.arange(10.0)) ** 2
+CAPITAL /= CAPITAL.sum()
+
+
+def clopper_pearson_bound(n_wrong: int, n_rows: int, confidence: float) -> float:
+    """Return Clopper and Pearson's upper bound for a probability.
+
+    It is the largest p at which ``n_wrong`` or fewer of ``n_rows`` independent rows are wrong with a
+    probability of at least ``1 - confidence``; so it lies below the true probability in at most that share
+    of samples, whatever that probability is.
+
+    Examples
+    --------
+    >>> round(clopper_pearson_bound(0, 1497, 0.95), 6), clopper_pearson_bound(0, 0, 0.95)
+    (0.001999, 1.0)
+    """
+    if n_wrong >= n_rows:
+        return 1.0
+    if n_wrong == 0:
+        return -math.expm1(math.log(1 - confidence) / n_rows) * (1 + 1e-12)
+    failure = 1 - confidence
+    bound = float(betainccinv(n_wrong + 1, n_rows - n_wrong, failure))
+    # For very many rows the quantile may be off: the tail itself is looked at, and the bound raised to where
+    # it is small enough. A few last bits more are for the rounding of the tail.
+    step = 1e-12
+    while bound < 1 and not betainc(n_wrong + 1, n_rows - n_wrong, bound) >= confidence:
+        bound, step = bound * (1 + step), 2 * step
+    return min(1.0, bound * (1 + 1e-12))
+
+
+def rows_needed(limit: float, confidence: float) -> int:
+    """Return how many rows, none of them wrong, it takes for a bound of at most ``limit``.
+
+    Examples
+    --------
+    >>> rows_needed(1e-3, 0.95), rows_needed(0.01, 0.95), rows_needed(1, 0.95)
+    (2995, 299, 0)
+    """
+    if limit >= 1:
+        return 0
+    return math.ceil(math.log(1 - confidence) / math.log1p(-limit))
+
+
+def log_capital(losses: FloatArray, mean: float) -> float:
+    """Return the logarithm of what betting against "the mean loss is at least ``mean``" has won.
+
+    The capital starts at 1 and is spread over several stakes; each observation x multiplies the part at
+    stake s by ``1 + s (mean - x)``. If the mean is that large, the capital has an expectation of at most 1.
+
+    Parameters
+    ----------
+    losses : ndarray of shape (n_observations,)
+        Each from 0 to 1.
+    mean : float
+        Strictly between 0 and 1.
+    """
+    stakes = STAKES / (1 - mean)
+    values, counts = np.unique(losses, return_counts=True)
+    with np.errstate(divide="ignore"):
+        grown = np.log1p(stakes[:, None] * (mean - values[None, :])) @ counts
+    return float(np.logaddexp.reduce(grown + np.log(CAPITAL)))
+
+
+def betting_bound(losses: FloatArray, confidence: float) -> float:
+    """Return an upper bound on the mean of independent losses from 0 to 1.
+
+    It is below the true mean in at most a share of ``1 - confidence`` of samples, by Markov's inequality:
+    the bet against the true mean wins ``1 / (1 - confidence)`` with at most that probability.
+
+    Examples
+    --------
+    >>> round(betting_bound(np.zeros(300), 0.95), 4), betting_bound(np.ones(5), 0.95)
+    (0.0112, 1.0)
+    """
+    if len(losses) == 0:
+        return 1.0
+    wanted = -math.log(1 - confidence)
+
+    def short(mean: float) -> float:
+        return log_capital(losses, mean) - wanted
+
+    lowest, highest = max(float(losses.mean()), 1e-12), 1 - 1e-9
+    if lowest >= highest or short(highest) < 0:
+        return 1.0
+    if short(lowest) >= 0:
+        return lowest
+    # The capital at each stake grows with the mean it bets against, so there is one crossing.
+    return min(1.0, float(brentq(short, lowest, highest, xtol=1e-15, rtol=1e-12)) * (1 + 1e-9))
