@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 
-from foregone.certifying import Parts, climb
+from foregone.certifying import Parts, RowLabels, climb
 from foregone.errors import InvalidInputError
 from foregone.strategy.limits import Limits
 
@@ -22,7 +23,7 @@ def chance_of_a_broken_promise(
     broken = 0.0
     for sample in itertools.product(values, repeat=n_rows):
         wrong = np.array([row for row, _ in sample], np.bool_)
-        found = climb(range(n_rungs), lambda rung, wrong=wrong: wrong[:, rung], parts, confidence)
+        found = climb(range(n_rungs), partial(np.take, wrong, axis=1), parts, confidence)
         if found.rung is not None and truth[found.rung] > limit:
             broken += float(np.prod([chance for _, chance in sample]))
     return broken
@@ -72,27 +73,32 @@ def test_all_parts_have_to_keep_their_limits() -> None:
 
 def test_a_group_with_too_few_rows_certifies_nothing() -> None:
     groups = np.where(np.arange(4_000) < 100, "few", "many")
-    parts = Parts.of(Limits.of(0.01), np.zeros(4_000, np.bool_), groups=groups)
+    parts = Parts.of(Limits.of(0.01), np.zeros(4_000, np.bool_), RowLabels.of(groups, None, 4_000))
     part = parts.too_few(0.95)
     assert part is not None
-    assert part.name == "group 'few'"
+    assert str(part) == "rows of group 'few'"
     assert climb([0], lambda _: np.zeros(4_000, np.bool_), parts, 0.95).rung is None
-    assert Parts.of(Limits.of(0.05), np.zeros(4_000, np.bool_), groups=groups).too_few(0.95) is None
+    assert (
+        Parts.of(Limits.of(0.05), np.zeros(4_000, np.bool_), RowLabels.of(groups, None, 4_000)).too_few(0.95)
+        is None
+    )
 
 
 def test_the_rows_of_a_cluster_count_as_one_observation() -> None:
     full = np.zeros(6, np.bool_)
-    (part,) = Parts.of(Limits.of(0.1), full, clusters=["a", "b", "a", "a", "c", "b"])
+    (part,) = Parts.of(Limits.of(0.1), full, RowLabels.of(None, ["a", "b", "a", "a", "c", "b"], 6))
     wrong = np.array([True, False, True, False, False, True])
-    np.testing.assert_allclose(part.losses(wrong), [2 / 3, 1 / 2, 0])
-    assert part.n_observations == 3
+    judged = part.judge(wrong, 0.95)
+    assert judged.mean_loss == pytest.approx((2 / 3 + 1 / 2) / 3)
+    assert judged.n_observations == 3
 
 
 def test_copies_of_rows_add_nothing() -> None:
     """A hundred copies of each patient's row certify what one does, however many rows there are."""
     wrong, patients = np.zeros(30, np.bool_), np.arange(30)
-    once = Parts.of(Limits.of(0.01), wrong, clusters=patients)
-    copied = Parts.of(Limits.of(0.01), np.repeat(wrong, 100), clusters=np.repeat(patients, 100))
+    once = Parts.of(Limits.of(0.01), wrong, RowLabels.of(None, patients, 30))
+    labels = RowLabels.of(None, np.repeat(patients, 100), 3_000)
+    copied = Parts.of(Limits.of(0.01), np.repeat(wrong, 100), labels)
     (first,), (second,) = once.judge(wrong, 0.95), copied.judge(np.repeat(wrong, 100), 0.95)
     assert first == second
     assert not first.is_kept
@@ -100,16 +106,31 @@ def test_copies_of_rows_add_nothing() -> None:
 
 def test_groups_and_answers_make_a_part_each() -> None:
     full = np.array([True, False] * 4)
-    parts = Parts.of(Limits.of({"yes": 0.1, "no": 0.2}), full, groups=[1, 1, 1, 1, 2, 2, 2, 2])
-    assert [(part.name, part.limit, part.rows.tolist()) for part in parts] == [
-        ("yes in group 1", 0.1, [0, 2]),
-        ("no in group 1", 0.2, [1, 3]),
-        ("yes in group 2", 0.1, [4, 6]),
-        ("no in group 2", 0.2, [5, 7]),
+    labels = RowLabels.of([1, 1, 1, 1, 2, 2, 2, 2], None, 8)
+    parts = Parts.of(Limits.of({"yes": 0.1, "no": 0.2}), full, labels)
+    assert [(part.side, part.group, part.limit, part.rows.tolist()) for part in parts] == [
+        ("yes", 1, 0.1, [0, 2]),
+        ("no", 1, 0.2, [1, 3]),
+        ("yes", 2, 0.1, [4, 6]),
+        ("no", 2, 0.2, [5, 7]),
     ]
 
 
 @pytest.mark.parametrize("groups", [[1, 2], [1.0, np.nan, 2.0], [None, "a", "b"], "abc"])
 def test_labels_that_do_not_fit_the_rows_are_refused(groups: object) -> None:
     with pytest.raises(InvalidInputError, match="groups"):
-        Parts.of(Limits.of(0.1), np.zeros(3, np.bool_), groups=groups)  # type: ignore[arg-type]  # on purpose
+        RowLabels.of(groups, None, 3)
+
+
+def test_a_group_without_rows_to_certify_with_is_not_forgotten() -> None:
+    labels = RowLabels.of(["a"] * 500 + ["b"], None, 501).take(np.arange(500))
+    parts = Parts.of(Limits.of(0.05), np.zeros(500, np.bool_), labels)
+    assert climb([0], lambda _: np.zeros(500, np.bool_), parts, 0.95).rung is None
+
+
+def test_clusters_are_not_divided() -> None:
+    clusters = np.random.default_rng(0).integers(40, size=300)
+    learning, certifying = RowLabels.of(None, clusters, 300).split(300, 0.3, np.random.default_rng(1))
+    assert not set(clusters[learning]) & set(clusters[certifying])
+    assert sorted([*learning, *certifying]) == list(range(300))
+    assert len(set(clusters[learning])) == 12

@@ -1,14 +1,17 @@
-"""Certifying what is used: a ladder of strategies, losses of rows, exact bounds, and what is then promised."""
+"""Certifying what is used: a ladder of strategies, losses of rows, exact bounds, and the promise."""
 
 from foregone.certifying.bounds import betting_bound, clopper_pearson_bound, rows_needed
 from foregone.certifying.ladder import Climb, climb
-from foregone.certifying.parts import Judged, Part, Parts
+from foregone.certifying.parts import Judged, Part, Parts, RowLabels
+from foregone.certifying.promise import Promise
 
 __all__ = [
     "Climb",
     "Judged",
     "Part",
     "Parts",
+    "Promise",
+    "RowLabels",
     "betting_bound",
     "climb",
     "clopper_pearson_bound",

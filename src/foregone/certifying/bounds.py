@@ -16,11 +16,13 @@ from foregone.checks import FloatArray
 
 __all__ = ["betting_bound", "clopper_pearson_bound", "log_capital", "rows_needed"]
 
-# Shares of the largest stake that cannot ruin, and how much of the capital is put on each: most on large ones,
-# because the mean that is bet against is far above all but a few of the losses.
+# Shares of the largest stake that cannot ruin, and how much of the capital is put on each: most on large
+# ones, because the mean that is bet against is far above all but a few of the losses.
 STAKES = 0.98 * 2.0 ** (-np.arange(10) / 2)
 CAPITAL = 1 / (1 + np.arange(10.0)) ** 2
 CAPITAL /= CAPITAL.sum()
+
+NEVER_ENOUGH = 2**62
 
 
 def clopper_pearson_bound(n_wrong: int, n_rows: int, confidence: float) -> float:
@@ -56,9 +58,13 @@ def rows_needed(limit: float, confidence: float) -> int:
     --------
     >>> rows_needed(1e-3, 0.95), rows_needed(0.01, 0.95), rows_needed(1, 0.95)
     (2995, 299, 0)
+
+    Of a limit of 0 there can never be enough.
     """
     if limit >= 1:
         return 0
+    if limit <= 0:
+        return NEVER_ENOUGH
     return math.ceil(math.log(1 - confidence) / math.log1p(-limit))
 
 

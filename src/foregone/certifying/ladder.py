@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from foregone.certifying.parts import Judged, Parts
+from foregone.checks import BoolArray, FloatArray
 
 __all__ = ["Climb", "climb"]
 
@@ -41,7 +39,7 @@ class Climb(Generic[Rung]):
 
 def climb(
     rungs: Iterable[Rung],
-    wrong: Callable[[Rung], npt.NDArray[np.bool_]],
+    losses: Callable[[Rung], BoolArray | FloatArray],
     parts: Parts,
     confidence: float,
 ) -> Climb[Rung]:
@@ -54,8 +52,9 @@ def climb(
     ----------
     rungs : iterable
         In an order, and made in a way, that does not depend on the rows.
-    wrong : callable
-        ``wrong(rung)`` says which rows it answers wrongly, run exactly as it will be run in use.
+    losses : callable
+        ``losses(rung)`` returns the loss of each row, with the rung run exactly as it will be in use: whether
+        its answer is wrong, or a number from 0 to 1.
     parts : Parts
         The limits, and which rows they are for.
     confidence : float
@@ -63,6 +62,7 @@ def climb(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from foregone.strategy.limits import Limits
     >>> rows = np.arange(2_000)
     >>> parts = Parts.of(Limits.of(0.01), np.zeros(2_000, np.bool_))
@@ -72,7 +72,7 @@ def climb(
     best: Rung | None = None
     kept: tuple[Judged, ...] = ()
     for rung in rungs:
-        judged = parts.judge(wrong(rung), confidence)
+        judged = parts.judge(losses(rung), confidence)
         if not all(part.is_kept for part in judged):
             return Climb(best, kept, judged)
         best, kept = rung, judged

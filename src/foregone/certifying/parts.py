@@ -2,21 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from foregone.certifying.bounds import betting_bound, clopper_pearson_bound, rows_needed
-from foregone.checks import FloatArray, IntArray
+from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.errors import InvalidInputError
-from foregone.strategy.limits import Limits
+from foregone.strategy.limits import Limits, as_given
 
-__all__ = ["Judged", "Part", "Parts", "check_labels_of_rows"]
+__all__ = ["Judged", "Part", "Parts", "RowLabels", "by_part"]
 
-BoolArray = npt.NDArray[np.bool_]
+MISSING = ("None", "nan", "NaN", "NaT", "<NA>")
+
+
+@dataclass(frozen=True, eq=False)
+class RowLabels:
+    """What is known about rows before anyone is asked: which group each is in, and which cluster.
+
+    Attributes
+    ----------
+    groups : ndarray of int, shape (n_rows,), or None
+        Numbers of groups. Each group has to keep the limits by itself.
+    clusters : ndarray of int, shape (n_rows,), or None
+        Numbers of clusters. Rows of one cluster depend on each other, and count as one observation.
+    names : tuple
+        Of the groups; none of their rows may be among these rows.
+
+    Examples
+    --------
+    >>> labels = RowLabels.of(["b", "a", "b"], None, 3)
+    >>> labels.names, labels.groups
+    (('a', 'b'), array([1, 0, 1]))
+    """
+
+    groups: IntArray | None = None
+    clusters: IntArray | None = None
+    names: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, groups: Any, clusters: Any, n_rows: int) -> RowLabels:
+        """Check what a user gave for each of ``n_rows``; None for what there is not."""
+        names, group_of = _numbered(groups, n_rows, "groups")
+        return cls(group_of, _numbered(clusters, n_rows, "clusters")[1], names)
+
+    def take(self, rows: IntArray) -> RowLabels:
+        """Return those of some rows."""
+        groups, clusters = (
+            None if labels is None else labels[rows] for labels in (self.groups, self.clusters)
+        )
+        return RowLabels(groups, clusters, self.names)
+
+    def split(
+        self, n_rows: int, learning_share: float, rng: np.random.Generator
+    ) -> tuple[IntArray, IntArray]:
+        """Divide rows at random into those to learn from and those to certify with; clusters stay together.
+
+        Examples
+        --------
+        >>> learning, certifying = RowLabels().split(10, 0.2, np.random.default_rng(0))
+        >>> len(learning), len(certifying)
+        (2, 8)
+        """
+        of_row = np.arange(n_rows) if self.clusters is None else self.clusters
+        n_clusters = int(of_row.max(initial=-1)) + 1
+        drawn = np.zeros(n_clusters, np.bool_)
+        drawn[rng.permutation(n_clusters)[: int(n_clusters * learning_share)]] = True
+        return np.flatnonzero(drawn[of_row]), np.flatnonzero(~drawn[of_row])
+
+    def __bool__(self) -> bool:
+        """Whether there are groups or clusters."""
+        return self.groups is not None or self.clusters is not None
+
+
+def _numbered(labels: Any, n_rows: int, name: str) -> tuple[tuple[Any, ...], IntArray | None]:
+    """Return all labels, and the number of each row's; a missing one would be in no group."""
+    if labels is None:
+        return (), None
+    try:
+        given = np.asarray(labels)
+        if given.dtype.kind == "O":
+            given = np.array([str(label) for label in given.tolist()])
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    if given.shape != (n_rows,):
+        raise InvalidInputError(
+            f"{name} must have one label for each of the {n_rows:,} rows, got shape {given.shape}"
+        )
+    names, numbers = np.unique(given, return_inverse=True)
+    if any(str(label) in MISSING for label in names.tolist()):
+        raise InvalidInputError(f"{name} has missing labels: give every row one, such as 'unknown'")
+    return tuple(names.tolist()), numbers.astype(np.int64)
 
 
 class Judged(NamedTuple):
@@ -24,8 +102,10 @@ class Judged(NamedTuple):
 
     Attributes
     ----------
-    part : str
-        Whose they are.
+    side : {"all", "yes", "no"}
+        Which answers of everyone its rows have.
+    group : object or None
+        Which group its rows are of; None if there are no groups.
     limit : float
         The largest mean loss that is allowed.
     n_observations : int
@@ -36,7 +116,8 @@ class Judged(NamedTuple):
         Upper bound on the mean loss of new ones.
     """
 
-    part: str
+    side: str
+    group: Any
     limit: float
     n_observations: int
     mean_loss: float
@@ -54,8 +135,10 @@ class Part:
 
     Attributes
     ----------
-    name : str
-        "all", or what its rows have in common.
+    side : {"all", "yes", "no"}
+        Rows of all answers, or those that everyone together answers like this.
+    group : object or None
+        The group its rows are of; None if there are no groups.
     limit : float
         The largest mean loss that is allowed.
     rows : ndarray of int
@@ -64,7 +147,8 @@ class Part:
         The number of the cluster that each of these rows is in, from 0 on; None if every row is alone.
     """
 
-    name: str
+    side: str
+    group: Any
     limit: float
     rows: IntArray
     clusters: IntArray | None = None
@@ -74,26 +158,34 @@ class Part:
         """Number of rows, or of clusters."""
         return len(self.rows) if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
 
-    def losses(self, wrong: BoolArray) -> FloatArray:
-        """Return the loss of each observation: of a cluster, the mean over its rows."""
-        lost = wrong[self.rows].astype(np.float64)
-        if self.clusters is None:
-            return lost
-        sizes = np.bincount(self.clusters, minlength=self.n_observations)
-        return np.asarray(np.bincount(self.clusters, lost, self.n_observations) / sizes)
+    def judge(self, losses: BoolArray | FloatArray, confidence: float) -> Judged:
+        """Return what the losses of its rows say, given those of all rows.
 
-    def judge(self, wrong: BoolArray, confidence: float) -> Judged:
-        """Return what the rows say, given which of all rows were answered wrongly.
-
-        Rows are counted (Clopper and Pearson), clusters are bet on: which of the two does not depend on what
-        they show.
+        Losses that are true or false are counted (Clopper and Pearson), unless rows are in clusters; others,
+        from 0 to 1, are bet on. Which of the two does not depend on what they show.
         """
-        losses = self.losses(wrong)
-        if self.clusters is None:
-            bound = clopper_pearson_bound(int(losses.sum()), len(losses), confidence)
+        own = losses[self.rows]
+        if own.dtype == np.bool_ and self.clusters is None:
+            n_wrong = int(np.count_nonzero(own))
+            bound = clopper_pearson_bound(n_wrong, len(own), confidence)
         else:
-            bound = betting_bound(losses, confidence)
-        return Judged(self.name, self.limit, len(losses), float(losses.mean()) if len(losses) else 0.0, bound)
+            own = self._observed(own.astype(np.float64))
+            bound = betting_bound(own, confidence)
+        mean = float(own.mean()) if len(own) else 0.0
+        return Judged(self.side, self.group, self.limit, len(own), mean, bound)
+
+    def _observed(self, own: FloatArray) -> FloatArray:
+        """Return the loss of each observation: of a cluster, the mean over its rows."""
+        if self.clusters is None:
+            return own
+        sizes = np.bincount(self.clusters, minlength=self.n_observations)
+        return np.asarray(np.bincount(self.clusters, own, self.n_observations) / sizes)
+
+    def __str__(self) -> str:
+        """Return what its rows are, in words."""
+        side = "" if self.side == "all" else f' whose full answer is "{self.side}"'
+        group = "" if self.group is None else f" of group {self.group!r}"
+        return f"{'rows' if self.clusters is None else 'clusters with rows'}{group}{side}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +195,7 @@ class Parts:
     parts: tuple[Part, ...]
 
     @classmethod
-    def of(
-        cls,
-        limits: Limits,
-        full_yes: BoolArray,
-        groups: Sequence[Any] | None = None,
-        clusters: Sequence[Any] | None = None,
-    ) -> Parts:
+    def of(cls, limits: Limits, full_yes: BoolArray, labels: RowLabels | None = None) -> Parts:
         """Divide rows by the answers that have limits of their own, and by group.
 
         Parameters
@@ -118,59 +204,50 @@ class Parts:
             One for all rows, or one for rows that everyone together answers with "yes" and one for "no".
         full_yes : ndarray of bool, shape (n_rows,)
             What everyone together answers; only looked at if limits differ by answer.
-        groups : sequence of shape (n_rows,), optional
-            A label for each row that was fixed before any row was looked at: each group has to keep the
-            limits by itself.
-        clusters : sequence of shape (n_rows,), optional
-            A label for each row: rows with the same one depend on each other, and count as one observation.
+        labels : RowLabels, optional
+            Groups and clusters of the rows.
         """
-        n_rows = len(full_yes)
-        of_group = [("", np.arange(n_rows))]
-        if groups is not None:
-            labels, numbers = np.unique(check_labels_of_rows(groups, n_rows, "groups"), return_inverse=True)
-            of_group = [
-                (f"group {label!r}", np.flatnonzero(numbers == place))
-                for place, label in enumerate(labels.tolist())
-            ]
-        cluster_of = None if clusters is None else check_labels_of_rows(clusters, n_rows, "clusters")
+        labels = labels or RowLabels()
+        of_group: list[tuple[Any, IntArray]] = [(None, np.arange(len(full_yes)))]
+        if labels.groups is not None:
+            numbers = labels.groups
+            of_group = [(name, np.flatnonzero(numbers == place)) for place, name in enumerate(labels.names)]
         found = []
         for group, rows in of_group:
             for side, limit in limits:
                 own = rows if side == "all" else rows[full_yes[rows] == (side == "yes")]
-                name = group if group and side == "all" else f"{side}{group and ' in '}{group}"
-                numbers = None if cluster_of is None else np.unique(cluster_of[own], return_inverse=True)[1]
-                found.append(Part(name, limit, own, numbers))
+                clusters = labels.clusters
+                if clusters is not None:
+                    clusters = np.unique(clusters[own], return_inverse=True)[1].astype(np.int64)
+                found.append(Part(side, group, limit, own, clusters))
         return cls(tuple(found))
 
     def __iter__(self) -> Iterator[Part]:
         return iter(self.parts)
 
-    def judge(self, wrong: BoolArray, confidence: float) -> tuple[Judged, ...]:
-        """Return what the rows of each part say, each at the full confidence."""
-        return tuple(part.judge(wrong, confidence) for part in self.parts)
+    def judge(self, losses: BoolArray | FloatArray, confidence: float) -> tuple[Judged, ...]:
+        """Return what the losses of all rows say about each part, each at the full confidence."""
+        return tuple(part.judge(losses, confidence) for part in self.parts)
 
-    def too_few(self, confidence: float) -> Part | None:
-        """Return the first part that no loss at all could certify, because it has too few rows; or None."""
+    def too_few(self, confidence: float, times: float = 1.0) -> Part | None:
+        """Return the first part with fewer than ``times`` the rows that no loss at all could certify."""
         for part in self.parts:
-            needed = rows_needed(part.limit, confidence) if part.limit > 0 else np.inf
-            if part.n_observations < needed:
+            if part.n_observations < times * rows_needed(part.limit, confidence):
                 return part
         return None
 
 
-def check_labels_of_rows(labels: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
-    """Return a label for each row, or say why they are none; a missing one would be in no group."""
-    try:
-        given = np.asarray(labels)
-        if given.dtype.kind == "O":
-            given = np.array([str(label) for label in given.tolist()])
-    except (TypeError, ValueError):
-        given = np.empty(0)
-    if given.shape != (n_rows,):
-        raise InvalidInputError(
-            f"{name} must have one label for each of the {n_rows:,} rows, got shape {given.shape}"
-        )
-    missing = given.dtype.kind == "f" and np.isnan(given).any()
-    if missing or any(label in ("None", "nan", "NaT", "<NA>") for label in np.unique(given).tolist()):
-        raise InvalidInputError(f"{name} has missing labels: give every row one, such as 'unknown'")
-    return given
+def by_part(values: Mapping[tuple[str, Any], float]) -> float | dict[Any, float]:
+    """Return values for sides and groups as users get them: a number, or a dict by side, group, or both.
+
+    Examples
+    --------
+    >>> by_part({("yes", None): 0.008, ("no", None): 0.3}), by_part({("all", None): 0.01})
+    ({'yes': 0.008, 'no': 0.3}, 0.01)
+    """
+    sides, groups = ({part[place] for part in values} for place in (0, 1))
+    if groups != {None} and sides != {"all"}:
+        return dict(values)
+    if groups != {None}:
+        return {group: value for (_, group), value in values.items()}
+    return as_given({side: value for (side, _), value in values.items()})

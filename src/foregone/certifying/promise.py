@@ -1,0 +1,197 @@
+"""Promise: what is guaranteed about a classifier, as values and in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from foregone.certifying.parts import Judged, by_part
+from foregone.strategy.json_file import Fields, is_finite_number
+from foregone.strategy.limits import Limits, as_given, by_side
+
+__all__ = ["About", "Loss", "Promise"]
+
+About = Literal["classifier", "orders"]
+Loss = Literal["disagreement", "disagreement of every row"]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is guaranteed, about what, and by how many rows; ``str()`` says it in one sentence.
+
+    Attributes
+    ----------
+    about : {"classifier", "orders"}
+        The classifier as it runs, in the order in which it asks its voters; or the mean over random orders
+        of the voters, of which it uses one or a few.
+    loss : {"disagreement", "disagreement of every row"}
+        What is limited: the share of rows whose answer differs from that of all voters together, or the
+        probability of that for every single row.
+    limit : float or dict
+        The largest allowed loss; with limits by class, one for each label.
+    confidence : float or None
+        With which probability, over the draw of the calibration rows, the limit is kept on new rows. 1 where
+        it is certain; None where the calibration rows are taken for the truth, or no rows are needed.
+    bound : float or dict
+        The upper bound that was compared with the limit; by class, by group, or by both. It was computed for
+        the strategy that was chosen by it: the promise is the limit.
+    n_rows : int
+        Rows that stand behind it: those it was certified on, or the calibration rows; 0 if it needs none.
+    groups : tuple
+        The groups that keep the limit each by itself.
+    in_clusters : bool
+        Whether dependent rows were counted as one observation.
+    rows_to_certify : int or None
+        How many calibration rows it takes to promise something about the classifier, where that is not done.
+
+    Examples
+    --------
+    >>> promise = Promise("classifier", "disagreement", 0.001, 0.95, 0.0008, 16_000)
+    >>> print(promise)  # doctest: +NORMALIZE_WHITESPACE
+    With 95 % confidence, this classifier disagrees with its full vote on at most 0.001 of new rows,
+    if they are like the 16,000 it was certified on.
+    """
+
+    about: About
+    loss: Loss
+    limit: float | dict[Any, float]
+    confidence: float | None
+    bound: float | dict[Any, float]
+    n_rows: int
+    groups: tuple[Any, ...] = ()
+    in_clusters: bool = False
+    rows_to_certify: int | None = None
+
+    @classmethod
+    def certified(cls, judged: tuple[Judged, ...], confidence: float, n_rows: int, **how: Any) -> Promise:
+        """Return what the rows that a strategy was tried on promise; ``how`` says if they are in clusters."""
+        return cls(
+            "classifier",
+            "disagreement",
+            as_given({part.side: part.limit for part in judged}),
+            confidence,
+            by_part({(part.side, part.group): part.bound for part in judged}),
+            n_rows,
+            tuple(dict.fromkeys(part.group for part in judged if part.group is not None)),
+            **how,
+        )
+
+    @classmethod
+    def certain(cls, limit: float | dict[Any, float]) -> Promise:
+        """Return the promise of what stops only where the rest cannot change the answer."""
+        return cls("classifier", "disagreement of every row", limit, 1.0, 0.0, 0)
+
+    def labelled(self, classes: Sequence[Any]) -> Promise:
+        """Return it with limits and bounds by label where they are by "no" and "yes"."""
+        names = dict(zip(("no", "yes"), classes, strict=False))
+
+        def renamed(given: Any) -> Any:
+            if not isinstance(given, dict) or not isinstance(self.limit, dict):
+                return given
+            return {
+                (names[key[0]], key[1]) if isinstance(key, tuple) else names[key]: value
+                for key, value in given.items()
+            }
+
+        return replace(self, limit=renamed(self.limit), bound=renamed(self.bound))
+
+    # In words --------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        sure = "" if self.confidence is None else f"with {100 * self.confidence:g} % confidence, "
+        if self.confidence == 1:
+            said = (
+                "this classifier always agrees with its full vote: it stops only when the voters not yet "
+                "asked cannot change the answer"
+            )
+        elif self.about == "classifier":
+            counted = ", counting each cluster once" if self.in_clusters else ""
+            groups = f" in each of {len(self.groups)} groups" if self.groups else ""
+            said = (
+                f"{sure}this classifier disagrees with its full vote on at most {self._limits('new rows')}"
+                f"{groups}, if they are like the {self.n_rows:,} it was certified on{counted}"
+            )
+        else:
+            inputs = f"new inputs like the {self.n_rows:,} observed"
+            if self.confidence is None:
+                inputs = f"the {self.n_rows:,} inputs observed" if self.n_rows else "the inputs assumed"
+            whom = (
+                "for every input, on average"
+                if self.loss == "disagreement of every row"
+                else f"on average over {inputs} and"
+            )
+            said = (
+                f"{sure}the disagreement with the full vote is at most {self._limits()}, {whom} over random "
+                "orders of the voters"
+            )
+        if self.rows_to_certify is not None:
+            said += f"; {self.rows_to_certify:,} calibration rows would certify the classifier itself"
+        return f"{said[0].upper()}{said[1:]}."
+
+    def _limits(self, rows: str = "") -> str:
+        """Return the limit, or those of the classes, and of which rows each is a share."""
+        of_rows = f" of {rows}" if rows else ""
+        if not isinstance(self.limit, Mapping):
+            return f"{self.limit:g}{of_rows}"
+        verb = "voted" if rows else "for inputs voted"
+        return " and ".join(f"{limit:g}{of_rows} {verb} {label!r}" for label, limit in self.limit.items())
+
+    # Files -----------------------------------------------------------------------------------
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields of a file, with limits by "yes" and "no"."""
+        return {
+            "about": self.about,
+            "loss": self.loss,
+            "limit": self.limit,
+            "confidence": self.confidence,
+            "bound": [[*self._part_of(key), value] for key, value in by_side(self.bound).items()],
+            "n_rows": self.n_rows,
+            "in_clusters": int(self.in_clusters),
+            "rows_to_certify": self.rows_to_certify,
+        }
+
+    def _part_of(self, key: Any) -> tuple[str, Any]:
+        """Return the side and the group that a bound is for."""
+        if isinstance(key, tuple):
+            return key
+        return ("all", key) if self.groups else (key, None)
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> Promise:
+        """Check what `to_fields` gave."""
+        about, loss = (
+            _choice(fields, key, get_args(known)) for key, known in (("about", About), ("loss", Loss))
+        )
+        limits = Limits.from_field(fields, "limit")
+        sides = {side for side, _ in limits}
+        bounds: dict[tuple[str, Any], float] = {}
+        for side, group, bound in fields.rows("bound", 3):
+            known = isinstance(group, str | int | float | None) and isinstance(side, str)
+            if not (known and side in sides | {"all"} and is_finite_number(bound) and 0 <= bound <= 1):
+                raise fields.error("bound", "must hold sides, groups and bounds from 0 to 1")
+            bounds[side, group] = float(bound)
+        if not bounds:
+            raise fields.error("bound", "is empty")
+        confidence = fields.number("confidence", 0, 1) if "confidence" in fields else None
+        return cls(
+            about,
+            loss,
+            limits.given,
+            confidence,
+            by_part(bounds),
+            fields.whole("n_rows", 0),
+            tuple(dict.fromkeys(group for _, group in bounds if group is not None)),
+            in_clusters=bool(fields.whole("in_clusters", 0, 1)),
+            rows_to_certify=fields.whole("rows_to_certify", 1, 2**62)
+            if "rows_to_certify" in fields
+            else None,
+        )
+
+
+def _choice(fields: Fields, key: str, known: tuple[str, ...]) -> Any:
+    found = fields.text(key)
+    if found not in known:
+        raise fields.error(key, f"must be one of {', '.join(known)}")
+    return found
