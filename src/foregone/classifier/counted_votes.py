@@ -14,7 +14,7 @@ from foregone.classifier.calibration_warnings import (
     warn_if_too_few,
     warn_of_losing_classes,
 )
-from foregone.classifier.deciding import Arrays, Asked, Labels, Scheme, Settings, Terms
+from foregone.classifier.deciding import Arrays, Asked, CalibrationRows, Labels, Scheme, Settings, Terms
 from foregone.classifier.two_or_many import Solved, two_or_many
 from foregone.errors import InvalidInputError
 from foregone.forest import Forest
@@ -71,10 +71,11 @@ class CountedVotes:
 
     @classmethod
     def calibrate(
-        cls, asked: Asked, rows: Any, own: Labels | None, *, seed: int, n_threads: int
+        cls, asked: Asked, calibration: CalibrationRows, *, seed: int, n_threads: int
     ) -> CountedVotes:
         """See how the votes on rows are spread and solve for the strategy."""
         ensemble, scheme, settings, terms = asked
+        rows, own, labels_of_rows = calibration
         counting, classes, n_voters = two_or_many(scheme), ensemble.classes, ensemble.n_voters
         counts = ensemble.votes(rows, n_threads=n_threads)
         full = classes.take(counting.shares(counts, n_voters).argmax(axis=1))  # of several, the first

@@ -18,7 +18,7 @@ __all__ = ["early_stop"]
 
 def early_stop(
     fitted_forest: Any,
-    X_calibration: Any,
+    X_calibration: Any = None,
     max_disagreement: float | Mapping[Any, float] = 1e-3,
     *,
     voting: Voting = "auto",
@@ -26,10 +26,12 @@ def early_stop(
     confidence: float | None = 0.95,
     looks: int | Sequence[int] | None = None,
     answer: Answer = "majority",
-    order: OrderName = "shared",
-    on_failure: OnFailure = "ask_all",
+    order: OrderName = "auto",
+    on_failure: OnFailure = "curtail",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
+    groups: Any = None,
+    clusters: Any = None,
 ) -> EarlyStoppingClassifier:
     """Return a classifier that stops a fitted forest, or another fitted ensemble, early.
 
@@ -43,6 +45,8 @@ def early_stop(
         scores are added up, and there six times as many are needed. No labels are needed.
     max_disagreement, voting, criterion, confidence, looks, answer, order, on_failure, n_jobs, random_state
         As in `EarlyStoppingClassifier`.
+    groups, clusters : array-like of shape (n_rows,), optional
+        Labels of the calibration rows, as in `EarlyStoppingClassifier.fit`.
 
     Examples
     --------
@@ -68,4 +72,4 @@ def early_stop(
         on_failure=on_failure,
         n_jobs=n_jobs,
         random_state=random_state,
-    ).fit(X_calibration)
+    ).fit(X_calibration, groups=groups, clusters=clusters)

@@ -9,16 +9,18 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import check_array, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import _safe_indexing, check_array, check_random_state, get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from foregone._system.atomic_file import PathLike
+from foregone.certifying import RowLabels
 from foregone.classifier import classifier_file
-from foregone.classifier.deciding import OnFailure, OrderName, Settings, Voting
+from foregone.classifier.deciding import CalibrationRows, OnFailure, OrderName, Settings, Voting
 from foregone.classifier.ensembles import DECIDERS, GivenModel, names_of_features
 from foregone.classifier.hold_out import check_labels, check_size, clone_with_seeds, hold_out
 from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.row_checks import validated
+from foregone.errors import InvalidInputError
 from foregone.planning import Plan
 from foregone.solving import Answer, Criterion
 
@@ -187,8 +189,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         looks: int | Sequence[int] | None = None,
         answer: Answer = "majority",
         calibration_size: float = 0.1,
-        order: OrderName = "shared",
-        on_failure: OnFailure = "ask_all",
+        order: OrderName = "auto",
+        on_failure: OnFailure = "curtail",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -207,7 +209,9 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     # Fitting ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EarlyStoppingClassifier:
+    def fit(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, groups: Any = None, clusters: Any = None
+    ) -> EarlyStoppingClassifier:
         """Fit the voters, unless they are, ask them about the calibration rows, and find when to stop.
 
         Parameters
@@ -215,19 +219,33 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         X : {array-like, frame} of shape (n_samples, n_features)
             Training rows, of which ``calibration_size`` are held out; if the voters are fitted already, the
             calibration rows, which should be like those to come and not those the voters were fitted on.
+            Without any, voters that are fitted already are asked until the rest cannot change the answer.
         y : array-like of shape (n_samples,), optional
             Labels of two classes or more. Not needed, and not looked at, if the voters are fitted already.
         sample_weight : array-like of shape (n_samples,), optional
             Passed on to the estimator's own ``fit``, for the rows that are not held out; an estimator that
             takes none raises. Calibration is unweighted: the limit is about rows as they come. Not looked
             at if the voters are fitted already.
+        groups : array-like of shape (n_samples,), optional
+            A label for each row, such as a region or a sex, fixed before anything was looked at: the limit is
+            then kept within each group. New rows need none.
+        clusters : array-like of shape (n_samples,), optional
+            A label for each row, such as a patient: rows with the same one depend on each other. They are held
+            out together and count as one observation, so the promise is about the mean over clusters of
+            the share of their rows that differ.
         """
         settings, model = Settings.of(self), GivenModel.of(self.estimator)
         settings.check_choices()
         model.check()
         rng = check_random_state(self.random_state)
+        labels = RowLabels() if X is None else RowLabels.of(groups, clusters, _num_samples(X))
         if model.is_fitted_already:
             self._take_features(model.whole, X)
+        elif X is None:
+            raise InvalidInputError(
+                "there are no rows to fit the voters on: give X and y, or voters that are fitted already, as "
+                "in early_stop(fitted_forest)"
+            )
         else:
             y = check_labels(y)
             model.check_settings(settings, np.unique(y))
@@ -235,20 +253,27 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             if issparse(X) and model.will_be_packed:
                 check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
             validate_data(self, X, y, skip_check_array=True)
-            fitting, X = hold_out(X, y, self.calibration_size, rng, sample_weight)
+            fitting, held_out = hold_out(X, y, self.calibration_size, rng, sample_weight, labels.clusters)
+            X, labels = _safe_indexing(X, held_out), labels.take(held_out)
             unfitted = clone_with_seeds(model.whole, None if self.random_state is None else rng)
             model = GivenModel.of(unfitted.fit(**fitting))
         asked = model.asked(settings)
-        rows, own = validated(self, X, asked.ensemble), model.own_predictions(X)
-        seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
-        n_threads = effective_n_jobs(self.n_jobs)
-        self._take(DECIDERS[asked.scheme].calibrate(asked, rows, own, seed=seed, n_threads=n_threads))
+        decider, seed = DECIDERS[asked.scheme], int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
+        if X is None:
+            self._take(decider.curtail(asked, seed=seed))
+            return self
+        calibration = CalibrationRows(validated(self, X, asked.ensemble), model.own_predictions(X), labels)
+        self._take(decider.calibrate(asked, calibration, seed=seed, n_threads=effective_n_jobs(self.n_jobs)))
         return self
 
     def _take_features(self, model: Any, X: Any) -> None:
         """Take number and names of the features from fitted voters, from X where they do not know."""
         candidates = model if isinstance(model, list | tuple) else [model]
         source = next((one for one in candidates if hasattr(one, "n_features_in_")), None)
+        if source is None and X is None:
+            raise InvalidInputError(
+                "these voters do not know how many features they take: give rows to calibrate on"
+            )
         if source is None:
             validate_data(self, X, skip_check_array=True)
             return
