@@ -1,26 +1,41 @@
-"""CountedVotes: votes are counted, and the strategy is the optimal one for how they are spread."""
+"""CountedVotes: votes are counted, and the strategy is one that is optimal for how they are spread."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from foregone.certifying import Promise
 from foregone.checks import FloatArray
 from foregone.classifier.calibration_warnings import (
     measure_hard_soft_disagreement,
     warn_if_too_few,
     warn_of_losing_classes,
 )
-from foregone.classifier.deciding import Arrays, Asked, CalibrationRows, Labels, Scheme, Settings, Terms
+from foregone.classifier.certified_votes import CertifiedVotes, Rows, certify_votes, rows_to_certify, why_too_few
+from foregone.classifier.deciding import (
+    Arrays,
+    Asked,
+    CalibrationRows,
+    Labels,
+    OrderName,
+    Scheme,
+    Settings,
+    Terms,
+)
+from foregone.classifier.transformed import Transformed
 from foregone.classifier.two_or_many import Solved, two_or_many
-from foregone.errors import InvalidInputError
+from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import Forest
-from foregone.forest.schedule import Order, read_order
+from foregone.forest.schedule import FixedOrder, Order, read_order
 from foregone.planning import Plan, plan
+from foregone.scores import CannotCertifyWarning
 from foregone.strategy.json_file import Fields
+from foregone.strategy.limits import Limits, by_label, traits_of
 
 __all__ = ["CountedVotes"]
 
@@ -35,23 +50,31 @@ class CountedVotes:
     ----------
     scheme : {"hard", "plurality"}
         For two classes, or for any number of them.
-    strategy : StoppingStrategy or PluralityStrategy
-        When to stop.
-    solution : Solution, PluralitySolution or None
-        What it was solved for. Files of many classes hold none: to follow a strategy takes a hundredth of
-        the memory that it takes to find one.
-    expected_votes : float
-        Votes asked, on average over rows like the calibration rows.
+    solved : Solved
+        When to stop, what that is a solution of, and the voters asked on average. Files of many classes hold
+        no solution: to follow a strategy takes a hundredth of the memory that it takes to find one.
+    promise : Promise
+        What is guaranteed, with limits by "yes" and "no".
+    order : str
+        As it was asked for.
+    runs_in : "shared", "dealt", "per_row" or FixedOrder
+        In which order voters are asked.
+    by_class : dict
+        Bounds on the disagreement of "yes" and "no"; empty for many classes.
+    votes : VoteDistribution, ClassVotes or None
+        How the votes on the calibration rows are spread.
     """
 
     scheme: Scheme
     ensemble: Any
     terms: Terms
-    strategy: Any
-    solution: Any
-    expected_votes: float
+    solved: Solved
+    promise: Promise
     seed: int
-    order: Order
+    order: OrderName
+    runs_in: Order
+    by_class: dict[str, float]
+    votes: Any
     hard_soft_disagreement: float
     calibration_disagreement: float
 
@@ -62,38 +85,117 @@ class CountedVotes:
     @staticmethod
     def check(settings: Settings, scheme: Scheme, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved, or raise for settings that have no meaning here."""
-        if settings.order == "optimized":
+        terms = two_or_many(scheme).terms(settings, classes, n_voters)
+        if settings.order == "optimized" and not _can_be_certified(terms):
             raise InvalidInputError(
-                'order="optimized" is for scores: votes are counted in a random order, which the limit is '
-                'about. Use order="shared" or "per_row", or voting="soft"'
+                'order="optimized" is certified on calibration rows, which takes criterion="minimean" and a '
+                'confidence such as 0.95: give them, or use order="auto", "shared", "dealt" or "per_row"'
             )
-        return two_or_many(scheme).terms(settings, classes, n_voters)
+        return terms
 
     @classmethod
     def calibrate(
         cls, asked: Asked, calibration: CalibrationRows, *, seed: int, n_threads: int
     ) -> CountedVotes:
-        """See how the votes on rows are spread and solve for the strategy."""
+        """Find when to stop, and certify it in the order in use where there are rows enough."""
         ensemble, scheme, settings, terms = asked
-        rows, own, labels_of_rows = calibration
+        _check_labels_have_a_meaning(settings, terms, calibration)
         counting, classes, n_voters = two_or_many(scheme), ensemble.classes, ensemble.n_voters
-        counts = ensemble.votes(rows, n_threads=n_threads)
-        full = classes.take(counting.shares(counts, n_voters).argmax(axis=1))  # of several, the first
-        warn_if_too_few(terms, full, classes)
-        differing = 0.0 if own is None else measure_hard_soft_disagreement(terms, full, own, classes)
-        solved = counting.solve(counts, n_voters, terms)
-        order = settings.order
-        outcome = ensemble.run(rows, solved.strategy, seed=seed, order=order, n_threads=n_threads)
-        labels = classes.take(outcome[0])
-        warn_of_losing_classes(terms, full, labels, classes)
-        return cls(scheme, ensemble, terms, *solved, seed, order, differing, float(np.mean(labels != full)))
+        inside, rows = ensemble, calibration.rows
+        if isinstance(ensemble, Transformed):
+            inside, rows = ensemble.ensemble, ensemble.transform(rows)
+        counts = inside.votes(rows, n_threads=n_threads)
+        full = counting.shares(counts, n_voters).argmax(axis=1)  # of several, the first
+        full_labels = classes.take(full)
+        warn_if_too_few(terms, full_labels, classes)
+        own = calibration.own
+        differing = 0.0 if own is None else measure_hard_soft_disagreement(terms, full_labels, own, classes)
+        seen = Rows(rows, counts, full, calibration.labels)
+
+        def run(some: Rows, strategy: Any, order: Order) -> Any:
+            outcome = inside.run(some.rows, strategy, seed=seed, order=order, n_threads=n_threads)
+            return outcome[0] != some.full, outcome[1]
+
+        unfinished = cls.curtail(asked, seed=seed)
+        learning, certifying = seen.split(seed)
+        found: CertifiedVotes | str | None = None
+        if _is_certified(settings, terms, calibration):
+            by_number = settings.order == "auto" and not calibration.labels
+            found = why_too_few(certifying, terms, times=1.6 if by_number else 1.0)
+            if found is None:
+                found = certify_votes(counting, inside, terms, learning, certifying, run)
+            elif by_number:
+                found = None
+        if isinstance(found, CertifiedVotes):
+            decider = replace(
+                unfinished,
+                solved=found.solved,
+                promise=found.promise,
+                runs_in=found.order,
+                by_class=found.by_class,
+            )
+        elif found is None and not _is_certain(terms):
+            solved = counting.solve(counts, n_voters, terms)
+            needed = rows_to_certify(certifying, terms)
+            decider = replace(
+                unfinished,
+                solved=solved,
+                promise=_over_orders(terms, solved, len(full), needed),
+                runs_in="dealt" if settings.order == "auto" else settings.order,
+                by_class=counting.risk_by_side(solved.solution),
+            )
+        else:
+            decider = unfinished
+        if isinstance(found, str):
+            if settings.on_failure == "raise":
+                raise SolverError(f"no early stop can be certified: {found}")
+            warnings.warn(
+                f"voters are asked until the rest cannot change the answer, because nothing bolder can be "
+                f"certified: {found}.",
+                CannotCertifyWarning,
+                stacklevel=3,
+            )
+        wrong, n_asked = run(seen, decider.solved.strategy, decider.runs_in)
+        if decider is unfinished:
+            decider = replace(decider, solved=decider.solved._replace(expected_votes=float(n_asked.mean())))
+        answers = inside.run(rows, decider.solved.strategy, seed=seed, order=decider.runs_in, n_threads=n_threads)[0]
+        warn_of_losing_classes(terms, full_labels, classes.take(answers), classes)
+        return replace(
+            decider,
+            votes=counting.votes(counts, n_voters),
+            hard_soft_disagreement=differing,
+            calibration_disagreement=float(np.mean(wrong)),
+        )
+
+    @classmethod
+    def curtail(cls, asked: Asked, *, seed: int) -> CountedVotes:
+        """Stop only where the rest cannot change the answer, which takes no calibration rows."""
+        ensemble, scheme, settings, terms = asked
+        solved = two_or_many(scheme).curtailed(ensemble.n_voters, len(ensemble.classes), terms)
+        return cls(
+            scheme,
+            ensemble,
+            terms,
+            solved,
+            promise=Promise.certain(terms["max_disagreement"]),
+            seed=seed,
+            order=settings.order,
+            runs_in="shared",
+            by_class={} if scheme == "plurality" else {"yes": 0.0, "no": 0.0},
+            votes=None,
+            hard_soft_disagreement=0.0,
+            calibration_disagreement=0.0,
+        )
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of a classifier that depend on how it decides."""
+        known = {"solution_": self.solved.solution, "votes_": self.votes}
+        if self.by_class:
+            known["disagreement_by_class_"] = by_label(self.by_class, self.ensemble.classes.tolist())
         return {
-            "strategy_": self.strategy,
-            **two_or_many(self.scheme).attributes(self.solution, self.ensemble.classes),
-            "expected_votes_": self.expected_votes,
+            "strategy_": self.solved.strategy,
+            **{name: value for name, value in known.items() if value is not None},
+            "expected_votes_": self.solved.expected_votes,
             "hard_soft_disagreement_": self.hard_soft_disagreement,
             "calibration_disagreement_": self.calibration_disagreement,
             "seed_": self.seed,
@@ -103,12 +205,13 @@ class CountedVotes:
 
     def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
         """Return class numbers, how many were asked, and how many of them said yes, or the answer."""
-        strategy = self.strategy if early else None
-        return self.ensemble.run(rows, strategy, seed=self.seed, order=self.order, n_threads=n_threads)
+        strategy = self.solved.strategy if early else None
+        order = self.runs_in if early else "shared"
+        return self.ensemble.run(rows, strategy, seed=self.seed, order=order, n_threads=n_threads)
 
     def answer_one(self, x: npt.NDArray[Any]) -> int:
         """Return the class number of one row of a forest, stopped early, soonest."""
-        return self.ensemble.run_one(x, self.strategy, seed=self.seed, order=self.order)[0]  # type: ignore[no-any-return]  # a forest's
+        return self.ensemble.run_one(x, self.solved.strategy, seed=self.seed, order=self.runs_in)[0]  # type: ignore[no-any-return]  # a forest's
 
     def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
         """Return how many of all voters say yes, or are for each of many classes."""
@@ -126,8 +229,14 @@ class CountedVotes:
 
     def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
         """Lay out what each limit costs, for the calibration votes, or for those on other rows."""
-        counts = None if rows is None else self.ensemble.votes(rows)
-        votes = two_or_many(self.scheme).votes(self.solution, counts)
+        votes = self.votes
+        if rows is not None:
+            votes = two_or_many(self.scheme).votes(self.ensemble.votes(rows), self.ensemble.n_voters)
+        if votes is None:
+            raise InvalidInputError(
+                "there are no votes of calibration rows (files of many classes do not keep them), so give rows "
+                "to plan with, such as the calibration rows: plan(X=X_calibration)"
+            )
         own = {name: value for name, value in self.terms.items() if name != "max_disagreement"}
         return plan(votes, limits, **{**own, "labels": self.ensemble.classes.tolist(), **options})
 
@@ -136,12 +245,17 @@ class CountedVotes:
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
         """Return what a file holds of it, for a forest."""
         forest_fields, arrays = self.ensemble.to_parts()
-        solved = Solved(self.strategy, self.solution, self.expected_votes)
+        looks, runs_in = self.terms["looks"], self.runs_in
         fields = {
             "forest": forest_fields,
-            **two_or_many(self.scheme).to_fields(solved, self.terms),
+            **two_or_many(self.scheme).to_fields(self.solved, self.votes),
+            "problem": {**self.terms, "looks": None if looks is None else list(looks)},
+            "promise": self.promise.to_fields(),
+            "expected_votes": self.solved.expected_votes,
             "seed": self.seed,
             "order": self.order,
+            "runs_in": runs_in.voters.tolist() if isinstance(runs_in, FixedOrder) else runs_in,
+            "disagreement_by_class": self.by_class or None,
             "hard_soft_disagreement": self.hard_soft_disagreement,
             "calibration_disagreement": self.calibration_disagreement,
         }
@@ -152,14 +266,30 @@ class CountedVotes:
         """Check what `to_parts` gave, every part alone and against the others."""
         counting = two_or_many(scheme)
         forest = counting.forest.from_parts(fields.section("forest"), arrays)
-        solved, terms = counting.from_fields(fields, forest)
+        solved, terms, votes = counting.from_fields(fields, forest)
+        if "expected_votes" in fields:
+            solved = solved._replace(expected_votes=fields.number("expected_votes", 0, forest.n_trees))
+        if "promise" in fields:
+            promise = Promise.from_fields(fields.section("promise"))
+        else:
+            n_rows = getattr(votes, "n_observations", None) or 0
+            promise = _over_orders(terms, solved, n_rows, None)
+        if "disagreement_by_class" in fields:
+            section = fields.section("disagreement_by_class")
+            by_class = {side: section.number(side, 0, 1) for side in ("yes", "no")}
+        else:
+            by_class = {} if solved.solution is None else counting.risk_by_side(solved.solution)
         return cls(
             scheme,
             forest,
             terms,
-            *solved,
+            solved,
+            promise,
             seed=fields.whole("seed", 0, 2**64 - 1),
-            order=read_order(fields),
+            order=_read_order_name(fields),
+            runs_in=_read_runs_in(fields, forest.n_trees),
+            by_class=by_class,
+            votes=votes,
             hard_soft_disagreement=fields.number("hard_soft_disagreement", 0, 1),
             calibration_disagreement=fields.number("calibration_disagreement", 0, 1),
         )
