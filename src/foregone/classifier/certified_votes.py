@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
 from foregone.certifying import Judged, Parts, Promise, RowLabels, climb, clopper_pearson_bound, rows_needed
 from foregone.checks import BoolArray, IntArray
 from foregone.classifier.deciding import Terms
 from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes
+from foregone.errors import SolverError
 from foregone.forest.schedule import FixedOrder, Order
-from foregone.scores.paths import foretelling_order
+from foregone.scores.paths import greedy_order, weighted_covariance
 from foregone.strategy.limits import Limits
 
-__all__ = ["LEARNING_SHARE", "CertifiedVotes", "Rows", "certify_votes", "rows_to_certify", "why_too_few"]
+__all__ = ["ENOUGH", "Decided", "Run", "VotedRows", "certify_votes", "rows_to_certify", "why_too_few"]
 
 LEARNING_SHARE = 0.2
 # With fewer rows than this times those that could certify anything, certifying costs more votes than the
@@ -34,7 +35,7 @@ STEP, LARGE_STEP = 1.15, 1.5  # from rung to rung; the latter for so many voters
 MANY_VOTERS = 1_000
 
 
-class Rows(NamedTuple):
+class VotedRows(NamedTuple):
     """Rows, what everyone together says about them, and what was known of them before.
 
     Attributes
@@ -54,9 +55,9 @@ class Rows(NamedTuple):
     full: IntArray
     labels: RowLabels
 
-    def take(self, numbers: IntArray) -> Rows:
+    def take(self, numbers: IntArray) -> VotedRows:
         """Return some of them."""
-        return Rows(
+        return VotedRows(
             _safe_indexing(self.rows, numbers),
             self.counts[numbers],
             self.full[numbers],
@@ -67,84 +68,89 @@ class Rows(NamedTuple):
         """Divide them by limit."""
         return Parts.of(limits, self.full == 1, self.labels)
 
-    def split(self, seed: int) -> tuple[Rows, Rows]:
+    def split(self, seed: int) -> tuple[VotedRows, VotedRows]:
         """Divide them at random into those to learn from and those to certify with."""
         rng = np.random.default_rng(seed)
         learning, certifying = self.labels.split(len(self.full), LEARNING_SHARE, rng)
         return self.take(learning), self.take(certifying)
 
 
-class CertifiedVotes(NamedTuple):
-    """The boldest strategy that was certified, and the order it was certified in.
+class Decided(NamedTuple):
+    """When to stop, in which order voters are asked, and what is promised.
 
     Attributes
     ----------
     solved : Solved
-        The strategy, what it is a solution of, and how many voters it asked on average.
-    order : "shared" or FixedOrder
-        In which voters are asked.
+        The strategy, what it is a solution of, and how many voters it asks on average.
+    runs_in : "shared", "dealt", "per_row" or FixedOrder
+        In which order voters are asked.
     promise : Promise
-        What that comes to.
+        What is guaranteed.
     by_class : dict
-        Bounds on the disagreement of "yes" and "no", whichever rung was chosen; empty for many classes.
+        Bounds on the disagreement of "yes" and "no"; empty for many classes.
     """
 
     solved: Solved
-    order: Order
+    runs_in: Order
     promise: Promise
     by_class: dict[str, float]
 
 
-Run = Callable[[Rows, Any, Order], tuple[BoolArray, IntArray]]
+Run = Callable[[VotedRows, Any, Order], tuple[IntArray, IntArray]]
 
 
 def certify_votes(
     counting: TwoClassVotes | ManyClassVotes,
     ensemble: Any,
     terms: Terms,
-    learning: Rows,
-    certifying: Rows,
+    learning: VotedRows,
+    certifying: VotedRows,
     run: Run,
-) -> CertifiedVotes | str:
-    """Return the boldest strategy that keeps its limits, or why there is none.
+) -> Decided:
+    """Return the boldest strategy that keeps its limits, and the order it was certified in.
 
     Parameters
     ----------
     counting, ensemble, terms
         How votes are counted, who is asked, and what is to be kept.
-    learning, certifying : Rows
+    learning, certifying : VotedRows
         Those that the ladder and the order are learned from, and those they are tried on.
     run : callable
-        ``run(rows, strategy, order)`` tells which rows are answered otherwise than by everyone, and how many
-        voters each took, run as they will be run in use.
+        ``run(rows, strategy, order)`` returns the number of the class that each row is answered with, and how
+        many voters it took: run as it will be run in use.
+
+    Raises
+    ------
+    SolverError
+        If not even the most careful one does.
     """
-    limits, n_voters, confidence = Limits.of(terms["max_disagreement"]), ensemble.n_voters, terms["confidence"]
+    limits, confidence = Limits.of(terms["max_disagreement"]), terms["confidence"]
     assert confidence is not None
+    n_voters = ensemble.n_voters
     step = STEP if n_voters <= MANY_VOTERS else LARGE_STEP
-    n_rungs = round(math.log(BOLD / CAREFUL, step))
-
-    @lru_cache(maxsize=None)
-    def rung(number: int) -> Solved:
-        return counting.solve_nominal(learning.counts, n_voters, terms, CAREFUL * step**number)
-
+    n_rungs = round(math.log(BOLD / CAREFUL, step)) + 1
+    boldness = np.float64(CAREFUL) * step ** np.arange(n_rungs)
+    rung = counting.ladder(learning.counts, n_voters, terms, boldness)
     orders: list[Order] = ["shared"]
     if n_voters > 2:
-        orders.append(FixedOrder(learned_order(ensemble.vote_matrix(learning.rows), counting)))
+        said = ensemble.vote_matrix(learning.rows)
+        orders.append(FixedOrder(learned_order(said, len(ensemble.classes))))
     guesses = [_guess(rung, n_rungs, learning, limits, run, order) for order in orders]
     best = min(range(len(orders)), key=lambda place: guesses[place][1])
     order, guess = orders[best], guesses[best][0]
     first = max(0, guess - round(math.log(BELOW, step)))
-    tried = range(first, min(n_rungs, guess + round(math.log(ABOVE, step))) + 1)
+    tried = range(first, min(n_rungs, guess + 1 + round(math.log(ABOVE, step))))
     outcomes: dict[int, tuple[BoolArray, IntArray]] = {}
 
     def losses(number: int) -> BoolArray:
-        outcomes[number] = run(certifying, rung(number).strategy, order)
+        answers, asked = run(certifying, rung(number).strategy, order)
+        outcomes[number] = answers != certifying.full, asked
         return outcomes[number][0]
 
     parts = certifying.parts(limits)
     found = climb(tried, losses, parts, confidence)
     if found.rung is None:
-        return _too_often_wrong(found.failed)
+        raise SolverError(f"no early stop can be certified: {_too_often_wrong(found.failed)}")
     wrong, asked = outcomes[found.rung]
     promise = Promise.certified(
         found.judged,
@@ -153,54 +159,67 @@ def certify_votes(
         in_clusters=certifying.labels.clusters is not None,
     )
     solved = rung(found.rung)._replace(expected_votes=float(asked.mean()))
-    if limits.by_answer or isinstance(counting, ManyClassVotes):
-        by_class = {part.side: part.bound for part in found.judged if part.side != "all"}
-    else:
+    by_class: dict[str, float] = {}
+    if limits.by_answer:
+        by_class = {str(side): limit for side, limit in limits}
+    elif isinstance(counting, TwoClassVotes):
         sure = 1 - (1 - confidence) / (2 * len(tried))
         by_class = {
             side: clopper_pearson_bound(int(wrong[own].sum()), int(own.sum()), sure)
             for side, own in (("no", certifying.full == 0), ("yes", certifying.full == 1))
         }
-    return CertifiedVotes(solved, order, promise, by_class)
+    return Decided(solved, order, promise, by_class)
 
 
 def _guess(
-    rung: Callable[[int], Solved], n_rungs: int, learning: Rows, limits: Limits, run: Run, order: Order
+    rung: Callable[[int], Solved], n_rungs: int, learning: VotedRows, limits: Limits, run: Run, order: Order
 ) -> tuple[int, float]:
     """Return how bold one may probably be in an order, and the voters asked then.
 
     It is found by halving, as if disagreement only grew: nothing that is promised depends on that.
     """
     parts = learning.parts(limits)
-    kept, too_bold, mean_asked = -1, n_rungs + 1, math.inf
+    kept, too_bold, mean_asked = -1, n_rungs, math.inf
     while too_bold - kept > 1:
         number = (kept + too_bold) // 2
-        wrong, asked = run(learning, rung(number).strategy, order)
-        if all(judged.mean_loss <= judged.limit for judged in parts.judge(wrong, 0.5)):
+        answers, asked = run(learning, rung(number).strategy, order)
+        judged = parts.judge(answers != learning.full, 0.5)
+        if all(part.mean_loss <= part.limit for part in judged):
             kept, mean_asked = number, float(asked.mean())
         else:
             too_bold = number
     return max(kept, 0), mean_asked
 
 
-def learned_order(matrix: Any, counting: TwoClassVotes | ManyClassVotes) -> IntArray:
-    """Return the order in which the votes so far foretell those of everyone best."""
-    return foretelling_order(2.0 * matrix - 1.0, 0.0)
+def learned_order(said: npt.NDArray[Any], n_classes: int) -> IntArray:
+    """Return the order in which the votes so far foretell those of everyone best.
+
+    Parameters
+    ----------
+    said : ndarray of shape (n_rows, n_voters)
+        The number of the class that each voter is for.
+    n_classes : int
+        Number of classes.
+    """
+    counts = np.stack([np.count_nonzero(said == number, axis=1) for number in range(n_classes)], axis=1)
+    second, first = np.partition(counts, -2, axis=1)[:, -2:].T
+    own = ((said == number).astype(np.float64) for number in range(1 if n_classes == 2 else 0, n_classes))
+    return greedy_order(weighted_covariance(own, (first - second).astype(np.float64)))
 
 
 # Enough rows ---------------------------------------------------------------------------------
 
 
-def why_too_few(certifying: Rows, terms: Terms, *, times: float = ENOUGH) -> str | None:
+def why_too_few(certifying: VotedRows, terms: Terms, *, enough: float) -> str | None:
     """Return why so few rows are not tried to certify with, or None; only numbers of rows decide.
 
     Those of each class and group count where each has to keep the limit.
     """
     assert terms["confidence"] is not None
-    part = certifying.parts(Limits.of(terms["max_disagreement"])).too_few(terms["confidence"], times)
+    part = certifying.parts(Limits.of(terms["max_disagreement"])).too_few(terms["confidence"], enough)
     if part is None:
         return None
-    needed = math.ceil(times * rows_needed(part.limit, terms["confidence"]))
+    needed = math.ceil(enough * rows_needed(part.limit, terms["confidence"]))
     return (
         f"{part.n_observations:,} {part} are left to certify with, and at least {needed:,} are needed for a "
         f"limit of {part.limit:g} at a confidence of {terms['confidence']:g}: give more rows, allow more "
@@ -208,7 +227,7 @@ def why_too_few(certifying: Rows, terms: Terms, *, times: float = ENOUGH) -> str
     )
 
 
-def rows_to_certify(certifying: Rows, terms: Terms) -> int | None:
+def rows_to_certify(certifying: VotedRows, terms: Terms) -> int | None:
     """Return how many calibration rows like these it takes to certify the classifier; None if no number."""
     confidence, most = terms["confidence"], 0.0
     if confidence is None:

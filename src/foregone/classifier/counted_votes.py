@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from foregone.certifying import Promise
-from foregone.checks import FloatArray
+from foregone.checks import FloatArray, IntArray
 from foregone.classifier.calibration_warnings import (
     measure_hard_soft_disagreement,
     warn_if_too_few,
     warn_of_losing_classes,
 )
-from foregone.classifier.certified_votes import CertifiedVotes, Rows, certify_votes, rows_to_certify, why_too_few
+from foregone.classifier.certified_votes import (
+    ENOUGH,
+    Decided,
+    Run,
+    VotedRows,
+    certify_votes,
+    rows_to_certify,
+    why_too_few,
+)
 from foregone.classifier.deciding import (
     Arrays,
     Asked,
@@ -28,11 +36,12 @@ from foregone.classifier.deciding import (
     Terms,
 )
 from foregone.classifier.transformed import Transformed
-from foregone.classifier.two_or_many import Solved, two_or_many
+from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes, two_or_many
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import Forest
 from foregone.forest.schedule import FixedOrder, Order, read_order
 from foregone.planning import Plan, plan
+from foregone.plurality import ClassVotes
 from foregone.scores import CannotCertifyWarning
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import Limits, by_label, traits_of
@@ -110,61 +119,36 @@ class CountedVotes:
         warn_if_too_few(terms, full_labels, classes)
         own = calibration.own
         differing = 0.0 if own is None else measure_hard_soft_disagreement(terms, full_labels, own, classes)
-        seen = Rows(rows, counts, full, calibration.labels)
 
-        def run(some: Rows, strategy: Any, order: Order) -> Any:
-            outcome = inside.run(some.rows, strategy, seed=seed, order=order, n_threads=n_threads)
-            return outcome[0] != some.full, outcome[1]
+        def run(some: VotedRows, strategy: Any, order: Order) -> tuple[IntArray, IntArray]:
+            answers, asked, _ = inside.run(some.rows, strategy, seed=seed, order=order, n_threads=n_threads)
+            return answers, asked
 
-        unfinished = cls.curtail(asked, seed=seed)
-        learning, certifying = seen.split(seed)
-        found: CertifiedVotes | str | None = None
-        if _is_certified(settings, terms, calibration):
-            by_number = settings.order == "auto" and not calibration.labels
-            found = why_too_few(certifying, terms, times=1.6 if by_number else 1.0)
-            if found is None:
-                found = certify_votes(counting, inside, terms, learning, certifying, run)
-            elif by_number:
-                found = None
-        if isinstance(found, CertifiedVotes):
-            decider = replace(
-                unfinished,
-                solved=found.solved,
-                promise=found.promise,
-                runs_in=found.order,
-                by_class=found.by_class,
-            )
-        elif found is None and not _is_certain(terms):
-            solved = counting.solve(counts, n_voters, terms)
-            needed = rows_to_certify(certifying, terms)
-            decider = replace(
-                unfinished,
-                solved=solved,
-                promise=_over_orders(terms, solved, len(full), needed),
-                runs_in="dealt" if settings.order == "auto" else settings.order,
-                by_class=counting.risk_by_side(solved.solution),
-            )
-        else:
-            decider = unfinished
-        if isinstance(found, str):
-            if settings.on_failure == "raise":
-                raise SolverError(f"no early stop can be certified: {found}")
-            warnings.warn(
-                f"voters are asked until the rest cannot change the answer, because nothing bolder can be "
-                f"certified: {found}.",
-                CannotCertifyWarning,
-                stacklevel=3,
-            )
-        wrong, n_asked = run(seen, decider.solved.strategy, decider.runs_in)
-        if decider is unfinished:
-            decider = replace(decider, solved=decider.solved._replace(expected_votes=float(n_asked.mean())))
-        answers = inside.run(rows, decider.solved.strategy, seed=seed, order=decider.runs_in, n_threads=n_threads)[0]
+        seen = VotedRows(rows, counts, full, calibration.labels)
+        decider = cls.curtail(asked, seed=seed)
+        if not _is_certain(terms):
+            try:
+                decided = _decide(counting, inside, settings, terms, seen, run, seed)
+                decider = replace(decider, **decided._asdict())
+            except SolverError as error:
+                if settings.on_failure == "raise":
+                    raise
+                warnings.warn(
+                    f"voters are asked until the rest cannot change the answer: {error}.",
+                    CannotCertifyWarning,
+                    stacklevel=3,
+                )
+        answers, n_asked = run(seen, decider.solved.strategy, decider.runs_in)
         warn_of_losing_classes(terms, full_labels, classes.take(answers), classes)
+        solved = decider.solved
+        if decider.promise.confidence == 1:
+            solved = solved._replace(expected_votes=float(n_asked.mean()))
         return replace(
             decider,
+            solved=solved,
             votes=counting.votes(counts, n_voters),
             hard_soft_disagreement=differing,
-            calibration_disagreement=float(np.mean(wrong)),
+            calibration_disagreement=float(np.mean(answers != full)),
         )
 
     @classmethod
@@ -189,7 +173,8 @@ class CountedVotes:
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of a classifier that depend on how it decides."""
-        known = {"solution_": self.solved.solution, "votes_": self.votes}
+        votes = self.votes.distribution if isinstance(self.votes, ClassVotes) else self.votes
+        known = {"solution_": self.solved.solution, "votes_": votes}
         if self.by_class:
             known["disagreement_by_class_"] = by_label(self.by_class, self.ensemble.classes.tolist())
         return {
@@ -234,8 +219,8 @@ class CountedVotes:
             votes = two_or_many(self.scheme).votes(self.ensemble.votes(rows), self.ensemble.n_voters)
         if votes is None:
             raise InvalidInputError(
-                "there are no votes of calibration rows (files of many classes do not keep them), so give rows "
-                "to plan with, such as the calibration rows: plan(X=X_calibration)"
+                "there are no votes of calibration rows (files of many classes do not keep them), so give "
+                "rows to plan with, such as the calibration rows: plan(X=X_calibration)"
             )
         own = {name: value for name, value in self.terms.items() if name != "max_disagreement"}
         return plan(votes, limits, **{**own, "labels": self.ensemble.classes.tolist(), **options})
@@ -293,3 +278,85 @@ class CountedVotes:
             hard_soft_disagreement=fields.number("hard_soft_disagreement", 0, 1),
             calibration_disagreement=fields.number("calibration_disagreement", 0, 1),
         )
+
+
+# What is certified, and what is not ----------------------------------------------------------
+
+
+def _can_be_certified(terms: Terms) -> bool:
+    return terms["confidence"] is not None and traits_of(terms["criterion"]).bounds_the_mean
+
+
+def _decide(
+    counting: TwoClassVotes | ManyClassVotes,
+    ensemble: Any,
+    settings: Settings,
+    terms: Terms,
+    seen: VotedRows,
+    run: Run,
+    seed: int,
+) -> Decided:
+    """Return what is certified in the order in use, or else what is kept on average over orders.
+
+    Which of the two is up to what was asked for and to numbers of rows, not to how voters voted.
+
+    Raises
+    ------
+    SolverError
+        If nothing can be certified and that was asked for, or rows are in groups or clusters.
+    """
+    learning, certifying = seen.split(seed)
+    if settings.order in ("auto", "optimized") and _can_be_certified(terms):
+        must = settings.order == "optimized" or bool(seen.labels)
+        too_few = why_too_few(certifying, terms, enough=1.0 if must else ENOUGH)
+        if too_few is None:
+            return certify_votes(counting, ensemble, terms, learning, certifying, run)
+        if must:
+            raise SolverError(f"no early stop can be certified: {too_few}")
+    solved = counting.solve(seen.counts, ensemble.n_voters, terms)
+    return Decided(
+        solved,
+        "dealt" if settings.order == "auto" else settings.order,
+        _over_orders(terms, solved, len(seen.full), rows_to_certify(certifying, terms)),
+        counting.risk_by_side(solved.solution),
+    )
+
+
+def _is_certain(terms: Terms) -> bool:
+    """Whether no disagreement is allowed at all, on any row: then nothing has to be learned."""
+    if traits_of(terms["criterion"]).bounds_the_mean and terms["confidence"] is None:
+        return False  # rows that were not observed are not thought of
+    return Limits.of(terms["max_disagreement"]).loosest == 0
+
+
+def _check_labels_have_a_meaning(settings: Settings, terms: Terms, calibration: CalibrationRows) -> None:
+    if not calibration.labels or (_can_be_certified(terms) and settings.order in ("auto", "optimized")):
+        return
+    raise InvalidInputError(
+        'groups and clusters are for a classifier that is certified: use criterion="minimean", a confidence '
+        'such as 0.95, and order="auto" or "optimized"; or leave them out'
+    )
+
+
+def _over_orders(terms: Terms, solved: Solved, n_rows: int, needed: int | None) -> Promise:
+    """Return what a solution promises on average over random orders of the voters."""
+    limit = Limits.of(terms["max_disagreement"]).given
+    bound = limit if solved.solution is None else solved.solution.disagreement
+    return Promise.over_orders(terms["criterion"], limit, terms["confidence"], bound, n_rows, needed)
+
+
+def _read_order_name(fields: Fields) -> OrderName:
+    name: Any = fields.text("order")
+    if name not in get_args(OrderName):
+        raise fields.error("order", f"must be one of {', '.join(get_args(OrderName))}")
+    return cast(OrderName, name)
+
+
+def _read_runs_in(fields: Fields, n_voters: int) -> Order:
+    """Return in which order voters are asked; in old files that is the order that was asked for."""
+    if "runs_in" in fields and not fields.is_text("runs_in"):
+        try:
+            return FixedOrder(fields.whole_numbers("runs_in", n_voters))
+        except InvalidInputError as error:
+            raise fields.error("runs_in", f"is not valid: {error}") from None
+    return read_order(fields, "runs_in" if "runs_in" in fields else "order")

@@ -6,8 +6,9 @@ number for each class, and the strategy is one that also settles ties.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from foregone.plurality import (
     lattice_of,
 )
 from foregone.plurality.rules import curtailment as plurality_curtailment
-from foregone.plurality.ties import nominal_with_ties, settle_ties, solve_with_ties
+from foregone.plurality.ties import ladder_with_ties, settle_ties, solve_with_ties
 from foregone.rules import curtailment
 from foregone.solving import Problem, Solution, solve
 from foregone.strategy import StoppingStrategy
@@ -33,7 +34,7 @@ from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import CRITERIA, Limits
 from foregone.votes import VoteDistribution
 
-__all__ = ["ManyClassVotes", "Kept", "Solved", "TwoClassVotes", "two_or_many"]
+__all__ = ["Kept", "ManyClassVotes", "Solved", "TwoClassVotes", "two_or_many"]
 
 
 class Solved(NamedTuple):
@@ -71,13 +72,22 @@ class TwoClassVotes:
         votes = VoteDistribution.from_yes_counts(counts, n_voters)
         return self._solved(solve(votes_or_n_voters=votes, **terms))
 
-    def solve_nominal(self, counts: npt.NDArray[Any], n_voters: int, terms: Terms, share: float) -> Solved:
-        """Return a rung of a ladder: the optimum for a share of the limits, more or less than all of them.
+    def ladder(
+        self, counts: npt.NDArray[Any], n_voters: int, terms: Terms, boldness: FloatArray
+    ) -> Callable[[int], Solved]:
+        """Return what gives the optimum for each share of the limits, by number; each is solved once.
 
-        Learning rows may be few, so each is kept with an even chance; what is promised does not depend on it.
+        Learning rows may be few, so each limit is kept with an even chance: the promise does not depend on
+        it.
         """
-        limits = Limits.of(terms["max_disagreement"]).scaled(share).given
-        return self.solve(counts, n_voters, {**terms, "max_disagreement": limits, "confidence": 0.5})
+        limits = Limits.of(terms["max_disagreement"])
+
+        @cache
+        def rung(number: int) -> Solved:
+            nominal = limits.scaled(float(boldness[number])).given
+            return self.solve(counts, n_voters, {**terms, "max_disagreement": nominal, "confidence": 0.5})
+
+        return rung
 
     def curtailed(self, n_voters: int, n_classes: int, terms: Terms) -> Solved:
         """Stop only where the rest cannot change the answer; how many that asks is not known."""
@@ -91,7 +101,7 @@ class TwoClassVotes:
         """Return how votes are spread."""
         return VoteDistribution.from_yes_counts(counts, n_voters)
 
-    def risk_by_side(self, solution: Solution) -> dict[str, float]:
+    def risk_by_side(self, solution: Any) -> dict[str, float]:
         """Return what limits for each class would bound, whatever limits the solution was solved for.
 
         Given that the full vote is for the class: the mean disagreement for minimean, with a confidence the
@@ -201,11 +211,18 @@ class ManyClassVotes:
         mean = evaluate_plurality(strategy).mean(solution.distribution)
         return Solved(strategy, solution, mean.expected_votes)
 
-    def solve_nominal(self, counts: npt.NDArray[Any], n_voters: int, terms: Terms, share: float) -> Solved:
-        """Return a rung of a ladder: the optimum for a share of the limit, more or less than all of it."""
-        limit = Limits.of(terms["max_disagreement"]).scaled(share).loosest
-        strategy, solution = nominal_with_ties(counts, limit, n_voters=n_voters)
-        return Solved(strategy, solution, math.nan)
+    def ladder(
+        self, counts: npt.NDArray[Any], n_voters: int, terms: Terms, boldness: FloatArray
+    ) -> Callable[[int], Solved]:
+        """Return what gives a strategy for each share of the limit, by number; the boldest beyond it."""
+        rungs = ladder_with_ties(counts, Limits.of(terms["max_disagreement"]).loosest, n_voters, boldness)
+        known = [next(rungs)]
+
+        def rung(number: int) -> Solved:
+            known.extend(islice(rungs, max(number + 1 - len(known), 0)))
+            return Solved(known[min(number, len(known) - 1)], None, float(n_voters))
+
+        return rung
 
     def curtailed(self, n_voters: int, n_classes: int, terms: Terms) -> Solved:
         """Stop only where the rest cannot change the answer; how many that asks is not known."""

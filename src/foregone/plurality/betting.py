@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from foregone.checks import FloatArray
 from foregone.plurality.compositions import likely
@@ -22,11 +23,13 @@ BOLDNESS = np.geomspace(0.1, 30, 16)  # limits that are solved for, as shares of
 NEXT_TO_ZERO = 1e-14  # limits up to it are not solved for
 
 
-def ladder(lattice: Lattice, observed: FloatArray, limit: float) -> Iterator[PluralityStrategy]:
+def ladder(
+    lattice: Lattice, observed: FloatArray, limit: float, boldness: npt.ArrayLike = BOLDNESS
+) -> Iterator[PluralityStrategy]:
     """Yield strategies from careful to bold, learned from the full votes of some items.
 
-    First what is never wrong; then the optimal strategies for limits from a tenth to thirty times the one to
-    be kept, if all items were like a smoothed distribution of those observed.
+    First what is never wrong; then the optimal strategies for shares of the limit, if all items were like a
+    smoothed distribution of those observed.
 
     Parameters
     ----------
@@ -36,9 +39,11 @@ def ladder(lattice: Lattice, observed: FloatArray, limit: float) -> Iterator[Plu
         How the full votes of the items are distributed.
     limit : float
         The largest mean disagreement that is to be kept, from 0 to 1.
+    boldness : array-like of float, rising
+        The shares of it that are solved for; by default from a tenth of it to thirty times as much.
     """
     yield PluralityStrategy.from_probabilities(lattice, is_decided(lattice))
-    limits = np.minimum(BOLDNESS * limit, 1.0)
+    limits = np.minimum(np.asarray(boldness) * limit, 1.0)
     last = None
     for bolder in solve_nearly(lattice, likely(lattice, observed), limits[limits > NEXT_TO_ZERO].tolist()):
         if bolder == last:
