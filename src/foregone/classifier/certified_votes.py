@@ -30,7 +30,7 @@ LEARNING_SHARE = 0.2
 # promise over orders does.
 ENOUGH = 1.6
 CAREFUL, BOLD = 0.02, 30.0  # the ladder's limits, as shares of the one asked for
-BELOW, ABOVE = 10.0, 5.0  # how far from its guess it is climbed
+NEAR, STRIDE = 5.0, 4  # by what factor from the guess every rung is tried; below, one in so many is
 STEP, LARGE_STEP = 1.15, 1.5  # from rung to rung; the latter for so many voters that solving takes its time
 MANY_VOTERS = 1_000
 
@@ -138,8 +138,8 @@ def certify_votes(
     guesses = [_guess(rung, n_rungs, learning, limits, run, order) for order in orders]
     best = min(range(len(orders)), key=lambda place: guesses[place][1])
     order, guess = orders[best], guesses[best][0]
-    first = max(0, guess - round(math.log(BELOW, step)))
-    tried = range(first, min(n_rungs, guess + 1 + round(math.log(ABOVE, step))))
+    near = max(0, guess - round(math.log(NEAR, step)))
+    tried = [*range(0, near, STRIDE), *range(near, min(n_rungs, guess + 1 + round(math.log(NEAR, step))))]
     outcomes: dict[int, tuple[BoolArray, IntArray]] = {}
 
     def losses(number: int) -> BoolArray:
