@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, check_array, check_random_state, get_tags
+from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from foregone._system.atomic_file import PathLike
@@ -253,7 +253,9 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         settings.check_choices()
         model.check()
         rng = check_random_state(self.random_state)
-        labels = RowLabels() if X is None else RowLabels.of(groups, clusters, _num_samples(X))
+        labels = RowLabels()
+        if groups is not None or clusters is not None:
+            labels = RowLabels.of(groups, clusters, 0 if X is None else _num_samples(X))
         if model.is_fitted_already:
             self._take_features(model.whole, X)
         elif X is None:
@@ -268,8 +270,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             if issparse(X) and model.will_be_packed:
                 check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
             validate_data(self, X, y, skip_check_array=True)
-            fitting, held_out = hold_out(X, y, self.calibration_size, rng, sample_weight, labels.clusters)
-            X, labels = _safe_indexing(X, held_out), labels.take(held_out)
+            fitting, X, held_out = hold_out(X, y, self.calibration_size, rng, sample_weight, labels.clusters)
+            labels = labels.take(held_out)
             unfitted = clone_with_seeds(model.whole, None if self.random_state is None else rng)
             model = GivenModel.of(unfitted.fit(**fitting))
         asked = model.asked(settings)
