@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from foregone import ScoreStrategy, solve_scores
-from foregone.certifying import clopper_pearson_bound
+from foregone.certifying import RowLabels, betting_bound, clopper_pearson_bound
 from foregone.errors import InvalidInputError, SolverError
 from foregone.scores import CannotCertifyWarning, ScoreCertificate
+from foregone.scores.families import joined
 from foregone.scores.paths import foretelling_order
+from foregone.scores.rules import curtailment
 
 
 def draw(n_rows: int, n_voters: int = 20, seed: int = 0, shift: float = 0.0) -> np.ndarray:
@@ -288,3 +290,198 @@ def test_given_answers_are_what_is_agreed_with():
     for bad in (says_yes[:-1], says_yes.astype(int), scores > 0):
         with pytest.raises(InvalidInputError, match="answers must hold True or False for each of the 6000"):
             solve_scores(scores, 0.05, order="given", answers=bad)
+
+
+# By class ------------------------------------------------------------------------------------
+
+
+def test_what_became_of_each_class_is_told_for_one_limit_too():
+    scores = draw(8000)
+    certificate = solve_scores(scores, 0.02, order="given", random_state=0).certificate
+    pairs = certificate.wrong_by_class
+    assert [sum(column) for column in zip(*pairs.values(), strict=True)] == [certificate.n_wrong, 4000]
+    for side, bound in certificate.bound_by_class.items():
+        n_wrong, n_rows = pairs[side]
+        assert clopper_pearson_bound(n_wrong, n_rows, 0.95) < bound
+        # At most 115 rungs and two answers share the failure probability.
+        assert bound <= clopper_pearson_bound(n_wrong, n_rows, 1 - 0.05 / 230)
+    limits = {"yes": 0.02, "no": 0.05}
+    assert solve_scores(scores, limits, order="given", random_state=0).certificate.bound_by_class == limits
+
+
+def test_old_certificates_bound_classes_for_every_ladder_there_was():
+    old = ScoreCertificate(0.02, 0.95, 4000, 4000, 50, 7.0, {"yes": (20, 2100), "no": (30, 1900)})
+    assert old.bound_by_class == {
+        side: clopper_pearson_bound(*pair, 1 - 0.05 / 230) for side, pair in old.wrong_by_class.items()
+    }
+    assert ScoreCertificate(0.02, 0.95, 4000, 4000, 50, 7.0).bound_by_class is None
+
+
+@pytest.mark.slow
+def test_bounds_by_class_are_broken_at_most_as_often_as_the_confidence_allows():
+    fresh, broken = draw(60_000, 12, seed=10**6, shift=0.4), 0
+    for seed in range(40):
+        strategy = solve_scores(
+            draw(900, 12, seed, 0.4), 0.03, order="given", confidence=0.8, random_state=seed
+        )
+        found, bounds = disagreement(strategy, fresh), strategy.certificate.bound_by_class
+        broken += any(found[side] > bounds[side] for side in bounds)
+    assert broken <= 14
+
+
+# Curtailment ---------------------------------------------------------------------------------
+
+
+def bounded(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Draw scores and the bounds that they keep: 3 for each, and less for the voters at the end."""
+    largest = np.linspace(3, 0.2, 20)
+    return draw(n_rows, seed=seed).clip(-largest, largest), np.array([-largest, largest])
+
+
+def test_a_certified_strategy_stops_also_where_the_answer_is_certain():
+    scores, bounds = bounded(6000)
+    both = solve_scores(scores, 0.002, order="given", random_state=0, confidence=0.9, bounds=bounds)
+    curtailed = curtailment(bounds)
+    assert both.certificate.mean_asked < curtailed.run(scores)[1].mean()
+    assert (both.run(scores)[1] <= curtailed.run(scores)[1]).all()
+    assert (both.lower >= curtailed.lower).all()
+    assert (both.upper <= curtailed.upper).all()
+
+
+def test_where_nothing_can_be_certified_it_curtails():
+    scores, bounds = bounded(300)
+    with pytest.warns(CannotCertifyWarning, match="stops only where the voters not yet asked cannot change"):
+        strategy = solve_scores(scores, 0.001, order="given", bounds=bounds, random_state=0)
+    assert strategy == curtailment(bounds)
+    assert strategy.certificate is None
+    assert "at least 2,995 are needed" in strategy.reason
+    answers, asked = strategy.run(scores)
+    np.testing.assert_array_equal(answers, np.cumsum(scores, axis=1)[:, -1] > 0)
+    assert asked.mean() < 20
+    with pytest.warns(CannotCertifyWarning):
+        strategy = solve_scores(scores, 0.001, order="given", bounds=bounds, looks=5, random_state=0)
+    assert strategy == curtailment(bounds, looks=5)
+
+
+def test_bounds_are_in_the_numbering_of_the_voters():
+    scores, bounds = bounded(300)
+    order = np.random.default_rng(1).permutation(20)
+    with pytest.warns(CannotCertifyWarning):
+        strategy = solve_scores(scores, 0.001, order=order, bounds=bounds, random_state=0)
+    assert strategy == curtailment(bounds, order=order)
+    running = np.cumsum(scores[:, order], axis=1)
+    with pytest.warns(CannotCertifyWarning):
+        of_paths = solve_scores(running, 0.001, bounds=bounds[:, order], random_state=0)
+    np.testing.assert_array_equal(of_paths.lower, strategy.lower)
+    np.testing.assert_array_equal(of_paths.upper, strategy.upper)
+
+
+def test_scores_outside_of_their_bounds_are_refused():
+    scores, bounds = bounded(300)
+    scores[7, 3] = 3.5
+    with pytest.raises(InvalidInputError, match="score of voter 3 in row 7 is outside of its bounds"):
+        solve_scores(scores, 0.1, order="given", bounds=bounds)
+    with pytest.raises(InvalidInputError, match="score of voter 3 in row 7 is outside of its bounds"):
+        solve_scores(np.cumsum(scores, axis=1), 0.1, bounds=bounds)
+    with pytest.raises(InvalidInputError, match=r"bounds must have the shape \(2, 20\)"):
+        solve_scores(scores, 0.1, order="given", bounds=bounds[:, :5])
+
+
+def test_learned_thresholds_never_contradict_what_is_certain():
+    certain = np.array([-2.0, -2.0, -2.0, -math.inf]), np.array([1.0, 1.0, 1.0, math.inf])
+    lower, upper = joined((np.array([3.0, -9.0, -1.0, 0.5]), np.array([4.0, -5.0, 0.5, 0.7])), certain)
+    np.testing.assert_allclose(lower, [1.0, -2.0, -1.0, 0.5])
+    np.testing.assert_allclose(upper, [1.0, -2.0, 0.5, 0.7])
+    assert lower[0] < 1.0
+    assert upper[1] > -2.0
+    assert (lower <= upper).all()
+
+
+# Groups and clusters -------------------------------------------------------------------------
+
+
+def certifying_half(n_rows: int, seed: int, clusters: np.ndarray | None = None) -> np.ndarray:
+    return RowLabels.of(None, clusters, n_rows).split(n_rows, 0.5, np.random.default_rng(seed))[1]
+
+
+def test_every_group_keeps_the_limit_by_itself():
+    rng = np.random.default_rng(0)
+    is_hard = rng.random(9000) < 0.2
+    scores = rng.normal(rng.normal(0, np.where(is_hard, 0.3, 2.0)[:, None], (9000, 1)), 1.0, (9000, 20))
+    groups = np.array(["easy", "hard"])[is_hard.astype(int)]
+    alone = solve_scores(scores, 0.02, order="given", random_state=5)
+    strategy = solve_scores(scores, 0.02, order="given", random_state=5, groups=groups)
+    half = certifying_half(9000, 5)
+    answers, asked = strategy.run(scores[half])
+    wrong = answers != (np.cumsum(scores[half], axis=1)[:, -1] > 0)
+    certificate = strategy.certificate
+    assert [(part.side, part.group) for part in certificate.parts] == [("all", "easy"), ("all", "hard")]
+    for part in certificate.parts:
+        of_it = groups[half] == part.group
+        assert (part.n_observations, part.mean_loss) == (of_it.sum(), wrong[of_it].mean())
+        assert part.bound == clopper_pearson_bound(int(wrong[of_it].sum()), int(of_it.sum()), 0.95) <= 0.02
+    assert certificate.bound == {part.group: part.bound for part in certificate.parts}
+    assert (certificate.n_wrong, certificate.n_certified) == (wrong.sum(), 4500)
+    assert certificate.mean_asked == asked.mean() > alone.certificate.mean_asked
+    promise = certificate.promise
+    assert (promise.groups, promise.limit, promise.n_rows) == (("easy", "hard"), 0.02, 4500)
+    # Of one limit for all, the hard group takes more than its share.
+    loose = alone.run(scores[half])[0] != (np.cumsum(scores[half], axis=1)[:, -1] > 0)
+    assert loose[is_hard[half]].mean() > 0.02
+
+
+def test_a_group_with_too_few_rows_is_named():
+    groups = np.where(np.arange(4000) < 60, "few", "many")
+    with pytest.warns(CannotCertifyWarning, match=r"\d+ rows of group 'few' are in the certifying half"):
+        solve_scores(draw(4000), 0.02, order="given", groups=groups, random_state=0)
+    both = {"yes": 0.02, "no": 0.02}
+    with pytest.warns(CannotCertifyWarning, match="rows of group 'few' whose full answer is \"yes\" are in"):
+        solve_scores(draw(4000), both, order="given", groups=groups, random_state=0)
+
+
+def test_clusters_stay_together_and_count_as_one():
+    rng = np.random.default_rng(0)
+    clusters = rng.integers(3000, size=9000)
+    opinion = rng.normal(size=3000)[clusters] + rng.normal(size=9000) * 0.3
+    scores = rng.normal(opinion[:, None], 1.0, (9000, 20))
+    strategy = solve_scores(scores, 0.02, order="given", random_state=5, clusters=clusters)
+    half = certifying_half(9000, 5, clusters)
+    others = np.setdiff1d(np.arange(9000), half)
+    assert not set(clusters[half]) & set(clusters[others])
+    answers, _ = strategy.run(scores[half])
+    wrong = answers != (np.cumsum(scores[half], axis=1)[:, -1] > 0)
+    means = np.array([wrong[clusters[half] == one].mean() for one in np.unique(clusters[half])])
+    (part,) = strategy.certificate.parts
+    assert part.n_observations == len(means)
+    assert part.mean_loss == pytest.approx(means.mean())
+    assert part.bound == pytest.approx(betting_bound(means, 0.95))
+    assert strategy.certificate.bound == part.bound <= 0.02
+    assert strategy.certificate.n_wrong == wrong.sum()
+    assert strategy.certificate.promise.in_clusters
+    assert set(strategy.certificate.bound_by_class) == {"yes", "no"}
+    with pytest.warns(CannotCertifyWarning, match="clusters with rows are in the certifying half"):
+        solve_scores(scores[:500], 0.005, order="given", random_state=5, clusters=clusters[:500])
+
+
+@pytest.mark.slow
+def test_limits_for_groups_and_answers_hold_at_once_as_often_as_promised():
+    def drawn(n_rows, seed):
+        rng = np.random.default_rng(seed)
+        groups = (rng.random(n_rows) < 0.3).astype(int)
+        opinion = rng.normal(0.2, np.where(groups, 0.7, 1.5))
+        return rng.normal(opinion[:, None], 1.0, (n_rows, 10)), groups
+
+    fresh, group_of = drawn(100_000, 10**6)
+    full = fresh.sum(axis=1) > 0
+    limits, broken, n_kept = {"yes": 0.04, "no": 0.08}, 0, 0
+    for seed in range(40):
+        scores, groups = drawn(1500, seed)
+        strategy = solve_scores(
+            scores, limits, order="given", confidence=0.8, groups=groups, random_state=seed
+        )
+        wrong = strategy.run(fresh)[0] != full
+        parts = [(full == (side == "yes")) & (group_of == group) for side in limits for group in (0, 1)]
+        broken += any(wrong[part].mean() > limits["yes" if full[part][0] else "no"] for part in parts)
+        n_kept += strategy.certificate is not None
+    assert broken <= 14
+    assert n_kept > 30

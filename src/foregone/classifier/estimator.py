@@ -210,13 +210,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     # Fitting ---------------------------------------------------------------------------------
 
     def fit(
-        self,
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        groups: Any = None,
-        clusters: Any = None,
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, groups: Any = None, clusters: Any = None
     ) -> EarlyStoppingClassifier:
         """Fit the voters, unless they are, ask them about the calibration rows, and find when to stop.
 

@@ -89,9 +89,9 @@ class SummedScores:
     ) -> SummedScores:
         """Learn thresholds on one half of the rows and certify them on the other.
 
-        What is agreed with is ``own``, or the full sum if there is none. If nothing can be certified, it stops
-        only where the voters not yet asked cannot change the answer; where a score is no number, or outside of
-        what its voter can say, everyone is asked.
+        What is agreed with is ``own``, or the full sum if there is none. If nothing can be certified, it
+        stops only where the voters not yet asked cannot change the answer; where a score is not a number, or
+        outside of what its voter can give, everyone is asked.
         """
         ensemble, _, settings, terms = asked
         rows, own, labels = calibration
@@ -286,7 +286,7 @@ class SummedScores:
 def _curtailed(
     ensemble: Any, bounds: FloatArray | None, order: IntArray, terms: Terms, reason: str
 ) -> ScoreStrategy:
-    """Return the strategy that stops only where the answer is certain, with the reason why it does no better."""
+    """Return the strategy that stops only where the answer is certain, and why it does no better."""
     if bounds is None:
         return ScoreStrategy.ask_all(ensemble.n_voters, order=order, start=ensemble.start, reason=reason)
     strategy = rules.curtailment(bounds, order=order, start=ensemble.start, looks=terms["looks"])

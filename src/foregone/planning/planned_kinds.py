@@ -279,9 +279,8 @@ def _solve_unordered(
 # Scores: for every limit, what it would cost is estimated on the rows that thresholds are learned from ---
 
 ESTIMATED = (
-    "These are estimates, from the half of the rows that thresholds are learned on. Nothing is certified yet: "
-    "a fit or solve_scores with the same rows and random_state certifies the limit you choose on the other "
-    "half, which has not been looked at."
+    "These figures are estimated on the learning half of the rows, and certify nothing. To certify the limit "
+    "you choose on the other half, call fit or solve_scores with the same rows and random_state."
 )
 
 
@@ -290,9 +289,8 @@ def _scores(
 ) -> Planned:
     order = repr(rows.order) if isinstance(rows.order, str) else "order"
     added = [f"order={order}", f"start={rows.start!r}"]
-    added += [
-        f"{name}={name}" for name in ("answers", "bounds", "groups", "clusters") if _is_given(rows, name)
-    ]
+    labels = ("answers", "bounds", "groups", "clusters")
+    added += [f"{name}={name}" for name in labels if getattr(rows, name) is not None]
     said = ", ".join([*added, f"random_state={rows.random_state}"])
     return Planned(
         kind="scores",
@@ -307,10 +305,6 @@ def _scores(
         priced_by="limit",  # what was measured on the rows jumps from limit to limit
         notes=(ESTIMATED,),
     )
-
-
-def _is_given(rows: ScoreRows, name: str) -> bool:
-    return getattr(rows, name) is not None
 
 
 def _estimate_scores(

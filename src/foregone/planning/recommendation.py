@@ -100,8 +100,8 @@ def _first(plan: Plan) -> str:
     row = plan.chosen
     if row.reason is not None:
         return (
-            f"No early stop is likely to be certified: {row.reason}. Stopping only where the answer is certain "
-            f"takes {row.expected_votes:.1f} of {number_of_voters(plan.n_voters)} on average."
+            f"No early stop is likely to be certified: {row.reason}. Stopping only where the answer is "
+            f"certain takes {row.expected_votes:.1f} of {number_of_voters(plan.n_voters)} on average."
         )
     full = "the full sum" if plan.kind == "scores" else "the full vote"
     whom = "on average" if plan.bounds_the_mean else "for every single input"

@@ -133,8 +133,8 @@ def _texts_of_scores(model: ReportedModel, strategy: ScoreStrategy) -> Texts:
     return Texts(
         full="the full sum",
         mean="estimated",
-        computed="When to stop is learned on a random half of the calibration rows, and the numbers below are "
-        "estimates from that half. The recommended limit was then certified on the other half.",
+        computed="When to stop is learned on a random half of the calibration rows, and the numbers below "
+        "are estimates from that half. The recommended limit was then certified on the other half.",
         promise=(
             str(Promise.certain(0.0) if certificate is None else certificate.promise),
             "The limit is a mean: close sums, or one class, may take most of it. With fewer rows more "

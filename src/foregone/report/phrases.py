@@ -117,8 +117,8 @@ def said(report: Report, point: SolvedLimit) -> str:
     traded, model = report.trade_off, report.model
     if point.reason is not None:
         return (
-            f"Stopping only where the answer is certain asks {point.expected_votes:.1f} of {model.n_voters:,} "
-            f"{model.voters} on average: {point.reason}."
+            f"Stopping only where the answer is certain asks {point.expected_votes:.1f} of "
+            f"{model.n_voters:,} {model.voters} on average: {point.reason}."
         )
     each = " in each class" if point.each_class else ""
     sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"

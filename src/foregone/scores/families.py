@@ -136,8 +136,9 @@ def joined(thresholds: Thresholds, certain: Thresholds) -> Thresholds:
 
     Examples
     --------
-    >>> [path.tolist() for path in joined((np.array([-3.0]), np.array([5.0])), (np.array([-4.0]), np.array([4.0])))]
-    [[-3.0], [4.0]]
+    >>> learned, certain = np.array([[-3.0], [5.0]]), np.array([[-4.0], [4.0]])
+    >>> joined((learned[0], learned[1]), (certain[0], certain[1]))
+    (array([-3.]), array([4.]))
     """
     (lower, upper), (surely_no, surely_yes) = thresholds, certain
     return (

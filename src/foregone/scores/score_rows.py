@@ -92,7 +92,7 @@ class ScoreRows:
             self._check_within(self.bounds)
 
     def _check_within(self, bounds: FloatArray) -> None:
-        """Raise if a score is outside of its bounds; of running scores, if no score inside leads to the next."""
+        """Raise if a score, or the step from one running score to the next, is outside of its bounds."""
         low, high = bounds
         if self.order is None:
             before = np.concatenate([np.full((self.n_rows, 1), self.start), self.scores[:, :-1]], axis=1)
@@ -101,9 +101,9 @@ class ScoreRows:
         if outside.any():
             row, voter = np.argwhere(outside)[0]
             raise InvalidInputError(
-                f"the score of voter {voter} in row {row} is outside of its bounds, "
-                f"{bounds[0, voter]} to {bounds[1, voter]}: give the smallest and the largest score that each "
-                "voter can give to any row, or leave bounds out"
+                f"the score of voter {voter} in row {row} is outside of its bounds, {bounds[0, voter]} to "
+                f"{bounds[1, voter]}: give the smallest and the largest score that each voter can give to "
+                "any row, or leave bounds out"
             )
 
     @property
