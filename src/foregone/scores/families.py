@@ -14,7 +14,7 @@ import numpy as np
 
 from foregone.checks import BoolArray, FloatArray, IntArray
 
-__all__ = ["SHAPES", "WEIGHED_SHAPES", "Learned", "Shape", "Thresholds", "everywhere"]
+__all__ = ["SHAPES", "WEIGHED_SHAPES", "Learned", "Shape", "Thresholds", "everywhere", "joined"]
 
 Thresholds = tuple[FloatArray, FloatArray]
 
@@ -57,10 +57,13 @@ class Learned:
         The numbers of voters, from 1 to n_voters - 1, after which it may stop.
     limit : float
         The allowed disagreement, above 0: says what boldness is worth trying.
+    certain : Thresholds
+        Where the answer is certain: every family stops there, too.
     """
 
-    def __init__(self, running: FloatArray, steps: IntArray, limit: float) -> None:
+    def __init__(self, running: FloatArray, steps: IntArray, limit: float, certain: Thresholds) -> None:
         self._steps = steps
+        self._certain = certain
         self._n_voters = running.shape[1]
         self._sizes = np.sort(np.abs(running[:, steps - 1]), axis=None)
         self._careful, self._bold = np.log(limit / 300), np.log(min(limit * 100, 1.0))
@@ -71,6 +74,9 @@ class Learned:
 
     def thresholds(self, shape: Shape, boldness: float) -> Thresholds:
         """Return the thresholds of one family at one boldness, for every step from 0 to n_voters."""
+        return joined(self._thresholds(shape, boldness), self._certain)
+
+    def _thresholds(self, shape: Shape, boldness: float) -> Thresholds:
         if shape.kind == "margin":
             # Even in the share of scores that lie beyond the margin, but finer among the largest.
             margin = self._sizes[int((1 - boldness) ** 2 * (len(self._sizes) - 1))]
@@ -123,6 +129,22 @@ def everywhere(n_voters: int, steps: IntArray, thresholds: Thresholds) -> Thresh
     lower[steps], upper[steps] = thresholds
     lower[-1] = upper[-1] = 0.0
     return lower, upper
+
+
+def joined(thresholds: Thresholds, certain: Thresholds) -> Thresholds:
+    """Return thresholds that stop wherever either pair does; where the two differ, the certain one is right.
+
+    Examples
+    --------
+    >>> learned, certain = np.array([[-3.0], [5.0]]), np.array([[-4.0], [4.0]])
+    >>> joined((learned[0], learned[1]), (certain[0], certain[1]))
+    (array([-3.]), array([4.]))
+    """
+    (lower, upper), (surely_no, surely_yes) = thresholds, certain
+    return (
+        np.maximum(surely_no, np.minimum(lower, np.nextafter(surely_yes, -np.inf))),
+        np.minimum(surely_yes, np.maximum(upper, np.nextafter(surely_no, np.inf))),
+    )
 
 
 def fit_logistic(features: FloatArray, is_yes: BoolArray, first: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import BoolArray, FloatArray, IntArray, as_float, as_numbers
+from foregone.checks import BoolArray, FloatArray, IntArray, as_float, as_numbers, check_looks
 from foregone.errors import InvalidInputError
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "greedy_order",
     "look_steps",
     "running_scores",
+    "steps_before_all",
     "weighted_covariance",
 ]
 
@@ -105,6 +106,13 @@ def running_scores(scores: FloatArray, order: IntArray, start: float) -> FloatAr
             running[:, step] += running[:, step - 1]
     _check_finite(running, "the running scores")
     return running
+
+
+def steps_before_all(looks: Any, n_voters: int) -> IntArray:
+    """Return the numbers of voters, but for none and all, after which it may stop, by what a user gave."""
+    given = check_looks(looks, n_voters)
+    steps = np.arange(n_voters) if given is None else np.array(given, dtype=np.int64)
+    return np.asarray(steps[(steps > 0) & (steps < n_voters)], dtype=np.int64)
 
 
 def look_steps(lower: FloatArray, upper: FloatArray) -> IntArray:
