@@ -6,6 +6,7 @@ The proof is in docs/theory.md, "Many answers".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,13 +17,18 @@ from foregone.plurality.compositions import likely, pessimistic
 from foregone.plurality.known_distribution import solve_nearly
 from foregone.plurality.lattice import Lattice, is_decided
 from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
+from foregone.plurality.plurality_problem import difficulty_ranks
 from foregone.plurality.plurality_strategy import PluralityStrategy, settle_ties
+from foregone.plurality.possible import NestedSets
+from foregone.plurality.program import mix_stops
 
 __all__ = ["climb_by_bets", "divide_items", "ladder", "makes_bets"]
 
-LEARNING_SHARE = 0.3  # of the items
+LEARNING_SHARE = 0.2  # of the items
 BOLDNESS = np.geomspace(0.1, 30, 24)  # limits that are solved for, as shares of the one to be kept
-GUARDED = 0.1  # share of the weight that leaves no full vote out
+MIXTURES = (0.25, 0.5, 0.75, 1.0)  # of each rung with the next: how much of the next
+GUARDED = 0.2  # share of the weight that is on difficult full votes
+GUARD_FAILS = 0.05  # chance that they are more frequent than that takes them to be
 NEXT_TO_ZERO = 1e-14  # limits up to it are not solved for
 
 
@@ -35,32 +41,34 @@ def makes_bets(lattice: Lattice) -> bool:
 
 
 def ladder(
-    lattice: Lattice, observed: FloatArray, limit: float, *, first_leader_only: bool = False
+    lattice: Lattice, learning: IntArray, limit: float, *, first_leader_only: bool = False
 ) -> Iterator[PluralityStrategy]:
     """Yield strategies from careful to bold, learned from the full votes of some items.
 
     First what is never wrong; then all but optimal strategies for limits from a tenth to thirty times the one
-    to be kept, if all items were like a smoothed distribution of those observed. Their disagreement is
-    limited under one with some weight on every full vote: a strategy that is often wrong on full votes that
-    were not seen can only be certified by very many items.
+    to be kept, if all items were like a smoothed distribution of those observed. Where disagreement is
+    limited, part of the weight is on what nested bounds leave possible: a strategy that is often wrong on
+    difficult full votes, seen or not, can only be certified by very many items.
 
     Parameters
     ----------
     lattice : Lattice
         The states.
-    observed : ndarray of shape (n_compositions,)
-        How the full votes of the items are distributed.
+    learning : ndarray of int, shape (n_compositions,)
+        How many of the items have each full vote.
     limit : float
         The largest mean disagreement that is to be kept, from 0 to 1.
     first_leader_only : bool
         Whether of several leaders of the full vote only the first is right; all then settle ties.
     """
     if first_leader_only:
-        yield from map(settle_ties, ladder(lattice, observed, limit))
+        yield from map(settle_ties, ladder(lattice, learning, limit))
         return
     yield PluralityStrategy.from_probabilities(lattice, is_decided(lattice))
-    mean, guard = likely(lattice, observed), pessimistic(lattice, observed)
-    weights = (1 - GUARDED) * mean + GUARDED * guard / guard.sum()
+    observed = learning / learning.sum()
+    mean = likely(lattice, observed)
+    bounds = NestedSets.observed(difficulty_ranks(lattice), learning.astype(np.float64), GUARD_FAILS)
+    weights = (1 - GUARDED) * mean + GUARDED * bounds.spread(pessimistic(lattice, observed))
     limits = np.minimum(BOLDNESS * limit, 1.0)
     last = None
     for bolder in solve_nearly(lattice, mean, weights, limits[limits > NEXT_TO_ZERO].tolist()):
@@ -84,7 +92,7 @@ def divide_items(counts: IntArray, random_state: int) -> tuple[IntArray, IntArra
     --------
     >>> learning, certifying = divide_items(np.array([700, 0, 300]), 0)
     >>> int(learning.sum()), (learning + certifying).tolist()
-    (300, [700, 0, 300])
+    (200, [700, 0, 300])
     """
     seen = np.flatnonzero(counts)
     n_learning = max(1, round(LEARNING_SHARE * int(counts.sum())))
@@ -94,10 +102,28 @@ def divide_items(counts: IntArray, random_state: int) -> tuple[IntArray, IntArra
     return learning, counts - learning
 
 
+class _Mixed(NamedTuple):
+    """A mixture of two rungs: the bolder one with some probability, fixed before the first vote."""
+
+    careful: PluralityEvaluation
+    bold: PluralityEvaluation
+    share: float
+
+    def losses(self, bet: Bet) -> FloatArray:
+        """Return what an item loses, for every full vote; no evaluation is needed for that."""
+        return (1 - self.share) * bet.losses(self.careful) + self.share * bet.losses(self.bold)
+
+    def strategy(self) -> PluralityStrategy:
+        """Return one strategy that does the same."""
+        parts = [(1 - self.share, self.careful.strategy), (self.share, self.bold.strategy)]
+        lattice = self.bold.strategy.lattice
+        return mix_stops(lattice, [(part, of_it.stop_probabilities()) for part, of_it in parts if part > 0])
+
+
 def climb_by_bets(
     rungs: Iterable[PluralityStrategy], bet: Bet, limit: float, confidence: float
 ) -> PluralityStrategy:
-    """Return the last rung before the first that fails; the first one cannot.
+    """Return the last rung, or mixture of two that follow each other, before the first that fails.
 
     Parameters
     ----------
@@ -108,12 +134,20 @@ def climb_by_bets(
     limit, confidence : float
         What is to be kept, and how surely.
     """
-    bolder = iter(rungs)
-    never_wrong = next(bolder)
+    evaluated = map(evaluate_plurality, rungs)
+    never_wrong = next(evaluated)
 
-    def most(rung: PluralityEvaluation) -> float:
-        return float(bet.losses(rung).max())
+    def mixtures() -> Iterator[_Mixed]:
+        careful = never_wrong
+        for bold in evaluated:
+            yield from (_Mixed(careful, bold, share) for share in MIXTURES)
+            careful = bold
 
-    parts = Parts((bet.part(limit),))
-    rung = climb(map(evaluate_plurality, bolder), bet.losses, parts, confidence, most).rung
-    return never_wrong if rung is None else rung.strategy
+    found = climb(
+        mixtures(),
+        lambda rung: rung.losses(bet),
+        Parts((bet.part(limit),)),
+        confidence,
+        most=lambda rung: float(rung.losses(bet).max()),
+    )
+    return never_wrong.strategy if found.rung is None else found.rung.strategy()

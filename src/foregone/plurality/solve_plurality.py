@@ -140,7 +140,7 @@ def solve_answers(
     if confidence is not None and limit > 0 and makes_bets(lattice):
         learning, certifying = divide_items(distribution.counts_on(lattice), seed)
         bet = Bet(certifying, first_leader_only)
-        rungs = ladder(lattice, learning / learning.sum(), limit, first_leader_only=first_leader_only)
+        rungs = ladder(lattice, learning, limit, first_leader_only=first_leader_only)
         strategy = climb_by_bets(rungs, bet, limit, confidence)
         problem = PluralityProblem.of(lattice, criterion, distribution, limit, confidence, bet)
         nothing = Evidence(problem.mean, np.zeros(lattice.n_compositions), 0.0)

@@ -77,7 +77,7 @@ def ladder_with_ties(
     Parameters
     ----------
     counts : ndarray of shape (n_rows, n_classes), or CompositionDistribution
-        Votes for each class, or how they are distributed.
+        Votes for each class, or how those that were counted are distributed.
     limit : float
         The largest mean disagreement that is to be kept, from 0 to 1.
     n_voters : int
@@ -93,7 +93,7 @@ def ladder_with_ties(
     """
     votes = _distribution(counts)
     lattice = lattice_of(n_voters, votes.n_classes)
-    return ladder(lattice, votes.weights_on(lattice), limit, first_leader_only=True)
+    return ladder(lattice, votes.counts_on(lattice), limit, first_leader_only=True)
 
 
 def _distribution(counts: npt.NDArray[Any] | CompositionDistribution) -> CompositionDistribution:
