@@ -50,16 +50,25 @@ def bounded_by_bets(risks: Sequence[Interval], counts: Sequence[int], confidence
     wanted = 1 / (1 - confidence)
     seen = [(risk, times) for risk, times in zip(risks, counts, strict=True) if times]
     smallest, largest = ([(risk[end], times) for risk, times in seen] for end in (0, 1))
-    # The upper end is always proven: no loss is above the first, and the others were bet against.
+    return _between(smallest, most, wanted, UP)[0], _between(largest, most, wanted, DOWN)[1]
+
+
+def _between(
+    losses: Sequence[tuple[Fraction, int]], most: Fraction, wanted: Fraction, rounded: Context
+) -> Interval:
+    """Return two means, close together: what bets against the first won is too little, the second enough.
+
+    Against the largest loss of all nothing needs to be won.
+    """
     low, high = Fraction(0), most
+    if not losses or not most:
+        return most, most
     for _ in range(HALVINGS):
         mean = (low + high) / 2
-        if 0 < mean < most and _capital(largest, mean, most, DOWN) >= wanted:
+        if _capital(losses, mean, most, rounded) >= wanted:
             high = mean
         else:
             low = mean
-    if not (0 < low < most and _capital(smallest, low, most, UP) < wanted):
-        low = Fraction(0)
     return low, high
 
 

@@ -90,13 +90,11 @@ class PluralityEvaluation(ExactFigures):
         when everyone was asked, it answers the first.
         """
         lattice, stop = self.strategy.lattice, self.strategy.stop_probabilities()
-        all_asked = lattice.push_reach(stop)[lattice.level[-2] :]
-        _, answered = lattice.push_forward(stop, counts_votes=False)
+        stop[lattice.level[-2] :] = 0.0
+        _, answered_early = lattice.push_forward(stop, counts_votes=False)
         leaders = lattice.edge_start[lattice.level[-2] : -1]
-        n_leaders = lattice.times[leaders].astype(np.float64)
-        # Each leader by itself, and without a difference of rounded sums where it is never answered early.
-        stopped_at_one = np.maximum(answered[leaders - leaders[0]] - all_asked / n_leaders, 0.0)
-        return np.asarray(self.disagreement + stopped_at_one * (n_leaders - 1))
+        not_the_first = lattice.times[leaders] - 1.0
+        return np.asarray(self.disagreement + not_the_first * answered_early[leaders - leaders[0]])
 
     def votes_asked(self, compositions: CompositionDistribution) -> FloatArray:
         """Return the distribution of the number of votes asked.
