@@ -77,13 +77,14 @@ def solve_known(problem: PluralityProblem, weights: FloatArray) -> tuple[Plurali
 
 
 def solve_nearly(
-    lattice: Lattice, weights: FloatArray, limits: Iterable[float]
+    lattice: Lattice, mean: FloatArray, weights: FloatArray, limits: Iterable[float]
 ) -> Iterator[PluralityStrategy]:
     """Yield, for each of some rising limits above zero, a strategy within it that is all but optimal.
 
-    What was found for one limit is where the search for the next one starts.
+    What was found for one limit is where the search for the next one starts. The mean votes are over one
+    distribution, the mean disagreement may be over another.
     """
-    oracle, known = _Oracle(lattice, weights, weights), list[Known]()
+    oracle, known = _Oracle(lattice, mean, weights), list[Known]()
     for most in limits:
         start = [oracle.careful(most), *known]
         found = find_prices(oracle, [Limit(1, most, most)], start, close_enough=_NEARLY)

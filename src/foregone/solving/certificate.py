@@ -71,6 +71,8 @@ class Certificate:
     confidence : float or None
         Of minimean: the risk is the largest mean under all distributions of votes that the observations leave
         with this confidence. That they do is theory, not part of the certificate.
+    n_bet_on : int or None
+        Of many answers with a confidence: the risk is the largest mean that the bets of so many items leave.
     """
 
     arithmetic: Literal["rational", "ball", "float"]
@@ -85,6 +87,7 @@ class Certificate:
     optimality_is_proven: bool
     optimality_is_claimed: bool = True
     confidence: float | None = None
+    n_bet_on: int | None = None
 
     @classmethod
     def of(
@@ -97,6 +100,7 @@ class Certificate:
         max_gap: float,
         *,
         optimality_is_claimed: bool = True,
+        n_bet_on: int | None = None,
     ) -> Certificate:
         """Put it together, given what encloses cost and risk, and a lower bound; round all outwards."""
         gap = max((cost[1] - bound) / max(cost[1], Fraction(1)), Fraction(0))
@@ -116,6 +120,7 @@ class Certificate:
             optimality_is_proven=gap <= Fraction(max_gap),
             optimality_is_claimed=optimality_is_claimed,
             confidence=solution.confidence if traits_of(solution.criterion).bounds_the_mean else None,
+            n_bet_on=n_bet_on,
         )
 
     @property
@@ -139,7 +144,8 @@ class Certificate:
     def _about_the_risk(self, what: str, interval: tuple[float, float], limit: float) -> str:
         kind = "mean" if traits_of(self.criterion).bounds_the_mean else "worst"
         if self.confidence is not None:
-            kind = f"at {self.confidence:g} confidence, largest mean"
+            bets = "" if self.n_bet_on is None else f" by betting on {self.n_bet_on:,} items"
+            kind = f"at {self.confidence:g} confidence{bets}, largest mean"
         low, high = interval
         if high <= limit:
             return f"PROVEN  {kind} {what} {high:.9g} <= {limit:g}"
