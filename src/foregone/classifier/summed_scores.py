@@ -19,6 +19,7 @@ from foregone.classifier.calibration_warnings import warn_of_losing_classes
 from foregone.classifier.deciding import (
     Arrays,
     Asked,
+    CalibrationRows,
     Labels,
     OrderName,
     Scheme,
@@ -85,13 +86,14 @@ class SummedScores:
 
     @classmethod
     def calibrate(
-        cls, asked: Asked, rows: Any, own: Labels | None, *, seed: int, n_threads: int
+        cls, asked: Asked, calibration: CalibrationRows, *, seed: int, n_threads: int
     ) -> SummedScores:
         """Learn thresholds on one half of the rows and certify them on the other.
 
         What is agreed with is ``own``, or the full sum if there is none.
         """
         ensemble, _, settings, terms = asked
+        rows, own, _ = calibration
         scores = scores_of(ensemble, rows)
         says_yes = None if own is None else np.asarray(own == ensemble.classes[1], np.bool_)
         first = first_order(ensemble, seed)

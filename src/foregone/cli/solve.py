@@ -39,7 +39,7 @@ from foregone.cli.output import (
     say,
 )
 from foregone.cli.views import counted_view, view_of
-from foregone.kinds import AnySolution, distribution_of, promise_of, solve, strategy_of
+from foregone.kinds import AnySolution, distribution_of, promise_in_words, solve, strategy_of
 from foregone.rules.methods import WhichVotes
 from foregone.scores import CannotCertifyWarning, ScoreStrategy
 from foregone.solving import METHODS
@@ -137,7 +137,7 @@ def solution_fields(solution: AnySolution | ScoreStrategy) -> dict[str, object]:
         certificate = solution.certificate
         return {
             "n_voters": solution.n_voters,
-            "promise": str(promise_of(solution)),
+            "promise": promise_in_words(solution),
             "expected_votes": solution.n_voters if certificate is None else certificate.mean_asked,
             **view_of(solution).fields(),
         }
