@@ -114,7 +114,7 @@ SETTINGS = {
     "shallow trees": Setting(_blobs, functools.partial(_forest, max_depth=3)),
     # A tenth of the rows are of the rare class; they alone must be enough.
     "class budgets": Setting(
-        functools.partial(_blobs, weights=[0.9], flip_y=0.0), _forest, by_class=True, n_tested=1_200
+        functools.partial(_blobs, weights=[0.9], flip_y=0.0), _forest, by_class=True, n_tested=1_600
     ),
     "three classes": Setting(functools.partial(_blobs, n_classes=3), _forest_of_many),
 }
