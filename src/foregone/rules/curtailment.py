@@ -18,7 +18,7 @@ def curtailment(n_voters: int, *, looks: int | Iterable[int] | None = None) -> S
 
     The oldest rule of all, used wherever ballots are counted one by one: a majority of all voters has said
     yes, or at least half of them has said no (a tie of the full vote is "no"). It never disagrees with the
-    full vote, and no rule that never disagrees asks fewer votes.
+    full vote, and no rule that never does so, whatever the votes, asks fewer.
 
     Parameters
     ----------
