@@ -52,8 +52,9 @@ def ladder(
     """Yield strategies from careful to bold, learned from the full votes of some items.
 
     First what is never wrong; then all but optimal strategies for shares of the limit, if all items were like
-    a smoothed distribution of those observed. Where disagreement is limited, part of the weight is on what nested bounds leave possible: a strategy that is often wrong on
-    difficult full votes, seen or not, can only be certified by very many items.
+    a smoothed distribution of those observed. Where disagreement is limited, part of the weight is on what
+    nested bounds leave possible: a strategy that is often wrong on difficult full votes, seen or not, can
+    only be certified by very many items.
 
     Parameters
     ----------

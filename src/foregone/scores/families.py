@@ -8,13 +8,22 @@ may be as crude as it likes, and only costs votes by it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from foregone.checks import BoolArray, FloatArray, IntArray
+from foregone.checks import BoolArray, FloatArray, IntArray, check_looks
 
-__all__ = ["SHAPES", "WEIGHED_SHAPES", "Learned", "Shape", "Thresholds", "everywhere", "joined"]
+__all__ = [
+    "SHAPES",
+    "WEIGHED_SHAPES",
+    "Learned",
+    "Shape",
+    "Thresholds",
+    "everywhere",
+    "joined",
+    "steps_before_all",
+]
 
 Thresholds = tuple[FloatArray, FloatArray]
 
@@ -121,6 +130,13 @@ def _log_odds(running: FloatArray, knots: IntArray) -> tuple[FloatArray, FloatAr
 def _log_odds_against(chance: FloatArray) -> FloatArray:
     chance = np.minimum(chance, LARGEST_CHANCE)
     return np.asarray(np.log((1 - chance) / chance))
+
+
+def steps_before_all(looks: Any, n_voters: int) -> IntArray:
+    """Return the numbers of voters, but for none and all, after which it may stop, by what a user gave."""
+    given = check_looks(looks, n_voters)
+    steps = np.arange(n_voters) if given is None else np.array(given, dtype=np.int64)
+    return np.asarray(steps[(steps > 0) & (steps < n_voters)], dtype=np.int64)
 
 
 def everywhere(n_voters: int, steps: IntArray, thresholds: Thresholds) -> Thresholds:

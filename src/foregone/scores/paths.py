@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import BoolArray, FloatArray, IntArray, as_float, as_numbers, check_looks
+from foregone.checks import BoolArray, FloatArray, IntArray, as_float, as_numbers
 from foregone.errors import InvalidInputError
 
 __all__ = [
@@ -25,8 +25,11 @@ __all__ = [
     "greedy_order",
     "look_steps",
     "running_scores",
+<<<<<<< HEAD
     "steps_before_all",
     "weighted_covariance",
+=======
+>>>>>>> wt-scores
 ]
 
 BLOCK_SCORES = 2**22  # that are dealt with at once: 32 MB
@@ -106,13 +109,6 @@ def running_scores(scores: FloatArray, order: IntArray, start: float) -> FloatAr
             running[:, step] += running[:, step - 1]
     _check_finite(running, "the running scores")
     return running
-
-
-def steps_before_all(looks: Any, n_voters: int) -> IntArray:
-    """Return the numbers of voters, but for none and all, after which it may stop, by what a user gave."""
-    given = check_looks(looks, n_voters)
-    steps = np.arange(n_voters) if given is None else np.array(given, dtype=np.int64)
-    return np.asarray(steps[(steps > 0) & (steps < n_voters)], dtype=np.int64)
 
 
 def look_steps(lower: FloatArray, upper: FloatArray) -> IntArray:

@@ -16,13 +16,12 @@ import numpy.typing as npt
 from foregone.checks import FloatArray, check_looks, check_max_disagreement, check_n_voters
 from foregone.errors import InvalidInputError
 from foregone.scores.curtailing import check_bounds, curtailing
-from foregone.scores.families import everywhere
+from foregone.scores.families import everywhere, steps_before_all
 from foregone.scores.paths import (
     check_order,
     check_scores,
     check_start,
     running_scores,
-    steps_before_all,
 )
 from foregone.scores.score_strategy import ScoreStrategy
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from foregone.certifying import Judged, Parts, RowLabels, climb, rows_needed
 from foregone.checks import IntArray, check_choice, check_confidence
 from foregone.errors import SolverError
-from foregone.scores.families import Thresholds
-from foregone.scores.paths import follow, steps_before_all
+from foregone.scores.families import Thresholds, steps_before_all
+from foregone.scores.paths import follow
 from foregone.scores.score_certificate import ScoreCertificate, confidence_for_all
 from foregone.scores.score_rows import ScoreRows
 from foregone.scores.score_strategy import ScoreStrategy
