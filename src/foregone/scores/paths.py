@@ -25,11 +25,7 @@ __all__ = [
     "greedy_order",
     "look_steps",
     "running_scores",
-<<<<<<< HEAD
-    "steps_before_all",
     "weighted_covariance",
-=======
->>>>>>> wt-scores
 ]
 
 BLOCK_SCORES = 2**22  # that are dealt with at once: 32 MB
