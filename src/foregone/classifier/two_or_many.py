@@ -118,7 +118,9 @@ class TwoClassVotes:
         counts = None if votes is None else np.rint(votes.probabilities * votes.n_observations).astype(int)
         return {
             "solution": None if solved.solution is None else solved.solution.to_fields(),
-            "strategy": None if solved.solution is not None else solved.strategy.to_fields(),
+            "strategy": None
+            if solved.solution is not None
+            else {"kind": StoppingStrategy.KIND, **solved.strategy.to_fields()},
             "votes": None if counts is None else counts.tolist(),
         }
 
