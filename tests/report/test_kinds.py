@@ -54,19 +54,23 @@ def test_the_call_on_the_page_pasted_gives_what_the_page_shows(name: str) -> Non
     point = report.recommended
     assert point.reason is None
     assert classifier.voting_ == report.model.voting == KINDS[name][1]
-    assert classifier.expected_votes_ == point.expected_votes < report.model.n_voters
+    assert classifier.expected_votes_ == report.expected_votes < report.model.n_voters
+    assert str(classifier.promise_) == report.fields()["promise"]
+    assert str(classifier.promise_)[1:] in unescape(report.html)
     assert f'value="{point.expected_votes!r}" data-live="votes"' in report.html
     labels, asked, _ = classifier.predict_with_votes(rows)
     assert asked.mean() == report.asked_in_order_drawn
     assert classifier.calibration_disagreement_ == report.in_order_drawn.share
-    np.testing.assert_array_equal(labels, report.model.predict(report.model.rows, point.strategy))
+    deployed = report.trade_off.deployed
+    np.testing.assert_array_equal(labels, report.model.predict(report.model.rows, deployed, early=True))
+    assert report.model.predict_one(report.model.rows[:1], deployed, early=True) == labels[0]
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_call_does_what_early_stop_does_by_default(name: str) -> None:
     report, model, rows, _ = reported(name)
     classifier = early_stop(model, rows, report.plan.max_disagreement, random_state=0)
-    assert classifier.expected_votes_ == report.recommended.expected_votes
+    assert classifier.expected_votes_ == report.expected_votes
 
 
 def test_limits_for_each_class_are_in_the_call(report: Report, forest: Any, rare: Any) -> None:
@@ -74,16 +78,17 @@ def test_limits_for_each_class_are_in_the_call(report: Report, forest: Any, rare
     classifier = called(report, forest, rare[2])
     assert classifier.max_disagreement == report.plan.max_disagreement
     assert set(classifier.max_disagreement) == {"ham", HOSTILE}
-    assert classifier.expected_votes_ == report.recommended.expected_votes
+    assert classifier.expected_votes_ == report.expected_votes
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_bounds_are_those_of_a_classifier(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in SCORES])
+def test_figures_of_votes_are_those_of_a_classifier_that_is_not_certified(name: str) -> None:
     report, model, rows, _ = reported(name)
     point = report.recommended
     assert 0 <= point.disagreement <= point.at_most <= point.limit
     assert len(point.by_class) == len(report.trade_off.shares) == KINDS[name][0]
-    classifier = called(report, model, rows)
+    classifier = early_stop(model, rows, report.plan.max_disagreement, order="shared", random_state=0)
+    assert classifier.expected_votes_ == point.expected_votes
     if KINDS[name][0] == 2:
         bounds = [figures.at_most for figures in point.by_class]
         assert bounds == list(classifier.disagreement_by_class_.values())
@@ -141,12 +146,14 @@ def test_files_are_reported_as_the_models_in_them(name: str, tmp_path: Path) -> 
     skops.io.dump(model, tmp_path / "model.skops")
     from_skops = make_report(read_model(tmp_path / "model.skops"), rows)
     assert from_skops.call == report.call
-    assert from_skops.recommended.expected_votes == report.recommended.expected_votes
+    assert from_skops.expected_votes == report.expected_votes
     early_stop(model, rows, 0.05, random_state=0).save(tmp_path / "model.foregone")
     saved = make_report(read_model(tmp_path / "model.foregone"), rows)
     assert saved.call == report.call
     assert saved.recommended.expected_votes == report.recommended.expected_votes
+    assert saved.expected_votes == report.expected_votes
     assert saved.own_differences is None
+    assert "The classifier that was given: with 95 % confidence" in saved.html
     assert saved.fields()["saved_limit"] == 0.05
 
 
@@ -177,7 +184,7 @@ def test_votes_are_counted_where_that_is_asked_for() -> None:
     classifier = called(report, model, rows)
     assert classifier.voting_ == "hard"
     assert classifier.criterion == "minimixed"
-    assert classifier.expected_votes_ == report.recommended.expected_votes
+    assert classifier.expected_votes_ == report.expected_votes == report.recommended.expected_votes
 
 
 def test_a_pipeline_says_what_model_and_rows_of_the_call_are() -> None:
@@ -186,7 +193,7 @@ def test_a_pipeline_says_what_model_and_rows_of_the_call_are() -> None:
     pipeline.fit(rows, labels)
     report = make_report(pipeline, rows)
     classifier = called(report, pipeline[-1], pipeline[:-1].transform(rows))
-    assert classifier.expected_votes_ == report.recommended.expected_votes
+    assert classifier.expected_votes_ == report.expected_votes
     assert "model is the last step of the pipeline" in report.html
 
 
@@ -195,7 +202,7 @@ def test_settings_of_a_classifier_are_in_the_call() -> None:
     before = early_stop(model, rows, 0.05, confidence=0.9, looks=3, order="optimized", random_state=7)
     report = make_report(before, rows)
     assert re.search(r"confidence=0.9, looks=3, order='optimized', random_state=7\)$", report.call)
-    assert called(report, model, rows).expected_votes_ == report.recommended.expected_votes
+    assert called(report, model, rows).expected_votes_ == report.expected_votes
 
 
 def test_too_few_rows_for_scores_are_said_to_turn_early_stopping_off() -> None:

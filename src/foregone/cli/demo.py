@@ -181,7 +181,7 @@ def _print_strategies(console: Console, solutions: dict[Criterion, Solution]) ->
         console.print(f"[bold]{name}[/]: {CRITERIA[name]}")
         print_picture(console, strategy, height=11, largest_lead=largest_lead)
         console.print()
-    console.print("[bold]Other stopping rules[/] on this forest's votes")
+    console.print("[bold]Beside other stopping rules[/], on this forest's votes in random order")
     votes = solutions["minimean"].votes
     views = {str(name): counted_view(solution) for name, solution in solutions.items()}
     for method in choose_methods(["curtailment", "schwing"], [LIMIT]):

@@ -166,7 +166,7 @@ class ReportedModel:
         if not has_short_way or (not early and isinstance(self.ensemble, PluralityForest)):
             return self.predict(row, decider, early=early)[0]
         if early:
-            return self.ensemble.classes[decider.answer_one(row[0])]
+            return self.ensemble.classes[int(decider.answer_one(row[0]))]
         how = {} if self.voting == "soft" else {"seed": self.seed, "order": "shared"}
         return self.ensemble.classes[int(self.ensemble.run_one(row[0], None, **how)[0])]
 
