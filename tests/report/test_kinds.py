@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -23,7 +22,8 @@ from foregone.errors import InvalidInputError
 from foregone.plurality.ties import bound_with_ties
 from foregone.report import Report, make_report, read_model
 from foregone.report.trade_off import LIMITS, trade_off
-from foregone.scores import solve_scores
+from foregone.scores import CannotCertifyWarning, solve_scores
+from foregone.strategy.limits import Limits
 from tests.report.conftest import HOSTILE
 from tests.report.kinds import KINDS, SCORES, fitted
 
@@ -136,7 +136,6 @@ def test_the_limit_for_scores_is_that_of_a_plan(name: str) -> None:
     before = early_stop(model, rows, 0.1, random_state=0)
     made = before.plan(X=rows)
     assert report.plan.max_disagreement == made.max_disagreement
-    assert "is not known for scores" in report.html
     assert "Disagreement by margin" not in report.html
 
 
@@ -208,12 +207,37 @@ def test_settings_of_a_classifier_are_in_the_call() -> None:
 def test_too_few_rows_for_scores_are_said_to_turn_early_stopping_off() -> None:
     _, model, rows, _ = reported("gradient boosting")
     report = make_report(model, rows[:40])
-    assert report.headline[0] == "Early stopping is off"
+    assert report.headline[0] == "Nothing can be certified"
     assert "20 rows are in the certifying half" in report.headline[1]
-    assert report.recommended.expected_votes == 20
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert called(report, model, rows[:40]).expected_votes_ == 20
+    with pytest.warns(CannotCertifyWarning):
+        classifier = called(report, model, rows[:40])
+    assert 0 < classifier.expected_votes_ == report.expected_votes < 20
+    assert str(classifier.promise_)[1:] in report.html
+    assert "Drift" not in report.html  # what is certain needs no rows
+
+
+def test_without_enough_rows_the_promise_is_about_orders_and_the_page_says_so() -> None:
+    _, model, rows, _ = reported("forest of two")
+    report = make_report(model, rows[:100])
+    assert report.trade_off.promise.about == "orders"
+    assert report.fields()["promise_values"]["rows_to_certify"] > 100
+    assert "calibration rows would certify the classifier itself" in report.html
+    assert "which of many random orders" in report.html
+    assert "The choice of the limit" not in report.html
+    certified, *_ = reported("forest of two")
+    assert certified.trade_off.promise.about == "classifier"
+    assert "random orders its trees" not in certified.html
+    assert "The choice of the limit" in certified.html
+
+
+def test_a_certificate_that_was_asked_for_and_cannot_be_had_is_said_to_be_missing() -> None:
+    _, model, rows, _ = reported("forest of two")
+    with pytest.warns(CannotCertifyWarning):
+        before = early_stop(model, rows[:100], 1e-3, order="optimized", random_state=0)
+    report = make_report(before, rows[:100])
+    assert report.headline[0] == "Nothing can be certified"
+    assert "are left to certify with" in report.headline[1]
+    assert report.trade_off.promise.confidence == 1
 
 
 def test_rows_that_rounding_decides_are_counted_as_in_a_classifier() -> None:
@@ -222,22 +246,18 @@ def test_rows_that_rounding_decides_are_counted_as_in_a_classifier() -> None:
     own[:3] = np.where(own[:3] == "ant", "bee", "ant")  # as if rounding had decided them
     traded = trade_off(asked, own, 25.0, lambda: None)
     before = asked.classifier.strategy_
-    for point in traded.points:
-        if point.each_class or point.reason is not None:
-            continue
-        certificate = solve_scores(
-            asked.ensemble.scores(asked.rows),
-            point.limit,
-            order=before.order,
-            start=before.start,
-            answers=own == "bee",
-            random_state=asked.seed,
-        ).certificate
-        assert certificate is not None
-        assert (point.expected_votes, point.at_most) == (certificate.mean_asked, certificate.bound)
-        assert all(
-            row.expected_votes == point.expected_votes for row in traded.plan.rows if row.limit == point.limit
-        )
+    strategy = solve_scores(
+        asked.ensemble.scores(asked.rows),
+        Limits.of_labels(traded.plan.max_disagreement, ["ant", "bee"]).given,
+        order=before.order,
+        start=before.start,
+        answers=own == "bee",
+        bounds=asked.ensemble.score_bounds,
+        random_state=asked.seed,
+    )
+    assert strategy.certificate is not None
+    assert traded.deployed_votes == strategy.certificate.mean_asked
+    assert traded.promise.n_rows == strategy.certificate.promise.n_rows
     assert traded.differing(traded.full) == 3
 
 

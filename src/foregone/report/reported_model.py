@@ -167,8 +167,7 @@ class ReportedModel:
             return self.predict(row, decider, early=early)[0]
         if early:
             return self.ensemble.classes[int(decider.answer_one(row[0]))]
-        how = {} if self.voting == "soft" else {"seed": self.seed, "order": "shared"}
-        return self.ensemble.classes[int(self.ensemble.run_one(row[0], None, **how)[0])]
+        return self.ensemble.classes[int(self.ensemble.run_one(row[0], None, **decider.how)[0])]
 
 
 def reported_model(
