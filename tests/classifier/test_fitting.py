@@ -26,7 +26,9 @@ def make(**settings):
 def test_a_frozen_model_is_calibrated_and_not_refitted():
     model, X = models.forest(), models.fresh()
     trees = list(model.estimators_)
-    classifier = EarlyStoppingClassifier(FrozenEstimator(model), max_disagreement=0.01, random_state=0).fit(X)
+    classifier = EarlyStoppingClassifier(
+        FrozenEstimator(model), max_disagreement=0.01, order="shared", random_state=0
+    ).fit(X)
     assert model.estimators_ == trees
     yes_counts = np.sum([tree.predict(X) for tree in trees], axis=0)
     assert classifier.votes_ == VoteDistribution.from_yes_counts(yes_counts.astype(int), len(trees))
@@ -73,7 +75,9 @@ def test_otherwise_rows_are_held_out_in_proportion_and_the_estimator_is_left_alo
 
 @pytest.mark.parametrize("criterion", ["minimean", "minimixed", "minimax"])
 def test_every_criterion_keeps_its_limit(criterion):
-    classifier = early_stop(models.forest(), models.fresh(), 0.02, criterion=criterion, random_state=0)
+    classifier = early_stop(
+        models.forest(), models.fresh(), 0.02, criterion=criterion, order="shared", random_state=0
+    )
     figures = evaluate(classifier.strategy_)
     risk = (
         figures.mean(classifier.votes_).disagreement
@@ -162,7 +166,7 @@ def test_too_few_rows_to_hold_some_out_are_refused(n_rows, settings, message):
 def test_a_class_that_is_all_held_out_is_refused():
     X, y = models.to_fit()
     rows = np.arange(len(y))
-    _, held_out = hold_out(rows, rows % 2, 0.1, np.random.RandomState(0))
+    _, held_out, _ = hold_out(rows, rows % 2, 0.1, np.random.RandomState(0))
     with pytest.raises(InvalidInputError, match=r"leave every class .* \(none of .* is of class True"):
         hold_out(X, rows == held_out[0], 0.1, np.random.RandomState(0))
 
@@ -182,10 +186,10 @@ def test_rows_are_held_out_as_a_plain_random_sample():
         ({"max_disagreement": -0.1}, "max_disagreement must be a number from 0 to 1"),
         ({"max_disagreement": "small"}, "max_disagreement must be a number from 0 to 1"),
         ({"criterion": "maximin"}, "criterion must be one of"),
-        ({"order": "alphabetical"}, 'order must be one of "shared", "per_row", "optimized"'),
+        ({"order": "alphabetical"}, 'order must be one of "auto", "shared", "dealt", "per_row", "optimized"'),
         ({"voting": "loud"}, 'voting must be one of "auto", "hard", "soft", not \'loud\''),
-        ({"on_failure": "cry"}, 'on_failure must be one of "ask_all", "raise"'),
-        ({"voting": "hard", "order": "optimized"}, 'order="optimized" is for scores'),
+        ({"on_failure": "cry"}, 'on_failure must be one of "curtail", "raise"'),
+        ({"voting": "hard", "order": "optimized", "confidence": None}, 'order="optimized" is certified'),
         ({"calibration_size": 0.0}, "The 'calibration_size' parameter of EarlyStoppingClassifier must be"),
         ({"calibration_size": 1.0}, "The 'calibration_size' parameter"),
         ({"calibration_size": 1}, "The 'calibration_size' parameter"),
@@ -235,7 +239,7 @@ def test_weights_are_passed_on_for_the_rows_that_are_not_held_out():
     X, y = models.to_fit()
     weights = np.random.default_rng(0).uniform(0, 3, len(y)) * np.where(y == y[0], 5, 1)
     rows = np.arange(len(y))
-    split, held_out = hold_out(rows, y, 0.3, np.random.RandomState(0))
+    split, held_out, _ = hold_out(rows, y, 0.3, np.random.RandomState(0))
     forest = RandomForestClassifier(11, random_state=0)
     expected = forest.fit(X[split["X"]], y[split["X"]], weights[split["X"]])
     classifier = make(calibration_size=0.3)

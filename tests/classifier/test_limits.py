@@ -45,13 +45,14 @@ def test_the_defaults_are_these():
     defaults = {
         "max_disagreement": 1e-3, "voting": "auto", "criterion": "minimean",
         "confidence": 0.95, "looks": None, "answer": "majority",
-        "calibration_size": 0.1, "order": "shared", "on_failure": "ask_all", "n_jobs": None,
+        "calibration_size": 0.1, "order": "auto", "on_failure": "curtail", "n_jobs": None,
         "random_state": None,
     }  # fmt: skip
     parameters = EarlyStoppingClassifier(None).get_params(deep=False)
     assert parameters == {"estimator": None, **defaults}
     of_function = inspect.signature(early_stop).parameters
     expected = {name: value for name, value in defaults.items() if name != "calibration_size"}
+    expected |= {"groups": None, "clusters": None}
     assert {name: of_function[name].default for name in list(of_function)[2:]} == expected
 
 
@@ -91,7 +92,7 @@ def test_what_becomes_of_each_class_is_told_for_one_limit_too(rare):
     paper = early_stop(forest, X, 0.01, confidence=None, random_state=0)
     for label, risk in paper.disagreement_by_class_.items():
         assert risk == pytest.approx(risk_given(paper, X, label), rel=1e-9)
-    sure = early_stop(forest, X, 0.01, random_state=0)
+    sure = early_stop(forest, X, 0.01, order="shared", random_state=0)
     for label, risk in sure.disagreement_by_class_.items():
         assert risk > risk_given(sure, X, label)  # a bound lies above what was seen
     for criterion in ("minimixed", "minimax"):

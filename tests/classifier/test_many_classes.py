@@ -58,8 +58,8 @@ def forest(n_trees=21):
 
 
 @cache
-def stopped():
-    return early_stop(forest(), calibration(), 0.02, random_state=0)
+def stopped(order="auto"):
+    return early_stop(forest(), calibration(), 0.02, order=order, random_state=0)
 
 
 def disagreement(classifier, labels, X):
@@ -82,7 +82,7 @@ def test_it_asks_few_trees_and_keeps_to_the_limit_on_fresh_rows():
 
 
 def test_the_fitted_attributes_tell_what_was_found():
-    classifier = stopped()
+    classifier = stopped(order="shared")
     assert classifier.voting_ == "hard"
     assert isinstance(classifier.ensemble_, PluralityForest)
     assert isinstance(classifier.solution_, PluralitySolution)
@@ -272,7 +272,7 @@ def test_a_file_whose_parts_do_not_fit_is_refused(change, complaint, tmp_path):
         ({"looks": 5}, "looks are for two classes"),
         ({"answer": "likeliest"}, "is for two classes"),
         ({"voting": "soft"}, 'voting="soft" adds up scores, and there are 4 classes'),
-        ({"order": "optimized"}, 'order="optimized" is for scores'),
+        ({"order": "optimized", "confidence": None}, 'order="optimized" is certified'),
         ({"criterion": "best"}, "criterion must be one of"),
         ({"max_disagreement": 2}, "max_disagreement"),
         ({"confidence": 1.5}, "confidence"),
@@ -307,7 +307,7 @@ def test_a_plan_is_for_the_calibration_votes_or_for_other_rows(tmp_path):
     assert kept.rows[0].expected_votes <= kept.rows[1].expected_votes < classifier.ensemble_.n_voters
     classifier.save(tmp_path / "file")
     loaded = EarlyStoppingClassifier.load(tmp_path / "file")
-    with pytest.raises(InvalidInputError, match="not kept in files, so give rows to plan with"):
+    with pytest.raises(InvalidInputError, match="no votes of calibration rows .* so give rows to plan with"):
         loaded.plan(limits)
     planned = [one.plan(limits, X=fresh()).rows for one in (classifier, loaded)]
     assert planned[0] == planned[1]
@@ -383,7 +383,7 @@ def test_stopping_early_differs_from_the_full_vote_within_the_limit_although_tie
 
 
 def test_settling_ties_asks_no_fewer_and_is_wrong_no_more_often():
-    strategy = early_stop(tied_models()["forest"], hard_rows()[0][2000:7000], 0.05).solution_.strategy
+    strategy = early_stop(tied_models()["forest"], hard_rows()[0][2000:7000], 0.05, order="shared").solution_.strategy
     before, after = evaluate_plurality(strategy), evaluate_plurality(settle_ties(strategy))
     assert (after.expected_votes >= before.expected_votes - 1e-12).all()
     assert (after.expected_votes > before.expected_votes + 1e-3).any()

@@ -19,10 +19,9 @@ def classifier() -> EarlyStoppingClassifier:
 
 def test_it_plans_for_its_own_votes_and_settings(classifier: EarlyStoppingClassifier) -> None:
     made = classifier.plan()
-    own = classifier.solution_
-    expected = plan(classifier.votes_, criterion=own.criterion, confidence=own.confidence)
+    expected = plan(classifier.votes_, criterion=classifier.criterion, confidence=classifier.confidence)
     assert made.rows == expected.rows
-    assert made.confidence == own.confidence
+    assert made.confidence == classifier.confidence
     assert made.labels == ("healthy", "ill")
 
 

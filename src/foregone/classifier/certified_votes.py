@@ -171,7 +171,7 @@ def certify_votes(
         sure = 1 - (1 - confidence) / (2 * len(tried))
         by_class = {
             side: clopper_pearson_bound(int(wrong[own].sum()), int(own.sum()), sure)
-            for side, own in (("no", certifying.full == 0), ("yes", certifying.full == 1))
+            for side, own in (("yes", certifying.full == 1), ("no", certifying.full == 0))
         }
     return Decided(solved, order, promise, by_class)
 

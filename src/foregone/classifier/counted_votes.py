@@ -262,7 +262,8 @@ class CountedVotes:
         forest = counting.forest.from_parts(fields.section("forest"), arrays)
         solved, terms, votes = counting.from_fields(fields, forest)
         if "expected_votes" in fields:
-            solved = solved._replace(expected_votes=fields.number("expected_votes", 0, forest.n_trees))
+            least = 1 if scheme == "plurality" else 0
+            solved = solved._replace(expected_votes=fields.number("expected_votes", least, forest.n_trees))
         if "promise" in fields:
             promise = Promise.from_fields(fields.section("promise"))
         else:
