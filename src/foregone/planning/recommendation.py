@@ -195,7 +195,8 @@ def _after_switching(plan: Plan) -> str:
     """Say what confidence is left, because the inputs that limits are solved for decided on them, too."""
     if plan.confidence is None or plan.kind == "scores":
         return ""
-    return f" (chosen by these inputs, at {max(0.0, 100 * (2 * plan.confidence - 1)):.4g} % confidence)"
+    left = max(0.0, 100 * (2 * plan.confidence - 1))
+    return f", and holds with {left:.4g} % confidence, because the same inputs decided on it"
 
 
 def _covered(plan: Plan) -> str:
