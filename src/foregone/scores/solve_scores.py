@@ -27,6 +27,7 @@ from foregone.strategy.limits import Limits, MaxDisagreement, as_given
 __all__ = ["CannotCertifyWarning", "ScoreEstimate", "estimate_scores", "solve_scores"]
 
 NEAR = (-0.4, -0.3, -0.2, -0.15, -0.12, -0.1, -0.08, -0.06, -0.05, -0.04, -0.03, -0.02, -0.01)
+STRIDE = 0.1  # where the guess is far
 
 
 class CannotCertifyWarning(UserWarning):
@@ -214,8 +215,9 @@ def _best_order(
 
 def _careful_to_bold(choice: Choice) -> list[float]:
     """Return how bold to be, in a sequence fixed by the learning half: coarse, but fine near its guess."""
+    far = np.arange(0.0, max(choice.boldness + NEAR[0], STRIDE), STRIDE).tolist()
     near = [choice.boldness + offset for offset in NEAR] + np.arange(choice.boldness, 1.0, 0.01).tolist()
-    return [0.0, *(place for place in near if place > 0), 1.0]
+    return [*far, *(place for place in near if place > far[-1]), 1.0]
 
 
 def _certificate(
