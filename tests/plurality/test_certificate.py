@@ -52,7 +52,7 @@ def test_a_strategy_that_stops_too_early_is_found_out():
     wrong = replace(solution, strategy=PluralityStrategy.from_probabilities(lattice_of(7), bold))
     certificate = certify_plurality(wrong)
     assert not certificate.risk_is_proven
-    assert "FALSE   at 0.95 confidence, largest mean disagreement" in str(certificate)
+    assert "FALSE   at 0.95 confidence by betting on 32 items, largest mean disagreement" in str(certificate)
 
 
 def test_a_claimed_bound_is_not_believed():

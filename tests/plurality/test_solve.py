@@ -173,6 +173,10 @@ def test_a_solution_survives_its_file(tmp_path, how):
         "lower_bound",
     ):
         assert getattr(again, name) == getattr(solution, name), name
+    assert (again.bet is None) == (solution.bet is None) == bool(how)
+    if again.bet is not None and solution.bet is not None:
+        assert np.array_equal(again.bet.counts, solution.bet.counts)
+        assert again.bet.first_leader_only == solution.bet.first_leader_only
     for name in ("cost_weights", "risk_weights", "price"):
         assert np.array_equal(getattr(again.evidence, name), getattr(solution.evidence, name)), name
 
@@ -250,13 +254,18 @@ def test_answers_themselves_are_counted_whatever_they_are():
         ("distribution", {"where": "AA==", "values": ""}, "must be for 12 compositions"),
         ("distribution", {"where": "AAA=", "values": ""}, "must hold probabilities that sum to one"),
         ("distribution", {"where": "gAA=", "values": ""}, "a finite number above zero for each place"),
-        ("risk_weights", {"where": "gAA=", "values": "AAAAAAAA+H8="}, "a finite number above zero"),
+        ("risk_weights", {"where": "gA==", "values": "AAAAAAAA+H8="}, "a finite number above zero"),
         ("risk_weights", None, "must be an object"),
+        ("certified_on", {"where": "AAA=", "values": "AAAAAAAA8D8="}, "a finite number above zero"),
+        ("certified_on", {"where": "AAg=", "values": "AAAAAAAA4D8="}, "numbers of items, of those observed"),
+        ("certified_on", {"where": "gAA=", "values": "AAAAAAAA8D8="}, "numbers of items, of those observed"),
+        ("first_leader_only", 2, "must be a whole number from 0 to 1"),
     ],
 )
 def test_a_damaged_solution_is_refused(tmp_path, field, value, message):
     file = tmp_path / "s.json"
-    solve_plurality(PAST, 0.05, n_voters=9, n_classes=3).save(file)
+    rows = [row[:2] for row in PAST[:-10]] if field == "risk_weights" else PAST
+    solve_plurality(rows, 0.05, n_voters=9, n_classes=len(rows[0])).save(file)
     content = json.loads(file.read_text())
     content["solution"][field] = value
     file.write_text(json.dumps(content))

@@ -124,13 +124,12 @@ def push_forward(
 ):  # fmt: skip
     """Fill the expected votes asked, for every state of the last level, and a mean for each of its parts.
 
-    ``stop`` holds the probability of stopping in each state. Going up, three things are kept for the states
-    of a level, given that the votes so far have these counts: the chance to have gone on until here,
+    ``stop`` holds the probability of stopping in each state, also of the last level. Going up, three things
+    are kept for the states of a level, given that the votes so far have these counts: the chance to have gone on until here,
     the votes asked so far, and for each part a mean: how many of its votes were asked, if ``counts_votes``,
     otherwise the chance that it was answered, each for one part of its size. They are given for the level
     below ``lowest`` and filled for that before ``end``.
     """
-    N = len(level) - 2
     below = edge_start[level[lowest - 1]]
     for i in range(lowest, end):
         share = 1.0 / i
@@ -161,7 +160,7 @@ def push_forward(
                     more_of_part[b - start] += own * of_part[to + b]
             k = state - level[i]
             more_asked[k] = votes + here
-            stopping = here if i == N else here * stop[state]
+            stopping = here * stop[state]
             if counts_votes:
                 for a in range(first, last):
                     more_of_part[a - start] += stopping * value[a]

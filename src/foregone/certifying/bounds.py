@@ -68,7 +68,7 @@ def rows_needed(limit: float, confidence: float) -> int:
     return math.ceil(math.log(1 - confidence) / math.log1p(-limit))
 
 
-def log_capital(losses: FloatArray, mean: float) -> float:
+def log_capital(losses: FloatArray, mean: float, times: FloatArray | None = None) -> float:
     """Return the logarithm of what betting against "the mean loss is at least ``mean``" has won.
 
     The capital starts at 1 and is spread over several stakes; each observation x multiplies the part at
@@ -80,11 +80,12 @@ def log_capital(losses: FloatArray, mean: float) -> float:
         Each from 0 to 1.
     mean : float
         Strictly between 0 and 1.
+    times : ndarray of shape (n_observations,), optional
+        How often each was observed; once by default.
     """
     stakes = STAKES / (1 - mean)
-    values, counts = np.unique(losses, return_counts=True)
-    with np.errstate(divide="ignore"):
-        grown = np.log1p(stakes[:, None] * (mean - values[None, :])) @ counts
+    each = np.log1p(stakes[:, None] * (mean - losses[None, :]))
+    grown = (each if times is None else each * times).sum(axis=1)
     return float(np.logaddexp.reduce(grown + np.log(CAPITAL)))
 
 
@@ -102,9 +103,10 @@ def betting_bound(losses: FloatArray, confidence: float) -> float:
     if len(losses) == 0:
         return 1.0
     wanted = -math.log(1 - confidence)
+    values, times = np.unique(losses, return_counts=True)
 
     def short(mean: float) -> float:
-        return log_capital(losses, mean) - wanted
+        return log_capital(values, mean, times.astype(np.float64)) - wanted
 
     lowest, highest = max(float(losses.mean()), 1e-12), 1 - 1e-9
     if lowest >= highest or short(highest) < 0:

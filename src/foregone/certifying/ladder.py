@@ -42,6 +42,7 @@ def climb(
     losses: Callable[[Rung], BoolArray | FloatArray],
     parts: Parts,
     confidence: float,
+    most: Callable[[Rung], float] = lambda rung: 1.0,
 ) -> Climb[Rung]:
     """Return the last rung before the first that fails.
 
@@ -59,6 +60,9 @@ def climb(
         The limits, and which rows they are for.
     confidence : float
         Strictly between 0 and 1.
+    most : callable, optional
+        ``most(rung)`` returns the largest loss that any row can have, where that is less than 1 and known
+        beforehand. A rung for which it is within the limit needs no rows.
 
     Examples
     --------
@@ -72,7 +76,7 @@ def climb(
     best: Rung | None = None
     kept: tuple[Judged, ...] = ()
     for rung in rungs:
-        judged = parts.judge(losses(rung), confidence)
+        judged = parts.judge(losses(rung), confidence, most(rung))
         if not all(part.is_kept for part in judged):
             return Climb(best, kept, judged)
         best, kept = rung, judged

@@ -158,11 +158,11 @@ class Part:
         """Number of rows, or of clusters."""
         return len(self.rows) if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
 
-    def judge(self, losses: BoolArray | FloatArray, confidence: float) -> Judged:
+    def judge(self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0) -> Judged:
         """Return what the losses of its rows say, given those of all rows.
 
         Losses that are true or false are counted (Clopper and Pearson), unless rows are in clusters; others,
-        from 0 to 1, are bet on. Which of the two does not depend on what they show.
+        from 0 to ``most``, are bet on. Which of the two does not depend on what they show.
         """
         own = losses[self.rows]
         if own.dtype == np.bool_ and self.clusters is None:
@@ -170,7 +170,7 @@ class Part:
             bound = clopper_pearson_bound(n_wrong, len(own), confidence)
         else:
             own = self._observed(own.astype(np.float64))
-            bound = betting_bound(own, confidence)
+            bound = most * betting_bound(own / most, confidence) if most > 0 else 0.0
         mean = float(own.mean()) if len(own) else 0.0
         return Judged(self.side, self.group, self.limit, len(own), mean, bound)
 
@@ -225,9 +225,11 @@ class Parts:
     def __iter__(self) -> Iterator[Part]:
         return iter(self.parts)
 
-    def judge(self, losses: BoolArray | FloatArray, confidence: float) -> tuple[Judged, ...]:
+    def judge(
+        self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0
+    ) -> tuple[Judged, ...]:
         """Return what the losses of all rows say about each part, each at the full confidence."""
-        return tuple(part.judge(losses, confidence) for part in self.parts)
+        return tuple(part.judge(losses, confidence, most) for part in self.parts)
 
     def too_few(self, confidence: float, times: float = 1.0) -> Part | None:
         """Return the first part with fewer than ``times`` the rows that no loss at all could certify."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
-from sklearn.utils import _safe_indexing, check_array, check_consistent_length, column_or_1d
+from sklearn.utils import _safe_indexing, check_array, check_consistent_length, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
 from foregone.checks import IntArray
@@ -58,12 +58,13 @@ def hold_out(
     rng: np.random.RandomState,
     sample_weight: Any = None,
     clusters: IntArray | None = None,
-) -> tuple[dict[str, Any], IntArray]:
-    """Split rows at random into what is given to ``fit``, by name, and the numbers of those to calibrate on.
+) -> tuple[dict[str, Any], Any, IntArray]:
+    """Split rows at random into what is given to ``fit``, by name, and those to calibrate on, with numbers.
 
     Not each class in proportion: a plain random sample is what a confidence is proven for. Clusters stay
     together.
     """
+    (X,) = indexable(X)
     parts = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
     check_consistent_length(*parts.values())
     n_samples = len(y)
@@ -87,7 +88,7 @@ def hold_out(
             f"every class to fit on ({error}). Give more rows, or calibrate on rows of your own: "
             "EarlyStoppingClassifier(FrozenEstimator(fitted)).fit(X_calibration)."
         ) from error
-    return fitting, held_out
+    return fitting, _safe_indexing(X, held_out), held_out
 
 
 def clone_with_seeds(estimator: Any, rng: np.random.RandomState | None) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import MOST_VOTERS, FloatArray, as_numbers
+from foregone.checks import MOST_VOTERS, FloatArray, IntArray, as_numbers
 from foregone.errors import InvalidInputError
 from foregone.plurality.lattice import Lattice, lattice_of
 
@@ -158,6 +158,11 @@ class CompositionDistribution:
         weights = np.zeros(lattice.n_compositions)
         weights[lattice.places_of(np.ascontiguousarray(self.compositions))] = self.probabilities
         return weights
+
+    def counts_on(self, lattice: Lattice) -> IntArray:
+        """Return how many of the observed items have every composition of a lattice; needs observed items."""
+        assert self.n_observations is not None
+        return np.rint(self.weights_on(lattice) * self.n_observations).astype(np.int64)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CompositionDistribution):

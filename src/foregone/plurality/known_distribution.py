@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 from foregone.checks import FloatArray
@@ -11,11 +13,12 @@ from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.plurality.plurality_solution import Evidence
 from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.plurality.program import mix_stops
-from foregone.solving.column_generation import Limit, find_prices, known_at
+from foregone.solving.column_generation import Known, Limit, Prices, find_prices, known_at
 
-__all__ = ["solve_known", "solve_known_without_risk"]
+__all__ = ["solve_known", "solve_known_without_risk", "solve_nearly"]
 
 _MOST_VOTERS_WITHOUT_UNDERFLOW = 1_000
+_NEARLY = 1e-3  # a gap
 
 
 class _Oracle:
@@ -36,7 +39,18 @@ class _Oracle:
         """Return the channels of the best strategy at these prices."""
         stop = self.stop(prices)
         flow = self.lattice.push_reach(stop)
-        return np.array([(flow * (1 - stop)) @ self._reach, (flow * stop) @ self._wrong])
+        # Sums, not inner products: those start threads, which takes longer than the rest on a busy machine.
+        return np.array([(flow * (1 - stop) * self._reach).sum(), (flow * stop * self._wrong).sum()])
+
+    def careful(self, limit: float) -> Known:
+        """Return a strategy that keeps a limit above zero."""
+        return known_at(self, np.array([1.0, 2.0 * self.n_voters / limit]))
+
+    def mixed(self, found: Prices) -> PluralityStrategy:
+        """Return the mixture that was found, which also stops when decided in states never expected."""
+        parts = [(share, self.stop(prices)) for share, prices in found.mixture.recipe]
+        stop = mix_stops(self.lattice, parts).stop_probabilities()
+        return PluralityStrategy.from_probabilities(self.lattice, np.maximum(stop, is_decided(self.lattice)))
 
 
 def solve_known(problem: PluralityProblem, weights: FloatArray) -> tuple[PluralityStrategy, float, Evidence]:
@@ -53,14 +67,29 @@ def solve_known(problem: PluralityProblem, weights: FloatArray) -> tuple[Plurali
     # Rounding must not lift the disagreement above the limit: aim as far below as that takes.
     for margin in (problem.margin, 10 * problem.margin, 100 * problem.margin):
         limit = Limit(1, problem.limit * (1 - margin), problem.limit)
-        careful = known_at(oracle, np.array([1.0, 2.0 * problem.lattice.n_voters / problem.limit]))
-        found = find_prices(oracle, [limit], [careful])
-        strategy = mix_stops(problem.lattice, [(share, oracle.stop(p)) for share, p in found.mixture.recipe])
+        found = find_prices(oracle, [limit], [oracle.careful(problem.limit)])
+        strategy = oracle.mixed(found)
         if problem.risk(evaluate_plurality(strategy)) <= problem.limit:
             break
     price = float(found.prices[1])
     bound = found.lower_bound - price * problem.limit * margin
-    return _stopping_when_decided(strategy), bound, Evidence(problem.mean, price * weights, price)
+    return strategy, bound, Evidence(problem.mean, price * weights, price)
+
+
+def solve_nearly(
+    lattice: Lattice, mean: FloatArray, weights: FloatArray, limits: Iterable[float]
+) -> Iterator[PluralityStrategy]:
+    """Yield, for each of some rising limits above zero, a strategy within it that is all but optimal.
+
+    What was found for one limit is where the search for the next one starts. The mean votes are over one
+    distribution, the mean disagreement may be over another.
+    """
+    oracle, known = _Oracle(lattice, mean, weights), list[Known]()
+    for most in limits:
+        start = [oracle.careful(most), *known]
+        found = find_prices(oracle, [Limit(1, most, most)], start, close_enough=_NEARLY)
+        known += found.found
+        yield oracle.mixed(found)
 
 
 def solve_known_without_risk(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
@@ -75,11 +104,3 @@ def solve_known_without_risk(problem: PluralityProblem) -> tuple[PluralityStrate
     if lattice.n_voters > _MOST_VOTERS_WITHOUT_UNDERFLOW:
         bold = PluralityStrategy.from_probabilities(lattice, is_decided(lattice))
     return bold, bound, Evidence(problem.mean, np.zeros(len(problem.mean)), 0.0)
-
-
-def _stopping_when_decided(strategy: PluralityStrategy) -> PluralityStrategy:
-    """Return the strategy that also stops when the outcome is decided in states that were never expected."""
-    lattice = strategy.lattice
-    return PluralityStrategy.from_probabilities(
-        lattice, np.maximum(strategy.stop_probabilities(), is_decided(lattice))
-    )

@@ -8,6 +8,7 @@ from typing import Literal
 
 from foregone.checks import check_choice
 from foregone.errors import InvalidInputError
+from foregone.plurality.bet_exact import bounded_by_bets
 from foregone.plurality.lattice_exact import Levels, cost_and_risk, least_priced_cost
 from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.plurality.plurality_solution import PluralitySolution
@@ -47,8 +48,9 @@ def certify_plurality(
     Returns
     -------
     Certificate
-        Its ``holds`` says whether all that is claimed is proven; with a confidence that is the limit, and a
-        lower bound that may be far from the expected votes.
+        Its ``holds`` says whether all that is claimed is proven. With a confidence that is the limit: that
+        the bets of the items leave no larger mean disagreement; that these items had no part in finding
+        the strategy, before which all more careful ones were certified too, cannot be seen from it.
 
     Examples
     --------
@@ -58,7 +60,7 @@ def certify_plurality(
     ... )
     In exact rational arithmetic:
       PROVEN  worst disagreement 0.05 <= 0.05
-      PROVEN  no strategy within the limit asks fewer than 4.227... votes on average; this one asks 4.227...
+      PROVEN  no counting strategy within the limit asks fewer than 4.227... votes on average; this one...
     """
     if not isinstance(solution, PluralitySolution):
         raise InvalidInputError(
@@ -76,13 +78,24 @@ def certify_plurality(
         arithmetic = "rational" if small or solution.max_disagreement == 0 else "float"
     problem = solution.problem
     mean = [Fraction(weight) for weight in problem.mean.tolist()]
-    costs, risks = cost_and_risk(solution.strategy, arithmetic)
+    bet = solution.bet
+    costs, risks = cost_and_risk(
+        solution.strategy, arithmetic, first_leader_only=bet is not None and bet.first_leader_only
+    )
     cost = largest_of(costs) if problem.minimises_the_worst else mean_of(costs, mean)
-    risk = _risk(problem, risks)
-    bound = _lower_bound(solution, problem, mean, arithmetic)
-    claims = solution.confidence is None
+    if bet is not None and solution.confidence is not None:
+        risk, bound = bounded_by_bets(risks, bet.counts.tolist(), Fraction(solution.confidence)), Fraction(1)
+    else:
+        risk, bound = _risk(problem, risks), _lower_bound(solution, problem, mean, arithmetic)
     return Certificate.of(
-        solution, arithmetic, cost, {"all": risk}, bound, max_gap, optimality_is_claimed=claims
+        solution,
+        arithmetic,
+        cost,
+        {"all": risk},
+        bound,
+        max_gap,
+        optimality_is_claimed=solution.confidence is None,
+        n_bet_on=None if bet is None else bet.n_items,
     )
 
 

@@ -83,9 +83,13 @@ class _Numbers(NamedTuple):
 
 
 def cost_and_risk(
-    strategy: PluralityStrategy, arithmetic: Arithmetic
+    strategy: PluralityStrategy, arithmetic: Arithmetic, *, first_leader_only: bool = False
 ) -> tuple[list[Interval], list[Interval]]:
-    """Return the expected votes and the disagreement for every full vote, in the order of the states."""
+    """Return the expected votes and the disagreement for every full vote, in the order of the states.
+
+    Any of several leaders of the full vote is right, or the first of them only, which is the answer when
+    everyone was asked.
+    """
     N, K = strategy.n_voters, strategy.lattice.n_classes
     levels, theta, first = Levels(N, K), strategy.stop_probabilities(), 1
     ties = math.lcm(*range(1, min(N, K) + 1)) if arithmetic == "rational" else 1
@@ -96,6 +100,7 @@ def cost_and_risk(
     going: dict[SortedCounts, Any] = {(): whole(1)}
     asked: dict[SortedCounts, Any] = {(): whole(0)}
     answered: dict[SortedCounts, dict[int, Any]] = {(): {}}
+    not_the_first: dict[SortedCounts, Any] = {}  # of full votes: stopped early at a leader that is not
     for i in range(1, N + 1):
         states = levels[i]
         chances = theta[first : first + len(states)] if i < N else np.ones(len(states))
@@ -123,6 +128,8 @@ def cost_and_risk(
             for part in said:
                 said[part] *= numbers.scale
             leaders = c.count(c[0])  # each is as likely as the others to have been cast first
+            if i == N and first_leader_only:
+                not_the_first[c] = (leaders - 1) * said[c[0]]  # of stops at each leader before the end
             said[c[0]] += stops / leaders if arithmetic == "float" else stops * ties // leaders
             now_going[c], now_answered[c] = goes_on, said
         going, asked, answered = now_going, now_asked, now_answered
@@ -132,6 +139,7 @@ def cost_and_risk(
         orders = math.factorial(N) // math.prod(map(math.factorial, c)) * unit
         costs.append(_enclose(asked[c], orders, slack))
         wrong = sum(c.count(part) * times for part, times in answered[c].items() if part != c[0])
+        wrong += not_the_first.get(c, 0)
         low, high = _enclose(wrong, orders * ties, slack)
         risks.append((low, min(high, Fraction(1))))
     return costs, risks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,7 +17,12 @@ from foregone.plurality.lattice import Lattice
 from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.strategy.evaluation import ExactFigures, Figures
 
-__all__ = ["PluralityEvaluation", "StopsAfter", "evaluate_plurality", "votes_and_disagreement"]
+__all__ = [
+    "PluralityEvaluation",
+    "StopsAfter",
+    "evaluate_plurality",
+    "votes_and_disagreement",
+]
 
 
 class StopsAfter(NamedTuple):
@@ -75,6 +81,20 @@ class PluralityEvaluation(ExactFigures):
             lead: Figures(*figures)
             for lead, *figures in zip(leads.tolist(), votes.tolist(), risk.tolist(), strict=True)
         }
+
+    @cached_property
+    def disagreement_with_ties(self) -> FloatArray:
+        """Probability that the answer is not the first of the leaders of the full vote, for every one.
+
+        Of k leaders, which have the same number of votes, a stop before the end answers each equally often;
+        when everyone was asked, it answers the first.
+        """
+        lattice, stop = self.strategy.lattice, self.strategy.stop_probabilities()
+        stop[lattice.level[-2] :] = 0.0
+        _, answered_early = lattice.push_forward(stop, counts_votes=False)
+        leaders = lattice.edge_start[lattice.level[-2] : -1]
+        not_the_first = lattice.times[leaders] - 1.0
+        return np.asarray(self.disagreement + not_the_first * answered_early[leaders - leaders[0]])
 
     def votes_asked(self, compositions: CompositionDistribution) -> FloatArray:
         """Return the distribution of the number of votes asked.

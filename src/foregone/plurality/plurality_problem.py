@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from foregone.checks import FloatArray, IntArray
+from foregone.plurality.bet import Bet
 from foregone.plurality.compositions import CompositionDistribution, likely
 from foregone.plurality.lattice import Lattice
 from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
@@ -33,8 +34,9 @@ class PluralityProblem:
     | minimean | the mean expected votes | the mean disagreement <= limit |
     | minimixed | the mean expected votes | the disagreement of every full vote <= limit |
 
-    With a confidence, minimean keeps the limit under all distributions that the sample leaves possible, and
-    minimises the mean over what the sample suggests.
+    With a confidence, the mean is over what the sample suggests. Between two answers, minimean keeps the
+    limit under all distributions that the sample leaves possible. Among more, any is possible, and items that
+    had no part in finding the strategy bet on its mean disagreement.
 
     Attributes
     ----------
@@ -48,6 +50,10 @@ class PluralityProblem:
         From 0 to 1.
     minimises_the_worst : bool
         Whether the votes of the worst full vote are minimised.
+    bet : Bet or None
+        The items that certify the mean disagreement, if that is how the limit is kept.
+    confidence : float or None
+        How surely.
     """
 
     lattice: Lattice
@@ -55,6 +61,8 @@ class PluralityProblem:
     possible: Possible
     limit: float
     minimises_the_worst: bool = False
+    bet: Bet | None = None
+    confidence: float | None = None
 
     @classmethod
     def of(
@@ -64,6 +72,7 @@ class PluralityProblem:
         distribution: CompositionDistribution,
         limit: float,
         confidence: float | None,
+        bet: Bet | None = None,
     ) -> PluralityProblem:
         """Put it together; with a confidence, minimean needs a distribution that was observed."""
         weights, traits = distribution.weights_on(lattice), traits_of(criterion)
@@ -71,10 +80,12 @@ class PluralityProblem:
             return cls(lattice, weights, Anything.on(lattice), limit, traits.minimises_the_worst)
         if confidence is None:
             return cls(lattice, weights, OneDistribution(weights), limit)
-        assert distribution.n_observations is not None
-        counts = np.rint(weights * distribution.n_observations)
+        guess = likely(lattice, weights)
+        if bet is not None:
+            return cls(lattice, guess, Anything.on(lattice), limit, bet=bet, confidence=confidence)
+        counts = distribution.counts_on(lattice).astype(np.float64)
         possible = NestedSets.observed(difficulty_ranks(lattice), counts, 1 - confidence)
-        return cls(lattice, likely(lattice, weights), possible, limit)
+        return cls(lattice, guess, possible, limit, confidence=confidence)
 
     @property
     def margin(self) -> float:
@@ -92,6 +103,9 @@ class PluralityProblem:
 
     def risk(self, evaluation: PluralityEvaluation) -> float:
         """Return what the limit is for."""
+        if self.bet is not None:
+            assert self.confidence is not None
+            return self.bet.bound(evaluation, self.confidence)
         disagreement = evaluation.disagreement
         return min(float(self.possible.worst_for(disagreement) @ disagreement), 1.0)
 

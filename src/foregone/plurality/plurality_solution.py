@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from foregone.checks import FloatArray, check_confidence, check_max_disagreement
+from foregone.checks import FloatArray, IntArray, check_confidence, check_max_disagreement
 from foregone.errors import InvalidInputError
+from foregone.plurality.bet import Bet
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.lattice import Lattice, solving_bytes
 from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
@@ -71,18 +72,22 @@ class PluralitySolution(SolvedStrategy):
         The criterion's objective: mean expected votes, or those of the worst full vote for minimax. With a
         confidence the mean is over a smoothed distribution, nearer to what new items are like.
     disagreement : float
-        What the limit is for: mean disagreement for minimean, else the worst. With a confidence it is the
-        worst-case mean over all distributions consistent with the data.
+        What the limit is for: mean disagreement for minimean, else the worst. With a confidence it is an
+        upper bound: between two answers the largest mean over all distributions that the data leave; among
+        more that of the bet, by which the strategy was chosen, so that what is promised is the limit.
     lower_bound : float
         No strategy within the limit has an objective below this (up to rounding; see `certify_plurality`).
+        With a bet it is 1, which says nothing: what is optimal depends on the true distribution.
     gap : float
         ``expected_votes - lower_bound``, as a share of ``expected_votes``; never negative. Zero, up to
         rounding, for minimean without a confidence. With one, the best strategy is not looked for.
     confidence : float or None
-        The probability, over which items happened to be observed, with which minimean keeps its limit
-        whatever the true distribution; None if the distribution was taken for the truth.
+        The probability, over which items happened to be observed and how they were divided, with which
+        minimean keeps its limit whatever the true distribution; None if the observed one was taken for it.
     evidence : Evidence
         The prices that prove ``lower_bound``.
+    bet : Bet or None
+        The items that certify the limit, with a confidence and more than two answers.
     """
 
     KIND: ClassVar[str] = PluralityStrategy.KIND
@@ -97,6 +102,7 @@ class PluralitySolution(SolvedStrategy):
     gap: float
     confidence: float | None
     evidence: Evidence = field(repr=False)
+    bet: Bet | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -114,7 +120,7 @@ class PluralitySolution(SolvedStrategy):
         lower_bound = float(min(max(lower_bound, 1.0), cost))  # at least one voter is asked
         solution = cls(
             strategy, criterion, problem.limit, distribution, cost, risk, lower_bound,
-            (cost - lower_bound) / cost, confidence, evidence,
+            (cost - lower_bound) / cost, confidence, evidence, problem.bet,
         )  # fmt: skip
         solution.__dict__["evaluation"] = evaluation  # already known
         return solution
@@ -133,7 +139,12 @@ class PluralitySolution(SolvedStrategy):
     def problem(self) -> PluralityProblem:
         """What it solves."""
         return PluralityProblem.of(
-            self.strategy.lattice, self.criterion, self.distribution, self.max_disagreement, self.confidence
+            self.strategy.lattice,
+            self.criterion,
+            self.distribution,
+            self.max_disagreement,
+            self.confidence,
+            self.bet,
         )
 
     # Files -----------------------------------------------------------------------------------
@@ -141,7 +152,8 @@ class PluralitySolution(SolvedStrategy):
     def _solution_fields(self) -> dict[str, Any]:
         weights = self.distribution.weights_on(self.strategy.lattice)
         traits = traits_of(self.criterion)
-        follows = traits.bounds_the_mean and self.confidence is None  # from the price
+        bet, known = self.bet, traits.bounds_the_mean and self.confidence is None
+        follows = known or bet is not None  # from the price, which is zero with a bet
         return {
             "criterion": self.criterion,
             "max_disagreement": self.max_disagreement,
@@ -154,6 +166,8 @@ class PluralitySolution(SolvedStrategy):
             "price": self.evidence.price,
             "risk_weights": None if follows else _encoded(self.evidence.risk_weights),
             "cost_weights": _encoded(self.evidence.cost_weights) if traits.minimises_the_worst else None,
+            "certified_on": None if bet is None else _encoded(bet.counts),
+            "first_leader_only": None if bet is None else int(bet.first_leader_only),
         }
 
     @classmethod
@@ -177,9 +191,12 @@ class PluralitySolution(SolvedStrategy):
             raise section.error("max_disagreement/confidence", f"is not valid: {error}") from None
         if confidence is not None and (not traits.bounds_the_mean or observed is None):
             raise section.error("confidence", "needs minimean and observed items")
-        problem = PluralityProblem.of(lattice, criterion, distribution, limit, confidence)
+        bet = None
+        if confidence is not None and "certified_on" in section:
+            bet = _bet(section, lattice, distribution)
+        problem = PluralityProblem.of(lattice, criterion, distribution, limit, confidence, bet)
         price = section.number("price", 0.0)
-        follows = traits.bounds_the_mean and confidence is None
+        follows = (traits.bounds_the_mean and confidence is None) or bet is not None
         evidence = Evidence(
             _decoded(section, "cost_weights", lattice) if traits.minimises_the_worst else problem.mean,
             price * weights if follows else _decoded(section, "risk_weights", lattice),
@@ -189,7 +206,15 @@ class PluralitySolution(SolvedStrategy):
         return cls.of(criterion, distribution, confidence, problem, (strategy, bound, evidence))
 
 
-def _encoded(weights: FloatArray) -> dict[str, Any]:
+def _bet(section: Fields, lattice: Lattice, distribution: CompositionDistribution) -> Bet:
+    """Return the items that certify, which must be some of those observed."""
+    counts = _decoded(section, "certified_on", lattice)
+    if (counts != np.floor(counts)).any() or (counts > distribution.counts_on(lattice)).any():
+        raise section.error("certified_on", "must hold numbers of items, of those observed")
+    return Bet(counts.astype(np.int64), bool(section.whole("first_leader_only", 0, 1)))
+
+
+def _encoded(weights: FloatArray | IntArray) -> dict[str, Any]:
     """Return the places that are not zero as bits, and the numbers there, with every digit."""
     return {
         "where": base64.b64encode(np.packbits(weights > 0).tobytes()).decode(),

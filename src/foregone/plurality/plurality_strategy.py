@@ -19,7 +19,7 @@ from foregone.plurality.lattice import Lattice, count_states, lattice_of, table_
 from foregone.strategy.base import Strategy
 from foregone.strategy.json_file import Fields
 
-__all__ = ["PluralityStrategy", "leader"]
+__all__ = ["PluralityStrategy", "leader", "settle_ties"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,3 +230,16 @@ def leader(counts: dict[Hashable, int] | Iterable[tuple[Hashable, int]]) -> Hash
     pairs = counts.items() if isinstance(counts, dict) else counts
     first: Hashable = max(pairs, key=lambda pair: pair[1])[0]  # max keeps the first of equals
     return first
+
+
+def settle_ties(strategy: PluralityStrategy) -> PluralityStrategy:
+    """Return the strategy that goes on where the leader can still be tied with, though not overtaken.
+
+    The answer is among the leaders at all those states, so that going on adds no disagreement.
+    """
+    lattice = strategy.lattice
+    top, second = lattice.top_two()
+    left = lattice.n_voters - lattice.votes_so_far()
+    stop = strategy.stop_probabilities()
+    stop[(top - second == left) & (left > 0)] = 0.0
+    return PluralityStrategy.from_probabilities(lattice, stop)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray, check_confidence, check_max_disagreement
+from foregone.checks import FloatArray, check_confidence, check_max_disagreement, check_whole
 from foregone.errors import InvalidInputError
+from foregone.plurality.bet import Bet
+from foregone.plurality.betting import climb_by_bets, divide_items, ladder, makes_bets
 from foregone.plurality.compositions import CompositionDistribution, pessimistic
 from foregone.plurality.known_distribution import solve_known, solve_known_without_risk
 from foregone.plurality.lattice import Lattice, is_decided, lattice_of
@@ -22,7 +24,7 @@ from foregone.plurality.worst_case import solve_sampled, solve_worst_case
 from foregone.solving.budget import OneDistribution
 from foregone.strategy.limits import Criterion, traits_of
 
-__all__ = ["solve_plurality"]
+__all__ = ["solve_answers", "solve_plurality"]
 
 # Limits up to the first are taken for zero if that is good enough; the linear program cannot
 # hold the others. Up to the second they always are: prices are in inverse proportion to the limit.
@@ -40,6 +42,7 @@ def solve_plurality(
     n_classes: int | None = None,
     confidence: float | None = 0.95,
     criterion: Criterion = "minimean",
+    random_state: int = 0,
 ) -> PluralitySolution:
     """Find when to stop asking for answers of any kind, within a limit on the disagreement.
 
@@ -61,17 +64,22 @@ def solve_plurality(
         voters.
     confidence : float or None, default 0.95
         With at least this probability over which items were observed, minimean keeps its limit under the
-        true distribution of items, whatever that is. None takes the observed distribution for the truth,
-        which with few items is far too optimistic. The other criteria bound every single item and
-        need none. Without past full votes there is nothing to be confident about: it is then taken as None.
+        true distribution of items, whatever that is. With more than two answers, a strategy is learned on
+        some of the items and certified on the others. None takes the observed distribution for the truth,
+        which with few items is far too optimistic. The other criteria bound every single item and need none.
+        Without past full votes there is nothing to be confident about: it is then taken as None.
     criterion : {"minimean", "minimixed", "minimax"}
         As in `foregone.solve`. Minimixed and minimax bound the disagreement of every possible full vote,
         however scattered; with many answers that leaves little to save.
+    random_state : int, default 0
+        Draws which items are learned from, where items are divided. The confidence is for one value that was
+        fixed beforehand: trying several and keeping the best result is not covered.
 
     Returns
     -------
     PluralitySolution
-        The strategy, its cost and risk, and a lower bound that no strategy can beat.
+        The strategy, its cost and risk, and a lower bound that no strategy can beat: with a confidence and
+        more than two answers it is 1, as what is best depends on the true distribution.
 
     Examples
     --------
@@ -93,6 +101,29 @@ def solve_plurality(
     >>> round(solve_plurality(None, 0.05, n_voters=9).expected_votes, 2)
     5.31
     """
+    return solve_answers(
+        compositions_or_distribution,
+        max_disagreement,
+        n_voters=n_voters,
+        n_classes=n_classes,
+        confidence=confidence,
+        criterion=criterion,
+        random_state=random_state,
+    )
+
+
+def solve_answers(
+    compositions_or_distribution: Any,
+    max_disagreement: float,
+    *,
+    n_voters: int,
+    n_classes: int | None,
+    confidence: float | None,
+    criterion: Criterion,
+    random_state: int,
+    first_leader_only: bool = False,
+) -> PluralitySolution:
+    """Solve as `solve_plurality`; where bets are made, they may be on the first of several leaders only."""
     traits, limit = traits_of(criterion), check_max_disagreement(max_disagreement)
     if not traits.bounds_the_mean or compositions_or_distribution is None:
         confidence = None  # every single item is bounded, or none was observed
@@ -105,6 +136,15 @@ def solve_plurality(
             "a confidence needs observed items, and these compositions were assumed or weighted: give the "
             'counted votes of past items, or use confidence=None, or criterion="minimixed", which needs none'
         )
+    seed = check_whole(random_state, "random_state", 0)
+    if confidence is not None and limit > 0 and makes_bets(lattice):
+        learning, certifying = divide_items(distribution.counts_on(lattice), seed)
+        bet = Bet(certifying, first_leader_only)
+        rungs = ladder(lattice, learning, limit, first_leader_only=first_leader_only)
+        strategy = climb_by_bets(rungs, bet, limit, confidence)
+        problem = PluralityProblem.of(lattice, criterion, distribution, limit, confidence, bet)
+        nothing = Evidence(problem.mean, np.zeros(lattice.n_compositions), 0.0)
+        return PluralitySolution.of(criterion, distribution, confidence, problem, (strategy, 1.0, nothing))
     problem = PluralityProblem.of(lattice, criterion, distribution, limit, confidence)
     found = _solve(problem, distribution.weights_on(lattice))
     return PluralitySolution.of(criterion, distribution, confidence, problem, found)

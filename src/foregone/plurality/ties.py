@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from foregone.checks import FloatArray
+from foregone.plurality.betting import BOLDNESS, ladder
 from foregone.plurality.compositions import CompositionDistribution
-from foregone.plurality.plurality_evaluation import evaluate_plurality, votes_and_disagreement
+from foregone.plurality.lattice import lattice_of
+from foregone.plurality.plurality_evaluation import evaluate_plurality
 from foregone.plurality.plurality_solution import PluralitySolution
-from foregone.plurality.plurality_strategy import PluralityStrategy
-from foregone.plurality.solve_plurality import solve_plurality
+from foregone.plurality.plurality_strategy import PluralityStrategy, settle_ties
+from foregone.plurality.solve_plurality import solve_answers
 from foregone.strategy.limits import Criterion, traits_of
 
-__all__ = ["bound_with_ties", "disagreement_with_ties", "settle_ties", "solve_with_ties"]
+__all__ = ["bound_with_ties", "disagreement_with_ties", "ladder_with_ties", "settle_ties", "solve_with_ties"]
 
 ROUNDS = 4  # of solving for a tighter limit
 
@@ -27,30 +29,32 @@ def solve_with_ties(
     n_voters: int,
     criterion: Criterion = "minimean",
     confidence: float | None = 0.95,
+    random_state: int = 0,
 ) -> tuple[PluralityStrategy, PluralitySolution]:
     """Return a strategy that keeps the limit where only the first of several leaders is right.
 
-    Solvers take any leader of the full vote for right. What that leaves to ties is measured on the rows, and
-    under minimean the limit is tightened until there is room for it. Other criteria only settle ties.
+    With a confidence and more than two answers, the rows bet on that very disagreement. Other solvers take
+    any leader of the full vote for right: what that leaves to ties is measured on the rows, and under
+    minimean the limit is tightened until there is room for it. Other criteria only settle ties.
 
     Parameters
     ----------
     counts : ndarray of shape (n_rows, n_classes), or CompositionDistribution
         Votes for each class, or how they are distributed.
-    max_disagreement, n_voters, criterion, confidence
+    max_disagreement, n_voters, criterion, confidence, random_state
         As in `foregone.solve_plurality`.
     """
-    limit = max_disagreement
-    if not isinstance(counts, CompositionDistribution):
-        counts = CompositionDistribution.from_counts(counts, n_classes=counts.shape[1])
+    limit, counts = max_disagreement, _distribution(counts)
     for _ in range(ROUNDS):
-        solution = solve_plurality(
+        solution = solve_answers(
             counts,
             limit,
             n_voters=n_voters,
             n_classes=counts.n_classes,
             confidence=confidence,
             criterion=criterion,
+            random_state=random_state,
+            first_leader_only=True,
         )
         strategy = settle_ties(solution.strategy)
         if not traits_of(criterion).bounds_the_mean:
@@ -62,39 +66,60 @@ def solve_with_ties(
     return strategy, solution
 
 
+def ladder_with_ties(
+    counts: npt.NDArray[Any] | CompositionDistribution,
+    limit: float,
+    n_voters: int,
+    boldness: npt.ArrayLike = BOLDNESS,
+) -> Iterator[PluralityStrategy]:
+    """Yield strategies from careful to bold, learned from the full votes of some rows, with ties settled.
+
+    The first always gives the answer of the full vote, ties included. None depends on rows that are not
+    given, so that they can be certified on others.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_rows, n_classes), or CompositionDistribution
+        Votes for each class, or how those that were counted are distributed.
+    limit : float
+        The largest mean disagreement that is to be kept, from 0 to 1.
+    n_voters : int
+        Number of voters.
+    boldness : array-like of float, rising
+        The shares of the limit that are solved for; by default from a tenth of it to thirty times as much.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> learning = np.array([[9, 0, 0], [8, 1, 0], [5, 3, 1]] * 30)
+    >>> careful, *bolder = ladder_with_ties(learning, 0.05, 9)
+    >>> careful.stop_probability([4, 3, 1]), careful.stop_probability([5]), len(bolder)
+    (0.0, 1.0, 11)
+    """
+    votes = _distribution(counts)
+    lattice = lattice_of(n_voters, votes.n_classes)
+    return ladder(lattice, votes.counts_on(lattice), limit, boldness=boldness, first_leader_only=True)
+
+
+def _distribution(counts: npt.NDArray[Any] | CompositionDistribution) -> CompositionDistribution:
+    if isinstance(counts, CompositionDistribution):
+        return counts
+    return CompositionDistribution.from_counts(counts, n_classes=counts.shape[1])
+
+
 def bound_with_ties(strategy: PluralityStrategy, solution: PluralitySolution) -> float:
-    """Return the largest mean disagreement: the solution's, and what ties add on average over its rows."""
+    """Return the largest mean disagreement where only the first of several leaders is right.
+
+    That is what the solution's bet says; without one, what the solution says and what ties add on average
+    over its rows.
+    """
+    if solution.bet is not None and solution.bet.first_leader_only:
+        return solution.disagreement
     weights = solution.distribution.weights_on(strategy.lattice)
     by_ties = disagreement_with_ties(strategy) - evaluate_plurality(strategy).disagreement
     return solution.disagreement + float(weights @ by_ties)
 
 
-def settle_ties(strategy: PluralityStrategy) -> PluralityStrategy:
-    """Return the strategy that goes on where the leader can still be tied with, though not overtaken.
-
-    The answer is among the leaders at all those states, so that going on adds no disagreement.
-    """
-    lattice = strategy.lattice
-    top, second = lattice.top_two()
-    left = lattice.n_voters - lattice.votes_so_far()
-    stop = strategy.stop_probabilities()
-    stop[(top - second == left) & (left > 0)] = 0.0
-    return PluralityStrategy.from_probabilities(lattice, stop)
-
-
 def disagreement_with_ties(strategy: PluralityStrategy) -> FloatArray:
-    """Return, for every full vote, how likely the answer is not the first of its leaders.
-
-    Of k leaders, which have the same number of votes, a stop before the end answers each equally often; when
-    everyone was asked, it answers the first.
-    """
-    lattice = strategy.lattice
-    evaluation = evaluate_plurality(strategy)
-    stop = strategy.stop_probabilities()
-    stop[lattice.level[-3] : lattice.level[-2]] = 1.0
-    without_last, _ = votes_and_disagreement(lattice, stop)
-    all_asked = evaluation.expected_votes - without_last
-    rows = lattice.compositions()
-    n_leaders = (rows == rows[:, :1]).sum(axis=1)
-    stopped_right = np.maximum(1 - evaluation.disagreement - all_asked, 0.0)
-    return np.asarray(evaluation.disagreement + stopped_right * (1 - 1 / n_leaders))
+    """Return, for every full vote, how likely the answer is not the first of its leaders."""
+    return evaluate_plurality(strategy).disagreement_with_ties

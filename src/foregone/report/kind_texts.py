@@ -67,9 +67,10 @@ def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimi
     gap, n_classes = max(point.gap or 0.0 for point in points), len(model.labels)
     every_row = not planned.bounds_the_mean
     is_many = planned.kind == "answers"
+    for_set = "" if planned.confidence is None else ", for this confidence set"
     optimal = (
-        "Provably optimal: no way of stopping within the limit, in random order, asks fewer votes. Every "
-        f"setting here is within {gap:.1e} of its proven lower bound."
+        f"Provably optimal among strategies that count votes in random order{for_set}: none within the limit "
+        f"asks fewer votes. Every setting here is within {gap:.1e} of its proven lower bound."
     )
     near = (
         "With more than two classes the strategies are near the optimum, not at it: the proven lower "

@@ -1,4 +1,7 @@
-"""A proof, in exact arithmetic, that a solution for two answers keeps its limit and is optimal."""
+"""A proof, in exact arithmetic, that a solution for two answers keeps its limit and is optimal.
+
+Optimal among the strategies that count votes in random order; with a confidence, for its confidence set.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,8 @@ class Certificate:
     disagreement : tuple of float, or dict of them
         The strategy's risk under the criterion lies between these two.
     lower_bound : float
-        No strategy within the limit costs less. Proven by the solution's multipliers, not taken from it.
+        No strategy within the limit that counts votes in random order costs less; with a confidence, within
+        the limit for its confidence set. Proven by the solution's multipliers, not taken from it.
     gap : float
         The strategy costs at most this share of its own cost more than the best within the limit.
     max_gap : float
@@ -71,6 +75,8 @@ class Certificate:
     confidence : float or None
         Of minimean: the risk is the largest mean under all distributions of votes that the observations leave
         with this confidence. That they do is theory, not part of the certificate.
+    n_bet_on : int or None
+        Of many answers with a confidence: the risk is the largest mean that the bets of so many items leave.
     """
 
     arithmetic: Literal["rational", "ball", "float"]
@@ -85,6 +91,7 @@ class Certificate:
     optimality_is_proven: bool
     optimality_is_claimed: bool = True
     confidence: float | None = None
+    n_bet_on: int | None = None
 
     @classmethod
     def of(
@@ -97,6 +104,7 @@ class Certificate:
         max_gap: float,
         *,
         optimality_is_claimed: bool = True,
+        n_bet_on: int | None = None,
     ) -> Certificate:
         """Put it together, given what encloses cost and risk, and a lower bound; round all outwards."""
         gap = max((cost[1] - bound) / max(cost[1], Fraction(1)), Fraction(0))
@@ -116,6 +124,7 @@ class Certificate:
             optimality_is_proven=gap <= Fraction(max_gap),
             optimality_is_claimed=optimality_is_claimed,
             confidence=solution.confidence if traits_of(solution.criterion).bounds_the_mean else None,
+            n_bet_on=n_bet_on,
         )
 
     @property
@@ -139,7 +148,8 @@ class Certificate:
     def _about_the_risk(self, what: str, interval: tuple[float, float], limit: float) -> str:
         kind = "mean" if traits_of(self.criterion).bounds_the_mean else "worst"
         if self.confidence is not None:
-            kind = f"at {self.confidence:g} confidence, largest mean"
+            bets = "" if self.n_bet_on is None else f" by betting on {self.n_bet_on:,} items"
+            kind = f"at {self.confidence:g} confidence{bets}, largest mean"
         low, high = interval
         if high <= limit:
             return f"PROVEN  {kind} {what} {high:.9g} <= {limit:g}"
@@ -153,14 +163,16 @@ class Certificate:
         least = f"{self.lower_bound:.12g} votes {on}"
         if not self.optimality_is_claimed and self.lower_bound <= 1:  # which goes without saying
             return f"PROVEN  it asks at most {self.expected_votes[1]:.12g} votes {on}; not claimed optimal"
-        if self.optimality_is_proven:
-            return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}"
-        if not self.optimality_is_claimed:
+        if not self.optimality_is_proven and not self.optimality_is_claimed:
             this += "; not claimed optimal"
-            return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}"
+        if self.optimality_is_proven or not self.optimality_is_claimed:
+            among = "no counting strategy within the limit"
+            if self.confidence is not None:
+                among += ", for this confidence set,"
+            return f"PROVEN  {among} asks fewer than {least}; {this}"
         if self.lower_bound == 0:
             return f"OPEN    no lower bound: the solution brings no multipliers that prove one; {this}"
-        return f"OPEN    some strategy within the limit may ask as few as {least}; {this}"
+        return f"OPEN    some counting strategy within the limit may ask as few as {least}; {this}"
 
 
 def certify(

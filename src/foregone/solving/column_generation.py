@@ -18,7 +18,7 @@ from foregone.solving.small_simplex import SmallSimplex
 
 __all__ = ["Known", "Limit", "PriceOracle", "Prices", "find_prices", "known_at"]
 
-_CLOSE_ENOUGH = 1e-13  # gap at which the search ends, relative to the terms it is the difference of
+_CLOSE_ENOUGH = 1e-13  # gap at which the search ends if no other is given, relative to its terms
 _LEAST_SHARE = 1e-12  # of all voters: a smaller difference in cost does not matter
 _MOST_ROUNDS = 2_000
 
@@ -80,7 +80,11 @@ class Prices:
 
 
 def find_prices(
-    oracle: PriceOracle, limits: Sequence[Limit], start: Sequence[Known], largest_of: Sequence[int] = ()
+    oracle: PriceOracle,
+    limits: Sequence[Limit],
+    start: Sequence[Known],
+    largest_of: Sequence[int] = (),
+    close_enough: float = _CLOSE_ENOUGH,
 ) -> Prices:
     """Minimise channel 0, or the largest of some channels, within limits.
 
@@ -94,11 +98,13 @@ def find_prices(
         Strategies known beforehand; the first must keep to the limits.
     largest_of : sequence of int
         Minimise the largest of these channels; empty to minimise channel 0.
+    close_enough : float
+        The relative gap at which the search ends.
 
     Returns
     -------
     Prices
-        With a relative gap near 1e-13, or as small as rounding allows. If the first start uses up at most
+        With such a gap, or one as small as rounding allows. If the first start uses up at most
         half of every limit, no price exceeds twice its cost divided by the limit.
     """
     n_voters = oracle.n_voters
@@ -151,7 +157,7 @@ def find_prices(
         result.objective = top + master.objective * unit
         result.found.append(strategy)
         # Rounding leaves no more to gain when the gap is of its size, or a strategy comes back.
-        close = result.objective - result.lower_bound <= _CLOSE_ENOUGH * (abs(result.objective) + paid)
+        close = result.objective - result.lower_bound <= close_enough * (abs(result.objective) + paid)
         if close or strategy.channels.tobytes() in seen:
             result.mixture = _mix(known, master.solution()[first_column:])
             return result

@@ -1,0 +1,61 @@
+"""Bet: items that say whether a strategy for many answers keeps a limit, and how far below it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from foregone.certifying import Part
+from foregone.checks import FloatArray, IntArray
+from foregone.plurality.plurality_evaluation import PluralityEvaluation
+
+__all__ = ["Bet"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bet:
+    """Items that had no part in learning a strategy, whose losses bet against a large mean disagreement.
+
+    What an item loses is computed, not drawn: the probability, over random orders of the voters, that its
+    answer is not the one of the full vote. Of all full votes the largest loss is known, so that what is bet
+    on lies between 0 and that.
+
+    Attributes
+    ----------
+    counts : ndarray of int, shape (n_compositions,)
+        How many of the items have each full vote.
+    first_leader_only : bool
+        Whether of several leaders of the full vote only the first is right, as among classes in an order.
+
+    Examples
+    --------
+    >>> from foregone.plurality import evaluate_plurality, lattice_of, rules
+    >>> lattice = lattice_of(9, 3)
+    >>> counts = np.zeros(lattice.n_compositions, np.int64)
+    >>> counts[lattice.places_of(np.array([[9, 0, 0], [6, 2, 1]]))] = 400, 100
+    >>> evaluation = evaluate_plurality(rules.lead(9, 3, n_classes=3))
+    >>> round(Bet(counts).bound(evaluation, 0.95), 3), evaluation.worst().disagreement.round(3)
+    (0.009, 0.341)
+    """
+
+    counts: IntArray
+    first_leader_only: bool = False
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.counts.sum())
+
+    def losses(self, evaluation: PluralityEvaluation) -> FloatArray:
+        """Return what an item loses, for every full vote."""
+        return evaluation.disagreement_with_ties if self.first_leader_only else evaluation.disagreement
+
+    def part(self, limit: float) -> Part:
+        """Return the items as what a limit is for; instead of rows they are numbers of full votes."""
+        return Part("all", None, limit, np.repeat(np.arange(len(self.counts)), self.counts))
+
+    def bound(self, evaluation: PluralityEvaluation, confidence: float) -> float:
+        """Return the upper bound on the mean disagreement of a strategy fixed without these items."""
+        losses = self.losses(evaluation)
+        return self.part(1.0).judge(losses, confidence, float(losses.max())).bound

@@ -1,0 +1,101 @@
+"""What bets prove about a mean, in numbers rounded so that it is a theorem; no code is shared with solving.
+
+Losses from 0 to M bet against "the mean is m or more". The capital starts at 1, a share of it at each of some
+stakes; each loss x multiplies the part at stake s by ``1 + s (m - x) / (M - m)``, which is above zero for s
+below 1. If the mean is m or more, the expected capital is at most 1, and it reaches 1 / (1 - confidence) with
+a probability of at most ``1 - confidence``. The capital rises with m: one m that is proven wrong proves all
+above it wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from foregone.certifying.bounds import CAPITAL, STAKES
+from foregone.solving.exact import Interval
+
+__all__ = ["bounded_by_bets"]
+
+DIGITS = 50
+HALVINGS = 50  # of the range in which the bound lies
+DOWN, UP = (Context(prec=DIGITS, rounding=way) for way in (ROUND_FLOOR, ROUND_CEILING))
+
+# What is bet is part of the theorem: fixed beforehand, whatever the items are. Shares sum to one exactly.
+STAKED = [Fraction(stake) for stake in STAKES.tolist()]
+SHARES = [Fraction(share) / sum(map(Fraction, CAPITAL.tolist())) for share in CAPITAL.tolist()]
+
+
+def bounded_by_bets(risks: Sequence[Interval], counts: Sequence[int], confidence: Fraction) -> Interval:
+    """Return what encloses the largest mean loss that the bets of some items leave.
+
+    Parameters
+    ----------
+    risks : sequence of Interval
+        What encloses the loss of an item, for every full vote, whether there is such an item or not.
+    counts : sequence of int
+        How many items there are with each full vote.
+    confidence : Fraction
+        Strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> exactly_zero, half = (Fraction(0),) * 2, (Fraction(1, 2),) * 2
+    >>> low, high = bounded_by_bets([exactly_zero, half], [300, 0], Fraction(95, 100))
+    >>> round(float(low), 6), round(float(high), 6)
+    (0.00558, 0.00558)
+    """
+    most = max(high for _, high in risks)
+    wanted = 1 / (1 - confidence)
+    seen = [(risk, times) for risk, times in zip(risks, counts, strict=True) if times]
+    smallest, largest = ([(risk[end], times) for risk, times in seen] for end in (0, 1))
+    return _between(smallest, most, wanted, UP)[0], _between(largest, most, wanted, DOWN)[1]
+
+
+def _between(
+    losses: Sequence[tuple[Fraction, int]], most: Fraction, wanted: Fraction, rounded: Context
+) -> Interval:
+    """Return two means, close together: what bets against the first won is too little, the second enough.
+
+    Against the largest loss of all nothing needs to be won.
+    """
+    low, high = Fraction(0), most
+    if not losses or not most:
+        return most, most
+    for _ in range(HALVINGS):
+        mean = (low + high) / 2
+        if _capital(losses, mean, most, rounded) >= wanted:
+            high = mean
+        else:
+            low = mean
+    return low, high
+
+
+def _capital(
+    losses: Sequence[tuple[Fraction, int]], mean: Fraction, most: Fraction, rounded: Context
+) -> Fraction:
+    """Return what bets against a mean have won, rounded down or up at every step."""
+    total = Fraction(0)
+    for stake, share in zip(STAKED, SHARES, strict=True):
+        part = _decimal(share, rounded)
+        for loss, times in losses:
+            part = rounded.multiply(
+                part, _power(_decimal(1 + stake * (mean - loss) / (most - mean), rounded), times, rounded)
+            )
+        total += Fraction(part)
+    return total
+
+
+def _decimal(value: Fraction, rounded: Context) -> Decimal:
+    return rounded.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def _power(base: Decimal, times: int, rounded: Context) -> Decimal:
+    """Return a power by squaring; all is positive, so every step rounds the result the same way."""
+    result = Decimal(1)
+    while times:
+        if times % 2:
+            result = rounded.multiply(result, base)
+        base, times = rounded.multiply(base, base), times // 2
+    return result

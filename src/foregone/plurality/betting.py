@@ -1,0 +1,161 @@
+"""Certifying many answers by bets: a ladder of strategies learned on some items, tried on the others.
+
+The proof is in docs/theory.md, "Many answers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.certifying import Parts, climb
+from foregone.checks import FloatArray, IntArray
+from foregone.plurality.bet import Bet
+from foregone.plurality.compositions import likely, pessimistic
+from foregone.plurality.known_distribution import solve_nearly
+from foregone.plurality.lattice import Lattice, is_decided
+from foregone.plurality.plurality_evaluation import PluralityEvaluation, evaluate_plurality
+from foregone.plurality.plurality_problem import difficulty_ranks
+from foregone.plurality.plurality_strategy import PluralityStrategy, settle_ties
+from foregone.plurality.possible import NestedSets
+from foregone.plurality.program import mix_stops
+
+__all__ = ["climb_by_bets", "divide_items", "ladder", "makes_bets"]
+
+LEARNING_SHARE = 0.2  # of the items
+BOLDNESS = np.geomspace(0.1, 30, 24)  # limits that are solved for, as shares of the one to be kept
+MIXTURES = (0.25, 0.5, 0.75, 1.0)  # of each rung with the next: how much of the next
+GUARDED = 0.2  # share of the weight that is on difficult full votes
+GUARD_FAILS = 0.05  # chance that they are more frequent than that takes them to be
+NEXT_TO_ZERO = 1e-14  # limits up to it are not solved for
+
+
+def makes_bets(lattice: Lattice) -> bool:
+    """Whether limits with a confidence are certified by bets: by the number of answers there can be alone.
+
+    Between two answers nested bounds (`foregone.plurality.possible`) ask fewer.
+    """
+    return lattice.n_classes > 2
+
+
+def ladder(
+    lattice: Lattice,
+    learning: IntArray,
+    limit: float,
+    *,
+    boldness: npt.ArrayLike = BOLDNESS,
+    first_leader_only: bool = False,
+) -> Iterator[PluralityStrategy]:
+    """Yield strategies from careful to bold, learned from the full votes of some items.
+
+    First what is never wrong; then all but optimal strategies for shares of the limit, if all items were like
+    a smoothed distribution of those observed. Where disagreement is limited, part of the weight is on what
+    nested bounds leave possible: a strategy that is often wrong on difficult full votes, seen or not, can
+    only be certified by very many items.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        The states.
+    learning : ndarray of int, shape (n_compositions,)
+        How many of the items have each full vote.
+    limit : float
+        The largest mean disagreement that is to be kept, from 0 to 1.
+    boldness : array-like of float, rising
+        The shares of it that are solved for; by default from a tenth of it to thirty times as much.
+    first_leader_only : bool
+        Whether of several leaders of the full vote only the first is right; all then settle ties.
+    """
+    if first_leader_only:
+        yield from map(settle_ties, ladder(lattice, learning, limit, boldness=boldness))
+        return
+    yield PluralityStrategy.from_probabilities(lattice, is_decided(lattice))
+    observed = learning / learning.sum()
+    mean = likely(lattice, observed)
+    bounds = NestedSets.observed(difficulty_ranks(lattice), learning.astype(np.float64), GUARD_FAILS)
+    weights = (1 - GUARDED) * mean + GUARDED * bounds.spread(pessimistic(lattice, observed))
+    limits = np.minimum(np.asarray(boldness) * limit, 1.0)
+    last = None
+    for bolder in solve_nearly(lattice, mean, weights, limits[limits > NEXT_TO_ZERO].tolist()):
+        if bolder == last:
+            return  # it asks one voter already
+        yield bolder
+        last = bolder
+
+
+def divide_items(counts: IntArray, random_state: int) -> tuple[IntArray, IntArray]:
+    """Divide items at random into those to learn from and those to certify with.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (n_compositions,)
+        How many items have each full vote; at least one in all.
+    random_state : int
+        Fixes the draw, which depends on nothing else but these counts.
+
+    Examples
+    --------
+    >>> learning, certifying = divide_items(np.array([700, 0, 300]), 0)
+    >>> int(learning.sum()), (learning + certifying).tolist()
+    (200, [700, 0, 300])
+    """
+    seen = np.flatnonzero(counts)
+    n_learning = max(1, round(LEARNING_SHARE * int(counts.sum())))
+    learning = np.zeros_like(counts)
+    rng = np.random.default_rng(random_state)
+    learning[seen] = rng.multivariate_hypergeometric(counts[seen], n_learning, method="marginals")
+    return learning, counts - learning
+
+
+class _Mixed(NamedTuple):
+    """A mixture of two rungs: the bolder one with some probability, fixed before the first vote."""
+
+    careful: PluralityEvaluation
+    bold: PluralityEvaluation
+    share: float
+
+    def losses(self, bet: Bet) -> FloatArray:
+        """Return what an item loses, for every full vote; no evaluation is needed for that."""
+        return (1 - self.share) * bet.losses(self.careful) + self.share * bet.losses(self.bold)
+
+    def strategy(self) -> PluralityStrategy:
+        """Return one strategy that does the same."""
+        parts = [(1 - self.share, self.careful.strategy), (self.share, self.bold.strategy)]
+        lattice = self.bold.strategy.lattice
+        return mix_stops(lattice, [(part, of_it.stop_probabilities()) for part, of_it in parts if part > 0])
+
+
+def climb_by_bets(
+    rungs: Iterable[PluralityStrategy], bet: Bet, limit: float, confidence: float
+) -> PluralityStrategy:
+    """Return the last rung, or mixture of two that follow each other, before the first that fails.
+
+    Parameters
+    ----------
+    rungs : iterable of PluralityStrategy
+        As `ladder` yields them: the first never disagrees, and none depends on the items of the bet.
+    bet : Bet
+        The items that certify.
+    limit, confidence : float
+        What is to be kept, and how surely.
+    """
+    evaluated = map(evaluate_plurality, rungs)
+    never_wrong = next(evaluated)
+
+    def mixtures() -> Iterator[_Mixed]:
+        careful = never_wrong
+        for bold in evaluated:
+            yield from (_Mixed(careful, bold, share) for share in MIXTURES)
+            careful = bold
+
+    found = climb(
+        mixtures(),
+        lambda rung: rung.losses(bet),
+        Parts((bet.part(limit),)),
+        confidence,
+        most=lambda rung: float(rung.losses(bet).max()),
+    )
+    return never_wrong.strategy if found.rung is None else found.rung.strategy()
