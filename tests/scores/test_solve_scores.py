@@ -209,7 +209,6 @@ def test_too_few_rows_ask_everyone_and_say_how_many_are_needed():
         (np.abs(draw(4000)), 0.01, 'full sum that says "no"'),
         (-np.abs(draw(4000)), 0.01, 'full sum that says "yes"'),
         (np.abs(draw(4000)), {"yes": 0.01, "no": 0.01}, '0 rows whose full answer is "no"'),
-        (draw(4000), 0.0, "limit of 0"),
         (draw(4000), {"yes": 0.0, "no": 0.5}, "limit of 0"),
         (draw(4000)[:, :1], 0.01, "no look before the last voter"),
         (draw(0), 0.01, "0 rows"),
@@ -363,6 +362,19 @@ def test_where_nothing_can_be_certified_it_curtails():
     with pytest.warns(CannotCertifyWarning):
         strategy = solve_scores(scores, 0.001, order="given", bounds=bounds, looks=5, random_state=0)
     assert strategy == curtailment(bounds, looks=5)
+
+
+@pytest.mark.parametrize("limits", [0, {"yes": 0, "no": 0}])
+@pytest.mark.parametrize("on_failure", ["curtail", "raise"])
+def test_a_limit_of_zero_is_kept_by_curtailing(limits, on_failure):
+    scores, bounds = bounded(3000)
+    strategy = solve_scores(
+        scores, limits, order="given", bounds=bounds, random_state=0, on_failure=on_failure
+    )
+    assert strategy == curtailment(bounds)
+    assert "a limit of 0 takes certainty" in strategy.reason
+    everyone = solve_scores(scores, limits, order="given", random_state=0, on_failure=on_failure)
+    assert everyone == ScoreStrategy.ask_all(20)
 
 
 def test_bounds_are_in_the_numbering_of_the_voters():

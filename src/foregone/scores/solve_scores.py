@@ -98,7 +98,8 @@ def solve_scores(
     on_failure : {"curtail", "raise"}
         What to do when the rows cannot certify any early stop: return the strategy that stops only where the
         answer is certain (without ``bounds``, that asks everyone), with the ``reason``, and warn
-        (`CannotCertifyWarning`); or raise SolverError.
+        (`CannotCertifyWarning`); or raise SolverError. With a limit of 0 the former is what is asked for, so
+        there is nothing to warn of.
 
     Returns
     -------
@@ -150,9 +151,11 @@ def solve_scores(
             )
             return ScoreStrategy(voters, rows.start, *climbed.rung, certificate)
         reason = _too_often_wrong(certify.parts, climbed.failed)
+    curtailed = ScoreStrategy(voters, rows.start, *certify.certain, None, reason)
+    if limits.loosest == 0:
+        return curtailed
     if on_failure == "raise":
         raise SolverError(f"no early stop can be certified: {reason}")
-    curtailed = ScoreStrategy(voters, rows.start, *certify.certain, None, reason)
     warnings.warn(f"{curtailed.stops_in_words}: {reason}", CannotCertifyWarning, stacklevel=2)
     return curtailed
 
@@ -264,7 +267,7 @@ def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float, 
     nothing_wrong = np.zeros(certify.n_rows, np.bool_)
     for part, judged in zip(certify.parts, certify.parts.judge(nothing_wrong, confidence), strict=True):
         if part.limit == 0:
-            return "a limit of 0 cannot be certified from any number of rows: allow some disagreement"
+            return "a limit of 0 takes certainty, which no rows can give: to stop earlier, allow some disagreement"
         if not judged.is_kept:
             return (
                 f"{part.n_observations:,} {part} are in the {half}, and at least "
