@@ -267,7 +267,7 @@ def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float, 
     nothing_wrong = np.zeros(certify.n_rows, np.bool_)
     for part, judged in zip(certify.parts, certify.parts.judge(nothing_wrong, confidence), strict=True):
         if part.limit == 0:
-            return "a limit of 0 takes certainty, which no rows can give: to stop earlier, allow some disagreement"
+            return "a limit of 0 takes certainty, which no rows can give: allow some disagreement"
         if not judged.is_kept:
             return (
                 f"{part.n_observations:,} {part} are in the {half}, and at least "
