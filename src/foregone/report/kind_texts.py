@@ -131,13 +131,14 @@ def _promise_of_votes(model: ReportedModel, planned: Planned) -> str:
 
 def _texts_of_scores(model: ReportedModel, strategy: ScoreStrategy) -> Texts:
     voters, certificate = model.voters, strategy.certificate
+    promise = Promise.certain(0.0) if certificate is None else certificate.promise
     return Texts(
         full="the full sum",
         mean="estimated",
         computed="When to stop is learned on a random half of the calibration rows, and the numbers below "
         "are estimates from that half. The recommended limit was then certified on the other half.",
         promise=(
-            str(Promise.certain(0.0) if certificate is None else certificate.promise),
+            str(promise.labelled(model.labels)),
             "The limit is a mean: close sums, or one class, may take most of it. With fewer rows more "
             f"{voters} are asked, and with too few it stops only where the {voters} not yet asked cannot "
             "change the answer.",
