@@ -308,7 +308,7 @@ def _decide(
     learning, certifying = seen.split(seed)
     if settings.order in ("auto", "optimized") and _can_be_certified(terms):
         must = settings.order == "optimized" or bool(seen.labels)
-        too_few = why_too_few(certifying, terms, enough=1.0 if must else ENOUGH)
+        too_few = why_too_few(learning, certifying, terms, enough=1.0 if must else ENOUGH)
         if too_few is None:
             return certify_votes(counting, ensemble, terms, learning, certifying, run)
         if must:
