@@ -16,6 +16,7 @@ from foregone.certifying import Promise, RowLabels
 from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
 from foregone.forest.forest_file import Arrays
+from foregone.forest.schedule import Order
 from foregone.solving import Answer, Criterion, Problem, Solution
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import Limits, MaxDisagreement
@@ -163,7 +164,7 @@ class Decider(Protocol):
         """What was solved for."""
 
     @property
-    def order(self) -> OrderName:
+    def order(self) -> OrderName | Order:
         """In which order voters are asked."""
 
     # Making one ------------------------------------------------------------------------------

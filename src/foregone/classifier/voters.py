@@ -24,7 +24,7 @@ from foregone.forest import PluralityOutcome, ScoreOutcome
 from foregone.forest.link import Link
 from foregone.forest.packed import Outcome
 from foregone.forest.plurality_schedule import PluralitySchedule
-from foregone.forest.schedule import Order, Schedule, random_order, row_bits
+from foregone.forest.schedule import Order, Schedule, VoteSchedule, bits_of_rows, dealt_orders, random_order
 from foregone.plurality import PluralityStrategy
 from foregone.scores import ScoreStrategy
 from foregone.strategy import StoppingStrategy
@@ -33,6 +33,7 @@ __all__ = ["Members", "PluralityVoters", "ScoreVoters", "Voters"]
 
 RowNumbers: TypeAlias = npt.NDArray[np.intp]
 MemberColumns: TypeAlias = npt.NDArray[np.intp] | slice
+Orders: TypeAlias = tuple[IntArray, IntArray | None]
 
 NEVER = np.iinfo(np.int64).max
 ROUNDING = 1e-6  # by how much a probability may be below 0 or above 1
@@ -192,7 +193,7 @@ class Voters(_OfMembers):
         schedule = Schedule.make(np.arange(self.n_voters + 1), None, strategy, seed, order)
         n_rows = X.shape[0]
         asked, yes = np.zeros((2, n_rows), np.int32)
-        orders = schedule.roots if strategy is None else _orders(schedule, X)
+        orders = _orders(schedule, X)
         undecided = np.arange(n_rows)
         for step in range(self.n_voters + 1):
             undecided = _keep_undecided(schedule, step, X, undecided, yes)
@@ -398,7 +399,7 @@ class ScoreVoters(_OfMembers):
             undecided = undecided[~(no | yes)]
             if len(undecided) == 0 or step == self.n_voters:
                 break
-            for rows, said in _next_said(self.ask, X, undecided, strategy.order, step):
+            for rows, said in _next_said(self.ask, X, undecided, (strategy.order[None], None), step):
                 score[rows] += said
             asked[undecided] = step + 1
         return ScoreOutcome(answers, asked, score)
@@ -417,41 +418,45 @@ def _check_weights(weights: npt.ArrayLike, n_voters: int) -> FloatArray:
 # Orders and draws --------------------------------------------------------------------------------
 
 
-def _orders(schedule: Schedule | PluralitySchedule, X: Any) -> IntArray:
-    """Return the order in which voters are asked: that of all rows, or one for each row."""
-    if schedule.order == "shared":
-        return schedule.roots
-    rows = _bits_of_rows(X, np.arange(X.shape[0]))
-    return np.array([random_order(len(schedule.roots), schedule.seed, bits) for bits in rows])
+def _orders(schedule: VoteSchedule, X: Any) -> Orders:
+    """Return orders of the voters, and the number of that of each row; None if all have the first."""
+    if len(schedule.roots) == 1 and not schedule.own_orders:
+        return schedule.roots, None
+    bits = _bits_of_rows(X, np.arange(X.shape[0]))
+    if schedule.own_orders:
+        own = [random_order(schedule.roots.shape[1], schedule.seed, row) for row in bits.tolist()]
+        return np.array(own), np.arange(len(own))
+    return schedule.roots, dealt_orders(schedule.seed, bits, len(schedule.roots))
 
 
 def _next_said(
-    ask: Callable[[int, Any], npt.NDArray[Any]], X: Any, undecided: RowNumbers, orders: IntArray, step: int
+    ask: Callable[[int, Any], npt.NDArray[Any]], X: Any, undecided: RowNumbers, orders: Orders, step: int
 ) -> Iterator[tuple[RowNumbers, npt.NDArray[Any]]]:
     """Ask the voters that are number ``step`` in their order; yield rows and what is said of them."""
-    if orders.ndim == 1:
-        voter, part = int(orders[step]), X if len(undecided) == X.shape[0] else _safe_indexing(X, undecided)
-        yield undecided, ask(voter, part)
+    voters, order_of_row = orders
+    if order_of_row is None:
+        part = X if len(undecided) == X.shape[0] else _safe_indexing(X, undecided)
+        yield undecided, ask(int(voters[0, step]), part)
         return
-    following = orders[undecided, step]
+    following = voters[order_of_row[undecided], step]
     for voter in np.unique(following):
         rows = undecided[following == voter]
         yield rows, ask(int(voter), _safe_indexing(X, rows))
 
 
-def _draws(schedule: Schedule | PluralitySchedule, X: Any, rows: RowNumbers, step: int) -> npt.NDArray[Any]:
+def _draws(schedule: VoteSchedule, X: Any, rows: RowNumbers, step: int) -> IntArray:
     """Return what rows draw after ``step`` votes, where the strategy leaves a stop to chance."""
     return np.array([stop_draw(schedule.signed_seed, bits, step) for bits in _bits_of_rows(X, rows)])
 
 
-def _bits_of_rows(X: Any, rows: RowNumbers) -> list[int]:
+def _bits_of_rows(X: Any, rows: RowNumbers) -> IntArray:
     """Return for each row the 64 bits that stand for its values; texts are allowed among them."""
     part = _safe_indexing(X, rows)
     if hasattr(part, "toarray"):
         part = part.toarray()
     values = np.asarray(part)
     try:
-        return [row_bits(x) for x in values.astype(np.float64)]
+        return bits_of_rows(values.astype(np.float64))
     except (TypeError, ValueError):
         digests = [hashlib.blake2b(repr(row).encode(), digest_size=8) for row in values.tolist()]
-        return [int.from_bytes(digest.digest(), "little", signed=True) for digest in digests]
+        return np.array([int.from_bytes(digest.digest(), "little", signed=True) for digest in digests])
