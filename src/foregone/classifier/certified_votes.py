@@ -49,12 +49,15 @@ class VotedRows(NamedTuple):
         Numbers of the classes that these are for.
     labels : RowLabels
         Groups and clusters.
+    said : ndarray or None
+        What each voter says; None of trees, which are soon asked again.
     """
 
     rows: Any
     counts: Any
     full: IntArray
     labels: RowLabels
+    said: npt.NDArray[Any] | None = None
 
     def take(self, numbers: IntArray) -> VotedRows:
         """Return some of them."""
@@ -63,6 +66,7 @@ class VotedRows(NamedTuple):
             self.counts[numbers],
             self.full[numbers],
             self.labels.take(numbers),
+            None if self.said is None else self.said[numbers],
         )
 
     def parts(self, limits: Limits) -> Parts:
@@ -134,7 +138,7 @@ def certify_votes(
     rung = counting.ladder(learning.counts, n_voters, terms, boldness)
     orders: list[Order] = ["shared"]
     if n_voters > 2:
-        said = ensemble.vote_matrix(learning.rows)
+        said = ensemble.vote_matrix(learning.rows) if learning.said is None else learning.said
         orders.append(FixedOrder(learned_order(said, len(ensemble.classes))))
     guesses = [_guess(rung, n_rungs, learning, limits, run, order) for order in orders]
     best = min(range(len(orders)), key=lambda place: guesses[place][1])

@@ -16,7 +16,6 @@ from foregone.certifying import Promise, RowLabels
 from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
 from foregone.forest.forest_file import Arrays
-from foregone.forest.schedule import Order
 from foregone.solving import Answer, Criterion, Problem, Solution
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import Limits, MaxDisagreement
@@ -164,8 +163,8 @@ class Decider(Protocol):
         """What was solved for."""
 
     @property
-    def order(self) -> OrderName | Order:
-        """In which order voters are asked."""
+    def order(self) -> OrderName:
+        """In which order voters are to be asked, as it was asked for."""
 
     # Making one ------------------------------------------------------------------------------
 
@@ -201,6 +200,10 @@ class Decider(Protocol):
         """Return the fitted attributes of a classifier that depend on how it decides."""
 
     # Asking ----------------------------------------------------------------------------------
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """How the ensemble's ``run`` is asked besides by a strategy; of scores, the strategy knows all."""
 
     def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
         """Return class numbers, how many were asked, and what they came to: at the stop, or of everyone."""

@@ -34,6 +34,7 @@ __all__ = ["Members", "PluralityVoters", "ScoreVoters", "Voters"]
 RowNumbers: TypeAlias = npt.NDArray[np.intp]
 MemberColumns: TypeAlias = npt.NDArray[np.intp] | slice
 Orders: TypeAlias = tuple[IntArray, IntArray | None]
+Asking: TypeAlias = Callable[[int, RowNumbers], npt.NDArray[Any]]
 
 NEVER = np.iinfo(np.int64).max
 ROUNDING = 1e-6  # by how much a probability may be below 0 or above 1
@@ -175,7 +176,12 @@ class Voters(_OfMembers):
 
     def votes(self, X: Any, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
         """Return how many of all voters say yes, for each row."""
-        return self.run(X, None, seed=0)[2]
+        counts: npt.NDArray[np.int32] = self.vote_matrix(X).sum(axis=1, dtype=np.int32)
+        return counts
+
+    def vote_matrix(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Return every voter's vote on every row, shape (n_rows, n_voters)."""
+        return np.stack([self.members.says_yes(voter, X) for voter in range(self.n_voters)], axis=1)
 
     def run(
         self,
@@ -185,11 +191,14 @@ class Voters(_OfMembers):
         seed: int,
         order: Order = "shared",
         n_threads: int | None = None,
+        said: npt.NDArray[np.bool_] | None = None,
     ) -> Outcome:
         """Ask voters until the strategy stops, for each row; everything as in `PackedForest.run`.
 
-        ``n_threads`` is accepted and left to the voters themselves.
+        ``n_threads`` is accepted and left to the voters themselves. With ``said``, the `vote_matrix` of the
+        rows, nobody is asked again.
         """
+        ask = _asking(self.members.says_yes, X, said)
         schedule = Schedule.make(np.arange(self.n_voters + 1), None, strategy, seed, order)
         n_rows = X.shape[0]
         asked, yes = np.zeros((2, n_rows), np.int32)
@@ -200,8 +209,8 @@ class Voters(_OfMembers):
             if len(undecided) == 0:
                 break
             asked[undecided] = step + 1
-            for rows, said in _next_said(self.members.says_yes, X, undecided, orders, step):
-                yes[rows] += said
+            for rows, votes in _next_said(ask, undecided, orders, step):
+                yes[rows] += votes
         return yes >= schedule.steps[asked, YES_FROM], asked, yes
 
 
@@ -236,10 +245,13 @@ class PluralityVoters(_OfMembers):
 
     def votes(self, X: Any, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
         """Return how many of all voters are for each class, shape (n_rows, n_classes)."""
-        counts = np.zeros((X.shape[0], self.n_classes), np.int32)
-        for voter in range(self.n_voters):
-            counts[np.arange(len(counts)), self.members.class_numbers(voter, X)] += 1
-        return counts
+        said = self.vote_matrix(X)
+        counts = [np.count_nonzero(said == number, axis=1) for number in range(self.n_classes)]
+        return np.stack(counts, axis=1).astype(np.int32)
+
+    def vote_matrix(self, X: Any) -> npt.NDArray[np.intp]:
+        """Return the number of the class that every voter is for, shape (n_rows, n_voters)."""
+        return np.stack([self.members.class_numbers(voter, X) for voter in range(self.n_voters)], axis=1)
 
     def run(
         self,
@@ -249,11 +261,13 @@ class PluralityVoters(_OfMembers):
         seed: int,
         order: Order = "shared",
         n_threads: int | None = None,
+        said: npt.NDArray[np.intp] | None = None,
     ) -> PluralityOutcome:
         """Ask voters until the strategy stops, for each row; everything as in `PluralityForest.run`.
 
-        ``n_threads`` is accepted and left to the voters themselves.
+        ``n_threads`` and ``said`` are as in `Voters.run`.
         """
+        ask = _asking(self.members.class_numbers, X, said)
         n_rows = X.shape[0]
         if strategy is None:
             full = self.votes(X)
@@ -266,9 +280,9 @@ class PluralityVoters(_OfMembers):
         asked = np.zeros(n_rows, np.int32)
         undecided = np.arange(n_rows)
         for step in range(1, self.n_voters + 1):
-            for rows, said in _next_said(self.members.class_numbers, X, undecided, orders, step - 1):
-                counts[rows, said] += 1
-                first_cast[rows, said] = np.minimum(first_cast[rows, said], step)
+            for rows, votes in _next_said(ask, undecided, orders, step - 1):
+                counts[rows, votes] += 1
+                first_cast[rows, votes] = np.minimum(first_cast[rows, votes], step)
             asked[undecided] = step
             undecided = undecided[~_stops(schedule, step, X, undecided, counts[undecided])]
             if len(undecided) == 0:
@@ -387,7 +401,7 @@ class ScoreVoters(_OfMembers):
                 f"the strategy is for {strategy.n_voters} voters, there are {self.n_voters}: "
                 f"solve for {self.n_voters}"
             )
-        n_rows = X.shape[0]
+        n_rows, ask = X.shape[0], _asking(self.ask, X)
         answers = np.zeros(n_rows, np.bool_)
         asked = np.zeros(n_rows, np.int32)
         score = np.full(n_rows, strategy.start)
@@ -399,8 +413,8 @@ class ScoreVoters(_OfMembers):
             undecided = undecided[~(no | yes)]
             if len(undecided) == 0 or step == self.n_voters:
                 break
-            for rows, said in _next_said(self.ask, X, undecided, (strategy.order[None], None), step):
-                score[rows] += said
+            for rows, scores in _next_said(ask, undecided, (strategy.order[None], None), step):
+                score[rows] += scores
             asked[undecided] = step + 1
         return ScoreOutcome(answers, asked, score)
 
@@ -429,19 +443,27 @@ def _orders(schedule: VoteSchedule, X: Any) -> Orders:
     return schedule.roots, dealt_orders(schedule.seed, bits, len(schedule.roots))
 
 
+def _asking(
+    ask: Callable[[int, Any], npt.NDArray[Any]], X: Any, said: npt.NDArray[Any] | None = None
+) -> Asking:
+    """Return what asks a voter about some rows, given by number, or recalls what it said."""
+    if said is not None:
+        return lambda voter, rows: said[rows, voter]
+    return lambda voter, rows: ask(voter, X if len(rows) == X.shape[0] else _safe_indexing(X, rows))
+
+
 def _next_said(
-    ask: Callable[[int, Any], npt.NDArray[Any]], X: Any, undecided: RowNumbers, orders: Orders, step: int
+    ask: Asking, undecided: RowNumbers, orders: Orders, step: int
 ) -> Iterator[tuple[RowNumbers, npt.NDArray[Any]]]:
     """Ask the voters that are number ``step`` in their order; yield rows and what is said of them."""
     voters, order_of_row = orders
     if order_of_row is None:
-        part = X if len(undecided) == X.shape[0] else _safe_indexing(X, undecided)
-        yield undecided, ask(int(voters[0, step]), part)
+        yield undecided, ask(int(voters[0, step]), undecided)
         return
     following = voters[order_of_row[undecided], step]
     for voter in np.unique(following):
         rows = undecided[following == voter]
-        yield rows, ask(int(voter), _safe_indexing(X, rows))
+        yield rows, ask(int(voter), rows)
 
 
 def _draws(schedule: VoteSchedule, X: Any, rows: RowNumbers, step: int) -> IntArray:

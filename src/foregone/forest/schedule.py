@@ -226,11 +226,16 @@ def as_signed(seed: int) -> int:
     return seed - (1 << 64) if seed >> 63 else seed
 
 
-def read_order(fields: Fields) -> Order:
-    """Return the order that a file names."""
-    order = fields.text("order")
+def read_order(fields: Fields, key: str) -> Order:
+    """Return the order that a file names, or the one that it holds."""
+    if not fields.is_text(key):
+        try:
+            return FixedOrder(fields.whole_numbers(key))
+        except InvalidInputError as error:
+            raise fields.error(key, f"is not valid: {error}") from None
+    order = fields.text(key)
     if order not in ORDER_KINDS:
-        raise fields.error("order", 'must be "shared", "dealt" or "per_row"')
+        raise fields.error(key, 'must be "shared", "dealt" or "per_row"')
     return order
 
 
