@@ -46,6 +46,7 @@ __all__ = [
     "distribution_of",
     "evaluate",
     "kind_of",
+    "promise_fields",
     "promise_in_words",
     "promise_of",
     "solution_of",
@@ -364,6 +365,13 @@ def promise_of(thing: Any) -> Promise | None:
 def promise_in_words(thing: Any) -> str:
     """Return what is guaranteed, in one sentence."""
     return str(promise_of(thing) or "Nothing is promised.")
+
+
+def promise_fields(thing: Any) -> dict[str, Any]:
+    """Return what is guaranteed as a sentence and as values, ready for JSON; no values if nothing is."""
+    promise = promise_of(thing)
+    values = None if promise is None else promise.to_fields()
+    return {"promise": promise_in_words(thing), "promise_values": values}
 
 
 def certify(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from foregone._system.atomic_file import PathLike
 from foregone._system.file_reading import cannot_read
 from foregone.errors import FileFormatError
-from foregone.kinds import promise_in_words, promise_of, solution_of
+from foregone.kinds import promise_fields, promise_of, solution_of
 from foregone.strategy.json_file import read_file
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class SavedFile(NamedTuple):
             if isinstance(limit, Mapping)
             else limit,
             "confidence": None if promise is None else promise.confidence,
-            "promise": promise_in_words(self.content),
+            **promise_fields(self.content),
             "version": self.version,
             "n_bytes": self.n_bytes,
             "modified": self.modified.isoformat(timespec="seconds"),

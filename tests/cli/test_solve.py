@@ -135,7 +135,7 @@ def test_many_answers_are_solved_written_and_proven(run: Run, tmp_path: Path) ->
     solution = PluralitySolution.load(file)
     assert (solution.confidence, solution.distribution.n_observations) == (0.9, 9)
     assert f"expected votes   {solution.expected_votes:<12.6g}" in outcome.out
-    assert "largest mean to reckon with at 90 % confidence" in outcome.out
+    assert "worst-case mean at 90 % confidence" in outcome.out
     content = json.loads(run("solve", *given, "--json").out)
     assert content["confidence"] is None
     assert content["expected_votes"] <= solution.expected_votes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -24,7 +23,7 @@ from foregone.plurality.ties import bound_with_ties
 from foregone.report import Report, make_report, read_model
 from foregone.report.trade_off import LIMITS, trade_off
 from foregone.scores import CannotCertifyWarning, solve_scores
-from foregone.scores.rules import curtailment
+from foregone.strategy.limits import Limits
 from tests.report.conftest import HOSTILE
 from tests.report.kinds import KINDS, SCORES, fitted
 
@@ -55,26 +54,23 @@ def test_the_call_on_the_page_pasted_gives_what_the_page_shows(name: str) -> Non
     point = report.recommended
     assert point.reason is None
     assert classifier.voting_ == report.model.voting == KINDS[name][1]
-    if classifier.voting_ == "hard":
-        assert classifier.expected_votes_ == point.expected_votes < report.model.n_voters
+    assert classifier.expected_votes_ == report.expected_votes < report.model.n_voters
+    assert str(classifier.promise_) == report.fields()["promise"]
+    assert str(classifier.promise_)[1:] in unescape(report.html)
     assert f'value="{point.expected_votes!r}" data-live="votes"' in report.html
     labels, asked, _ = classifier.predict_with_votes(rows)
     assert asked.mean() == report.asked_in_order_drawn
     assert classifier.calibration_disagreement_ == report.in_order_drawn.share
-    np.testing.assert_array_equal(labels, report.model.predict(report.model.rows, report.trade_off.strategy))
+    deployed = report.trade_off.deployed
+    np.testing.assert_array_equal(labels, report.model.predict(report.model.rows, deployed, early=True))
+    assert report.model.predict_one(report.model.rows[:1], deployed, early=True) == labels[0]
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_call_does_what_early_stop_does_by_default(name: str) -> None:
     report, model, rows, _ = reported(name)
     classifier = early_stop(model, rows, report.plan.max_disagreement, random_state=0)
-    if KINDS[name][1] == "hard":
-        assert classifier.expected_votes_ == report.recommended.expected_votes
-        return
-    # What is certified on the other half is about what was estimated, and the page says what is promised.
-    assert classifier.strategy_ == report.trade_off.strategy
-    assert str(classifier.promise_) in unescape(report.html)
-    assert classifier.expected_votes_ < report.model.n_voters
+    assert classifier.expected_votes_ == report.expected_votes
 
 
 def test_limits_for_each_class_are_in_the_call(report: Report, forest: Any, rare: Any) -> None:
@@ -82,20 +78,18 @@ def test_limits_for_each_class_are_in_the_call(report: Report, forest: Any, rare
     classifier = called(report, forest, rare[2])
     assert classifier.max_disagreement == report.plan.max_disagreement
     assert set(classifier.max_disagreement) == {"ham", HOSTILE}
-    assert classifier.expected_votes_ == report.recommended.expected_votes
+    assert classifier.expected_votes_ == report.expected_votes
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_bounds_are_those_of_a_classifier(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in SCORES])
+def test_figures_of_votes_are_those_of_a_classifier_that_is_not_certified(name: str) -> None:
     report, model, rows, _ = reported(name)
     point = report.recommended
     assert 0 <= point.disagreement <= point.at_most <= point.limit
     assert len(point.by_class) == len(report.trade_off.shares) == KINDS[name][0]
-    classifier = called(report, model, rows)
-    if KINDS[name][1] == "soft":
-        assert point.at_most == point.limit
-        assert classifier.promise_.limit == report.plan.max_disagreement
-    elif KINDS[name][0] == 2:
+    classifier = early_stop(model, rows, report.plan.max_disagreement, order="shared", random_state=0)
+    assert classifier.expected_votes_ == point.expected_votes
+    if KINDS[name][0] == 2:
         bounds = [figures.at_most for figures in point.by_class]
         assert bounds == list(classifier.disagreement_by_class_.values())
     else:
@@ -142,12 +136,6 @@ def test_the_limit_for_scores_is_that_of_a_plan(name: str) -> None:
     before = early_stop(model, rows, 0.1, random_state=0)
     made = before.plan(X=rows)
     assert report.plan.max_disagreement == made.max_disagreement
-    certain = curtailment(
-        before.ensemble_.score_bounds, order=before.strategy_.order, start=before.strategy_.start
-    )
-    X = report.model.rows
-    assert report.trade_off.exact_votes == certain.run(before.ensemble_.scores(X))[1].mean()
-    assert "is not known for" not in report.html
     assert "Disagreement by margin" not in report.html
 
 
@@ -157,12 +145,14 @@ def test_files_are_reported_as_the_models_in_them(name: str, tmp_path: Path) -> 
     skops.io.dump(model, tmp_path / "model.skops")
     from_skops = make_report(read_model(tmp_path / "model.skops"), rows)
     assert from_skops.call == report.call
-    assert from_skops.recommended.expected_votes == report.recommended.expected_votes
+    assert from_skops.expected_votes == report.expected_votes
     early_stop(model, rows, 0.05, random_state=0).save(tmp_path / "model.foregone")
     saved = make_report(read_model(tmp_path / "model.foregone"), rows)
     assert saved.call == report.call
     assert saved.recommended.expected_votes == report.recommended.expected_votes
+    assert saved.expected_votes == report.expected_votes
     assert saved.own_differences is None
+    assert "The classifier that was given: with 95 % confidence" in saved.html
     assert saved.fields()["saved_limit"] == 0.05
 
 
@@ -193,7 +183,7 @@ def test_votes_are_counted_where_that_is_asked_for() -> None:
     classifier = called(report, model, rows)
     assert classifier.voting_ == "hard"
     assert classifier.criterion == "minimixed"
-    assert classifier.expected_votes_ == report.recommended.expected_votes
+    assert classifier.expected_votes_ == report.expected_votes == report.recommended.expected_votes
 
 
 def test_a_pipeline_says_what_model_and_rows_of_the_call_are() -> None:
@@ -202,7 +192,7 @@ def test_a_pipeline_says_what_model_and_rows_of_the_call_are() -> None:
     pipeline.fit(rows, labels)
     report = make_report(pipeline, rows)
     classifier = called(report, pipeline[-1], pipeline[:-1].transform(rows))
-    assert classifier.strategy_ == report.trade_off.strategy
+    assert classifier.expected_votes_ == report.expected_votes
     assert "model is the last step of the pipeline" in report.html
 
 
@@ -211,38 +201,63 @@ def test_settings_of_a_classifier_are_in_the_call() -> None:
     before = early_stop(model, rows, 0.05, confidence=0.9, looks=3, order="optimized", random_state=7)
     report = make_report(before, rows)
     assert re.search(r"confidence=0.9, looks=3, order='optimized', random_state=7\)$", report.call)
-    assert called(report, model, rows).strategy_ == report.trade_off.strategy
+    assert called(report, model, rows).expected_votes_ == report.expected_votes
 
 
-def test_too_few_rows_for_scores_are_said_to_certify_nothing() -> None:
+def test_too_few_rows_for_scores_are_said_to_turn_early_stopping_off() -> None:
     _, model, rows, _ = reported("gradient boosting")
     report = make_report(model, rows[:40])
     assert report.headline[0] == "Nothing can be certified"
     assert "20 rows are in the learning half" in report.headline[1]
-    assert report.recommended.expected_votes < 20
-    assert "always agrees with its full vote" in report.html
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert called(report, model, rows[:40]).strategy_ == report.trade_off.strategy
+    with pytest.warns(CannotCertifyWarning):
+        classifier = called(report, model, rows[:40])
+    assert 0 < classifier.expected_votes_ == report.expected_votes < 20
+    assert str(classifier.promise_)[1:] in report.html
+    assert "Drift" not in report.html  # what is certain needs no rows
+
+
+def test_without_enough_rows_the_promise_is_about_orders_and_the_page_says_so() -> None:
+    _, model, rows, _ = reported("forest of two")
+    report = make_report(model, rows[:100])
+    assert report.trade_off.promise.about == "orders"
+    assert report.fields()["promise_values"]["rows_to_certify"] > 100
+    assert "calibration rows would certify the classifier itself" in report.html
+    assert "which of many random orders" in report.html
+    assert "The choice of the limit" not in report.html
+    certified, *_ = reported("forest of two")
+    assert certified.trade_off.promise.about == "classifier"
+    assert "random orders its trees" not in certified.html
+    assert "The choice of the limit" in certified.html
+
+
+def test_a_certificate_that_was_asked_for_and_cannot_be_had_is_said_to_be_missing() -> None:
+    _, model, rows, _ = reported("forest of two")
+    with pytest.warns(CannotCertifyWarning):
+        before = early_stop(model, rows[:100], 1e-3, order="optimized", random_state=0)
+    report = make_report(before, rows[:100])
+    assert report.headline[0] == "Nothing can be certified"
+    assert "are left to certify with" in report.headline[1]
+    assert report.trade_off.promise.confidence == 1
 
 
 def test_rows_that_rounding_decides_are_counted_as_in_a_classifier() -> None:
     report, model, rows, _ = reported("soft forest")
     asked, own = report.model, model.predict(rows)
     own[:3] = np.where(own[:3] == "ant", "bee", "ant")  # as if rounding had decided them
-    traded = trade_off(asked, own, 25.0, lambda: None)
+    traded = trade_off(asked, own, 1.0, lambda: None)  # a limit that leaves room for them
     before = asked.classifier.strategy_
-    with pytest.warns(CannotCertifyWarning, match="wrong on a share of 0.00231 of 1,300 rows"):
-        expected = solve_scores(
-            asked.ensemble.scores(asked.rows),
-            traded.plan.recommended.limits.given,
-            order=before.order,
-            start=before.start,
-            answers=own == "bee",
-            bounds=asked.ensemble.score_bounds,
-            random_state=asked.seed,
-        )
-    assert (traded.strategy, traded.strategy.reason) == (expected, expected.reason)
+    strategy = solve_scores(
+        asked.ensemble.scores(asked.rows),
+        Limits.of_labels(traded.plan.max_disagreement, ["ant", "bee"]).given,
+        order=before.order,
+        start=before.start,
+        answers=own == "bee",
+        bounds=asked.ensemble.score_bounds,
+        random_state=asked.seed,
+    )
+    assert strategy.certificate is not None
+    assert traded.deployed_votes == strategy.certificate.mean_asked
+    assert traded.promise.n_rows == strategy.certificate.promise.n_rows
     assert traded.differing(traded.full) == 3
 
 

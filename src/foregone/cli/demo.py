@@ -31,6 +31,7 @@ from foregone.cli.solve import solution_fields
 from foregone.cli.views import counted_view
 from foregone.display import EnvelopeDisplay, SavingsDisplay, envelope_shape
 from foregone.errors import InvalidInputError, MissingExtraError
+from foregone.kinds import promise_fields, promise_in_words
 from foregone.rules.methods import KnownVotes
 from foregone.rules.registry import choose_methods
 from foregone.solving import Criterion, Solution, solve
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["demo_command"]
 
 ONE_IN = round(1 / LIMIT)
-PROMISES: dict[Criterion, str] = {  # from the fewest votes to the most
+CRITERIA: dict[Criterion, str] = {  # from the fewest votes to the most
     "minimean": "fewest votes on average; disagreement bounded on average",
     "minimixed": "fewest votes on average; disagreement bounded for every row",
     "minimax": "fewest votes in the worst case; disagreement bounded for every row",
@@ -78,7 +79,7 @@ def demo_command(
         many = measure_many_classes()
     votes = measured.classifier.votes_
     solutions: dict[Criterion, Solution] = {
-        name: solve(name, votes, LIMIT, confidence=CONFIDENCE) for name in PROMISES
+        name: solve(name, votes, LIMIT, confidence=CONFIDENCE) for name in CRITERIA
     }
     files, missing = _write(measured, solutions, output)
     if as_json:
@@ -94,8 +95,8 @@ def _print_start(console: Console) -> None:
     say(
         console,
         f"A random forest of {N_TREES} trees takes a majority vote on every row. We ask its trees one after "
-        "another in random order and stop as soon as the outcome is a foregone conclusion, but let the "
-        f"answer differ from that of the full vote in at most 1 case in {ONE_IN:,}.",
+        "another and stop as soon as the outcome is a foregone conclusion, but let the answer differ from "
+        f"that of the full vote in at most 1 case in {ONE_IN:,}.",
     )
     console.print(
         f"\nTraining {N_TREES} trees on {N_TRAIN:,} generated rows, then measuring ...\n", style="dim"
@@ -114,6 +115,7 @@ def _fields(
         "n_voters": N_TREES,
         "max_disagreement": LIMIT,
         "confidence": CONFIDENCE,
+        **promise_fields(measured.classifier),
         "expected_votes": float(measured.asked.mean()),
         "disagreement": measured.n_differing / N_TEST,
         "rows_per_second": pair(measured.rows_per_second),
@@ -125,6 +127,7 @@ def _fields(
             "n_classes": many.n_classes,
             "expected_votes": many.mean_asked,
             "disagreement": many.disagreement,
+            "promise": many.promise,
             "rows_per_second": pair(many.rows_per_second),
         },
         "criteria": {name: solution_fields(solution) for name, solution in solutions.items()},
@@ -153,7 +156,7 @@ def _print_clock(console: Console, measured: MeasuredForest, many: ManyClasses) 
             "one row at a time",
             f"{1e6 * latency[0]:,.0f} µs",
             f"{1e6 * latency[1]:.1f} µs",
-            times(latency[0] / latency[1]) + " sooner",
+            times(latency[0] / latency[1]) + " faster",
         ],
         ["memory of the trees", f"{size[0]:.1f} MB", f"{size[1]:.1f} MB", times(size[0] / size[1]) + " less"],
         ["error on fresh rows", f"{measured.errors[0]:.2%}", f"{measured.errors[1]:.2%}", ""],
@@ -161,20 +164,24 @@ def _print_clock(console: Console, measured: MeasuredForest, many: ManyClasses) 
     ]
     print_table(console, ("one thread", "scikit-learn", "stopped early", ""), rows)
     console.print()
+    say(console, promise_in_words(measured.classifier))
+    console.print()
     rows = [*asked_and_speed(many.mean_asked, many.rows_per_second), differing(many.disagreement)]
     print_table(console, (f"{many.n_classes} classes", "scikit-learn", "stopped early", ""), rows)
+    console.print()
+    say(console, many.promise)
     console.print()
 
 
 def _print_strategies(console: Console, solutions: dict[Criterion, Solution]) -> None:
     strategies = {name: solution.strategy for name, solution in solutions.items()}
-    console.print("[bold]When it stops[/], under each of three criteria; the forest above used minimean\n")
+    console.print("[bold]When it stops[/], under each of three criteria, for votes spread as this forest's\n")
     largest_lead = max(envelope_shape(strategy).largest_lead for strategy in strategies.values())
     for name, strategy in strategies.items():
-        console.print(f"[bold]{name}[/]: {PROMISES[name]}")
+        console.print(f"[bold]{name}[/]: {CRITERIA[name]}")
         print_picture(console, strategy, height=11, largest_lead=largest_lead)
         console.print()
-    console.print("[bold]What else could be done[/] with votes spread as this forest's are")
+    console.print("[bold]Beside other stopping rules[/], on this forest's votes in random order")
     votes = solutions["minimean"].votes
     views = {str(name): counted_view(solution) for name, solution in solutions.items()}
     for method in choose_methods(["curtailment", "schwing"], [LIMIT]):
@@ -186,6 +193,12 @@ def _print_strategies(console: Console, solutions: dict[Criterion, Solution]) ->
 def _print_reading(console: Console, measured: MeasuredForest, solutions: dict[Criterion, Solution]) -> None:
     gap = max(solution.gap for solution in solutions.values())
     few = float(np.quantile(measured.asked, 0.5))
+    learned = ""
+    if measured.classifier.promise_.about == "classifier":
+        learned = (
+            " When to stop, and whom to ask first, was learned on a fifth of the calibration rows and tried "
+            "on the others, run as here."
+        )
     by_class = " and ".join(
         f"{risk:.2g} of those voted {label}"
         for label, risk in measured.classifier.disagreement_by_class_.items()
@@ -196,16 +209,15 @@ def _print_reading(console: Console, measured: MeasuredForest, solutions: dict[C
         "it one step to the right, up for yes or down for no. Inside the shaded area it goes on asking, at "
         f"the edge it stops and answers. {mark} marks a state where chance decides. Half of the rows are "
         f"settled by {few:.0f} trees or fewer; a close race is followed to the end.",
-        f"{measured.n_differing} of {N_TEST:,} fresh rows were answered otherwise than by the full vote; the "
-        f"limit allows {LIMIT * N_TEST:.0f}. It is kept with {100 * CONFIDENCE:g} % confidence over the rows "
-        "that were drawn to calibrate on, for the mean over rows and over orders of the trees; chance "
-        f"alone moves such a count by {np.sqrt(LIMIT * N_TEST):.0f} or so either way. As an average can "
-        f"hide a class: with the same confidence, at most {by_class} differ.",
+        f"{measured.n_differing} of {N_TEST:,} fresh rows differ from the full vote; the limit allows "
+        f"{LIMIT * N_TEST:.0f} on average, and chance alone moves such a count by "
+        f"{np.sqrt(LIMIT * N_TEST):.0f} or so either way.{learned} An average can hide a class: "
+        f"at most {by_class} differ, with the same confidence but apart from the limit.",
         "Minimean keeps the limit on average over rows and spends it on close calls. If no row may do worse "
         "than the limit, take minimixed; if the slowest row matters most, minimax.",
-        "Provably optimal among strategies that count votes in random order: each comes with a lower bound "
-        f"that none of them can undercut, and meets it to within {gap:.1e} of itself. Calibrating and "
-        f"solving took {measured.seconds_to_calibrate:.2f} s once the loops are compiled.",
+        "The three strategies are provably optimal among those that count votes in random order: each is "
+        f"within {gap:.1e} of its lower bound. Calibrating and certifying the forest took "
+        f"{measured.seconds_to_calibrate:.2f} s once the loops are compiled.",
     ]
     console.print("[bold]How to read this[/]")
     for point in points:
@@ -261,7 +273,7 @@ def _command() -> str:
 
 def _draw(measured: MeasuredForest, solutions: dict[Criterion, Solution]) -> Figure:
     """Draw the envelopes, and beside them how many trees were asked."""
-    strategies: dict[str, StoppingStrategy] = {name: solutions[name].strategy for name in reversed(PROMISES)}
+    strategies: dict[str, StoppingStrategy] = {name: solutions[name].strategy for name in reversed(CRITERIA)}
     display = EnvelopeDisplay.from_strategies(strategies)[-1]
     figure, envelopes = display.figure_, display.ax_
     figure.set_size_inches(11, 4.6)

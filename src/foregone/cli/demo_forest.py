@@ -70,6 +70,7 @@ class ManyClasses:
     n_classes: int
     mean_asked: float
     disagreement: float
+    promise: str
     rows_per_second: tuple[float, float]
 
 
@@ -80,12 +81,11 @@ def measure_many_classes() -> ManyClasses:
     forest, calibration, rows, _ = _trained(n_classes=N_CLASSES, n_clusters_per_class=2, class_sep=1.5)
     classifier = early_stop(forest, calibration, **SETTINGS)
     labels, asked, _ = classifier.predict_with_votes(rows)
-    votes = classifier.full_votes(rows)
-    chosen = votes[np.arange(len(rows)), np.searchsorted(classifier.classes_, labels)]
     return ManyClasses(
         n_classes=N_CLASSES,
         mean_asked=float(asked.mean()),
-        disagreement=float(np.mean(chosen < votes.max(axis=1))),
+        disagreement=float(np.mean(labels != classifier.full_predict(rows))),
+        promise=str(classifier.promise_),
         rows_per_second=_rows_per_second(forest, classifier, rows),
     )
 

@@ -10,7 +10,7 @@ import typer
 
 from foregone._system.progress import counting
 from foregone.cli.options import JsonFlag
-from foregone.cli.output import make_console, print_json, votes
+from foregone.cli.output import make_console, print_json, say, votes
 from foregone.errors import InvalidInputError
 
 __all__ = ["score_command"]
@@ -72,6 +72,8 @@ def score_command(
       foregone score forest.foregone rows.parquet labels.parquet \\
           --engine spark --cluster sc://server:15002
     """
+    from foregone.kinds import promise_fields
+    from foregone.saved_file import load
     from foregone.scale import score_file  # with scikit-learn, which takes a second, only when asked for
 
     began = time.perf_counter()
@@ -89,16 +91,17 @@ def score_command(
             cluster=cluster,
             progress=show,
         )
-    seconds = time.perf_counter() - began
+    seconds, promised = time.perf_counter() - began, promise_fields(load(model))
     if as_json:
         content = {**made._asdict(), "by_label": [[label, n] for label, n in made.by_label.items()]}
-        print_json({"output": str(output), "engine": engine, **content, "seconds": seconds})
+        print_json({"output": str(output), "engine": engine, **content, **promised, "seconds": seconds})
         return
     console = make_console()
     counts = ", ".join(f"{label}: {n:,}" for label, n in made.by_label.items())
     found = f", {made.parts_found} of {made.parts} parts from an earlier run" if made.parts_found else ""
     console.print(f"{made.rows:,} rows scored in {seconds:.1f} s{found}", markup=False)
     console.print(f"Labels {counts}; {votes(made.mean_votes_asked)} votes asked a row", markup=False)
+    say(console, promised["promise"])
     console.print(f"Written to {output}", markup=False)
 
 

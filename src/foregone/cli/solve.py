@@ -39,7 +39,7 @@ from foregone.cli.output import (
     say,
 )
 from foregone.cli.views import counted_view, view_of
-from foregone.kinds import AnySolution, distribution_of, promise_in_words, solve, strategy_of
+from foregone.kinds import AnySolution, distribution_of, promise_fields, promise_in_words, solve, strategy_of
 from foregone.rules.methods import WhichVotes
 from foregone.scores import CannotCertifyWarning, ScoreStrategy
 from foregone.solving import METHODS
@@ -138,12 +138,13 @@ def solution_fields(solution: AnySolution | ScoreStrategy) -> dict[str, object]:
         certificate = solution.certificate
         return {
             "n_voters": solution.n_voters,
-            "promise": promise_in_words(solution),
+            **promise_fields(solution),
             "expected_votes": solution.n_voters if certificate is None else certificate.mean_asked,
             **view_of(solution).fields(),
         }
     return {
         **{name: getattr(solution, name) for name in TOLD if hasattr(solution, name)},
+        **promise_fields(solution),
         "n_observations": distribution_of(solution).n_observations,
         **counted_view(solution).risk_fields(),
     }
@@ -155,7 +156,7 @@ def _print(console: Console, solution: AnySolution, votes: str) -> None:
     cost = worst if traits.minimises_the_worst else mean
     risk = mean if traits.bounds_the_mean else worst
     if solution.confidence is not None and traits.bounds_the_mean:
-        risk = f"largest mean to reckon with at {100 * solution.confidence:g} % confidence"
+        risk = f"worst-case mean at {100 * solution.confidence:g} % confidence"
     risks = solution.disagreement
     named = (
         {f"disagreement {side}": of_it for side, of_it in risks.items()}
@@ -176,3 +177,5 @@ def _print(console: Console, solution: AnySolution, votes: str) -> None:
         )
     )
     view.print_risks(console)
+    console.print()
+    say(console, f"Promised: {promise_in_words(solution)}")

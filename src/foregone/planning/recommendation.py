@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from foregone.certifying import rows_needed
 from foregone.checks import check_looks
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ def python_call(plan: Plan) -> str:
 
 def recommend(plan: Plan) -> list[str]:
     """Return the recommendation, one paragraph a string."""
-    paragraphs = [_first(plan), _why_no_tighter(plan), _worst(plan.chosen), _losing(plan), *plan.notes]
-    return [*filter(None, paragraphs)]
+    paragraphs = [_first(plan), _why_no_tighter(plan), _worst(plan.chosen), _losing(plan), _covered(plan)]
+    return [*filter(None, paragraphs), *plan.notes]
 
 
 def _first(plan: Plan) -> str:
@@ -104,7 +105,9 @@ def _first(plan: Plan) -> str:
             f"certain takes {row.expected_votes:.1f} of {number_of_voters(plan.n_voters)} on average."
         )
     full = "the full sum" if plan.kind == "scores" else "the full vote"
-    whom = "on average" if plan.bounds_the_mean else "for every single input"
+    whom = "on average" if plan.bounds_the_mean else "for every single input, on average"
+    if plan.kind != "scores":
+        whom += f" over {'inputs and ' if plan.bounds_the_mean else ''}random orders"
     sure = "" if plan.confidence is None else f", with {100 * plan.confidence:g} % confidence"
     allowed = f"{one_in(row.limit)} may be answered otherwise than by {full}, {whom}{sure}"
     takes = "It will take about" if plan.kind == "scores" else "It takes"
@@ -177,7 +180,7 @@ def _losing(plan: Plan) -> str:
     if budgets is not None:
         advice = (
             "Give each class the limit for itself; that takes "
-            f"{budgets.expected_votes:.1f} votes instead of {row.expected_votes:.1f}."
+            f"{budgets.expected_votes:.1f} votes instead of {row.expected_votes:.1f}{_after_switching(plan)}."
         )
     elif plan.kind == "answers":
         advice = "If that is too much, take a tighter limit."
@@ -186,3 +189,30 @@ def _losing(plan: Plan) -> str:
             "So many rows cannot certify a limit for each class: give more of them, or take a tighter limit."
         )
     return f"But a class loses: {'; '.join(said)}. {advice}"
+
+
+def _after_switching(plan: Plan) -> str:
+    """Say what confidence is left, because the inputs that limits are solved for decided on them, too."""
+    if plan.confidence is None or plan.kind == "scores":
+        return ""
+    return f" (chosen by these inputs, at {max(0.0, 100 * (2 * plan.confidence - 1)):.4g} % confidence)"
+
+
+def _covered(plan: Plan) -> str:
+    """Say which choice of a limit the confidence covers, and how a classifier itself is certified."""
+    if plan.confidence is None or plan.kind == "scores":
+        return ""
+    n_answers = getattr(plan.votes, "n_classes", 2)
+    held = (
+        "The confidence is for all limits here together."
+        if n_answers == 2
+        else "The confidence is for each limit by itself: solve for the one you choose with other inputs."
+    )
+    if plan.labels is None or not 0 < plan.chosen.limit < 1:
+        return held
+    needed = 2 * rows_needed(plan.chosen.limit, plan.confidence)
+    of_each = " of each class" if plan.class_budgets is not None else ""
+    return (
+        f"{held} Fitting the classifier with the limit you choose certifies it in the order it uses, given "
+        f"about {float(f'{needed:.2g}'):,.0f} rows{of_each}, best other than these."
+    )

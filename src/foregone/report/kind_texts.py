@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from foregone.certifying import Promise
 from foregone.planning import Planned, SolvedLimit
 from foregone.report.reported_model import ReportedModel
-from foregone.scores import ScoreStrategy
 
 __all__ = ["Texts", "texts_of"]
 
@@ -26,8 +24,10 @@ class Texts:
         What the disagreement of a limit is.
     computed : str
         Where the numbers of the slider come from.
-    promise : tuple of str
-        What is guaranteed, one paragraph each.
+    averaged : str
+        What they are averages over.
+    limits : tuple of str
+        What is guaranteed about the limits of the slider, one paragraph each.
     own_heading, own_meaning, own_differs : str
         Of the section on the model's own ``predict``: heading, first sentence, and what it means if it
         differs.
@@ -38,9 +38,7 @@ class Texts:
     no_exact : str or None
         Why it is not known what it takes never to differ.
     holds_for_every_row : bool
-        Whether the promise is about every row there can be, not a mean over rows.
-    in_random_order : bool
-        Whether the promise is a mean over random orders of the voters.
+        Whether the limits are about every row there can be, not a mean over rows.
     ties : str or None
         What counts as agreement when everyone together leaves a tie.
     """
@@ -48,7 +46,8 @@ class Texts:
     full: str
     mean: Literal["expected", "estimated"]
     computed: str
-    promise: tuple[str, ...]
+    averaged: str
+    limits: tuple[str, ...]
     own_heading: str
     own_meaning: str
     own_differs: str
@@ -56,14 +55,13 @@ class Texts:
     no_margins: str | None = None
     no_exact: str | None = None
     holds_for_every_row: bool = False
-    in_random_order: bool = True
     ties: str | None = None
 
 
-def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimit], strategy: Any) -> Texts:
-    """Return what is said of a model, given how its limits were solved, and the recommended strategy."""
+def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimit]) -> Texts:
+    """Return what is said of a model, given how its limits were solved."""
     if planned.kind == "scores":
-        return _texts_of_scores(model, strategy)
+        return _texts_of_scores(model)
     gap, n_classes = max(point.gap or 0.0 for point in points), len(model.labels)
     every_row = not planned.bounds_the_mean
     is_many = planned.kind == "answers"
@@ -85,8 +83,10 @@ def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimi
         full="the full vote",
         mean="expected",
         computed="Every number below was computed exactly, for the "
-        f"{'strategy found' if is_many else 'optimal strategy'} within that limit.",
-        promise=(_promise_of_votes(model, planned), near if is_many else optimal),
+        f"{'strategy found' if is_many else 'optimal strategy'} within that limit, as a mean over random "
+        f"orders of the {model.voters}.",
+        averaged="on average over random orders",
+        limits=(_limits_of_votes(model, planned), near if is_many else optimal),
         own_heading="Counting votes, or averaging probabilities",
         own_meaning=f"Each of the {model.voters} has one vote, and the "
         f"{'class with most votes' if is_many else 'majority'} wins.",
@@ -105,40 +105,40 @@ def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimi
     )
 
 
-def _promise_of_votes(model: ReportedModel, planned: Planned) -> str:
-    voters = model.voters
+def _limits_of_votes(model: ReportedModel, planned: Planned) -> str:
+    """Say what the figures of every limit are worth; what the classifier is worth is its own promise."""
+    over = f"on average over random orders of the {model.voters}"
     if not planned.bounds_the_mean:
         return (
             "For every single row, whatever its votes, the early answer differs from the full vote with at "
-            f"most the allowed probability, over random orders of the {voters}. This holds for any row, so "
-            "it needs no confidence."
+            f"most the allowed probability, {over}. This holds for any row, so it needs no confidence."
         )
     if planned.confidence is None:
         return (
             "The calibration rows are treated as the true distribution: if votes are distributed exactly as "
-            "on them, the early answer differs from the full vote on at most the allowed share of rows, on "
-            f"average over random orders of the {voters}. On new rows the limit is exceeded in about half of "
-            "all calibrations. Set a confidence to avoid that."
+            f"on them, the early answer differs from the full vote on at most the allowed share of rows, "
+            f"{over}. On new rows the limit is exceeded in about half of all calibrations. Set a confidence "
+            "to avoid that."
         )
+    together = "each limit by itself" if planned.kind == "answers" else "all limits together"
     return (
-        f"With {100 * planned.confidence:g} % confidence over the draw of the {model.n_rows:,} calibration "
-        "rows, the early answer differs from the full vote on at most the allowed share of rows like them, "
-        f"on average over random orders of the {voters}. With fewer calibration rows the guarantee still "
-        f"holds, but more {voters} are asked. The limit is a mean: close votes, or one class, may take most "
-        "of it. The figures above show how much."
+        f"The figures of the other limits hold {over}, with {100 * planned.confidence:g} % confidence for "
+        f"{together}. Fitting a classifier with one of them certifies it in the order it uses, given about "
+        f"6 / limit rows (6,000 for 0.1 %). That order is learned where it saves {model.voters}, so a "
+        "certified classifier may ask fewer than shown here. The limit is a mean: close votes, or one class, "
+        "may take most of it."
     )
 
 
-def _texts_of_scores(model: ReportedModel, strategy: ScoreStrategy) -> Texts:
-    voters, certificate = model.voters, strategy.certificate
-    promise = Promise.certain(0.0) if certificate is None else certificate.promise
+def _texts_of_scores(model: ReportedModel) -> Texts:
+    voters = model.voters
     return Texts(
         full="the full sum",
         mean="estimated",
         computed="When to stop is learned on a random half of the calibration rows, and the numbers below "
         "are estimates from that half. The recommended limit was then certified on the other half.",
-        promise=(
-            str(promise.labelled(model.labels)),
+        averaged="on average",
+        limits=(
             "The limit is a mean: close sums, or one class, may take most of it. With fewer rows more "
             f"{voters} are asked, and with too few it stops only where the {voters} not yet asked cannot "
             "change the answer.",
@@ -154,5 +154,4 @@ def _texts_of_scores(model: ReportedModel, strategy: ScoreStrategy) -> Texts:
         "predict, and counts such rows as different.",
         no_margins="Scores have no number of yes votes, so disagreement is not shown by margin.",
         no_exact=f"How many {voters} it takes never to differ is not known for these scores.",
-        in_random_order=False,
     )

@@ -10,7 +10,15 @@ from importlib.resources import files
 from typing import Any
 
 from foregone.report.markup import Html, data_block, definitions, raw, table, tag
-from foregone.report.phrases import WAYS, full_against_own, not_covered, percent, seconds, times
+from foregone.report.phrases import (
+    WAYS,
+    full_against_own,
+    guaranteed,
+    not_covered,
+    percent,
+    seconds,
+    times,
+)
 from foregone.report.result import Report
 from foregone.report.slider import settings, tradeoff_section
 
@@ -154,7 +162,7 @@ def _guarantee(report: Report) -> Html:
     """Return the promise and what it is not about."""
     return _section(
         "What is guaranteed",
-        *(tag("p", words) for words in report.trade_off.texts.promise),
+        *(tag("p", words) for words in guaranteed(report)),
         tag("h3", "What is not guaranteed"),
         definitions(not_covered(report)),
     )

@@ -16,6 +16,7 @@ __all__ = [
     "call",
     "figure",
     "full_against_own",
+    "guaranteed",
     "headline",
     "not_covered",
     "percent",
@@ -101,13 +102,16 @@ def headline(report: Report) -> tuple[str, str]:
     point, speed, model = report.recommended, report.speed, report.model
     if point.reason is not None:
         return "Nothing can be certified", said(report, point)
+    why = report.trade_off.why_curtailed
+    if why is not None:
+        return "Nothing can be certified", f"{why[0].upper()}{why[1:]}"
     each = " in each class" if point.each_class else ""
     ratio = speed.ratio("batch", speed.slow_way)
     whom = "the model's predict" if speed.slow_way == "own" else "asking everyone"
     compared = f"{times(ratio)}x faster" if ratio >= 1 else f"but {times(1 / ratio)}x slower"
     return (
         f"Allow {percent(point.limit)} disagreement{each}",
-        f"{point.expected_votes:.1f} of {model.n_voters:,} {model.voters} on average, {compared} than "
+        f"{report.expected_votes:.1f} of {model.n_voters:,} {model.voters} on average, {compared} than "
         f"{whom} on this machine.",
     )
 
@@ -122,22 +126,37 @@ def said(report: Report, point: SolvedLimit) -> str:
         )
     each = " in each class" if point.each_class else ""
     sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
-    whom = "for every single row" if traded.texts.holds_for_every_row else "on average"
+    texts = traded.texts
+    whom = "for every single row, " if texts.holds_for_every_row else ""
     return (
         f"{point.expected_votes:.1f} of {model.n_voters:,} {model.voters} are asked on average. At most "
-        f"{one_in(point.limit)} rows differ from {traded.texts.full}, {whom}{each}{sure}."
+        f"{one_in(point.limit)} rows differ from {texts.full}, {whom}{texts.averaged}{each}{sure}."
     )
+
+
+def guaranteed(report: Report) -> list[str]:
+    """Return what is guaranteed, one paragraph a string: the promise of each classifier, then the limits."""
+    traded, saved = report.trade_off, report.model.saved_promise
+    first = [] if saved is None else [f"The classifier that was given: {_inside(str(saved))}"]
+    new = f"The classifier that the call above makes: {_inside(str(traded.promise))}"
+    return [*first, new, *traded.texts.limits]
+
+
+def _inside(sentence: str) -> str:
+    """Return a sentence as it goes on after a colon."""
+    return sentence[0].lower() + sentence[1:]
 
 
 def not_covered(report: Report) -> list[tuple[str, str]]:
     """Return what the guarantee is not about: a name and a sentence each."""
-    voters, drawn, texts = report.model.voters, report.in_order_drawn, report.trade_off.texts
+    voters, texts, promise = report.model.voters, report.trade_off.texts, report.trade_off.promise
     about_these_rows = [
         ("Drift", "Rows in use that are distributed differently from the calibration rows."),
         (
             "Dependence",
-            "Calibration rows that come in groups, such as several of one patient: there are fewer "
-            "independent ones than it seems, and the confidence is lower than stated.",
+            "Calibration rows that come in clusters, such as several of one patient: there are fewer "
+            "independent ones than it seems, and the confidence is lower than stated. Give the call "
+            "clusters= to count each cluster once.",
         ),
         (
             "Training rows",
@@ -145,19 +164,33 @@ def not_covered(report: Report) -> list[tuple[str, str]]:
             "calibration rows, this report is too optimistic.",
         ),
     ]
-    random_order = (
-        "One shared order",
-        f"All rows use one random order of the {voters}, so errors are correlated, and the share in that "
-        "order may be above the mean over orders, which is what is bounded. In the order drawn here "
-        f"{drawn.n_differing:,} of {drawn.n_rows:,} calibration rows differ at the recommended limit "
-        f"({percent(drawn.share)}; expected {percent(report.recommended.disagreement)}). "
-        'order="per_row" draws an order for each row.',
-    )
-    points = [] if texts.holds_for_every_row else about_these_rows
-    points += [random_order] if texts.in_random_order else []
+    points = [] if promise.loss == "disagreement of every row" else about_these_rows
+    if promise.about == "orders":
+        points += [("The order in use", _order_in_use(report))]
+    elif points and report.model.voting == "hard":
+        chosen = (
+            "The limit was recommended by looking at the calibration rows, which the confidence does not "
+            "cover. Run the call on other rows, or on these with a limit that was fixed beforehand."
+        )
+        points += [("The choice of the limit", chosen)]
     points += [] if texts.ties is None else [("Ties", texts.ties)]
     truth = f"The guarantee is about matching {texts.full}, which may itself be wrong."
     return [*points, ("Truth", truth)]
+
+
+def _order_in_use(report: Report) -> str:
+    """Say how the classifier may differ from the mean over orders, and what it did here."""
+    voters, drawn, order = report.model.voters, report.in_order_drawn, report.model.order
+    how = {
+        "shared": f"All rows are asked in one random order of the {voters}",
+        "per_row": f"Each row has a random order of the {voters} of its own, and equal rows have the same",
+    }.get(order, f"The values of a row decide in which of many random orders its {voters} are asked")
+    return (
+        f"{how}. Rows asked in the same order have correlated errors, so the share in use may be above the "
+        f"mean over orders, which is what is bounded. Here {drawn.n_differing:,} of {drawn.n_rows:,} "
+        f"calibration rows differ at the recommended limit ({percent(drawn.share)}; expected "
+        f"{percent(report.recommended.disagreement)})."
+    )
 
 
 def full_against_own(report: Report) -> str:

@@ -15,14 +15,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_random_state
 
+from foregone.certifying import Promise, RowLabels
 from foregone.classifier import EarlyStoppingClassifier, early_stop
-from foregone.classifier.deciding import Labels
+from foregone.classifier.deciding import Asked, CalibrationRows, Decider, Labels, Settings
 from foregone.classifier.ensembles import is_boosted, peel, unwrap, will_be_packed
 from foregone.classifier.row_checks import validated
 from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest import Forest, PluralityForest, ScoredForest
 from foregone.report.choose_columns import choose_columns, only_numbers
+from foregone.scores import CannotCertifyWarning
 
 __all__ = ["ReportedModel", "reported_model"]
 
@@ -51,6 +54,8 @@ class ReportedModel:
         Whether steps of a pipeline were applied to the rows.
     saved_limit : float, dict or None
         The limit that the classifier had, if one was given.
+    saved_promise : Promise or None
+        What is guaranteed about that classifier.
     saved_hard_soft : float or None
         Its ``hard_soft_disagreement_``, of use where the model itself is not at hand.
     """
@@ -63,6 +68,7 @@ class ReportedModel:
     settings: dict[str, Any]
     is_prepared: bool = False
     saved_limit: float | Mapping[Any, float] | None = None
+    saved_promise: Promise | None = None
     saved_hard_soft: float | None = None
 
     @property
@@ -77,19 +83,19 @@ class ReportedModel:
 
     @property
     def order(self) -> str:
-        """In which order voters are asked."""
+        """In which order voters are to be asked, as `foregone.early_stop` takes it."""
         return self.classifier.order
-
-    @property
-    def seed(self) -> int:
-        """What decides that order, and the draws."""
-        return int(self.classifier.seed_)
 
     @property
     def random_state(self) -> int:
         """What to give `foregone.early_stop` to get the same."""
         given = self.classifier.random_state
         return int(given) if isinstance(given, int | np.integer) else 0
+
+    @property
+    def seed(self) -> int:
+        """The ``seed_`` of a classifier with that ``random_state``."""
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
 
     @property
     def n_voters(self) -> int:
@@ -123,27 +129,45 @@ class ReportedModel:
         with _taking_rows():
             return self.own_predict(self.rows)
 
-    def run(self, rows: Any, strategy: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the class number of each row and how many were asked; without a strategy everyone is."""
-        answers, asked, _ = self.ensemble.run(rows, strategy, n_threads=1, **self._how)
-        return answers, asked
+    def calibrate(self, max_disagreement: Any, own: Labels | None) -> tuple[Decider, str | None]:
+        """Return what `foregone.early_stop` makes of model and rows, and why if it only curtails.
 
-    def predict(self, rows: Any, strategy: Any) -> Labels:
-        """Return the label of each row, stopped by ``strategy`` or by asking everyone; on one thread."""
-        labels: Labels = self.ensemble.classes.take(self.run(rows, strategy)[0])
+        Parameters
+        ----------
+        max_disagreement : float or dict
+            The limit, or one for each label.
+        own : ndarray or None
+            The model's own predictions.
+        """
+        maker, classes = self.classifier._decider, self.ensemble.classes
+        settings = Settings(
+            max_disagreement, self.voting, **self.settings, order=self.order, on_failure="curtail"
+        )
+        terms = type(maker).check(settings, maker.scheme, classes, self.n_voters)
+        with warnings.catch_warnings(record=True) as caught, _taking_rows():
+            warnings.simplefilter("ignore")  # the page says by itself what a class loses
+            warnings.simplefilter("always", CannotCertifyWarning)
+            decider = type(maker).calibrate(
+                Asked(self.ensemble, maker.scheme, settings, terms),
+                CalibrationRows(self.rows, own, RowLabels()),
+                seed=self.seed,
+                n_threads=1,
+            )
+        return decider, str(caught[0].message) if caught else None
+
+    def predict(self, rows: Any, decider: Decider, *, early: bool) -> Labels:
+        """Return the label of each row, stopped early or by asking everyone; on one thread."""
+        labels: Labels = self.ensemble.classes.take(decider.run(rows, 1, early=early)[0])
         return labels
 
-    def predict_one(self, row: Any, strategy: Any) -> Any:
+    def predict_one(self, row: Any, decider: Decider, *, early: bool) -> Any:
         """Return the label of rows of length one, the short way if there is one."""
         has_short_way = isinstance(self.ensemble, Forest) and type(row) is np.ndarray
-        if not has_short_way or (strategy is None and isinstance(self.ensemble, PluralityForest)):
-            return self.predict(row, strategy)[0]
-        return self.ensemble.classes[int(self.ensemble.run_one(row[0], strategy, **self._how)[0])]
-
-    @property
-    def _how(self) -> dict[str, Any]:
-        """How the ensemble is asked, besides by a strategy."""
-        return self.classifier._decider.how
+        if not has_short_way or (not early and isinstance(self.ensemble, PluralityForest)):
+            return self.predict(row, decider, early=early)[0]
+        if early:
+            return self.ensemble.classes[int(decider.answer_one(row[0]))]
+        return self.ensemble.classes[int(self.ensemble.run_one(row[0], None, **decider.how)[0])]
 
 
 def reported_model(
@@ -190,16 +214,16 @@ def reported_model(
         name = type(classifier).__name__ + (f" of {name}" if at_hand else "")
     elif isinstance(model, Forest):
         name = type(model).__name__
-    solution = getattr(classifier, "solution_", None)
     return ReportedModel(
         name=name,
         classifier=classifier,
         rows=rows,
         truth=truth,
         own_predict=_on_one_thread(model) if at_hand else None,
-        settings={name: getattr(solution, name, getattr(classifier, name)) for name in SETTINGS},
+        settings={name: value for name, value in classifier._decider.terms.items() if name in SETTINGS},
         is_prepared=bool(preparations),
         saved_limit=classifier.max_disagreement if saved else None,
+        saved_promise=classifier.promise_ if saved else None,
         saved_hard_soft=getattr(classifier, "hard_soft_disagreement_", None) if saved else None,
     )
 
@@ -210,7 +234,7 @@ def _classifier_of(model: Any, X: Any, voting: Any) -> EarlyStoppingClassifier:
         warnings.simplefilter("ignore")  # that so few rows cannot certify anything
         try:
             with _taking_rows():
-                return early_stop(model, X[:2], 1.0, voting=voting, random_state=0)
+                return early_stop(model, X[:2], 0.0, voting=voting, random_state=0)
         except NotFittedError as error:
             raise InvalidInputError(f"the model is not fitted: {error}") from None
 

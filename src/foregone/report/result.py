@@ -59,7 +59,7 @@ class Report:
         Everyone together against the model's own ``predict``, on the calibration rows; None where the model
         is not at hand.
     in_order_drawn : Differences
-        The recommended strategy against everyone together, on the calibration rows, in one order.
+        What the call on the page makes against everyone together, on the calibration rows.
     asked_in_order_drawn : float
         Voters asked on average in that.
     errors : dict of str to Differences
@@ -95,6 +95,11 @@ class Report:
     def recommended(self) -> SolvedLimit:
         """The one of them that is recommended."""
         return self.trade_off.recommended
+
+    @property
+    def expected_votes(self) -> float:
+        """Voters asked on average by what the call on the page makes: its ``expected_votes_``."""
+        return self.trade_off.deployed_votes
 
     @property
     def plan(self) -> Plan:
@@ -151,7 +156,9 @@ class Report:
             "headline": list(self.headline),
             "recommendation": list(traded.advice),
             "call": self.call,
-            "expected_votes": self.recommended.expected_votes,
+            "expected_votes": self.expected_votes,
+            "promise": str(traded.promise),
+            "promise_values": traded.promise.to_fields(),
             "exact_votes": traded.exact_votes,
             "points": [_fields_of(point, labels) for point in self.points],
             "speed": vars(self.speed),
@@ -159,6 +166,7 @@ class Report:
             "in_order_drawn": {**vars(self.in_order_drawn), "mean_asked": self.asked_in_order_drawn},
             "errors": {way: vars(found) for way, found in self.errors.items()},
             "saved_limit": _by_label(model.saved_limit),
+            "saved_promise": None if model.saved_promise is None else str(model.saved_promise),
             "saved_hard_soft": model.saved_hard_soft,
             "made": self.made.isoformat(timespec="seconds"),
             "versions": self.versions,
@@ -232,10 +240,9 @@ def make_report(
     reported = replace(reported, settings={**reported.settings, **wanted})
     advance("solving")
     traded = trade_off(reported, own, worth, lambda: advance("solving"))
-    strategy = traded.strategy
-    answers, asked = reported.run(reported.rows, strategy)
+    answers, asked, _ = traded.deployed.run(reported.rows, 1, early=True)
     advance("timing")
-    speed = measure_speed(reported, strategy, lambda: advance("timing"))
+    speed = measure_speed(reported, traded.deployed, lambda: advance("timing"))
     classes = reported.ensemble.classes
     full = classes.take(traded.full)
     ways = {"stopped": classes.take(answers), "full": full, **({} if own is None else {"own": own})}

@@ -67,14 +67,14 @@ def live(report: Report, point: SolvedLimit) -> Live:
 def tradeoff_section(report: Report) -> Html:
     """Return the section with the slider."""
     now, traded, voters = live(report, report.recommended), report.trade_off, report.model.voters
-    bounded = "for the worst row" if traded.texts.holds_for_every_row else "on average"
+    bounded = "for the worst row, " if traded.texts.holds_for_every_row else ""
     sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
     maximum = "guaranteed maximum" if traded.texts.mean == "expected" else "maximum, once certified"
     figures = [
         ("votes", f"of {report.model.n_voters:,}", f"{voters} asked on average"),
         ("fewer", "", f"fewer {voters} than all"),
         ("mean", "", f"of rows differ from {traded.texts.full}, {traded.texts.mean}"),
-        ("at-most", "", f"{maximum}, {bounded}{sure}"),
+        ("at-most", "", f"{maximum}, {bounded}{traded.texts.averaged}{sure}"),
     ]
     return tag(
         "section",

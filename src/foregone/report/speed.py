@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it has no types
 
+from foregone.classifier.deciding import Decider
 from foregone.report.reported_model import ReportedModel
 
 __all__ = ["Speed", "measure_speed"]
@@ -49,22 +50,24 @@ class Speed:
         return seconds[way] / seconds["stopped"]
 
 
-def measure_speed(model: ReportedModel, strategy: Any, advance: Callable[[], None] = lambda: None) -> Speed:
+def measure_speed(
+    model: ReportedModel, decider: Decider, advance: Callable[[], None] = lambda: None
+) -> Speed:
     """Time the rows of a report; a few seconds on any machine and model.
 
     Parameters
     ----------
     model : ReportedModel
         Voters and rows.
-    strategy : StoppingStrategy, PluralityStrategy or ScoreStrategy
-        When to stop.
+    decider : Decider
+        When to stop, and in which order voters are asked.
     advance : callable, optional
         Called after the batch and after single rows.
     """
     rows, own = model.rows, model.own_predict
     ways: dict[str, Callable[[Any], Any]] = {
-        "stopped": lambda part: model.predict(part, strategy),
-        "full": lambda part: model.predict(part, None),
+        "stopped": lambda part: model.predict(part, decider, early=True),
+        "full": lambda part: model.predict(part, decider, early=False),
         **({} if own is None else {"own": own}),
     }
     with warnings.catch_warnings(), threadpool_limits(1):
@@ -76,8 +79,8 @@ def measure_speed(model: ReportedModel, strategy: Any, advance: Callable[[], Non
         alone = [rows[place : place + 1] for place in some] * 10
         one = {
             **ways,
-            "stopped": lambda row: model.predict_one(row, strategy),
-            "full": lambda row: model.predict_one(row, None),
+            "stopped": lambda row: model.predict_one(row, decider, early=True),
+            "full": lambda row: model.predict_one(row, decider, early=False),
         }
         once = _medians(one, dict.fromkeys(one, alone[:1]), 1)
         repeats = {way: int(np.clip(SECONDS / ROUNDS / once[way], 2, len(alone))) for way in one}

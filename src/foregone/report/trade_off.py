@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone import rules
-from foregone.classifier.calibration_scores import known_bounds, scores_of
-from foregone.classifier.deciding import Labels
+from foregone.certifying import Promise
+from foregone.classifier.calibration_scores import first_order, known_bounds, scores_of
+from foregone.classifier.deciding import Decider, Labels
 from foregone.kinds import evaluate
 from foregone.planning import Plan, SolvedLimit, make_plan, planned
 from foregone.plurality import ClassVotes
 from foregone.plurality import rules as plurality_rules
 from foregone.report.kind_texts import Texts, texts_of
 from foregone.report.reported_model import ReportedModel
-from foregone.scores import CannotCertifyWarning, ScoreRows, solve_scores
+from foregone.scores import ScoreRows
 from foregone.scores import rules as score_rules
 from foregone.scores.paths import full_answers
 from foregone.strategy.limits import Limits
@@ -52,8 +52,10 @@ class TradeOff:
         Number of the class that everyone together gives each row.
     right : ndarray of int, shape (n_rows,)
         Number of the class that counts as agreement.
-    strategy : object
-        For the recommended limit; of scores, certified by the rows that the plan has not looked at.
+    deployed : Decider
+        What `foregone.early_stop` makes of the recommended limit and these rows.
+    why_curtailed : str or None
+        Why it stops only where the answer is certain, if it does.
     exact_votes : float or None
         Voters asked on average if the answer may never differ; None where it is not known.
     """
@@ -64,8 +66,19 @@ class TradeOff:
     shares: list[float]
     full: ClassNumbers
     right: ClassNumbers
-    strategy: Any
+    deployed: Decider
+    why_curtailed: str | None = None
     exact_votes: float | None = None
+
+    @property
+    def promise(self) -> Promise:
+        """What is guaranteed about what is deployed, with limits by label."""
+        return self.deployed.promise.labelled(self.deployed.ensemble.classes.tolist())
+
+    @property
+    def deployed_votes(self) -> float:
+        """Voters that it asks on average: its ``expected_votes_``."""
+        return float(self.deployed.attributes()["expected_votes_"])
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -125,29 +138,18 @@ def trade_off(
         advance()
     points = tuple(solved.values())
     plan = make_plan(found, solved.__getitem__, worth=worth, labels=model.labels)
-    strategy = _final(tally.votes, plan, solved[plan.recommended.limits])
+    deployed, why = model.calibrate(plan.max_disagreement, own)
     return TradeOff(
         points=points,
         plan=plan,
-        texts=texts_of(model, found, points, strategy),
+        texts=texts_of(model, found, points),
         shares=(np.bincount(tally.full, minlength=len(model.labels)) / model.n_rows).tolist(),
         full=tally.full,
         right=tally.right,
-        strategy=strategy,
+        deployed=deployed,
+        why_curtailed=why,
         exact_votes=tally.exact_votes,
     )
-
-
-def _final(votes: Any, plan: Plan, recommended: SolvedLimit) -> Any:
-    """Return the strategy for what is recommended; of scores, the rows not looked at so far certify it."""
-    if not isinstance(votes, ScoreRows):
-        return recommended.strategy
-    limits, added = recommended.limits.given, votes.added_up
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CannotCertifyWarning)  # the strategy has the reason
-        return solve_scores(
-            votes.scores, limits, confidence=plan.confidence or 0.95, looks=plan.looks, **added
-        )
 
 
 class _Tally(NamedTuple):
@@ -163,20 +165,19 @@ def _tally(model: ReportedModel, own: Labels | None) -> _Tally:
     """Ask everyone: the one place where the page tells votes, answers and scores apart."""
     n_voters, n_classes = model.n_voters, len(model.labels)
     if model.voting == "soft":
-        before = model.classifier.strategy_
-        scores = scores_of(model.ensemble, model.rows)
+        scores, order = scores_of(model.ensemble, model.rows), first_order(model.ensemble, model.seed)
         rows = ScoreRows(
             scores,
-            start=before.start,
-            order="optimized" if model.order == "optimized" else before.order,
+            start=model.ensemble.start,
+            order="optimized" if model.order == "optimized" else order,
             answers=None if own is None else np.asarray(own == model.ensemble.classes[1], np.bool_),
             random_state=model.seed,
             bounds=known_bounds(model.ensemble, scores),
         )
-        says_yes, is_yes = full_answers(scores, before.order, rows.start), rows.right(before.order)
+        says_yes, is_yes = full_answers(scores, order, rows.start), rows.right(order)
         certain = None
         if rows.bounds is not None:
-            curtailed = score_rules.curtailment(rows.bounds, order=before.order, start=rows.start)
+            curtailed = score_rules.curtailment(rows.bounds, order=order, start=rows.start)
             certain = float(curtailed.run(scores)[1].mean())
         return _Tally(rows, says_yes.astype(np.intp), is_yes.astype(np.intp), certain)
     counts = model.votes()
