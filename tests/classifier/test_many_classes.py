@@ -307,7 +307,7 @@ def test_a_plan_is_for_the_calibration_votes_or_for_other_rows(tmp_path):
     assert kept.rows[0].expected_votes <= kept.rows[1].expected_votes < classifier.ensemble_.n_voters
     classifier.save(tmp_path / "file")
     loaded = EarlyStoppingClassifier.load(tmp_path / "file")
-    with pytest.raises(InvalidInputError, match="no votes of calibration rows .* so give rows to plan with"):
+    with pytest.raises(InvalidInputError, match=r"no votes of calibration rows .* so give rows to plan with"):
         loaded.plan(limits)
     planned = [one.plan(limits, X=fresh()).rows for one in (classifier, loaded)]
     assert planned[0] == planned[1]
