@@ -40,7 +40,7 @@ bench-before-after: $(VENV)/.has-test  ## Time this checkout against another one
 bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other way to run them (15 minutes)
 	$(BIN)/python -m benchmarks.predict $(BENCH)
 
-bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simulated and on real data (4 minutes)
+bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simulated, by classifiers in use and on real data (25 minutes)
 	$(BIN)/python -m benchmarks.guarantees $(BENCH)
 
 bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: trees asked, limits kept, speed (15 minutes)

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification, make_moons
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import NearestCentroid
@@ -100,7 +101,9 @@ def _committee(X: Rows, y: Labels) -> VotingClassifier:
         MLPClassifier((20,), max_iter=500, random_state=0),
         HistGradientBoostingClassifier(max_iter=40, random_state=0),
     ]
-    return VotingClassifier([(str(k), model) for k, model in enumerate(models)]).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return VotingClassifier([(str(k), model) for k, model in enumerate(models)]).fit(X, y)
 
 
 class RememberedVotes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 from foregone import (
-    PluralityStrategy,
     ScoreStrategy,
     VoteDistribution,
     certify,
@@ -20,8 +18,9 @@ from foregone import (
     solve_plurality,
     solve_scores,
 )
+from foregone.certifying import Promise
 from foregone.errors import InvalidInputError
-from foregone.kinds import distribution_of, kind_of, promise_of, solution_of, strategy_of
+from foregone.kinds import distribution_of, kind_of, promise_in_words, solution_of, strategy_of
 from foregone.plurality import CompositionDistribution, certify_plurality, lattice_of
 from foregone.plurality import rules as plurality_rules
 from foregone.scores import ScoreCertificate, ScoreRows
@@ -112,23 +111,24 @@ def test_certify_proves_solutions_for_many_answers_as_certify_plurality_does() -
 def test_what_is_promised_is_said_in_words() -> None:
     certificate = ScoreCertificate(0.002, 0.95, 5000, 5000, 3, 12.5)
     certified = ScoreStrategy.from_thresholds([-9, -2, 0], [9, 2, 0], certificate=certificate)
-    on_new = "mean disagreement on new inputs at most 0.02, with 90 % confidence"
-    for thing, words in {
-        TWO: "mean disagreement at most 0.05, if inputs are like those it was solved for",
-        solve(
-            "minimax", 5, {"yes": 0.1, "no": 0.2}
-        ): "disagreement at most 0.1 when the full vote is yes and "
-        "0.2 when the full vote is no, for every input",
-        MANY: "mean disagreement at most 0.05, if inputs are like those it was solved for",
-        replace(MANY, confidence=0.95): "mean disagreement on new inputs at most 0.05, with 95 % confidence",
-        TWO.strategy: "nothing is promised",
-        SCORES: "nothing is promised",
-        certified: "mean disagreement on new inputs at most 0.002, with 95 % confidence",
-    }.items():
-        assert str(promise_of(thing)) == words
-    many: PluralityStrategy = MANY.strategy
-    assert str(promise_of(classifier(strategy_=many))) == on_new
-    assert str(promise_of(classifier(strategy_=SCORES))) == "nothing is promised"
+    limited = "The disagreement with the full vote is at most "
+    orders = "over random orders of the voters."
+    by_class = solve("minimax", 5, {"yes": 0.1, "no": 0.2})
+    for thing, words in [
+        (TWO, f"{limited}0.05, on average over the 25 inputs observed and {orders}"),
+        (
+            by_class,
+            f"{limited}0.1 for inputs voted 'yes' and 0.2 for inputs voted 'no', for every input, on average "
+            + orders,
+        ),
+        (solve("minimean", 5, 0.1), f"{limited}0.1, on average over the inputs assumed and {orders}"),
+        (TWO.strategy, "Nothing is promised."),
+        (SCORES, "Nothing is promised."),
+        (certified, "With 95 % confidence, this classifier disagrees with its full vote on at most 0.002 of "
+            "new rows, if they are like the 5,000 it was certified on."),
+        (classifier(promise_=Promise.certain(0.1)), str(Promise.certain(0.1))),
+    ]:  # fmt: skip
+        assert promise_in_words(thing) == words
 
 
 PAST = CompositionDistribution.from_counts([[5]] * 60 + [[4, 1]] * 30 + [[3, 1, 1]] * 10, n_classes=3)

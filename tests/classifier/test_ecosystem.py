@@ -23,8 +23,10 @@ from foregone import EarlyStoppingClassifier, early_stop
 from tests.classifier import models
 
 TRUSTED = [
+    "foregone.certifying.promise.Promise",
     "foregone.classifier.counted_votes.CountedVotes",
     "foregone.classifier.estimator.EarlyStoppingClassifier",
+    "foregone.classifier.two_or_many.Solved",
     "foregone.forest.packed.PackedForest",
     "foregone.solving.solution.Multipliers",
     "foregone.solving.solution.Solution",

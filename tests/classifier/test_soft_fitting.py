@@ -56,9 +56,10 @@ def test_rows_of_one_class_teach_nothing():
         early_stop(model, ham, 0.05, on_failure="raise")
 
 
-def test_no_disagreement_at_all_cannot_be_certified():
-    with pytest.warns(CannotCertifyWarning, match="a limit of 0 cannot be certified"):
-        classifier = early_stop(score_models.fitted("soft forest"), models.fresh(), 0)
+def test_no_disagreement_at_all_is_kept_by_curtailing():
+    classifier = early_stop(score_models.fitted("soft forest"), models.fresh(), 0, on_failure="raise")
+    assert classifier.promise_ == Promise.certain(0)
+    assert classifier.expected_votes_ < 21
     assert classifier.strategy_ == curtailment(
         classifier.ensemble_.score_bounds, order=classifier.strategy_.order
     )

@@ -157,7 +157,7 @@ def test_scores_of_a_file_are_solved_and_saved(run: Run, tmp_path: Path, score_f
     outcome = run(*given, "-o", output)
     assert outcome.code == 0, outcome.err
     assert "20 voters, scores on 2,000 rows" in outcome.out
-    assert "at most 0.05, with 95 % confidence" in outcome.out
+    assert "With 95 % confidence, this classifier disagrees" in outcome.out
     expected = solve_scores(np.load(score_file), 0.05, order="given", random_state=0)
     assert load(output) == expected
     told = json.loads(run(*given, "--json").out)
@@ -167,7 +167,7 @@ def test_scores_of_a_file_are_solved_and_saved(run: Run, tmp_path: Path, score_f
 def test_scores_that_cannot_be_certified_say_why(run: Run, score_file: Path) -> None:
     outcome = run("solve", "--scores", score_file, "--max-disagreement", "1e-5", "--confidence", "0.95")
     assert outcome.code == 0
-    assert "nothing is promised" in outcome.out
+    assert "Nothing is promised" in outcome.out
     assert "Every voter will be asked: 1,000 rows are in the certifying half" in outcome.out
 
 

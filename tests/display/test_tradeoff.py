@@ -131,7 +131,9 @@ def test_plans_of_every_kind_are_drawn_by_class() -> None:
         (ScoreRows(scores), ["ham", "spam"]),
     ):
         made = plan(votes, [0.2, 0.05], labels=names)
-        ax = TradeoffDisplay.from_plan(made).axes_[1]
+        display = TradeoffDisplay.from_plan(made)
+        assert ("estimated" in display.ax_.get_title("left")) == (made.kind == "scores")
+        ax = display.axes_[1]
         lines = {line.get_label(): list(line.get_ydata())[::-1] for line in ax.lines}
         for key, name in zip(made.chosen.by_class, names, strict=True):
             known = [row.by_class[key] for row in made.rows if row.by_class[key] is not None]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
+from scipy.stats import multinomial
 
 from foregone import ScoreStrategy, solve_scores
 from foregone.certifying import RowLabels, betting_bound, clopper_pearson_bound
@@ -207,7 +209,6 @@ def test_too_few_rows_ask_everyone_and_say_how_many_are_needed():
         (np.abs(draw(4000)), 0.01, 'full sum that says "no"'),
         (-np.abs(draw(4000)), 0.01, 'full sum that says "yes"'),
         (np.abs(draw(4000)), {"yes": 0.01, "no": 0.01}, '0 rows whose full answer is "no"'),
-        (draw(4000), 0.0, "limit of 0"),
         (draw(4000), {"yes": 0.0, "no": 0.5}, "limit of 0"),
         (draw(4000)[:, :1], 0.01, "no look before the last voter"),
         (draw(0), 0.01, "0 rows"),
@@ -363,6 +364,19 @@ def test_where_nothing_can_be_certified_it_curtails():
     assert strategy == curtailment(bounds, looks=5)
 
 
+@pytest.mark.parametrize("limits", [0, {"yes": 0, "no": 0}])
+@pytest.mark.parametrize("on_failure", ["curtail", "raise"])
+def test_a_limit_of_zero_is_kept_by_curtailing(limits, on_failure):
+    scores, bounds = bounded(3000)
+    strategy = solve_scores(
+        scores, limits, order="given", bounds=bounds, random_state=0, on_failure=on_failure
+    )
+    assert strategy == curtailment(bounds)
+    assert "a limit of 0 takes certainty" in strategy.reason
+    everyone = solve_scores(scores, limits, order="given", random_state=0, on_failure=on_failure)
+    assert everyone == ScoreStrategy.ask_all(20)
+
+
 def test_bounds_are_in_the_numbering_of_the_voters():
     scores, bounds = bounded(300)
     order = np.random.default_rng(1).permutation(20)
@@ -485,3 +499,34 @@ def test_limits_for_groups_and_answers_hold_at_once_as_often_as_promised():
         n_kept += strategy.certificate is not None
     assert broken <= 14
     assert n_kept > 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limits", [0.2, {"yes": 1.0, "no": 0.35}])
+def test_coverage_is_exact_for_few_rows(limits):
+    """Every certifying half there can be, each with its probability, for one learning half."""
+    kinds = np.array([[2.0, 1.0, 1.0], [-2.0, -1.0, -1.0], [2.0, -3.0, -1.5]])  # the last begins with yes
+    n_rows, n_certifying, confidence = 40, 20, 0.7
+    learning, certifying = RowLabels().split(n_rows, 0.5, np.random.default_rng(0))
+    scores = np.empty((n_rows, 3))
+    scores[learning] = np.repeat(kinds, [9, 8, 3], axis=0)
+    risks = {}
+    for n_yes in range(n_certifying + 1):
+        for n_no in range(n_certifying + 1 - n_yes):
+            counts = [n_yes, n_no, n_certifying - n_yes - n_no]
+            scores[certifying] = np.repeat(kinds, counts, axis=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CannotCertifyWarning)
+                strategy = solve_scores(scores, limits, order="given", confidence=confidence, random_state=0)
+            risks[tuple(counts)] = strategy.run(kinds)[0] != [True, False, False]
+    assert len({tuple(wrong) for wrong in risks.values()}) > 1
+    for share in np.linspace(0.05, 0.6, 12):
+        chances = np.array([(1 - share) / 2, (1 - share) / 2, share])
+        broken = 0.0
+        for counts, wrong in risks.items():
+            risk = (
+                chances @ wrong if isinstance(limits, float) else chances[1:] @ wrong[1:] / chances[1:].sum()
+            )
+            limit = limits if isinstance(limits, float) else limits["no"]
+            broken += multinomial.pmf(counts, n_certifying, chances) * (risk > limit)
+        assert broken <= 1 - confidence

@@ -161,7 +161,8 @@ def _print_tables(console: Console, made: Plan, whom: str, meant: str) -> None:
     sure = "" if made.confidence is None else f", {100 * made.confidence:g} % confidence"
     k = made.n_observations
     seen = "" if k is None else f": {k:,} observed input{'' if k == 1 else 's'}"
-    console.print(f"{whom}, {made.criterion}{sure}\nMeans over {meant}{seen}\n", markup=False)
+    means = "Estimates from the learning half of" if made.kind == "scores" else "Means over"
+    console.print(f"{whom}, {made.criterion}{sure}\n{means} {meant}{seen}\n", markup=False)
     rows = [*made.rows, *([] if made.class_budgets is None else [made.class_budgets])]
     print_table(
         console,

@@ -203,7 +203,8 @@ class TradeoffDisplay:
 
     def _furnish(self, axes: tuple[Axes, ...], limits: Sequence[float]) -> None:
         positive = [limit for limit in limits if limit > 0]
-        whole = f"of {self.n_voters:,} votes"
+        is_estimate = self.plan is not None and self.plan.kind == "scores"
+        whole = f"{'estimated, ' if is_estimate else ''}of {self.n_voters:,} votes"
         axes[0].set_title(f"What it costs, {whole}", loc="left", fontsize="medium")
         axes[0].set_ylabel("expected votes")
         axes[0].set_ylim(0, max(axes[0].dataLim.y1 * 1.18, 1e-9))

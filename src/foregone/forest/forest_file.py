@@ -17,7 +17,7 @@ from foregone.strategy.json_file import Fields
 __all__ = ["from_parts", "to_parts"]
 
 Arrays = dict[str, npt.NDArray[Any]]
-Parts = tuple[NodeArray, npt.NDArray[np.int64], npt.NDArray[Any], RowFormat, npt.NDArray[np.uint32]]
+ForestParts = tuple[NodeArray, npt.NDArray[np.int64], npt.NDArray[Any], RowFormat, npt.NDArray[np.uint32]]
 
 TYPES = {
     "nodes": np.uint64,
@@ -48,7 +48,7 @@ def to_parts(
     return fields, dict(zip(TYPES, (nodes, tree_start, rows.rules, categories), strict=True))
 
 
-def from_parts(fields: Fields, arrays: Arrays, owner: str, most_classes: int = 2) -> Parts:
+def from_parts(fields: Fields, arrays: Arrays, owner: str, most_classes: int = 2) -> ForestParts:
     """Return what `to_parts` was given, each part checked, but not yet whether the nodes form trees.
 
     Files from before forests took other rows than scikit-learn's do not say what rows they take.

@@ -39,9 +39,9 @@ __all__ = [
 
 # Orders that rows are dealt over. The luck of one order moves the disagreement in use by a quarter of itself
 # (standard deviation over seeds; 101 trees, two moons, limit 1e-3), that of 32 by a twentieth, which is less
-# than a certificate from 20,000 rows leaves open. Batches take a sixth to a third longer than in one order,
-# and about a tenth more with each doubling. Files do not hold the number: with another one, saved classifiers
-# that deal would answer otherwise.
+# than a certificate from 20,000 rows leaves open. Batches take 15 to 40 % longer than in one order, and about
+# a tenth more with each doubling; a row alone takes up to 6 % longer, with any number. Files do not hold the
+# number: with another one, saved classifiers that deal would answer otherwise.
 N_ORDERS = 32
 
 

@@ -15,7 +15,7 @@ from foregone.errors import FileFormatError, InvalidInputError, MissingExtraErro
 from foregone.scale.columns import check_kind, listed
 from foregone.scale.model_file import NUMBERS, TEXTS
 
-__all__ = ["InputFiles", "Part", "pyarrow"]
+__all__ = ["FilePart", "InputFiles", "pyarrow"]
 
 Kinds = dict[str, str]  # of each feature, by its column: what its list of categories holds, or ""
 
@@ -29,7 +29,7 @@ BATCH_VALUES = 1 << 21  # of a batch in memory, kept and scored columns together
 MOST_BATCH_ROWS = 65_536
 
 
-class Part(NamedTuple):
+class FilePart(NamedTuple):
     """Some of the rows of one file: row groups of Parquet, or bytes of CSV, from start to before end."""
 
     file: str
@@ -107,21 +107,21 @@ class InputFiles(NamedTuple):
             first = own
         return first
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[FilePart]:
         """Cut the files into parts; CSV is read through once for that, to tell line ends from quoted ones."""
         cut = _parquet_parts if self.is_parquet else _csv_parts
         return [part for file in self.files for part in cut(file)]
 
-    def batches(self, part: Part, features: Kinds) -> Iterator[Any]:
+    def batches(self, part: FilePart, features: Kinds) -> Iterator[Any]:
         """Read the features of a part in record batches of bounded size."""
         return self._read(part, list(features), features)
 
-    def kept_batches(self, part: Part, features: Kinds, kept: list[str]) -> Iterator[list[Any]]:
+    def kept_batches(self, part: FilePart, features: Kinds, kept: list[str]) -> Iterator[list[Any]]:
         """Read the kept columns of a part, batch by batch."""
         for batch in self._read(part, kept, features):
             yield [batch.column(name) for name in kept]
 
-    def _read(self, part: Part, columns: list[str], features: Kinds) -> Iterator[Any]:
+    def _read(self, part: FilePart, columns: list[str], features: Kinds) -> Iterator[Any]:
         rows = max(1, min(MOST_BATCH_ROWS, BATCH_VALUES // len(columns)))
         try:
             if self.is_parquet:
@@ -205,18 +205,18 @@ def _what_it_holds(kind: Any) -> str:
     return TEXTS if types.is_string(kind) or types.is_large_string(kind) else ""
 
 
-def _parquet_parts(file: str) -> Iterator[Part]:
+def _parquet_parts(file: str) -> Iterator[FilePart]:
     with _parquet_file(file) as parquet:
         n_rows = [parquet.metadata.row_group(group).num_rows for group in range(parquet.num_row_groups)]
     start = rows = 0
     for group, more in enumerate(n_rows):
         rows += more
         if rows >= PART_ROWS or group == len(n_rows) - 1:
-            yield Part(file, start, group + 1)
+            yield FilePart(file, start, group + 1)
             start, rows = group + 1, 0
 
 
-def _parquet_batches(part: Part, columns: list[str], rows: int) -> Iterator[Any]:
+def _parquet_batches(part: FilePart, columns: list[str], rows: int) -> Iterator[Any]:
     with _parquet_file(part.file) as parquet:
         groups = list(range(part.start, part.end))
         for batch in parquet.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False):
@@ -272,7 +272,7 @@ def _last_line_end(block: bytes) -> int:
     return int(ends[n_ends - 1]) if n_ends else 0
 
 
-def _csv_parts(file: str) -> Iterator[Part]:
+def _csv_parts(file: str) -> Iterator[FilePart]:
     """Cut at ends of lines that are outside of quotes, told as Arrow's parser does."""
     _, start = _csv_header(file)
     ends = np.empty(1, np.int64)  # the first in a block is enough
@@ -282,7 +282,7 @@ def _csv_parts(file: str) -> Iterator[Part]:
         while block := stream.read(SCAN_BYTES):
             n_ends, state = find_line_ends(np.frombuffer(block, np.uint8), state, ends)
             if n_ends and place + len(block) - start >= PART_BYTES:
-                yield Part(file, start, place + int(ends[0]))
+                yield FilePart(file, start, place + int(ends[0]))
                 start = place + int(ends[0])
             elif place + len(block) - start > MOST_PART_BYTES:
                 raise FileFormatError(
@@ -291,10 +291,10 @@ def _csv_parts(file: str) -> Iterator[Part]:
                 )
             place += len(block)
     if place > start:
-        yield Part(file, start, place)
+        yield FilePart(file, start, place)
 
 
-def _csv_batches(part: Part, types: dict[str, Any], rows: int) -> Iterator[Any]:
+def _csv_batches(part: FilePart, types: dict[str, Any], rows: int) -> Iterator[Any]:
     pa = pyarrow()
     from pyarrow import csv as arrow_csv
 

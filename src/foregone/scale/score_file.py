@@ -13,7 +13,7 @@ from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest.tables import Columns
 from foregone.scale.columns import choose_features, output_names
 from foregone.scale.finished_parts import FinishedParts, ScoredPart
-from foregone.scale.input_files import InputFiles, Part, pyarrow
+from foregone.scale.input_files import FilePart, InputFiles, pyarrow
 from foregone.scale.model_file import Model, ModelFile
 from foregone.scale.output_table import table_writer
 
@@ -49,7 +49,7 @@ class Scoring(NamedTuple):
     """What is to be done, as it is sent to those who do it; all but the model, which is shipped by itself."""
 
     files: InputFiles
-    parts: tuple[Part, ...]
+    parts: tuple[FilePart, ...]
     features: list[str]
     finished: FinishedParts
 

@@ -13,6 +13,7 @@ from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.errors import InvalidInputError
 from foregone.scores.curtailing import check_bounds, curtailing
 from foregone.scores.paths import (
+    blocks,
     check_order,
     check_scores,
     check_start,
@@ -93,18 +94,19 @@ class ScoreRows:
 
     def _check_within(self, bounds: FloatArray) -> None:
         """Raise if a score, or the step from one running score to the next, is outside of its bounds."""
-        low, high = bounds
-        if self.order is None:
-            before = np.concatenate([np.full((self.n_rows, 1), self.start), self.scores[:, :-1]], axis=1)
-            low, high = before + low, before + high
-        outside = (self.scores < low) | (self.scores > high)
-        if outside.any():
-            row, voter = np.argwhere(outside)[0]
-            raise InvalidInputError(
-                f"the score of voter {voter} in row {row} is outside of its bounds, {bounds[0, voter]} to "
-                f"{bounds[1, voter]}: give the smallest and the largest score that each voter can give to "
-                "any row, or leave bounds out"
-            )
+        for rows in blocks(self.scores):
+            part, (low, high) = self.scores[rows], bounds
+            if self.order is None:
+                before = np.column_stack([np.full(len(part), self.start), part[:, :-1]])
+                low, high = before + low, before + high
+            outside = (part < low) | (part > high)
+            if outside.any():
+                row, voter = np.argwhere(outside)[0]
+                raise InvalidInputError(
+                    f"the score of voter {voter} in row {rows.start + row} is outside of its bounds, "
+                    f"{bounds[0, voter]} to {bounds[1, voter]}: give the smallest and the largest score that "
+                    "each voter can give to any row, or leave bounds out"
+                )
 
     @property
     def n_rows(self) -> int:

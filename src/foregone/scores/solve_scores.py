@@ -27,6 +27,7 @@ from foregone.strategy.limits import Limits, MaxDisagreement, as_given
 __all__ = ["CannotCertifyWarning", "ScoreEstimate", "estimate_scores", "solve_scores"]
 
 NEAR = (-0.4, -0.3, -0.2, -0.15, -0.12, -0.1, -0.08, -0.06, -0.05, -0.04, -0.03, -0.02, -0.01)
+STRIDE = 0.1  # where the guess is far
 
 
 class CannotCertifyWarning(UserWarning):
@@ -97,7 +98,8 @@ def solve_scores(
     on_failure : {"curtail", "raise"}
         What to do when the rows cannot certify any early stop: return the strategy that stops only where the
         answer is certain (without ``bounds``, that asks everyone), with the ``reason``, and warn
-        (`CannotCertifyWarning`); or raise SolverError.
+        (`CannotCertifyWarning`); or raise SolverError. With a limit of 0 the former is what is asked for, so
+        there is nothing to warn of.
 
     Returns
     -------
@@ -149,9 +151,11 @@ def solve_scores(
             )
             return ScoreStrategy(voters, rows.start, *climbed.rung, certificate)
         reason = _too_often_wrong(certify.parts, climbed.failed)
+    curtailed = ScoreStrategy(voters, rows.start, *certify.certain, None, reason)
+    if limits.loosest == 0:
+        return curtailed
     if on_failure == "raise":
         raise SolverError(f"no early stop can be certified: {reason}")
-    curtailed = ScoreStrategy(voters, rows.start, *certify.certain, None, reason)
     warnings.warn(f"{curtailed.stops_in_words}: {reason}", CannotCertifyWarning, stacklevel=2)
     return curtailed
 
@@ -214,8 +218,9 @@ def _best_order(
 
 def _careful_to_bold(choice: Choice) -> list[float]:
     """Return how bold to be, in a sequence fixed by the learning half: coarse, but fine near its guess."""
+    far = np.arange(0.0, max(choice.boldness + NEAR[0], STRIDE), STRIDE).tolist()
     near = [choice.boldness + offset for offset in NEAR] + np.arange(choice.boldness, 1.0, 0.01).tolist()
-    return [0.0, *(place for place in near if place > 0), 1.0]
+    return [*far, *(place for place in near if place > far[-1]), 1.0]
 
 
 def _certificate(
@@ -262,7 +267,7 @@ def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float, 
     nothing_wrong = np.zeros(certify.n_rows, np.bool_)
     for part, judged in zip(certify.parts, certify.parts.judge(nothing_wrong, confidence), strict=True):
         if part.limit == 0:
-            return "a limit of 0 cannot be certified from any number of rows: allow some disagreement"
+            return "a limit of 0 takes certainty, which no rows can give: allow some disagreement"
         if not judged.is_kept:
             return (
                 f"{part.n_observations:,} {part} are in the {half}, and at least "
