@@ -9,10 +9,19 @@ import numpy.typing as npt
 from scipy.stats import binomtest
 
 from benchmarks.calibrations import Outcome
+from benchmarks.classifier_in_use import InUse, Way
 from benchmarks.markdown import table
 from benchmarks.rare_classes import LIMIT, Luck, Risk
 
-__all__ = ["class_table", "luck_table", "overall_table", "risk_table", "share_above", "variants_table"]
+__all__ = [
+    "class_table",
+    "in_use_table",
+    "luck_table",
+    "overall_table",
+    "risk_table",
+    "share_above",
+    "variants_table",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -142,7 +151,7 @@ def luck_table(lucks: Sequence[Luck]) -> str:
     """Return how far shared orders stray from their mean."""
     head = [
         "dataset", "way", "whose", "expected", "shared: 95th percentile", "worst", "orders above 0.1 %",
-        "standard deviation, shared", "of it common", "an order for each row",
+        "standard deviation, shared", "of it common (95 % interval)", "an order for each row",
     ]  # fmt: skip
     rows = []
     for one in lucks:
@@ -157,11 +166,37 @@ def luck_table(lucks: Sequence[Luck]) -> str:
                     _percent(spread.shared.max()),
                     f"{100 * np.mean(spread.shared > LIMIT):.3g} %",
                     _percent(spread.shared.std(ddof=1)),
-                    _percent(spread.common),
+                    " to ".join(map(_percent, spread.common)),
                     _percent(spread.own),
                 ]
             )
     return table(head, rows)
+
+
+def in_use_table(found: Sequence[InUse]) -> str:
+    """Return what fitted classifiers did on new rows, by default and in a shared order, not certified."""
+    head = [
+        "setting (calibration rows)", "limit", "promise about", "seeds above", "beyond noise", "worst",
+        "votes", "shared: seeds above", "beyond noise", "worst", "votes", "more votes",
+    ]  # fmt: skip
+    rows = [
+        [
+            f"{one.name} ({one.n_calibration:,})",
+            f"{one.limit:g}",
+            " or ".join(one.now.about),
+            *_of_seeds(one.now),
+            *_of_seeds(one.before),
+            _more(one.votes_ratio),
+        ]
+        for one in found
+    ]
+    return table(head, rows)
+
+
+def _of_seeds(way: Way) -> list[str]:
+    n_seeds = len(way.votes)
+    above, beyond = (int(np.count_nonzero(found)) for found in (way.excess > 1, way.beyond))
+    return [f"{above} of {n_seeds}", f"{beyond}", f"{way.excess.max():.2f}", f"{way.votes.mean():.2f}"]
 
 
 def _percent(share: float) -> str:

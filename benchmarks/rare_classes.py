@@ -22,6 +22,7 @@ __all__ = [
     "Luck",
     "Risk",
     "Spread",
+    "common_deviation",
     "disagreement_in_order",
     "luck",
     "risks",
@@ -98,15 +99,16 @@ class Spread:
         Its mean over all orders.
     shared : ndarray of shape (n_orders,)
         The share of rows answered otherwise than by their full vote, for orders that all rows share.
-    common : float
-        Standard deviation of `shared` that more rows would not lessen: the luck that rows have in common.
+    common : tuple of float
+        Standard deviation of `shared` that more rows would not lessen, because errors are correlated: from
+        here to there, with 95 % confidence.
     own : float
         Standard deviation if every row has an order of its own, but for equal rows, which get the same one.
     """
 
     expected: float
     shared: npt.NDArray[np.float64]
-    common: float
+    common: tuple[float, float]
     own: float
 
 
@@ -198,15 +200,39 @@ def spread(differs: Votes, size: npt.NDArray[np.int64], expected: npt.NDArray[np
     covariances between groups; what is common is the mean of the latter.
     """
     weights = size / size.sum()
-    shared = differs @ weights
-    squares = np.sum(weights**2)
-    covariances = shared.var(ddof=1) - np.sum(weights**2 * differs.var(axis=0, ddof=1))
     return Spread(
         expected=float(weights @ expected),
-        shared=shared,
-        common=float(np.sqrt(max(covariances, 0.0) / (1 - squares))) if squares < 1 else 0.0,
+        shared=differs @ weights,
+        common=common_deviation(differs, weights),
         own=float(np.sqrt(np.sum(weights**2 * expected * (1 - expected)))),
     )
+
+
+def common_deviation(differs: Votes, weights: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Return an interval (95 %) for the root of the mean covariance between groups.
+
+    The estimate of a covariance may be negative, which would tell nothing as a deviation of zero. So it is
+    estimated without each of the orders in turn (jackknife), and the ends of its interval are cut at zero.
+    """
+    n_orders, squares = len(differs), np.sum(weights**2)
+    if squares >= 1:
+        return 0.0, 0.0
+
+    def covariance(n: int, sums: tuple[Any, Any, Any, Any]) -> Any:
+        total, total_squares, own, own_squares = sums
+        return ((total_squares - total**2 / n) - (own - own_squares / n)) / ((n - 1) * (1 - squares))
+
+    shared, counts = differs @ weights, np.count_nonzero(differs, axis=0)
+    # Of an order k: its share, the squared weight of its groups, and what count**2 loses without it.
+    own, lost = differs @ weights**2, differs @ (weights**2 * (2 * counts - 1))
+    sums = (shared.sum(), np.sum(shared**2), own.sum(), np.sum(weights**2 * counts**2))
+    without = covariance(
+        n_orders - 1, tuple(s - k for s, k in zip(sums, (shared, shared**2, own, lost), strict=True))
+    )
+    error = np.sqrt((n_orders - 1) * np.mean((without - without.mean()) ** 2))
+    estimate = covariance(n_orders, sums)
+    low, high = (float(np.sqrt(max(estimate + sign * 1.96 * error, 0.0))) for sign in (-1, 1))
+    return low, high
 
 
 def disagreement_in_order(strategy: StoppingStrategy, votes: Votes) -> npt.NDArray[np.float64]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 
+from foregone.certifying import Promise
 from foregone.checks import check_max_disagreement
 from foregone.errors import InvalidInputError
 from foregone.plurality import (
@@ -41,11 +42,11 @@ __all__ = [
     "AnyStrategy",
     "CountingStrategy",
     "KindOfVote",
-    "Promise",
     "certify",
     "distribution_of",
     "evaluate",
     "kind_of",
+    "promise_in_words",
     "promise_of",
     "solution_of",
     "solve",
@@ -178,6 +179,10 @@ def solve(
 ) -> AnySolution | ScoreStrategy:
     """Find the stopping strategy that asks the fewest voters within a limit on the disagreement.
 
+    For votes between two answers it is optimal among the strategies that count votes in random order; with a
+    confidence, for the set of distributions that the observed votes leave plausible. Strategies that know
+    who the voters are may ask fewer, see docs/theory.md, "Setting" and "Certifying what is used".
+
     Parameters
     ----------
     criterion : {"minimax", "minimean", "minimixed"}
@@ -215,8 +220,8 @@ def solve(
     Returns
     -------
     Solution, PluralitySolution or ScoreStrategy
-        The strategy, its cost and risk, and a lower bound that no strategy can beat; for scores, a strategy
-        with the certificate of its limit.
+        The strategy, its cost and risk, and a lower bound that no strategy can beat that counts votes in
+        random order; for scores, a strategy with the certificate of its limit.
 
     Raises
     ------
@@ -244,8 +249,8 @@ def solve(
 
     >>> from foregone.plurality import CompositionDistribution
     >>> past = CompositionDistribution.from_counts([[9]] * 150 + [[8, 1]] * 40 + [[5, 3, 1]] * 10)
-    >>> round(solve("minimean", past, 0.05, confidence=0.95).expected_votes, 1)
-    2.8
+    >>> solve("minimean", past, 0.05, confidence=0.95).expected_votes < 3
+    True
 
     Scores that are added up:
 
@@ -340,58 +345,25 @@ def evaluate(strategy: Any) -> AnyEvaluation:
 # Promises and proofs -------------------------------------------------------------------------
 
 
-class Promise(NamedTuple):
-    """What is claimed about a strategy; nothing if there is no limit.
-
-    Attributes
-    ----------
-    criterion : str or None
-        For whom the limit holds: on average over inputs ("minimean"), or for every single one.
-    max_disagreement : float, dict or None
-        The limit, or one for each answer.
-    confidence : float or None
-        With which probability, over which inputs were observed, a mean limit is kept on new inputs.
-    """
-
-    criterion: str | None = None
-    max_disagreement: float | Mapping[Any, float] | None = None
-    confidence: float | None = None
-
-    def __str__(self) -> str:
-        limit = self.max_disagreement
-        if limit is None:
-            return "nothing is promised"
-        if isinstance(limit, Mapping):
-            limits = " and ".join(
-                f"{rate:g} when the full vote is {answer}" for answer, rate in limit.items()
-            )
-        else:
-            limits = f"{limit:g}"
-        if not traits_of(self.criterion).bounds_the_mean:
-            return f"disagreement at most {limits}, for every input"
-        if self.confidence is None:
-            return f"mean disagreement at most {limits}, if inputs are like those it was solved for"
-        return (
-            f"mean disagreement on new inputs at most {limits}, with {100 * self.confidence:g} % confidence"
-        )
-
-
-def promise_of(thing: Any) -> Promise:
-    """Return what is claimed about a solution, a fitted classifier or a strategy; nothing about a forest."""
+def promise_of(thing: Any) -> Promise | None:
+    """Return what is guaranteed about a fitted classifier, a solution or a strategy; None if nothing is."""
+    if hasattr(thing, "promise_"):
+        return cast(Promise, thing.promise_)
     solution = solution_of(thing)
-    if solution is not None:
-        confidence = solution.confidence if traits_of(solution.criterion).bounds_the_mean else None
-        return Promise(solution.criterion, solution.max_disagreement, confidence)
-    strategy = getattr(thing, "strategy_", thing)
-    if isinstance(strategy, ScoreStrategy):
-        certificate = strategy.certificate
-        if certificate is None:
-            return Promise()
-        return Promise("minimean", certificate.max_disagreement, certificate.confidence)
-    if strategy is thing:
-        return Promise()
-    confidence = thing.confidence if traits_of(thing.criterion).bounds_the_mean else None
-    return Promise(thing.criterion, thing.max_disagreement, confidence)
+    if solution is None:
+        return getattr(getattr(thing, "certificate", None), "promise", None)
+    return Promise.over_orders(
+        solution.criterion,
+        solution.max_disagreement,
+        solution.confidence,
+        solution.disagreement,
+        solution.distribution.n_observations or 0,
+    )
+
+
+def promise_in_words(thing: Any) -> str:
+    """Return what is guaranteed, in one sentence."""
+    return str(promise_of(thing) or "Nothing is promised.")
 
 
 def certify(
@@ -442,10 +414,11 @@ def certify(
     >>> from foregone import certify, rules, solve
     >>> certify(solve("minimixed", 101, 1e-3)).holds
     True
-    >>> print(certify(solve("minimax", 2, 0)))
+    >>> print(certify(solve("minimax", 2, 0)))  # doctest: +NORMALIZE_WHITESPACE
     In exact rational arithmetic:
       PROVEN  worst disagreement 0 <= 0
-      PROVEN  no strategy within the limit asks fewer than 2 votes in the worst case; this one asks 2 (gap 0)
+      PROVEN  no counting strategy within the limit asks fewer than 2 votes in the worst case; this one
+    asks 2 (gap 0)
 
     A rule that was not solved for the limit:
 
@@ -455,6 +428,12 @@ def certify(
       PROVEN  it asks at most 8.04545454545 votes in the worst case; not claimed optimal
     """
     claimed = solution_of(solution)
+    if max_disagreement is None and getattr(promise_of(solution), "about", None) == "classifier":
+        raise InvalidInputError(
+            "The limit of a classifier that was certified holds on rows, with a confidence: read promise_, or "
+            "the certificate of a ScoreStrategy, which 'foregone show' prints. To prove a limit on average "
+            "over random orders of the voters, where votes are counted, give max_disagreement."
+        )
     if max_disagreement is not None or claimed is None:
         claimed = _claim(solution, max_disagreement)
     options: dict[str, Any] = {"arithmetic": arithmetic, "max_gap": max_gap}

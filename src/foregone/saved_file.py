@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from foregone._system.atomic_file import PathLike
 from foregone._system.file_reading import cannot_read
 from foregone.errors import FileFormatError
-from foregone.kinds import promise_of
+from foregone.kinds import promise_in_words, promise_of, solution_of
 from foregone.strategy.json_file import read_file
 
 if TYPE_CHECKING:
@@ -97,20 +97,20 @@ class SavedFile(NamedTuple):
         """Return what there is to know at a glance, ready for JSON; None where a kind has no such thing."""
         ensemble: Any = getattr(self.content, "ensemble_", self.content)
         classes = getattr(ensemble, "classes", None)
-        promise = promise_of(self.content)
-        limit = promise.max_disagreement
+        promise, solution = promise_of(self.content), solution_of(self.content)
+        limit = None if promise is None else promise.limit
         return {
             "kind": self.kind,
             "n_voters": ensemble.n_voters,
             "n_answers": getattr(ensemble, "n_classes", 2),
             "classes": None if classes is None else classes.tolist(),
             "n_features": getattr(ensemble, "n_features", None),
-            "criterion": promise.criterion,
+            "criterion": getattr(solution or self.content, "criterion", None),
             "max_disagreement": {str(key): rate for key, rate in limit.items()}
             if isinstance(limit, Mapping)
             else limit,
-            "confidence": promise.confidence,
-            "promise": str(promise),
+            "confidence": None if promise is None else promise.confidence,
+            "promise": promise_in_words(self.content),
             "version": self.version,
             "n_bytes": self.n_bytes,
             "modified": self.modified.isoformat(timespec="seconds"),

@@ -60,7 +60,7 @@ def test_a_file_from_before_scores_is_read_for_ever():
     assert outcome == {
         ("no", 1, 0): 23, ("yes", 1, 1): 8, ("yes", 3, 3): 7, ("yes", 5, 3): 1, ("yes", 4, 3): 1,
     }  # fmt: skip
-    assert (loaded.voting_, loaded.voting, loaded.on_failure) == ("hard", "hard", "ask_all")
+    assert (loaded.voting_, loaded.voting, loaded.on_failure) == ("hard", "hard", "curtail")
     assert (loaded.max_disagreement, loaded.confidence) == ({"no": 0.1, "yes": 0.2}, 0.7)
     assert (loaded.looks, loaded.answer, loaded.seed_) == ([0, 1, 3, 4, 5], "likeliest", 900450186894289455)
 
@@ -109,7 +109,7 @@ def test_a_loaded_classifier_predicts_the_same_and_knows_the_same(tmp_path, kind
     assert loaded.strategy_ == classifier.strategy_
     assert loaded.strategy_.certificate == classifier.strategy_.certificate
     for name in (
-        "voting_", "seed_", "expected_votes_", "disagreement_by_class_", "rounding_disagreement_",
+        "voting_", "seed_", "promise_", "expected_votes_", "disagreement_by_class_", "rounding_disagreement_",
         "calibration_disagreement_", "n_features_in_",
     ):  # fmt: skip
         assert getattr(loaded, name) == getattr(classifier, name)
@@ -121,7 +121,45 @@ def test_a_loaded_classifier_predicts_the_same_and_knows_the_same(tmp_path, kind
     assert (tmp_path / "again").read_bytes() == (tmp_path / "file").read_bytes()
 
 
-def test_why_everyone_is_asked_is_kept(tmp_path):
+def test_groups_and_clusters_of_a_promise_are_kept(tmp_path):
+    X = models.fresh()
+    limits, groups = {"ham": 0.1, "spam": 0.2}, np.where(X[:, 1] > 0, "a", "b")
+    classifier = make(max_disagreement=limits, groups=groups, clusters=np.arange(len(X)) // 2)
+    assert classifier.strategy_.certificate.parts
+    classifier.save(tmp_path / "file")
+    loaded = EarlyStoppingClassifier.load(tmp_path / "file")
+    assert loaded.promise_ == classifier.promise_
+    assert loaded.strategy_.certificate == classifier.strategy_.certificate
+
+
+def test_what_needs_no_rows_is_kept(tmp_path):
+    classifier = early_stop(score_models.fitted("boosted trees"), random_state=0)
+    classifier.save(tmp_path / "file")
+    loaded = EarlyStoppingClassifier.load(tmp_path / "file")
+    assert loaded.strategy_ == classifier.strategy_
+    assert loaded.promise_ == classifier.promise_
+    assert loaded.expected_votes_ == classifier.expected_votes_
+    assert not hasattr(loaded, "calibration_disagreement_")
+
+
+def test_files_without_a_promise_have_that_of_their_certificate(saved):
+    expected = EarlyStoppingClassifier.load(saved).promise_
+    fields, arrays = container.read(saved, "classifier")
+    content = json.loads(json.dumps(fields._content))
+    del content["promise"], content["expected_votes"]
+    container.write(saved, "classifier", content, arrays)
+    loaded = EarlyStoppingClassifier.load(saved)
+    assert loaded.promise_ == expected
+    assert loaded.expected_votes_ == loaded.strategy_.certificate.mean_asked
+    content["strategy"] = {
+        "kind": "scores", **ScoreStrategy.ask_all(21, reason="too few rows").to_fields()
+    }  # fmt: skip
+    container.write(saved, "classifier", content, arrays)
+    loaded = EarlyStoppingClassifier.load(saved)
+    assert (loaded.promise_.confidence, loaded.expected_votes_) == (1.0, 21)
+
+
+def test_why_it_only_curtails_is_kept(tmp_path):
     with pytest.warns(CannotCertifyWarning):
         classifier = early_stop(
             score_models.fitted("soft forest"), models.fresh()[:50], {"ham": 0.1, "spam": 0.2}
@@ -199,8 +237,11 @@ HOSTILE = {
     "way": put("way", "loud"),
     "the other way": put("way", "hard"),
     "voting": put("voting", 3),
-    "failure": put("on_failure", "cry"),
+    "failure": put("on_failure", 3),
     "order": put("order", "per_row"),
+    "promise": put("promise", {}),
+    "what is promised": put("promise", "about", "everything"),
+    "expected votes": put("expected_votes", 99),
     "seed": put("seed", -1),
     "link": put("forest", "link", "kind", "square"),
     "link that is none": put("forest", "link", 3),

@@ -9,30 +9,31 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier,
 from sklearn.naive_bayes import GaussianNB
 
 from foregone import EarlyStoppingClassifier, ScoreStrategy, early_stop, solve_scores
+from foregone.certifying import Promise, RowLabels
 from foregone.classifier import CannotCertifyWarning
 from foregone.classifier.calibration_scores import scores_of
 from foregone.errors import InvalidInputError, SolverError
 from foregone.scores.paths import BLOCK_SCORES, full_answers
+from foregone.scores.rules import curtailment
 from tests.classifier import models, score_models
 
 KINDS = ["soft forest", "histograms", "soft committee"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_too_few_rows_mean_that_everyone_is_asked_and_the_reason_is_told(kind):
+def test_too_few_rows_mean_that_it_curtails_and_the_reason_is_told(kind):
     model, X = score_models.fitted(kind), models.fresh()
-    with pytest.warns(
-        CannotCertifyWarning, match="every voter will be asked .* 50 rows are in the"
-    ) as caught:
+    with pytest.warns(CannotCertifyWarning, match="cannot change the answer: .* 50 rows are in") as caught:
         classifier = early_stop(model, X[:100], 0.01, random_state=0)
     assert len(caught) == 1
     assert "calibration_size" in str(caught[0].message)
     assert "at least 299 are needed" in classifier.strategy_.reason
     assert classifier.strategy_.certificate is None
     labels, asked, _ = classifier.predict_with_votes(X)
-    assert (asked == classifier.strategy_.n_voters).all()
+    assert asked.mean() < classifier.strategy_.n_voters
     np.testing.assert_array_equal(labels, model.predict(X))
-    assert classifier.expected_votes_ == classifier.strategy_.n_voters
+    assert classifier.expected_votes_ == asked[:100].mean()
+    assert classifier.promise_ == Promise.certain(0.01)
     assert classifier.disagreement_by_class_ == {"ham": 0, "spam": 0}
     assert classifier.calibration_disagreement_ == 0
     with pytest.raises(SolverError, match="no early stop can be certified: 50 rows are in the certifying"):
@@ -58,7 +59,72 @@ def test_rows_of_one_class_teach_nothing():
 def test_no_disagreement_at_all_cannot_be_certified():
     with pytest.warns(CannotCertifyWarning, match="a limit of 0 cannot be certified"):
         classifier = early_stop(score_models.fitted("soft forest"), models.fresh(), 0)
-    assert (classifier.predict_with_votes(models.fresh())[1] == 21).all()
+    assert classifier.strategy_ == curtailment(
+        classifier.ensemble_.score_bounds, order=classifier.strategy_.order
+    )
+
+
+@pytest.mark.parametrize("kind", score_models.UNFITTED)
+def test_without_rows_it_stops_where_the_answer_is_certain(kind):
+    model, X = score_models.fitted(kind), models.fresh()
+    classifier = early_stop(model, random_state=0)
+    labels, asked, _ = classifier.predict_with_votes(X)
+    everyone = ScoreStrategy.ask_all(
+        classifier.strategy_.n_voters, order=classifier.strategy_.order, start=classifier.strategy_.start
+    )
+    full = everyone.run(classifier.ensemble_.scores(X))[0]
+    np.testing.assert_array_equal(labels, classifier.classes_[full.astype(int)])
+    assert asked.mean() < classifier.strategy_.n_voters
+    assert classifier.promise_ == Promise.certain(1e-3)
+    assert classifier.strategy_.reason == "no calibration rows were given"
+    assert classifier.expected_votes_ == classifier.strategy_.n_voters
+    assert not hasattr(classifier, "calibration_disagreement_")
+    assert not hasattr(classifier, "rounding_disagreement_")
+
+
+@pytest.mark.parametrize("kind", score_models.UNFITTED)
+def test_no_voter_leaves_its_bounds(kind):
+    ensemble = early_stop(score_models.fitted(kind), random_state=0).ensemble_
+    scores, (low, high) = ensemble.scores(models.fresh()), ensemble.score_bounds
+    assert ((low <= scores) & (scores <= high)).all()
+    if kind in score_models.PACKED:  # leaves that no row reaches are among them
+        assert (low <= scores.min(axis=0)).all()
+        assert (high >= scores.max(axis=0)).all()
+        assert np.mean(low == scores.min(axis=0)) > 0.3
+
+
+def test_bounds_of_voters_know_weights_of_either_sign():
+    X, y = models.to_fit()
+    model = VotingClassifier(score_models.COMMITTEE[:3], weights=[2, -1, 3]).fit(X, y)
+    hard = early_stop(model, random_state=0).ensemble_
+    np.testing.assert_array_equal(hard.score_bounds, [[-2, -1, -3], [2, 1, 3]])
+    soft = early_stop(model.set_params(voting="soft"), random_state=0).ensemble_
+    np.testing.assert_allclose(soft.score_bounds, [[-1, -0.5, -1.5], [1, 0.5, 1.5]], rtol=1e-5)
+    assert (soft.score_bounds[1] > [1, 0.5, 1.5]).all()
+
+
+class Boastful(ClassifierMixin, BaseEstimator):
+    """Gives probabilities that are none."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        yes = 0.5 + 2.0 * np.sign(X[:, 1])
+        return np.stack([1 - yes, yes], axis=1)
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def test_voters_who_say_more_than_they_can_are_not_curtailed():
+    X, y = models.to_fit()
+    model = VotingClassifier([("a", GaussianNB()), ("b", Boastful()), ("c", GaussianNB())], voting="soft")
+    model.fit(X, y)
+    with pytest.warns(CannotCertifyWarning, match="every voter will be asked"):
+        classifier = early_stop(model, models.fresh()[:50], 0.01, random_state=0)
+    np.testing.assert_array_equal(classifier.predict(models.fresh()), model.predict(models.fresh()))
 
 
 class Unsure(ClassifierMixin, BaseEstimator):
@@ -97,15 +163,58 @@ def test_scores_that_are_nan_mean_that_everyone_is_asked():
 def test_the_strategy_is_what_solve_scores_makes_of_the_scores():
     X, model = models.fresh(), score_models.fitted("soft forest")
     classifier = early_stop(model, X, 0.02, confidence=0.9, looks=3, random_state=0)
+    scores, bounds = classifier.ensemble_.scores(X), classifier.ensemble_.score_bounds
     expected = solve_scores(
-        classifier.ensemble_.scores(X), 0.02, confidence=0.9, looks=3,
+        scores, 0.02, confidence=0.9, looks=3, bounds=bounds,
         order=classifier.strategy_.order, random_state=classifier.seed_,
     )  # fmt: skip
     assert classifier.strategy_ == expected
     assert classifier.strategy_.certificate == expected.certificate
     best = early_stop(model, X, 0.02, order="optimized", random_state=0)
-    learned = solve_scores(classifier.ensemble_.scores(X), 0.02, order="optimized", random_state=best.seed_)
+    learned = solve_scores(scores, 0.02, order="optimized", bounds=bounds, random_state=best.seed_)
     assert best.strategy_ == learned
+
+
+@pytest.mark.parametrize("kind", score_models.UNFITTED)
+@pytest.mark.parametrize("order", ["auto", "optimized"])
+def test_predict_is_what_was_certified(kind, order):
+    """The halves are known: asked again, the rows that certify are answered as the certificate says."""
+    X, model = models.fresh(), score_models.fitted(kind)
+    classifier = early_stop(model, X, 0.02, order=order, random_state=3)
+    half = X[RowLabels().split(len(X), 0.5, np.random.default_rng(classifier.seed_))[1]]
+    labels, asked, _ = classifier.predict_with_votes(half)
+    certificate, promise = classifier.strategy_.certificate, classifier.promise_
+    assert certificate.n_wrong == np.count_nonzero(labels != model.predict(half))
+    assert certificate.mean_asked == asked.mean()
+    one_by_one = np.concatenate([classifier.predict(x[None]) for x in half[:60]])
+    np.testing.assert_array_equal(one_by_one, labels[:60])
+    assert (promise.about, promise.limit, promise.n_rows) == ("classifier", 0.02, len(half))
+    assert promise.bound == certificate.bound <= 0.02
+    assert str(promise).startswith("With 95 % confidence, this classifier disagrees with its full vote on at")
+
+
+def test_groups_and_clusters_of_rows_are_kept_apart():
+    X, model = models.fresh(), score_models.fitted("soft forest")
+    groups, patients = np.where(X[:, 2] > 0, "old", "young"), np.arange(len(X)) // 2
+    classifier = early_stop(model, X, 0.05, groups=groups, clusters=patients, random_state=3)
+    halves = RowLabels.of(groups, patients, len(X)).split(
+        len(X), 0.5, np.random.default_rng(classifier.seed_)
+    )
+    half = halves[1]
+    wrong = classifier.predict(X[half]) != model.predict(X[half])
+    for part in classifier.strategy_.certificate.parts:
+        of_it = groups[half] == part.group
+        owners = patients[half][of_it]
+        means = [wrong[of_it][owners == one].mean() for one in np.unique(owners)]
+        assert part.n_observations == len(means)
+        assert part.mean_loss == pytest.approx(np.mean(means))
+        assert part.bound <= 0.05
+    promise = classifier.promise_
+    assert (promise.groups, promise.in_clusters, promise.n_rows) == (("old", "young"), True, len(half))
+    assert "in each of 2 groups" in str(promise)
+    labelled = early_stop(model, X, {"ham": 0.1, "spam": 0.05}, groups=groups, random_state=3).promise_
+    assert labelled.limit == {"ham": 0.1, "spam": 0.05}
+    assert set(labelled.bound) == {(label, age) for label in ("ham", "spam") for age in ("old", "young")}
 
 
 def test_scores_are_asked_for_in_blocks(monkeypatch):

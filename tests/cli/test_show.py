@@ -126,7 +126,7 @@ def test_scores_show_their_thresholds_and_their_certificate(run: Run, tmp_path: 
     words = " ".join(run("show", golden).out.split())
     assert "answered differently on 7 of 200 (yes), 2 of 400 (no)" in words
     ScoreStrategy.ask_all(3, reason="too few rows").save(tmp_path / "all")
-    assert "It asks everyone: too few rows" in run("show", tmp_path / "all").out
+    assert "Every voter will be asked: too few rows" in run("show", tmp_path / "all").out
 
 
 def test_forests_and_classifiers_show_their_classes_and_features(run: Run, tmp_path: Path) -> None:

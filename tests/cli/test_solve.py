@@ -168,7 +168,7 @@ def test_scores_that_cannot_be_certified_say_why(run: Run, score_file: Path) -> 
     outcome = run("solve", "--scores", score_file, "--max-disagreement", "1e-5", "--confidence", "0.95")
     assert outcome.code == 0
     assert "nothing is promised" in outcome.out
-    assert "It asks everyone: 1,000 rows are in the certifying half" in outcome.out
+    assert "Every voter will be asked: 1,000 rows are in the certifying half" in outcome.out
 
 
 @pytest.mark.parametrize(

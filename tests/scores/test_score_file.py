@@ -117,6 +117,13 @@ def edited(**changes: object) -> dict[str, object]:
         ({"certificate": {"wrong_by_class": {"yes": [1, 2]}}}, '"no" is missing'),
         ({"certificate": {"wrong_by_class": {"yes": [3, 2], "no": [0, 1]}}}, '"yes" must hold how many'),
         ({"certificate": {"wrong_by_class": [1, 2]}}, '"wrong_by_class" must be an object'),
+        ({"certificate": {"class_bounds": {"yes": 2, "no": 0}}}, '"yes" must be a finite number from 0 to 1'),
+        ({"certificate": {"parts": [["all", None, 0.1, 5, 0.0, 0.1]]}}, '"parts" must hold a side, a group'),
+        ({"certificate": {"parts": [["yes", None, 0.1, -1, 0.0, 0.1]]}}, '"parts" must hold a side, a group'),
+        ({"certificate": {"parts": [["yes", [], 0.1, 5, 0.0, 0.1]]}}, '"parts" must hold a side, a group'),
+        ({"certificate": {"parts": [["yes", "a", 0.1, 5, 0.0, 0.2]]}}, "does not keep its own limit"),
+        ({"certificate": {"parts": [["yes", "a", 0.1, 5, 0.0]]}}, "must hold only lists of 6"),
+        ({"certificate": {"in_clusters": 2}}, '"in_clusters" must be'),
     ],
 )
 def test_hostile_fields_are_refused_by_name_even_with_a_right_checksum(path, changes, message):

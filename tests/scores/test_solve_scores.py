@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from foregone import ScoreStrategy, solve_scores
+from foregone.certifying import RowLabels, betting_bound, clopper_pearson_bound
 from foregone.errors import InvalidInputError, SolverError
 from foregone.scores import CannotCertifyWarning, ScoreCertificate
+from foregone.scores.families import joined
 from foregone.scores.paths import foretelling_order
-from foregone.scores.score_certificate import upper_bound
+from foregone.scores.rules import curtailment
 
 
 def draw(n_rows: int, n_voters: int = 20, seed: int = 0, shift: float = 0.0) -> np.ndarray:
@@ -27,30 +28,6 @@ def disagreement(strategy: ScoreStrategy, scores: np.ndarray) -> dict[str, float
     final = ScoreStrategy.ask_all(scores.shape[1], order=strategy.order, start=strategy.start).run(scores)[0]
     wrong = answers != final
     return {"all": wrong.mean(), "yes": wrong[final].mean(), "no": wrong[~final].mean()}
-
-
-# The bound -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("n_wrong", "n_rows"), [(0, 1), (0, 1000), (3, 1000), (999, 1000), (50, 60), (7, 40_000)]
-)
-@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
-def test_the_bound_is_where_so_few_errors_have_just_the_failure_probability(n_wrong, n_rows, confidence):
-    bound = upper_bound(n_wrong, n_rows, confidence)
-    assert binom.cdf(n_wrong, n_rows, bound) == pytest.approx(1 - confidence, rel=1e-6)
-    assert binom.cdf(n_wrong, n_rows, bound) <= 1 - confidence
-
-
-def test_the_bound_is_one_when_all_or_none_were_seen_wrong():
-    assert upper_bound(5, 5, 0.95) == upper_bound(0, 0, 0.95) == 1.0
-
-
-@pytest.mark.parametrize("p", [0.01, 0.05, 0.3])
-def test_the_bound_fails_at_most_as_often_as_it_may(p):
-    n = 120
-    fails = [upper_bound(k, n, 0.9) < p for k in range(n + 1)]
-    assert binom.pmf(np.arange(n + 1), n, p)[fails].sum() <= 0.1
 
 
 # The guarantee -------------------------------------------------------------------------------
@@ -83,13 +60,12 @@ def test_the_certificate_counts_the_rows_that_were_not_learned_from():
     strategy = solve_scores(scores, 0.01, order="given", random_state=3)
     certificate = strategy.certificate
     assert isinstance(certificate, ScoreCertificate)
-    halves = np.random.default_rng(3).permutation(4001)
-    certified = scores[halves[2000:]]
+    certified = scores[np.sort(np.random.default_rng(3).permutation(4001)[2000:])]
     answers, asked = strategy.run(certified)
     assert (certificate.n_learned, certificate.n_certified) == (2000, 2001)
     assert certificate.n_wrong == np.count_nonzero(answers != (np.cumsum(certified, axis=1)[:, -1] > 0))
     assert certificate.mean_asked == asked.mean()
-    assert certificate.bound == upper_bound(certificate.n_wrong, 2001, 0.95) <= 0.01
+    assert certificate.bound == clopper_pearson_bound(certificate.n_wrong, 2001, 0.95) <= 0.01
     assert "within 0.01 at 95%" in repr(strategy)
 
 
@@ -156,8 +132,12 @@ def test_a_random_order_is_drawn_from_the_random_state():
     assert one == same
     assert one.certificate == same.certificate
     assert one.order.tolist() != other.order.tolist()
-    generator = solve_scores(scores, 0.05, order="random", random_state=np.random.default_rng(1))
-    assert generator == one
+    drawn = [
+        solve_scores(scores, 0.05, order="random", random_state=np.random.default_rng(seed))
+        for seed in (1, 1, 2)
+    ]
+    assert drawn[0] == drawn[1]
+    assert drawn[0].order.tolist() != drawn[2].order.tolist()
 
 
 def test_an_optimized_order_asks_the_voters_who_decide_first():
@@ -218,7 +198,7 @@ def test_too_few_rows_ask_everyone_and_say_how_many_are_needed():
     np.testing.assert_array_equal(answers, np.cumsum(scores, axis=1)[:, -1] > 0)
     with pytest.raises(SolverError, match="no early stop can be certified"):
         solve_scores(draw(100), 0.002, order="given", random_state=0, on_failure="raise")
-    assert upper_bound(0, needed, 0.95) <= 0.002 < upper_bound(0, needed - 1, 0.95)
+    assert clopper_pearson_bound(0, needed, 0.95) <= 0.002 < clopper_pearson_bound(0, needed - 1, 0.95)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +206,7 @@ def test_too_few_rows_ask_everyone_and_say_how_many_are_needed():
     [
         (np.abs(draw(4000)), 0.01, 'full sum that says "no"'),
         (-np.abs(draw(4000)), 0.01, 'full sum that says "yes"'),
-        (np.abs(draw(4000)), {"yes": 0.01, "no": 0.01}, 'rows whose full sum says "no"'),
+        (np.abs(draw(4000)), {"yes": 0.01, "no": 0.01}, '0 rows whose full answer is "no"'),
         (draw(4000), 0.0, "limit of 0"),
         (draw(4000), {"yes": 0.0, "no": 0.5}, "limit of 0"),
         (draw(4000)[:, :1], 0.01, "no look before the last voter"),
@@ -312,14 +292,196 @@ def test_given_answers_are_what_is_agreed_with():
             solve_scores(scores, 0.05, order="given", answers=bad)
 
 
+# By class ------------------------------------------------------------------------------------
+
+
 def test_what_became_of_each_class_is_told_for_one_limit_too():
     scores = draw(8000)
-    for limits in (0.02, {"yes": 0.02, "no": 0.05}):
-        certificate = solve_scores(scores, limits, order="given", random_state=0).certificate
-        wrong, rows = (sum(column) for column in zip(*certificate.wrong_by_class.values(), strict=True))
-        assert rows == 4000
-        if isinstance(limits, dict):
-            assert certificate.bound_by_class == certificate.bound
-        else:
-            assert wrong == certificate.n_wrong
-            assert max(certificate.bound_by_class.values()) >= certificate.bound * 0.9
+    certificate = solve_scores(scores, 0.02, order="given", random_state=0).certificate
+    pairs = certificate.wrong_by_class
+    assert [sum(column) for column in zip(*pairs.values(), strict=True)] == [certificate.n_wrong, 4000]
+    for side, bound in certificate.bound_by_class.items():
+        n_wrong, n_rows = pairs[side]
+        assert clopper_pearson_bound(n_wrong, n_rows, 0.95) < bound
+        # At most 115 rungs and two answers share the failure probability.
+        assert bound <= clopper_pearson_bound(n_wrong, n_rows, 1 - 0.05 / 230)
+    limits = {"yes": 0.02, "no": 0.05}
+    assert solve_scores(scores, limits, order="given", random_state=0).certificate.bound_by_class == limits
+
+
+def test_old_certificates_bound_classes_for_every_ladder_there_was():
+    old = ScoreCertificate(0.02, 0.95, 4000, 4000, 50, 7.0, {"yes": (20, 2100), "no": (30, 1900)})
+    assert old.bound_by_class == {
+        side: clopper_pearson_bound(*pair, 1 - 0.05 / 230) for side, pair in old.wrong_by_class.items()
+    }
+    assert ScoreCertificate(0.02, 0.95, 4000, 4000, 50, 7.0).bound_by_class is None
+
+
+@pytest.mark.slow
+def test_bounds_by_class_are_broken_at_most_as_often_as_the_confidence_allows():
+    fresh, broken = draw(60_000, 12, seed=10**6, shift=0.4), 0
+    for seed in range(40):
+        strategy = solve_scores(
+            draw(900, 12, seed, 0.4), 0.03, order="given", confidence=0.8, random_state=seed
+        )
+        found, bounds = disagreement(strategy, fresh), strategy.certificate.bound_by_class
+        broken += any(found[side] > bounds[side] for side in bounds)
+    assert broken <= 14
+
+
+# Curtailment ---------------------------------------------------------------------------------
+
+
+def bounded(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Draw scores and the bounds that they keep: 3 for each, and less for the voters at the end."""
+    largest = np.linspace(3, 0.2, 20)
+    return draw(n_rows, seed=seed).clip(-largest, largest), np.array([-largest, largest])
+
+
+def test_a_certified_strategy_stops_also_where_the_answer_is_certain():
+    scores, bounds = bounded(6000)
+    both = solve_scores(scores, 0.002, order="given", random_state=0, confidence=0.9, bounds=bounds)
+    curtailed = curtailment(bounds)
+    assert both.certificate.mean_asked < curtailed.run(scores)[1].mean()
+    assert (both.run(scores)[1] <= curtailed.run(scores)[1]).all()
+    assert (both.lower >= curtailed.lower).all()
+    assert (both.upper <= curtailed.upper).all()
+
+
+def test_where_nothing_can_be_certified_it_curtails():
+    scores, bounds = bounded(300)
+    with pytest.warns(CannotCertifyWarning, match="stops only where the voters not yet asked cannot change"):
+        strategy = solve_scores(scores, 0.001, order="given", bounds=bounds, random_state=0)
+    assert strategy == curtailment(bounds)
+    assert strategy.certificate is None
+    assert "at least 2,995 are needed" in strategy.reason
+    answers, asked = strategy.run(scores)
+    np.testing.assert_array_equal(answers, np.cumsum(scores, axis=1)[:, -1] > 0)
+    assert asked.mean() < 20
+    with pytest.warns(CannotCertifyWarning):
+        strategy = solve_scores(scores, 0.001, order="given", bounds=bounds, looks=5, random_state=0)
+    assert strategy == curtailment(bounds, looks=5)
+
+
+def test_bounds_are_in_the_numbering_of_the_voters():
+    scores, bounds = bounded(300)
+    order = np.random.default_rng(1).permutation(20)
+    with pytest.warns(CannotCertifyWarning):
+        strategy = solve_scores(scores, 0.001, order=order, bounds=bounds, random_state=0)
+    assert strategy == curtailment(bounds, order=order)
+    running = np.cumsum(scores[:, order], axis=1)
+    with pytest.warns(CannotCertifyWarning):
+        of_paths = solve_scores(running, 0.001, bounds=bounds[:, order], random_state=0)
+    np.testing.assert_array_equal(of_paths.lower, strategy.lower)
+    np.testing.assert_array_equal(of_paths.upper, strategy.upper)
+
+
+def test_scores_outside_of_their_bounds_are_refused():
+    scores, bounds = bounded(300)
+    scores[7, 3] = 3.5
+    with pytest.raises(InvalidInputError, match="score of voter 3 in row 7 is outside of its bounds"):
+        solve_scores(scores, 0.1, order="given", bounds=bounds)
+    with pytest.raises(InvalidInputError, match="score of voter 3 in row 7 is outside of its bounds"):
+        solve_scores(np.cumsum(scores, axis=1), 0.1, bounds=bounds)
+    with pytest.raises(InvalidInputError, match=r"bounds must have the shape \(2, 20\)"):
+        solve_scores(scores, 0.1, order="given", bounds=bounds[:, :5])
+
+
+def test_learned_thresholds_never_contradict_what_is_certain():
+    certain = np.array([-2.0, -2.0, -2.0, -math.inf]), np.array([1.0, 1.0, 1.0, math.inf])
+    lower, upper = joined((np.array([3.0, -9.0, -1.0, 0.5]), np.array([4.0, -5.0, 0.5, 0.7])), certain)
+    np.testing.assert_allclose(lower, [1.0, -2.0, -1.0, 0.5])
+    np.testing.assert_allclose(upper, [1.0, -2.0, 0.5, 0.7])
+    assert lower[0] < 1.0
+    assert upper[1] > -2.0
+    assert (lower <= upper).all()
+
+
+# Groups and clusters -------------------------------------------------------------------------
+
+
+def certifying_half(n_rows: int, seed: int, clusters: np.ndarray | None = None) -> np.ndarray:
+    return RowLabels.of(None, clusters, n_rows).split(n_rows, 0.5, np.random.default_rng(seed))[1]
+
+
+def test_every_group_keeps_the_limit_by_itself():
+    rng = np.random.default_rng(0)
+    is_hard = rng.random(9000) < 0.2
+    scores = rng.normal(rng.normal(0, np.where(is_hard, 0.3, 2.0)[:, None], (9000, 1)), 1.0, (9000, 20))
+    groups = np.array(["easy", "hard"])[is_hard.astype(int)]
+    alone = solve_scores(scores, 0.02, order="given", random_state=5)
+    strategy = solve_scores(scores, 0.02, order="given", random_state=5, groups=groups)
+    half = certifying_half(9000, 5)
+    answers, asked = strategy.run(scores[half])
+    wrong = answers != (np.cumsum(scores[half], axis=1)[:, -1] > 0)
+    certificate = strategy.certificate
+    assert [(part.side, part.group) for part in certificate.parts] == [("all", "easy"), ("all", "hard")]
+    for part in certificate.parts:
+        of_it = groups[half] == part.group
+        assert (part.n_observations, part.mean_loss) == (of_it.sum(), wrong[of_it].mean())
+        assert part.bound == clopper_pearson_bound(int(wrong[of_it].sum()), int(of_it.sum()), 0.95) <= 0.02
+    assert certificate.bound == {part.group: part.bound for part in certificate.parts}
+    assert (certificate.n_wrong, certificate.n_certified) == (wrong.sum(), 4500)
+    assert certificate.mean_asked == asked.mean() > alone.certificate.mean_asked
+    promise = certificate.promise
+    assert (promise.groups, promise.limit, promise.n_rows) == (("easy", "hard"), 0.02, 4500)
+    # Of one limit for all, the hard group takes more than its share.
+    loose = alone.run(scores[half])[0] != (np.cumsum(scores[half], axis=1)[:, -1] > 0)
+    assert loose[is_hard[half]].mean() > 0.02
+
+
+def test_a_group_with_too_few_rows_is_named():
+    groups = np.where(np.arange(4000) < 60, "few", "many")
+    with pytest.warns(CannotCertifyWarning, match=r"\d+ rows of group 'few' are in the certifying half"):
+        solve_scores(draw(4000), 0.02, order="given", groups=groups, random_state=0)
+    both = {"yes": 0.02, "no": 0.02}
+    with pytest.warns(CannotCertifyWarning, match="rows of group 'few' whose full answer is \"yes\" are in"):
+        solve_scores(draw(4000), both, order="given", groups=groups, random_state=0)
+
+
+def test_clusters_stay_together_and_count_as_one():
+    rng = np.random.default_rng(0)
+    clusters = rng.integers(3000, size=9000)
+    opinion = rng.normal(size=3000)[clusters] + rng.normal(size=9000) * 0.3
+    scores = rng.normal(opinion[:, None], 1.0, (9000, 20))
+    strategy = solve_scores(scores, 0.02, order="given", random_state=5, clusters=clusters)
+    half = certifying_half(9000, 5, clusters)
+    others = np.setdiff1d(np.arange(9000), half)
+    assert not set(clusters[half]) & set(clusters[others])
+    answers, _ = strategy.run(scores[half])
+    wrong = answers != (np.cumsum(scores[half], axis=1)[:, -1] > 0)
+    means = np.array([wrong[clusters[half] == one].mean() for one in np.unique(clusters[half])])
+    (part,) = strategy.certificate.parts
+    assert part.n_observations == len(means)
+    assert part.mean_loss == pytest.approx(means.mean())
+    assert part.bound == pytest.approx(betting_bound(means, 0.95))
+    assert strategy.certificate.bound == part.bound <= 0.02
+    assert strategy.certificate.n_wrong == wrong.sum()
+    assert strategy.certificate.promise.in_clusters
+    assert set(strategy.certificate.bound_by_class) == {"yes", "no"}
+    with pytest.warns(CannotCertifyWarning, match="clusters with rows are in the certifying half"):
+        solve_scores(scores[:500], 0.005, order="given", random_state=5, clusters=clusters[:500])
+
+
+@pytest.mark.slow
+def test_limits_for_groups_and_answers_hold_at_once_as_often_as_promised():
+    def drawn(n_rows, seed):
+        rng = np.random.default_rng(seed)
+        groups = (rng.random(n_rows) < 0.3).astype(int)
+        opinion = rng.normal(0.2, np.where(groups, 0.7, 1.5))
+        return rng.normal(opinion[:, None], 1.0, (n_rows, 10)), groups
+
+    fresh, group_of = drawn(100_000, 10**6)
+    full = fresh.sum(axis=1) > 0
+    limits, broken, n_kept = {"yes": 0.04, "no": 0.08}, 0, 0
+    for seed in range(40):
+        scores, groups = drawn(1500, seed)
+        strategy = solve_scores(
+            scores, limits, order="given", confidence=0.8, groups=groups, random_state=seed
+        )
+        wrong = strategy.run(fresh)[0] != full
+        parts = [(full == (side == "yes")) & (group_of == group) for side in limits for group in (0, 1)]
+        broken += any(wrong[part].mean() > limits["yes" if full[part][0] else "no"] for part in parts)
+        n_kept += strategy.certificate is not None
+    assert broken <= 14
+    assert n_kept > 30

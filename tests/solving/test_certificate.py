@@ -251,5 +251,11 @@ def test_it_reads_as_sentences():
     assert first == "In exact rational arithmetic:"
     assert "PROVEN  mean disagreement" in risk
     assert "<= 0.01" in risk
-    assert "PROVEN  no strategy within the limit asks fewer than" in cost
+    assert "PROVEN  no counting strategy within the limit asks fewer than" in cost
     assert "votes on average; this one asks" in cost
+
+
+def test_with_a_confidence_optimal_means_for_this_confidence_set():
+    votes = VoteDistribution.from_counts([40, 9, 5, 3, 2, 4])
+    said = str(certify(solve("minimean", votes, 0.05, confidence=0.9)))
+    assert "PROVEN  no counting strategy within the limit, for this confidence set, asks fewer than" in said

@@ -3,10 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from scipy.special import betaincc
 from scipy.stats import betabinom, binom
 
 from foregone import VoteDistribution
-from foregone.solving.confidence import bounds_given_class, bounds_overall
+from foregone.solving.confidence import bounds_given_class, bounds_overall, upper_bounds
 
 counts_of_votes = st.integers(1, 12).flatmap(
     lambda n_voters: st.lists(st.integers(0, 50), min_size=n_voters + 1, max_size=n_voters + 1).filter(any)
@@ -35,13 +36,22 @@ def test_every_bound_is_clopper_and_pearsons_at_its_share_of_the_level(counts, f
     bounds = bounds_overall(votes, failure)
     spent = 0.0
     for side, seen in zip((bounds.yes, bounds.no), nested_counts(votes), strict=True):
-        levels = [failure / 2 * 4 / ((r + 3) * (r + 4)) for r in range(1, len(side) + 1)]
+        parts = [1 / ((r + 3) * (r + 4)) for r in range(1, len(side) + 1)]
+        levels = [failure / 2 * part / sum(parts) for part in parts]
         single = [clopper_pearson(c, votes.n_observations, p) for c, p in zip(seen, levels, strict=True)]
         for r, bound in enumerate(side):
             assert bound == pytest.approx(min(single[r:]), rel=2e-9)
             assert bound >= min(single[r:]) * (1 - 1e-12)
         spent += sum(levels)
-    assert spent <= failure
+    assert spent == pytest.approx(failure, rel=1e-12)
+
+
+@pytest.mark.parametrize(("seen", "total"), [(1, 10**8), (10, 10**9), (10**14, 10**15)])
+@pytest.mark.parametrize("level", [0.05, 0.025, 1e-3, 1e-5])
+def test_the_tail_of_a_bound_is_small_enough_for_very_many_observations_too(seen, total, level):
+    (bound,) = upper_bounds(np.array([float(seen)]), total, level)
+    assert betaincc(seen + 1, total - seen, bound) <= level
+    assert bound <= (seen + 6 * np.sqrt(seen) + 20) / total
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.15, 0.15), (0.1, 1.2), (2, 2)])

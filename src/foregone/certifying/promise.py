@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from foregone.certifying.parts import Judged, by_part
 from foregone.strategy.json_file import Fields, is_finite_number
-from foregone.strategy.limits import Limits, as_given, by_side
+from foregone.strategy.limits import Criterion, Limits, MaxDisagreement, as_given, by_side, traits_of
 
 __all__ = ["About", "Loss", "Promise"]
 
@@ -81,6 +81,23 @@ class Promise:
     def certain(cls, limit: float | dict[Any, float]) -> Promise:
         """Return the promise of what stops only where the rest cannot change the answer."""
         return cls("classifier", "disagreement of every row", limit, 1.0, 0.0, 0)
+
+    @classmethod
+    def over_orders(
+        cls,
+        criterion: Criterion,
+        limit: MaxDisagreement,
+        confidence: float | None,
+        bound: MaxDisagreement,
+        n_rows: int,
+        rows_to_certify: int | None = None,
+    ) -> Promise:
+        """Return what is kept on average over random orders of the voters, as a criterion has it."""
+        if not traits_of(criterion).bounds_the_mean:
+            return cls("orders", "disagreement of every row", limit, None, bound, 0)
+        return cls(
+            "orders", "disagreement", limit, confidence, bound, n_rows, rows_to_certify=rows_to_certify
+        )
 
     def labelled(self, classes: Sequence[Any]) -> Promise:
         """Return it with limits and bounds by label where they are by "no" and "yes"."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
+from foregone.checks import FloatArray
 from foregone.classifier.transformed import Transformed
 from foregone.classifier.voters import ScoreVoters
 from foregone.errors import SolverError
@@ -15,9 +16,9 @@ from foregone.forest import ScoredForest
 from foregone.forest.schedule import random_order
 from foregone.scores.paths import blocks
 
-__all__ = ["check_known", "first_order", "scores_of"]
+__all__ = ["check_known", "first_order", "known_bounds", "scores_of"]
 
-Scores = npt.NDArray[np.float64]
+Scores = FloatArray
 Ensemble = ScoredForest | ScoreVoters | Transformed
 
 
@@ -44,3 +45,11 @@ def check_known(scores: Scores) -> None:
                 f"voter {voter} has a score of {scores[block][row, voter]} for calibration row "
                 f"{block.start + row}: leave such rows out, or repair the voter"
             )
+
+
+def known_bounds(ensemble: Ensemble, scores: Scores) -> FloatArray | None:
+    """Return the smallest and the largest score of each voter; None if the rows show that they are wrong."""
+    bounds: FloatArray = ensemble.score_bounds
+    low, high = bounds
+    within = all(bool(((low <= scores[block]) & (scores[block] <= high)).all()) for block in blocks(scores))
+    return bounds if within else None

@@ -75,13 +75,22 @@ def read(path: PathLike, max_memory: float | None = None) -> Saved:
     parameters = {
         **parameters_of(decider),
         "voting": _one_of(fields, "voting", ("hard", "soft", "auto")),
-        "on_failure": _one_of(fields, "on_failure", ("ask_all", "raise")),
+        # What could not be certified asked everyone before it curtailed.
+        "on_failure": "raise"
+        if "on_failure" in fields and fields.text("on_failure") == "raise"
+        else "curtail",
         "calibration_size": size if size < 1 else int(size),
         "n_jobs": _n_jobs(fields) if "n_jobs" in fields else None,
         "random_state": fields.whole("random_state", 0, 2**32 - 1) if "random_state" in fields else None,
     }
     n_features = decider.ensemble.n_features
     return Saved(decider, n_features, _names(fields, n_features), parameters)
+
+
+def _on_failure(fields: Fields) -> str:
+    """Return what to do if nothing can be certified; before it curtailed, a classifier asked everyone."""
+    found = _one_of(fields, "on_failure", ("curtail", "raise", "ask_all"))
+    return "curtail" if found == "ask_all" else found
 
 
 def _n_jobs(fields: Fields) -> int:

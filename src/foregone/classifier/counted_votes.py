@@ -1,26 +1,50 @@
-"""CountedVotes: votes are counted, and the strategy is the optimal one for how they are spread."""
+"""CountedVotes: votes are counted, and the strategy is one that is optimal for how they are spread."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray
+from foregone.certifying import Promise
+from foregone.checks import FloatArray, IntArray
 from foregone.classifier.calibration_warnings import (
     measure_hard_soft_disagreement,
     warn_if_too_few,
     warn_of_losing_classes,
 )
-from foregone.classifier.deciding import Arrays, Asked, Labels, Scheme, Settings, Terms
-from foregone.classifier.two_or_many import Solved, two_or_many
-from foregone.errors import InvalidInputError
+from foregone.classifier.certified_votes import (
+    ENOUGH,
+    Decided,
+    Run,
+    VotedRows,
+    certify_votes,
+    rows_to_certify,
+    why_too_few,
+)
+from foregone.classifier.deciding import (
+    Arrays,
+    Asked,
+    CalibrationRows,
+    Labels,
+    OrderName,
+    Scheme,
+    Settings,
+    Terms,
+)
+from foregone.classifier.transformed import Transformed
+from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes, two_or_many
+from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import Forest
-from foregone.forest.schedule import Order, read_order
+from foregone.forest.schedule import FixedOrder, Order, read_order
 from foregone.planning import Plan, plan
+from foregone.plurality import ClassVotes
+from foregone.scores import CannotCertifyWarning
 from foregone.strategy.json_file import Fields
+from foregone.strategy.limits import Limits, by_label, traits_of
 
 __all__ = ["CountedVotes"]
 
@@ -35,23 +59,31 @@ class CountedVotes:
     ----------
     scheme : {"hard", "plurality"}
         For two classes, or for any number of them.
-    strategy : StoppingStrategy or PluralityStrategy
-        When to stop.
-    solution : Solution, PluralitySolution or None
-        What it was solved for. Files of many classes hold none: to follow a strategy takes a hundredth of
-        the memory that it takes to find one.
-    expected_votes : float
-        Votes asked, on average over rows like the calibration rows.
+    solved : Solved
+        When to stop, what that is a solution of, and the voters asked on average. Files of many classes hold
+        no solution: to follow a strategy takes a hundredth of the memory that it takes to find one.
+    promise : Promise
+        What is guaranteed, with limits by "yes" and "no".
+    order : str
+        As it was asked for.
+    runs_in : "shared", "dealt", "per_row" or FixedOrder
+        In which order voters are asked.
+    by_class : dict
+        Bounds on the disagreement of "yes" and "no"; empty for many classes.
+    votes : VoteDistribution, ClassVotes or None
+        How the votes on the calibration rows are spread.
     """
 
     scheme: Scheme
     ensemble: Any
     terms: Terms
-    strategy: Any
-    solution: Any
-    expected_votes: float
+    solved: Solved
+    promise: Promise
     seed: int
-    order: Order
+    order: OrderName
+    runs_in: Order
+    by_class: dict[str, float]
+    votes: Any
     hard_soft_disagreement: float
     calibration_disagreement: float
 
@@ -62,37 +94,93 @@ class CountedVotes:
     @staticmethod
     def check(settings: Settings, scheme: Scheme, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved, or raise for settings that have no meaning here."""
-        if settings.order == "optimized":
+        terms = two_or_many(scheme).terms(settings, classes, n_voters)
+        if settings.order == "optimized" and not _can_be_certified(terms):
             raise InvalidInputError(
-                'order="optimized" is for scores: votes are counted in a random order, which the limit is '
-                'about. Use order="shared" or "per_row", or voting="soft"'
+                'order="optimized" is certified on calibration rows, which takes criterion="minimean" and a '
+                'confidence such as 0.95: give them, or use order="auto", "shared", "dealt" or "per_row"'
             )
-        return two_or_many(scheme).terms(settings, classes, n_voters)
+        return terms
 
     @classmethod
     def calibrate(
-        cls, asked: Asked, rows: Any, own: Labels | None, *, seed: int, n_threads: int
+        cls, asked: Asked, calibration: CalibrationRows, *, seed: int, n_threads: int
     ) -> CountedVotes:
-        """See how the votes on rows are spread and solve for the strategy."""
+        """Find when to stop, and certify it in the order in use where there are rows enough."""
         ensemble, scheme, settings, terms = asked
+        _check_labels_have_a_meaning(settings, terms, calibration)
         counting, classes, n_voters = two_or_many(scheme), ensemble.classes, ensemble.n_voters
-        counts = ensemble.votes(rows, n_threads=n_threads)
-        full = classes.take(counting.shares(counts, n_voters).argmax(axis=1))  # of several, the first
-        warn_if_too_few(terms, full, classes)
-        differing = 0.0 if own is None else measure_hard_soft_disagreement(terms, full, own, classes)
-        solved = counting.solve(counts, n_voters, terms)
-        order = settings.order
-        outcome = ensemble.run(rows, solved.strategy, seed=seed, order=order, n_threads=n_threads)
-        labels = classes.take(outcome[0])
-        warn_of_losing_classes(terms, full, labels, classes)
-        return cls(scheme, ensemble, terms, *solved, seed, order, differing, float(np.mean(labels != full)))
+        inside, rows = ensemble, calibration.rows
+        if isinstance(ensemble, Transformed):
+            inside, rows = ensemble.ensemble, ensemble.transform(rows)
+        counts = inside.votes(rows, n_threads=n_threads)
+        full = counting.shares(counts, n_voters).argmax(axis=1)  # of several, the first
+        full_labels = classes.take(full)
+        warn_if_too_few(terms, full_labels, classes)
+        own = calibration.own
+        differing = 0.0 if own is None else measure_hard_soft_disagreement(terms, full_labels, own, classes)
+
+        def run(some: VotedRows, strategy: Any, order: Order) -> tuple[IntArray, IntArray]:
+            answers, asked, _ = inside.run(some.rows, strategy, seed=seed, order=order, n_threads=n_threads)
+            return answers, asked
+
+        seen = VotedRows(rows, counts, full, calibration.labels)
+        decider = cls.curtail(asked, seed=seed)
+        if not _is_certain(terms):
+            try:
+                decided = _decide(counting, inside, settings, terms, seen, run, seed)
+                decider = replace(decider, **decided._asdict())
+            except SolverError as error:
+                if settings.on_failure == "raise":
+                    raise
+                warnings.warn(
+                    f"voters are asked until the rest cannot change the answer: {error}.",
+                    CannotCertifyWarning,
+                    stacklevel=3,
+                )
+        answers, n_asked = run(seen, decider.solved.strategy, decider.runs_in)
+        warn_of_losing_classes(terms, full_labels, classes.take(answers), classes)
+        solved = decider.solved
+        if decider.promise.confidence == 1:
+            solved = solved._replace(expected_votes=float(n_asked.mean()))
+        return replace(
+            decider,
+            solved=solved,
+            votes=counting.votes(counts, n_voters),
+            hard_soft_disagreement=differing,
+            calibration_disagreement=float(np.mean(answers != full)),
+        )
+
+    @classmethod
+    def curtail(cls, asked: Asked, *, seed: int) -> CountedVotes:
+        """Stop only where the rest cannot change the answer, which takes no calibration rows."""
+        ensemble, scheme, settings, terms = asked
+        solved = two_or_many(scheme).curtailed(ensemble.n_voters, len(ensemble.classes), terms)
+        return cls(
+            scheme,
+            ensemble,
+            terms,
+            solved,
+            promise=Promise.certain(terms["max_disagreement"]),
+            seed=seed,
+            order=settings.order,
+            runs_in="shared",
+            by_class={} if scheme == "plurality" else {"yes": 0.0, "no": 0.0},
+            votes=None,
+            hard_soft_disagreement=0.0,
+            calibration_disagreement=0.0,
+        )
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of a classifier that depend on how it decides."""
+        votes = self.votes.distribution if isinstance(self.votes, ClassVotes) else self.votes
+        known = {"solution_": self.solved.solution, "votes_": votes}
+        if self.by_class:
+            known["disagreement_by_class_"] = by_label(self.by_class, self.ensemble.classes.tolist())
         return {
-            "strategy_": self.strategy,
-            **two_or_many(self.scheme).attributes(self.solution, self.ensemble.classes),
-            "expected_votes_": self.expected_votes,
+            "strategy_": self.solved.strategy,
+            **{name: value for name, value in known.items() if value is not None},
+            "expected_votes_": self.solved.expected_votes,
             "hard_soft_disagreement_": self.hard_soft_disagreement,
             "calibration_disagreement_": self.calibration_disagreement,
             "seed_": self.seed,
@@ -102,12 +190,13 @@ class CountedVotes:
 
     def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
         """Return class numbers, how many were asked, and how many of them said yes, or the answer."""
-        strategy = self.strategy if early else None
-        return self.ensemble.run(rows, strategy, seed=self.seed, order=self.order, n_threads=n_threads)
+        strategy = self.solved.strategy if early else None
+        order = self.runs_in if early else "shared"
+        return self.ensemble.run(rows, strategy, seed=self.seed, order=order, n_threads=n_threads)
 
     def answer_one(self, x: npt.NDArray[Any]) -> int:
         """Return the class number of one row of a forest, stopped early, soonest."""
-        return self.ensemble.run_one(x, self.strategy, seed=self.seed, order=self.order)[0]  # type: ignore[no-any-return]  # a forest's
+        return self.ensemble.run_one(x, self.solved.strategy, seed=self.seed, order=self.runs_in)[0]  # type: ignore[no-any-return]  # a forest's
 
     def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
         """Return how many of all voters say yes, or are for each of many classes."""
@@ -125,8 +214,14 @@ class CountedVotes:
 
     def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
         """Lay out what each limit costs, for the calibration votes, or for those on other rows."""
-        counts = None if rows is None else self.ensemble.votes(rows)
-        votes = two_or_many(self.scheme).votes(self.solution, counts)
+        votes = self.votes
+        if rows is not None:
+            votes = two_or_many(self.scheme).votes(self.ensemble.votes(rows), self.ensemble.n_voters)
+        if votes is None:
+            raise InvalidInputError(
+                "there are no votes of calibration rows (files of many classes do not keep them), so give "
+                "rows to plan with, such as the calibration rows: plan(X=X_calibration)"
+            )
         own = {name: value for name, value in self.terms.items() if name != "max_disagreement"}
         return plan(votes, limits, **{**own, "labels": self.ensemble.classes.tolist(), **options})
 
@@ -135,12 +230,17 @@ class CountedVotes:
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
         """Return what a file holds of it, for a forest."""
         forest_fields, arrays = self.ensemble.to_parts()
-        solved = Solved(self.strategy, self.solution, self.expected_votes)
+        looks, runs_in = self.terms["looks"], self.runs_in
         fields = {
             "forest": forest_fields,
-            **two_or_many(self.scheme).to_fields(solved, self.terms),
+            **two_or_many(self.scheme).to_fields(self.solved, self.votes),
+            "problem": {**self.terms, "looks": None if looks is None else list(looks)},
+            "promise": self.promise.to_fields(),
+            "expected_votes": self.solved.expected_votes,
             "seed": self.seed,
             "order": self.order,
+            "runs_in": runs_in.voters.tolist() if isinstance(runs_in, FixedOrder) else runs_in,
+            "disagreement_by_class": self.by_class or None,
             "hard_soft_disagreement": self.hard_soft_disagreement,
             "calibration_disagreement": self.calibration_disagreement,
         }
@@ -151,14 +251,112 @@ class CountedVotes:
         """Check what `to_parts` gave, every part alone and against the others."""
         counting = two_or_many(scheme)
         forest = counting.forest.from_parts(fields.section("forest"), arrays)
-        solved, terms = counting.from_fields(fields, forest)
+        solved, terms, votes = counting.from_fields(fields, forest)
+        if "expected_votes" in fields:
+            solved = solved._replace(expected_votes=fields.number("expected_votes", 0, forest.n_trees))
+        if "promise" in fields:
+            promise = Promise.from_fields(fields.section("promise"))
+        else:
+            n_rows = getattr(votes, "n_observations", None) or 0
+            promise = _over_orders(terms, solved, n_rows, None)
+        if "disagreement_by_class" in fields:
+            section = fields.section("disagreement_by_class")
+            by_class = {side: section.number(side, 0, 1) for side in ("yes", "no")}
+        else:
+            by_class = {} if solved.solution is None else counting.risk_by_side(solved.solution)
         return cls(
             scheme,
             forest,
             terms,
-            *solved,
+            solved,
+            promise,
             seed=fields.whole("seed", 0, 2**64 - 1),
-            order=read_order(fields),
+            order=_read_order_name(fields),
+            runs_in=_read_runs_in(fields, forest.n_trees),
+            by_class=by_class,
+            votes=votes,
             hard_soft_disagreement=fields.number("hard_soft_disagreement", 0, 1),
             calibration_disagreement=fields.number("calibration_disagreement", 0, 1),
         )
+
+
+# What is certified, and what is not ----------------------------------------------------------
+
+
+def _can_be_certified(terms: Terms) -> bool:
+    return terms["confidence"] is not None and traits_of(terms["criterion"]).bounds_the_mean
+
+
+def _decide(
+    counting: TwoClassVotes | ManyClassVotes,
+    ensemble: Any,
+    settings: Settings,
+    terms: Terms,
+    seen: VotedRows,
+    run: Run,
+    seed: int,
+) -> Decided:
+    """Return what is certified in the order in use, or else what is kept on average over orders.
+
+    Which of the two is up to what was asked for and to numbers of rows, not to how voters voted.
+
+    Raises
+    ------
+    SolverError
+        If nothing can be certified and that was asked for, or rows are in groups or clusters.
+    """
+    learning, certifying = seen.split(seed)
+    if settings.order in ("auto", "optimized") and _can_be_certified(terms):
+        must = settings.order == "optimized" or bool(seen.labels)
+        too_few = why_too_few(certifying, terms, enough=1.0 if must else ENOUGH)
+        if too_few is None:
+            return certify_votes(counting, ensemble, terms, learning, certifying, run)
+        if must:
+            raise SolverError(f"no early stop can be certified: {too_few}")
+    solved = counting.solve(seen.counts, ensemble.n_voters, terms)
+    return Decided(
+        solved,
+        "dealt" if settings.order == "auto" else settings.order,
+        _over_orders(terms, solved, len(seen.full), rows_to_certify(certifying, terms)),
+        counting.risk_by_side(solved.solution),
+    )
+
+
+def _is_certain(terms: Terms) -> bool:
+    """Whether no disagreement is allowed at all, on any row: then nothing has to be learned."""
+    if traits_of(terms["criterion"]).bounds_the_mean and terms["confidence"] is None:
+        return False  # rows that were not observed are not thought of
+    return Limits.of(terms["max_disagreement"]).loosest == 0
+
+
+def _check_labels_have_a_meaning(settings: Settings, terms: Terms, calibration: CalibrationRows) -> None:
+    if not calibration.labels or (_can_be_certified(terms) and settings.order in ("auto", "optimized")):
+        return
+    raise InvalidInputError(
+        'groups and clusters are for a classifier that is certified: use criterion="minimean", a confidence '
+        'such as 0.95, and order="auto" or "optimized"; or leave them out'
+    )
+
+
+def _over_orders(terms: Terms, solved: Solved, n_rows: int, needed: int | None) -> Promise:
+    """Return what a solution promises on average over random orders of the voters."""
+    limit = Limits.of(terms["max_disagreement"]).given
+    bound = limit if solved.solution is None else solved.solution.disagreement
+    return Promise.over_orders(terms["criterion"], limit, terms["confidence"], bound, n_rows, needed)
+
+
+def _read_order_name(fields: Fields) -> OrderName:
+    name: Any = fields.text("order")
+    if name not in get_args(OrderName):
+        raise fields.error("order", f"must be one of {', '.join(get_args(OrderName))}")
+    return cast(OrderName, name)
+
+
+def _read_runs_in(fields: Fields, n_voters: int) -> Order:
+    """Return in which order voters are asked; in old files that is the order that was asked for."""
+    if "runs_in" in fields and not fields.is_text("runs_in"):
+        try:
+            return FixedOrder(fields.whole_numbers("runs_in", n_voters))
+        except InvalidInputError as error:
+            raise fields.error("runs_in", f"is not valid: {error}") from None
+    return read_order(fields, "runs_in" if "runs_in" in fields else "order")

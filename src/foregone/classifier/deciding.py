@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, cas
 import numpy as np
 import numpy.typing as npt
 
+from foregone.certifying import Promise, RowLabels
 from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
 from foregone.forest.forest_file import Arrays
@@ -23,6 +24,7 @@ from foregone.votes import VoteDistribution
 __all__ = [
     "Arrays",
     "Asked",
+    "CalibrationRows",
     "Decider",
     "Labels",
     "OnFailure",
@@ -39,8 +41,8 @@ __all__ = [
 Labels: TypeAlias = npt.NDArray[Any]
 
 Voting = Literal["auto", "hard", "soft"]
-OrderName = Literal["shared", "per_row", "optimized"]
-OnFailure = Literal["ask_all", "raise"]
+OrderName = Literal["auto", "shared", "dealt", "per_row", "optimized"]
+OnFailure = Literal["curtail", "raise"]
 # What is done with what voters say: votes for two classes counted, for many, or scores added up. Files call
 # it the way.
 Scheme = Literal["hard", "plurality", "soft"]
@@ -123,6 +125,24 @@ class Asked(NamedTuple):
     terms: Terms
 
 
+class CalibrationRows(NamedTuple):
+    """Rows to calibrate on, checked.
+
+    Attributes
+    ----------
+    rows : array or frame
+        None of them was used to fit the voters.
+    own : ndarray of shape (n_rows,) or None
+        The model's own predictions; None if it has none.
+    labels : RowLabels
+        Groups and clusters of the rows.
+    """
+
+    rows: Any
+    own: Labels | None
+    labels: RowLabels
+
+
 class Decider(Protocol):
     """Voters, when to stop asking them, and what is answered then."""
 
@@ -153,22 +173,28 @@ class Decider(Protocol):
         """Return what is to be solved, or raise for settings that have no meaning here."""
 
     @classmethod
-    def calibrate(cls, asked: Asked, rows: Any, own: Labels | None, *, seed: int, n_threads: int) -> Decider:
+    def calibrate(cls, asked: Asked, calibration: CalibrationRows, *, seed: int, n_threads: int) -> Decider:
         """Ask everyone about calibration rows and find when to stop. Warnings are for the caller's caller.
 
         Parameters
         ----------
         asked : Asked
             Whom to ask, and what to solve for.
-        rows : array or frame
-            The calibration rows, checked.
-        own : ndarray of shape (n_rows,) or None
-            The model's own predictions; None if it has none.
+        calibration : CalibrationRows
+            What to calibrate on.
         seed : int
             Decides the order of the voters and all draws.
         n_threads : int
             For forests.
         """
+
+    @classmethod
+    def curtail(cls, asked: Asked, *, seed: int) -> Decider:
+        """Stop only where the rest cannot change the answer, which takes no calibration rows."""
+
+    @property
+    def promise(self) -> Promise:
+        """What is guaranteed, with limits by "yes" and "no"."""
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of a classifier that depend on how it decides."""

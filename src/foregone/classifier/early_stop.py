@@ -18,7 +18,7 @@ __all__ = ["early_stop"]
 
 def early_stop(
     fitted_forest: Any,
-    X_calibration: Any,
+    X_calibration: Any = None,
     max_disagreement: float | Mapping[Any, float] = 1e-3,
     *,
     voting: Voting = "auto",
@@ -26,10 +26,12 @@ def early_stop(
     confidence: float | None = 0.95,
     looks: int | Sequence[int] | None = None,
     answer: Answer = "majority",
-    order: OrderName = "shared",
-    on_failure: OnFailure = "ask_all",
+    order: OrderName = "auto",
+    on_failure: OnFailure = "curtail",
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
+    groups: Any = None,
+    clusters: Any = None,
 ) -> EarlyStoppingClassifier:
     """Return a classifier that stops a fitted forest, or another fitted ensemble, early.
 
@@ -39,10 +41,13 @@ def early_stop(
         Of a kind that `EarlyStoppingClassifier` takes.
     X_calibration : {array-like, frame} of shape (n_rows, n_features)
         Rows like those to come, none that the forest was fitted on. The more, the fewer voters are asked;
-        ``1 / max_disagreement`` of them is a good number where votes are counted, ten times as many where
-        scores are added up, and there six times as many are needed. No labels are needed.
+        ``20 / max_disagreement`` of them is a good number, and ``6 / max_disagreement`` are needed to promise
+        something about this classifier and not only on average over orders of its voters. No labels are
+        needed. Without any rows, voters are asked until the rest cannot change the answer.
     max_disagreement, voting, criterion, confidence, looks, answer, order, on_failure, n_jobs, random_state
         As in `EarlyStoppingClassifier`.
+    groups, clusters : array-like of shape (n_rows,), optional
+        Labels of the calibration rows, as in `EarlyStoppingClassifier.fit`.
 
     Examples
     --------
@@ -51,9 +56,12 @@ def early_stop(
     >>> from foregone import early_stop
     >>> X, y = make_classification(4000, class_sep=2.0, random_state=0)
     >>> forest = RandomForestClassifier(101, random_state=0).fit(X[:1000], y[:1000])
-    >>> classifier = early_stop(forest, X[1000:3000], random_state=0)
-    >>> 1 < classifier.expected_votes_ < 20
-    True
+    >>> classifier = early_stop(forest, X[1000:3000], 0.01, random_state=0)
+    >>> 1 < classifier.expected_votes_ < 20, classifier.promise_.about
+    (True, 'classifier')
+    >>> print(early_stop(forest).promise_)  # doctest: +NORMALIZE_WHITESPACE
+    This classifier always agrees with its full vote: it stops only when the voters not yet asked cannot
+    change the answer.
     """
     as_it_is = GivenModel.of(fitted_forest).is_fitted_already
     return EarlyStoppingClassifier(
@@ -68,4 +76,4 @@ def early_stop(
         on_failure=on_failure,
         n_jobs=n_jobs,
         random_state=random_state,
-    ).fit(X_calibration)
+    ).fit(X_calibration, groups=groups, clusters=clusters)

@@ -10,15 +10,17 @@ from joblib import effective_n_jobs
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import check_array, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from foregone._system.atomic_file import PathLike
+from foregone.certifying import RowLabels
 from foregone.classifier import classifier_file
-from foregone.classifier.deciding import OnFailure, OrderName, Settings, Voting
+from foregone.classifier.deciding import CalibrationRows, OnFailure, OrderName, Settings, Voting
 from foregone.classifier.ensembles import DECIDERS, GivenModel, names_of_features
 from foregone.classifier.hold_out import check_labels, check_size, clone_with_seeds, hold_out
 from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.row_checks import validated
+from foregone.errors import InvalidInputError
 from foregone.planning import Plan
 from foregone.solving import Answer, Criterion
 
@@ -28,16 +30,15 @@ __all__ = ["EarlyStoppingClassifier"]
 class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
     """Ask the voters of an ensemble one by one and stop once the outcome is foregone.
 
-    `predict` stops early; it differs from the estimator's own ``predict`` with at most the allowed
-    probability. `predict_proba` and `full_predict` ask everyone. Where votes are counted, in random order,
-    no way of stopping that keeps to the limit asks fewer voters. Where scores are added up, in one order,
-    when to stop is learned on one half of the calibration rows and certified on the other. A tie is for
-    ``classes_[0]``.
+    `predict` stops early; it differs from the estimator's own ``predict`` on at most the allowed share of
+    rows. `predict_proba` and `full_predict` ask everyone. When to stop, and whom to ask first, is learned on
+    some of the calibration rows and certified on the others, run as `predict` runs it: the limit is promised
+    of this very classifier. Where there are too few rows for that, voters are asked in many random orders,
+    and the limit is promised on average over random orders. ``promise_`` says which, in one sentence. A tie
+    is for ``classes_[0]``.
 
     With more than two classes votes are counted, and the most votes win; of several that lead, the first in
     ``classes_``. Where several lead at a stop before the end, the one that was voted for first is answered.
-    The limit covers ties on average over rows like the calibration rows; its ``confidence``, and the other
-    criteria, are about answers that are not among the leaders.
 
     Parameters
     ----------
@@ -68,7 +69,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         With at least this probability over which calibration rows were drawn, minimean keeps its limits on
         new rows of the same distribution, whatever that is and however few the rows are: fewer rows cost
         votes. None takes the calibration rows for the truth, as the paper does; the limit is then exceeded
-        in about half of all calibrations. Scores always need one, the other criteria none.
+        in about half of all calibrations. Scores always need one, the other criteria none. Trying several
+        values of ``random_state``, or several limits on the same rows, and keeping the best is not covered.
     looks : int, list of int or None, default=None
         Stop only after every so many votes, or only after these numbers of votes (and when all were asked),
         for voters that come in batches. None: after any vote. Two classes only.
@@ -79,16 +81,21 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     calibration_size : float or int, default=0.1
         Share, or number, of the rows given to `fit` that are held out, at random, to calibrate on. Not used
         when nothing is fitted.
-    order : {"shared", "per_row", "optimized"}, default="shared"
-        One order of the voters for all rows: drawn at random, but boosted ones as they were boosted.
-        "per_row" draws one for each row, several times slower, where votes are counted: the limit holds on
-        average over orders, and with a shared one all rows share its luck, which
-        ``calibration_disagreement_`` shows. "optimized" learns one from the learning half of the
-        calibration rows, where scores are added up.
-    on_failure : {"ask_all", "raise"}, default="ask_all"
-        What to do when scores cannot be certified, because calibration rows are too few, or of one class
-        only: ask everyone, with a `CannotCertifyWarning` and the ``strategy_.reason``, or raise
-        SolverError.
+    order : {"auto", "optimized", "shared", "dealt", "per_row"}, default="auto"
+        In which order voters are asked. "auto", with enough calibration rows: one order for all rows, learned
+        or drawn at random, whichever asks fewer voters of the learning rows, and certified. There are enough
+        where the limit times the number of rows (of each class or group with a limit of its own) is at least
+        6, for a confidence of 0.95. With fewer, and for other criteria or without a confidence, "dealt".
+        "optimized" is the same, but never dealt: with too few rows it curtails.
+        The others are for votes and are not certified: the limit holds on average over random orders.
+        "shared" draws one for all rows, which then share its luck. "dealt" draws 32, and the values of a row
+        decide which it gets, so that most of the luck evens out. "per_row" draws one for each row, several
+        times slower. Scores are added up in a certified order with "auto", "shared" (drawn at random, but
+        boosted voters as they were boosted) or "optimized".
+    on_failure : {"curtail", "raise"}, default="curtail"
+        What to do when nothing can be certified, because calibration rows are too few, or of one class
+        only: ask until the voters not yet asked cannot change the answer, with a `CannotCertifyWarning`, or
+        raise SolverError.
     n_jobs : int, default=None
         Number of threads for packed trees; None is 1 unless in a `joblib.parallel_backend` context, -1 is
         all processors. Small batches stay on one. The result does not depend on it.
@@ -101,21 +108,26 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     ----------
     voting_ : {"hard", "soft"}
         Whether votes are counted or scores added up.
+    promise_ : foregone.certifying.Promise
+        What is guaranteed: ``about`` ("classifier" or "orders"), ``loss``, ``limit``, ``confidence``,
+        ``bound``, ``n_rows``. ``print(promise_)`` says it in one sentence.
     strategy_ : StoppingStrategy, PluralityStrategy or ScoreStrategy
         When to stop: for votes between two classes, among more of them, for scores. The last one has a
         ``certificate``, or a ``reason`` why it asks everyone.
-    solution_, votes_ : Solution, VoteDistribution
-        Votes only: the strategy with the evidence that it is optimal; how the votes were spread. With more
-        than two classes a PluralitySolution and a CompositionDistribution, which files do not hold; there
-        ``strategy_`` goes on where that of the solution, which counts any leader as right, leaves a tie open.
+    solution_ : Solution or PluralitySolution
+        Votes only: the strategy with the evidence that it is optimal among those that count votes in random
+        order. If the classifier is certified, it is what the learning rows suggest for a limit near the one
+        asked for; of more than two classes there is none then, nor in files, nor if it curtails.
+    votes_ : VoteDistribution or CompositionDistribution
+        Votes only: how those of the calibration rows were spread.
     expected_votes_ : float
-        Expected number of voters asked, on average over rows like the calibration rows.
+        Number of voters asked, on average over rows like the calibration rows. Without any rows, the number
+        of all voters, for want of a better one.
     disagreement_by_class_ : dict of label to float
         Two classes only. Given that everyone together is for this class, how large the disagreement may be:
         on average over its rows with the given ``confidence`` (without one, over its calibration rows); for
-        the worst row under minimixed and minimax. It is given for one limit as well as for limits by
-        class. What the calibration rows themselves lead to expect is less:
-        ``evaluate(strategy_).by_class(votes_)``.
+        the worst row under minimixed and minimax. With limits by class that are certified, the limits. What
+        the calibration rows themselves lead to expect is less: ``evaluate(strategy_).by_class(votes_)``.
     hard_soft_disagreement_ : float
         Votes only: share of the calibration rows on which the majority of all votes differs from the
         estimator's own ``predict``. With ``voting="hard"`` it may average probabilities instead; then a
@@ -140,12 +152,11 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     Notes
     -----
-    The limit is about the probability over rows like the calibration rows (and, for votes, over random
-    orders of the voters). It does not cover drift; calibration rows that depend on each other, such as
-    several of one patient; rows that the voters were fitted on, which are surer than new ones; for votes,
-    the luck of a shared order. Nor is it about the truth: it is everyone together that is agreed with,
-    right or wrong. Proofs are in docs/theory.md, sections 7 (votes) and 9 (scores); docs/scores.md says
-    which guarantee is given when.
+    The limit is about rows like the calibration rows. It does not cover drift, nor rows that the voters were
+    fitted on, which are surer than new ones; nor rows that depend on each other, such as several of one
+    patient, unless ``clusters`` says so. Nor is it about the truth: it is everyone together that is agreed
+    with, right or wrong. Proofs are in docs/theory.md, "Certifying what is used" and section 7 (on average
+    over orders).
 
     See Also
     --------
@@ -187,8 +198,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         looks: int | Sequence[int] | None = None,
         answer: Answer = "majority",
         calibration_size: float = 0.1,
-        order: OrderName = "shared",
-        on_failure: OnFailure = "ask_all",
+        order: OrderName = "auto",
+        on_failure: OnFailure = "curtail",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -207,7 +218,15 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     # Fitting ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EarlyStoppingClassifier:
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        clusters: Any = None,
+    ) -> EarlyStoppingClassifier:
         """Fit the voters, unless they are, ask them about the calibration rows, and find when to stop.
 
         Parameters
@@ -215,19 +234,35 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         X : {array-like, frame} of shape (n_samples, n_features)
             Training rows, of which ``calibration_size`` are held out; if the voters are fitted already, the
             calibration rows, which should be like those to come and not those the voters were fitted on.
+            Without any, voters that are fitted already are asked until the rest cannot change the answer.
         y : array-like of shape (n_samples,), optional
             Labels of two classes or more. Not needed, and not looked at, if the voters are fitted already.
         sample_weight : array-like of shape (n_samples,), optional
             Passed on to the estimator's own ``fit``, for the rows that are not held out; an estimator that
             takes none raises. Calibration is unweighted: the limit is about rows as they come. Not looked
             at if the voters are fitted already.
+        groups : array-like of shape (n_samples,), optional
+            A label for each row, such as a region or a sex, fixed before anything was looked at: the limit is
+            then kept within each group. New rows need none.
+        clusters : array-like of shape (n_samples,), optional
+            A label for each row, such as a patient: rows with the same one depend on each other. They are
+            held out together and count as one observation, so the promise is about the mean over clusters
+            of the share of their rows that differ.
         """
         settings, model = Settings.of(self), GivenModel.of(self.estimator)
         settings.check_choices()
         model.check()
         rng = check_random_state(self.random_state)
+        labels = RowLabels()
+        if groups is not None or clusters is not None:
+            labels = RowLabels.of(groups, clusters, 0 if X is None else _num_samples(X))
         if model.is_fitted_already:
             self._take_features(model.whole, X)
+        elif X is None:
+            raise InvalidInputError(
+                "there are no rows to fit the voters on: give X and y, or voters that are fitted already, as "
+                "in early_stop(fitted_forest)"
+            )
         else:
             y = check_labels(y)
             model.check_settings(settings, np.unique(y))
@@ -235,20 +270,27 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             if issparse(X) and model.will_be_packed:
                 check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
             validate_data(self, X, y, skip_check_array=True)
-            fitting, X = hold_out(X, y, self.calibration_size, rng, sample_weight)
+            fitting, X, held_out = hold_out(X, y, self.calibration_size, rng, sample_weight, labels.clusters)
+            labels = labels.take(held_out)
             unfitted = clone_with_seeds(model.whole, None if self.random_state is None else rng)
             model = GivenModel.of(unfitted.fit(**fitting))
         asked = model.asked(settings)
-        rows, own = validated(self, X, asked.ensemble), model.own_predictions(X)
-        seed = int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
-        n_threads = effective_n_jobs(self.n_jobs)
-        self._take(DECIDERS[asked.scheme].calibrate(asked, rows, own, seed=seed, n_threads=n_threads))
+        decider, seed = DECIDERS[asked.scheme], int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
+        if X is None:
+            self._take(decider.curtail(asked, seed=seed))
+            return self
+        calibration = CalibrationRows(validated(self, X, asked.ensemble), model.own_predictions(X), labels)
+        self._take(decider.calibrate(asked, calibration, seed=seed, n_threads=effective_n_jobs(self.n_jobs)))
         return self
 
     def _take_features(self, model: Any, X: Any) -> None:
         """Take number and names of the features from fitted voters, from X where they do not know."""
         candidates = model if isinstance(model, list | tuple) else [model]
         source = next((one for one in candidates if hasattr(one, "n_features_in_")), None)
+        if source is None and X is None:
+            raise InvalidInputError(
+                "these voters do not know how many features they take: give rows to calibrate on"
+            )
         if source is None:
             validate_data(self, X, skip_check_array=True)
             return

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.model_selection import train_test_split
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.model_selection import GroupShuffleSplit, train_test_split
+from sklearn.utils import _safe_indexing, check_array, check_consistent_length, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
+from foregone.checks import IntArray
 from foregone.errors import InvalidInputError
 
 __all__ = ["check_labels", "check_size", "clone_with_seeds", "hold_out"]
@@ -56,11 +57,14 @@ def hold_out(
     calibration_size: float,
     rng: np.random.RandomState,
     sample_weight: Any = None,
-) -> tuple[dict[str, Any], Any]:
-    """Split rows at random into what is given to ``fit``, by name, and those to calibrate on.
+    clusters: IntArray | None = None,
+) -> tuple[dict[str, Any], Any, IntArray]:
+    """Split rows at random into what is given to ``fit``, by name, and those to calibrate on, with numbers.
 
-    Not each class in proportion: a plain random sample is what a confidence is proven for.
+    Not each class in proportion: a plain random sample is what a confidence is proven for. Clusters stay
+    together.
     """
+    (X,) = indexable(X)
     parts = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
     check_consistent_length(*parts.values())
     n_samples = len(y)
@@ -68,8 +72,13 @@ def hold_out(
     if isinstance(calibration_size, float | np.floating):
         n_held_out = max(2, math.ceil(calibration_size * n_samples))
     try:
-        split = train_test_split(*parts.values(), test_size=n_held_out, random_state=rng)
-        fitting = dict(zip(parts, split[::2], strict=True))
+        if clusters is None:
+            kept, held_out = train_test_split(np.arange(n_samples), test_size=n_held_out, random_state=rng)
+        else:
+            share = n_held_out / n_samples
+            by_cluster = GroupShuffleSplit(1, test_size=share, random_state=rng)
+            kept, held_out = next(by_cluster.split(y, groups=clusters))
+        fitting = {name: _safe_indexing(part, kept) for name, part in parts.items()}
         missing = np.setdiff1d(y, fitting["y"])
         if len(missing):
             raise ValueError(f"none of the other {len(fitting['y'])} is of class {missing.tolist()[0]!r}")
@@ -79,7 +88,7 @@ def hold_out(
             f"every class to fit on ({error}). Give more rows, or calibrate on rows of your own: "
             "EarlyStoppingClassifier(FrozenEstimator(fitted)).fit(X_calibration)."
         ) from error
-    return fitting, split[1]
+    return fitting, _safe_indexing(X, held_out), held_out
 
 
 def clone_with_seeds(estimator: Any, rng: np.random.RandomState | None) -> Any:

@@ -49,6 +49,7 @@ class EarlyPredictions:
         for name, value in attributes.items():
             setattr(self, name, value)
         self._decider = decider
+        self.promise_ = decider.promise.labelled(decider.ensemble.classes.tolist())
         self.voting_ = decider.voting
         self.ensemble_ = decider.ensemble
         self.classes_ = decider.ensemble.classes

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray, check_confidence, check_looks
-from foregone.classifier.calibration_scores import (
-    check_known,
-    first_order,
-    scores_of,
-)
+from foregone.certifying import Promise
+from foregone.checks import FloatArray, IntArray, check_confidence, check_looks
+from foregone.classifier.calibration_scores import check_known, first_order, known_bounds, scores_of
 from foregone.classifier.calibration_warnings import warn_of_losing_classes
 from foregone.classifier.deciding import (
     Arrays,
     Asked,
+    CalibrationRows,
     Labels,
     OrderName,
     Scheme,
@@ -30,7 +28,7 @@ from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import ScoredForest
 from foregone.forest.link import Link
 from foregone.planning import Plan, plan
-from foregone.scores import CannotCertifyWarning, ScoreRows, ScoreStrategy, solve_scores
+from foregone.scores import CannotCertifyWarning, ScoreRows, ScoreStrategy, rules, solve_scores
 from foregone.scores.paths import full_answers
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import Limits, by_label, traits_of
@@ -47,8 +45,10 @@ class SummedScores:
     strategy: ScoreStrategy
     seed: int
     order: OrderName
-    rounding_disagreement: float
-    calibration_disagreement: float
+    promise: Promise
+    expected_votes: float
+    rounding_disagreement: float | None = None  # without calibration rows there is none
+    calibration_disagreement: float | None = None
 
     voting: ClassVar[Literal["soft"]] = "soft"
     scheme: ClassVar[Literal["soft"]] = "soft"
@@ -76,69 +76,96 @@ class SummedScores:
                 "distribution: their limit is certified on rows, always at a confidence such as 0.95. "
                 + instead
             )
-        if settings.order == "per_row":
+        if settings.order in ("dealt", "per_row"):
             raise InvalidInputError(
-                'order="per_row" is for votes: scores are added up in the one order in which the limit was '
-                'certified. Use order="shared" or "optimized". ' + instead
+                f"order={settings.order!r} is for votes: scores are added up in the one order in which the "
+                'limit was certified. Use order="auto" or "optimized". ' + instead
             )
         return terms
 
     @classmethod
     def calibrate(
-        cls, asked: Asked, rows: Any, own: Labels | None, *, seed: int, n_threads: int
+        cls, asked: Asked, calibration: CalibrationRows, *, seed: int, n_threads: int
     ) -> SummedScores:
         """Learn thresholds on one half of the rows and certify them on the other.
 
-        What is agreed with is ``own``, or the full sum if there is none.
+        What is agreed with is ``own``, or the full sum if there is none. If nothing can be certified, it
+        stops only where the voters not yet asked cannot change the answer; where a score is not a number, or
+        outside of what its voter can give, everyone is asked.
         """
         ensemble, _, settings, terms = asked
+        rows, own, labels = calibration
         scores = scores_of(ensemble, rows)
         says_yes = None if own is None else np.asarray(own == ensemble.classes[1], np.bool_)
-        first = first_order(ensemble, seed)
+        bounds, order = known_bounds(ensemble, scores), first_order(ensemble, seed)
         try:
             check_known(scores)
             strategy = solve_scores(
                 scores,
                 terms["max_disagreement"],
                 confidence=_confidence(terms),
-                order="optimized" if settings.order == "optimized" else first,
+                order="optimized" if settings.order == "optimized" else order,
                 looks=terms["looks"],
                 start=ensemble.start,
                 answers=says_yes,
+                bounds=bounds,
+                groups=labels,
                 random_state=seed,
                 on_failure="raise",
             )
         except SolverError as error:
             if settings.on_failure == "raise":
                 raise
-            strategy = ScoreStrategy.ask_all(
-                ensemble.n_voters, order=first, start=ensemble.start, reason=str(error)
-            )
+            strategy = _curtailed(ensemble, bounds, order, terms, str(error))
             warnings.warn(
-                f"every voter will be asked about every row: {error}. A larger calibration_size, or "
-                "calibration rows of your own for an estimator that is fitted already, may help.",
+                f"{strategy.stops_in_words}: {error}. A larger calibration_size, or calibration rows of your "
+                "own for an estimator that is fitted already, may help.",
                 CannotCertifyWarning,
                 stacklevel=3,
             )
         full = full_answers(scores, strategy.order, strategy.start)
         right = full if says_yes is None else says_yes
-        answers = full if strategy.reason else strategy.run(scores)[0]
-        right_labels, labels = (ensemble.classes.take(said) for said in (right, answers))
-        warn_of_losing_classes(terms, right_labels, labels, ensemble.classes)
+        asks_all = len(strategy.looks) == 1
+        answers, n_asked = (full, np.full(len(full), len(order))) if asks_all else strategy.run(scores)
+        right_labels, given_labels = (ensemble.classes.take(said) for said in (right, answers))
+        warn_of_losing_classes(terms, right_labels, given_labels, ensemble.classes)
         rounding, wrong = (float(np.mean(said != right)) for said in (full, answers))
-        return cls(ensemble, terms, strategy, seed, settings.order, rounding, wrong)
+        certificate = strategy.certificate
+        return cls(
+            ensemble,
+            terms,
+            strategy,
+            seed,
+            settings.order,
+            _promise(strategy, terms),
+            float(n_asked.mean()) if certificate is None else certificate.mean_asked,
+            rounding,
+            wrong,
+        )
+
+    @classmethod
+    def curtail(cls, asked: Asked, *, seed: int) -> SummedScores:
+        """Stop only where the voters not yet asked cannot change the answer, by the scores they can give."""
+        ensemble, _, settings, terms = asked
+        order, reason = first_order(ensemble, seed), "no calibration rows were given"
+        strategy = _curtailed(ensemble, ensemble.score_bounds, order, terms, reason)
+        promise, n_voters = _promise(strategy, terms), float(ensemble.n_voters)
+        return cls(ensemble, terms, strategy, seed, settings.order, promise, n_voters)
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of a classifier that depend on how it decides."""
-        certificate, n_voters = self.strategy.certificate, float(self.strategy.n_voters)
+        certificate = self.strategy.certificate
         by_side = None if certificate is None else certificate.bound_by_class
         classes = self.ensemble.classes.tolist()
-        return {
-            "strategy_": self.strategy,
-            "expected_votes_": n_voters if certificate is None else certificate.mean_asked,
-            "disagreement_by_class_": by_label(by_side or {"yes": 0.0, "no": 0.0}, classes),
+        of_rows = {
             "rounding_disagreement_": self.rounding_disagreement,
             "calibration_disagreement_": self.calibration_disagreement,
+        }
+        return {
+            "strategy_": self.strategy,
+            "expected_votes_": self.expected_votes,
+            "disagreement_by_class_": by_label(by_side or {"yes": 0.0, "no": 0.0}, classes),
+            **{name: share for name, share in of_rows.items() if share is not None},
             "seed_": self.seed,
         }
 
@@ -178,11 +205,21 @@ class SummedScores:
                 "scores of the calibration rows are not kept, so give rows to plan with, such as the "
                 "calibration rows: plan(X=X_calibration)"
             )
+        in_clusters = self.promise.in_clusters
+        if in_clusters and options.get("clusters") is None:
+            raise InvalidInputError(
+                "this classifier was calibrated on rows in clusters, which stay together when rows are "
+                "divided: give those of these rows too, plan(X=X_calibration, clusters=...)"
+            )
+        scores = scores_of(self.ensemble, rows)
         adding: dict[str, Any] = {
             "start": self.strategy.start,
             "order": "optimized" if self.order == "optimized" else self.strategy.order,
             "answers": None,
             "random_state": self.seed,
+            "bounds": known_bounds(self.ensemble, scores),
+            "groups": None,
+            "clusters": None,
         }
         added = {name: options.get(name, own) for name, own in adding.items()}
         others = {name: value for name, value in options.items() if name not in adding}
@@ -191,7 +228,7 @@ class SummedScores:
             "looks": self.terms["looks"],
             "labels": self.ensemble.classes.tolist(),
         }
-        return plan(ScoreRows(scores_of(self.ensemble, rows), **added), limits, **{**own, **others})
+        return plan(ScoreRows(scores, **added), limits, **{**own, **others})
 
     # Files -----------------------------------------------------------------------------------
 
@@ -207,6 +244,8 @@ class SummedScores:
             "looks": None if looks is None else list(looks),
             "seed": self.seed,
             "order": self.order,
+            "promise": self.promise.to_fields(),
+            "expected_votes": self.expected_votes,
             "rounding_disagreement": self.rounding_disagreement,
             "calibration_disagreement": self.calibration_disagreement,
         }
@@ -225,17 +264,44 @@ class SummedScores:
                 "strategy", f"starts from {strategy.start}, but the forest from {forest.start}"
             )
         order: Any = fields.text("order")
-        if order not in ("shared", "optimized"):
-            raise fields.error("order", 'must be "shared" or "optimized"')
+        if order not in ("auto", "shared", "optimized"):
+            raise fields.error("order", 'must be "auto", "shared" or "optimized"')
+        terms = _read_terms(fields, forest.n_voters)
+        # Files from before there were promises: what is not certified there asks everyone.
+        known, certificate, n_voters = "promise" in fields, strategy.certificate, float(forest.n_voters)
+        votes = n_voters if certificate is None else certificate.mean_asked
         return cls(
             ensemble=forest,
-            terms=_read_terms(fields, forest.n_voters),
+            terms=terms,
             strategy=strategy,
             seed=fields.whole("seed", 0, 2**64 - 1),
             order=order,
-            rounding_disagreement=fields.number("rounding_disagreement", 0, 1),
-            calibration_disagreement=fields.number("calibration_disagreement", 0, 1),
+            promise=Promise.from_fields(fields.section("promise")) if known else _promise(strategy, terms),
+            expected_votes=fields.number("expected_votes", 0, n_voters) if known else votes,
+            rounding_disagreement=_share(fields, "rounding_disagreement"),
+            calibration_disagreement=_share(fields, "calibration_disagreement"),
         )
+
+
+def _curtailed(
+    ensemble: Any, bounds: FloatArray | None, order: IntArray, terms: Terms, reason: str
+) -> ScoreStrategy:
+    """Return the strategy that stops only where the answer is certain, and why it does no better."""
+    if bounds is None:
+        return ScoreStrategy.ask_all(ensemble.n_voters, order=order, start=ensemble.start, reason=reason)
+    strategy = rules.curtailment(bounds, order=order, start=ensemble.start, looks=terms["looks"])
+    return replace(strategy, reason=reason)
+
+
+def _promise(strategy: ScoreStrategy, terms: Terms) -> Promise:
+    """Return what a strategy guarantees that is certified, or else stops only where the answer is certain."""
+    if strategy.certificate is None:
+        return Promise.certain(terms["max_disagreement"])
+    return strategy.certificate.promise
+
+
+def _share(fields: Fields, key: str) -> float | None:
+    return fields.number(key, 0, 1) if key in fields else None
 
 
 def _confidence(terms: Terms) -> float:

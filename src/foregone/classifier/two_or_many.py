@@ -6,7 +6,9 @@ number for each class, and the strategy is one that also settles ties.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,21 +20,21 @@ from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest
 from foregone.plurality import (
     ClassVotes,
-    CompositionDistribution,
     PluralitySolution,
     PluralityStrategy,
     evaluate_plurality,
     lattice_of,
 )
-from foregone.plurality.ties import solve_with_ties
+from foregone.plurality.rules import curtailment as plurality_curtailment
+from foregone.plurality.ties import ladder_with_ties, settle_ties, solve_with_ties
+from foregone.rules import curtailment
 from foregone.solving import Problem, Solution, solve
 from foregone.strategy import StoppingStrategy
-from foregone.strategy.evaluation import Evaluation
 from foregone.strategy.json_file import Fields
-from foregone.strategy.limits import CRITERIA, Limits, by_label
+from foregone.strategy.limits import CRITERIA, Limits
 from foregone.votes import VoteDistribution
 
-__all__ = ["ManyClassVotes", "Solved", "TwoClassVotes", "risk_by_label", "two_or_many"]
+__all__ = ["Kept", "ManyClassVotes", "Solved", "TwoClassVotes", "two_or_many"]
 
 
 class Solved(NamedTuple):
@@ -41,6 +43,14 @@ class Solved(NamedTuple):
     strategy: StoppingStrategy | PluralityStrategy
     solution: Solution | PluralitySolution | None
     expected_votes: float
+
+
+class Kept(NamedTuple):
+    """What a file holds: when to stop, what was to be solved, and how votes were spread where it is known."""
+
+    solved: Solved
+    terms: Terms
+    votes: Any
 
 
 class TwoClassVotes:
@@ -62,47 +72,93 @@ class TwoClassVotes:
         votes = VoteDistribution.from_yes_counts(counts, n_voters)
         return self._solved(solve(votes_or_n_voters=votes, **terms))
 
+    def ladder(
+        self, counts: npt.NDArray[Any], n_voters: int, terms: Terms, boldness: FloatArray
+    ) -> Callable[[int], Solved]:
+        """Return what gives the optimum for each share of the limits, by number; each is solved once.
+
+        Learning rows may be few, so each limit is kept with an even chance: the promise does not depend on
+        it.
+        """
+        limits = Limits.of(terms["max_disagreement"])
+
+        @cache
+        def rung(number: int) -> Solved:
+            nominal = limits.scaled(float(boldness[number])).given
+            return self.solve(counts, n_voters, {**terms, "max_disagreement": nominal, "confidence": 0.5})
+
+        return rung
+
+    def curtailed(self, n_voters: int, n_classes: int, terms: Terms) -> Solved:
+        """Stop only where the rest cannot change the answer; how many that asks is not known."""
+        return Solved(curtailment(n_voters, looks=terms["looks"]), None, float(n_voters))
+
     def _solved(self, solution: Solution) -> Solved:
         mean = solution.evaluation.mean(solution.votes)
         return Solved(solution.strategy, solution, mean.expected_votes)
 
-    def attributes(self, solution: Any, classes: Labels) -> dict[str, Any]:
-        """Return the fitted attributes of a classifier that a solution gives."""
+    def votes(self, counts: npt.NDArray[Any], n_voters: int) -> VoteDistribution:
+        """Return how votes are spread."""
+        return VoteDistribution.from_yes_counts(counts, n_voters)
+
+    def risk_by_side(self, solution: Any) -> dict[str, float]:
+        """Return what limits for each class would bound, whatever limits the solution was solved for.
+
+        Given that the full vote is for the class: the mean disagreement for minimean, with a confidence the
+        largest mean that has to be reckoned with; the worst for the other criteria, and for a class never
+        seen.
+        """
+        terms = terms_of(solution)
+        terms["max_disagreement"] = Limits.for_each(1.0).given
+        each = Problem.check(votes_or_n_voters=solution.votes, **terms)
+        return {str(budget.side): budget.risk(solution.evaluation.disagreement) for budget in each.budgets}
+
+    def to_fields(self, solved: Solved, votes: Any) -> dict[str, Any]:
+        """Return the fields of a file: a strategy alone where it is no solution."""
+        counts = None if votes is None else np.rint(votes.probabilities * votes.n_observations).astype(int)
         return {
-            "solution_": solution,
-            "votes_": solution.votes,
-            "disagreement_by_class_": risk_by_label(solution, solution.evaluation, classes),
+            "solution": None if solved.solution is None else solved.solution.to_fields(),
+            "strategy": None
+            if solved.solution is not None
+            else {"kind": StoppingStrategy.KIND, **solved.strategy.to_fields()},
+            "votes": None if counts is None else counts.tolist(),
         }
 
-    def votes(self, solution: Any, counts: Any) -> VoteDistribution:
-        """Return how votes are spread: those of the solution, or ``counts`` on other rows."""
-        return (
-            solution.votes if counts is None else VoteDistribution.from_yes_counts(counts, solution.n_voters)
-        )
-
-    def to_fields(self, solved: Solved, terms: Terms) -> dict[str, Any]:
-        """Return the fields of a file."""
-        assert solved.solution is not None
-        return {"solution": solved.solution.to_fields()}
-
-    def from_fields(self, fields: Fields, forest: Any) -> tuple[Solved, Terms]:
+    def from_fields(self, fields: Fields, forest: Any) -> Kept:
         """Check what `to_fields` gave, alone and against the forest."""
-        solution = Solution.from_fields(fields.section("solution"))
-        check_same_voters(fields, "solution", solution.n_voters, forest)
-        return self._solved(solution), terms_of(solution)
+        if "solution" in fields:
+            solution = Solution.from_fields(fields.section("solution"))
+            check_same_voters(fields, "solution", solution.n_voters, forest)
+            solved, terms = self._solved(solution), terms_of(solution)
+            votes: VoteDistribution | None = solution.votes
+        else:
+            strategy = StoppingStrategy.from_fields(fields.section("strategy"))
+            check_same_voters(fields, "strategy", strategy.n_voters, forest)
+            solved, terms, votes = Solved(strategy, None, float(forest.n_trees)), None, None
+        if "votes" in fields:
+            counts = fields.whole_numbers("votes", forest.n_trees + 1)
+            if counts.min() < 0 or counts.sum() == 0:
+                raise fields.error("votes", "must hold how many rows had each number of yes votes")
+            votes = VoteDistribution.from_counts(counts)
+        # Files from before a classifier was certified say what is to be kept in the solution only.
+        if "problem" in fields or terms is None:
+            terms = self._read_terms(fields.section("problem"), forest.n_trees)
+        return Kept(solved, terms, votes)
 
-
-def risk_by_label(solution: Solution, evaluation: Evaluation, classes: Labels) -> dict[Any, float]:
-    """Return what limits for each class would bound, whatever limits the solution was solved for.
-
-    Given that the full vote is for the class: the mean disagreement for minimean, with a confidence the
-    largest mean that has to be reckoned with; the worst for the other criteria, and for a class never seen.
-    """
-    terms = terms_of(solution)
-    terms["max_disagreement"] = Limits.for_each(1.0).given
-    each = Problem.check(votes_or_n_voters=solution.votes, **terms)
-    by_side = {str(budget.side): budget.risk(evaluation.disagreement) for budget in each.budgets}
-    return by_label(by_side, classes.tolist())
+    def _read_terms(self, section: Fields, n_voters: int) -> Terms:
+        looks = section.whole_numbers("looks").tolist() if "looks" in section else None
+        try:
+            problem = Problem.check(
+                section.text("criterion"),
+                VoteDistribution.from_counts(np.ones(n_voters + 1)),
+                Limits.from_field(section),
+                section.number("confidence") if "confidence" in section else None,
+                looks,
+                section.text("answer"),
+            )
+        except InvalidInputError as error:
+            raise section.error("max_disagreement", f"is not valid: {error}") from None
+        return terms_of(problem)
 
 
 class ManyClassVotes:
@@ -157,35 +213,37 @@ class ManyClassVotes:
         mean = evaluate_plurality(strategy).mean(solution.distribution)
         return Solved(strategy, solution, mean.expected_votes)
 
-    def attributes(self, solution: Any, classes: Labels) -> dict[str, Any]:
-        """Return the fitted attributes of a classifier that a solution gives; files hold none."""
-        return {} if solution is None else {"solution_": solution, "votes_": solution.distribution}
+    def ladder(
+        self, counts: npt.NDArray[Any], n_voters: int, terms: Terms, boldness: FloatArray
+    ) -> Callable[[int], Solved]:
+        """Return what gives a strategy for each share of the limit, by number; the boldest beyond it."""
+        rungs = ladder_with_ties(counts, Limits.of(terms["max_disagreement"]).loosest, n_voters, boldness)
+        known = [next(rungs)]
 
-    def votes(self, solution: Any, counts: Any) -> CompositionDistribution | ClassVotes:
-        """Return how votes are spread: those of the solution, or ``counts`` on other rows, by class."""
-        if counts is not None:
-            return ClassVotes(counts)
-        if solution is None:
-            raise InvalidInputError(
-                "votes of the calibration rows are not kept in files, so give rows to plan with, such as the "
-                "calibration rows: plan(X=X_calibration)"
-            )
-        distribution: CompositionDistribution = solution.distribution
-        return distribution
+        def rung(number: int) -> Solved:
+            known.extend(islice(rungs, max(number + 1 - len(known), 0)))
+            return Solved(known[min(number, len(known) - 1)], None, float(n_voters))
 
-    def to_fields(self, solved: Solved, terms: Terms) -> dict[str, Any]:
+        return rung
+
+    def curtailed(self, n_voters: int, n_classes: int, terms: Terms) -> Solved:
+        """Stop only where the rest cannot change the answer; how many that asks is not known."""
+        strategy = settle_ties(plurality_curtailment(n_voters, min(n_classes, n_voters)))
+        return Solved(strategy, None, float(n_voters))
+
+    def votes(self, counts: npt.NDArray[Any], n_voters: int) -> ClassVotes:
+        """Return how votes are spread, by class."""
+        return ClassVotes(counts)
+
+    def risk_by_side(self, solution: Any) -> dict[str, float]:
+        """Return nothing: votes are followed without regard to the names of the classes."""
+        return {}
+
+    def to_fields(self, solved: Solved, votes: Any) -> dict[str, Any]:
         """Return the fields of a file."""
-        return {
-            "strategy": {"kind": "plurality", **solved.strategy.to_fields()},
-            "problem": {
-                "max_disagreement": terms["max_disagreement"],
-                "criterion": terms["criterion"],
-                "confidence": terms["confidence"],
-            },
-            "expected_votes": solved.expected_votes,
-        }
+        return {"strategy": {"kind": "plurality", **solved.strategy.to_fields()}}
 
-    def from_fields(self, fields: Fields, forest: Any) -> tuple[Solved, Terms]:
+    def from_fields(self, fields: Fields, forest: Any) -> Kept:
         """Check what `to_fields` gave, alone and against the forest."""
         strategy = PluralityStrategy.from_fields(fields.section("strategy"))
         check_same_voters(fields, "strategy", strategy.n_voters, forest)
@@ -202,7 +260,7 @@ class ManyClassVotes:
             )
         except InvalidInputError as error:
             raise section.error("max_disagreement", f"is not valid: {error}") from None
-        return Solved(strategy, None, fields.number("expected_votes", 1, forest.n_trees)), terms
+        return Kept(Solved(strategy, None, float(forest.n_trees)), terms, None)
 
 
 def two_or_many(scheme: Scheme) -> TwoClassVotes | ManyClassVotes:

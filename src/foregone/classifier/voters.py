@@ -35,6 +35,7 @@ RowNumbers: TypeAlias = npt.NDArray[np.intp]
 MemberColumns: TypeAlias = npt.NDArray[np.intp] | slice
 
 NEVER = np.iinfo(np.int64).max
+ROUNDING = 1e-6  # by how much a probability may be below 0 or above 1
 
 
 class Members:
@@ -351,6 +352,15 @@ class ScoreVoters(_OfMembers):
         if not self.averages:
             return np.asarray(np.where(self.members.says_yes(voter, X), weight, -weight))
         return np.asarray(weight * (self.members.probability_of_yes(voter, X) - 0.5))
+
+    @property
+    def score_bounds(self) -> FloatArray:
+        """The smallest and the largest score that each voter can give, shape (2, n_voters).
+
+        Probabilities may be off by their rounding.
+        """
+        largest = np.abs(self.weights) * (0.5 + ROUNDING if self.averages else 1.0)
+        return np.array([-largest, largest])
 
     def scores(self, X: Any) -> FloatArray:
         """Return every voter's score on every row, shape (n_rows, n_voters)."""

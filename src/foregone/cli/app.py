@@ -35,6 +35,8 @@ def foregone_command(
     """Ask the voters of an ensemble one by one and stop, provably optimally,
     once the outcome of the full vote is a foregone conclusion.
 
+    Optimal means: among strategies that count votes in random order.
+
     \b
     Examples:
       foregone demo

@@ -43,6 +43,8 @@ def certify_command(
 ) -> None:
     """Prove that a strategy keeps its limit and is optimal.
 
+    Optimal means: among strategies that count votes in random order; with a
+    confidence, for the set of vote distributions that it leaves plausible.
     Exits with 0 when all that is claimed is proven and with 1 otherwise. With
     --max-disagreement, and for many answers with a confidence, only the limit is
     claimed.

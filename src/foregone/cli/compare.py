@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_command", "print_comparison"]
 
+AMONG = "among strategies that count votes in random order"
+
 
 def compare_command(
     max_disagreement: Annotated[
@@ -127,11 +129,11 @@ def _name(method: Method, limit: float) -> str:
 
 def _optimal(n_ours: int, *, left_out: bool) -> list[str]:
     if left_out:
-        return ["The first is optimal; the other criteria would take minutes."]
+        return [f"The first is optimal {AMONG}; the other criteria would take minutes."]
     if n_ours < 2:
-        return ["The first is optimal."] * n_ours
+        return [f"The first is optimal {AMONG}."] * n_ours
     number = {2: "two", 3: "three"}.get(n_ours, str(n_ours))
-    return [f"The first {number} are optimal, each for its own criterion."]
+    return [f"The first {number} are optimal {AMONG}, each for its own criterion."]
 
 
 def _draw(views: Mapping[str, CountedView], limit: float) -> Figure:

@@ -203,9 +203,9 @@ def _print_reading(console: Console, measured: MeasuredForest, solutions: dict[C
         f"hide a class: with the same confidence, at most {by_class} differ.",
         "Minimean keeps the limit on average over rows and spends it on close calls. If no row may do worse "
         "than the limit, take minimixed; if the slowest row matters most, minimax.",
-        "Nothing can do better: each strategy comes with a lower bound that no strategy can undercut, and "
-        f"ours meet it to within {gap:.1e} of itself. Calibrating and solving took "
-        f"{measured.seconds_to_calibrate:.2f} s once the loops are compiled.",
+        "Provably optimal among strategies that count votes in random order: each comes with a lower bound "
+        f"that none of them can undercut, and meets it to within {gap:.1e} of itself. Calibrating and "
+        f"solving took {measured.seconds_to_calibrate:.2f} s once the loops are compiled.",
     ]
     console.print("[bold]How to read this[/]")
     for point in points:

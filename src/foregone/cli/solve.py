@@ -39,7 +39,7 @@ from foregone.cli.output import (
     say,
 )
 from foregone.cli.views import counted_view, view_of
-from foregone.kinds import AnySolution, distribution_of, promise_of, solve, strategy_of
+from foregone.kinds import AnySolution, distribution_of, promise_in_words, solve, strategy_of
 from foregone.rules.methods import WhichVotes
 from foregone.scores import CannotCertifyWarning, ScoreStrategy
 from foregone.solving import METHODS
@@ -80,7 +80,8 @@ def solve_command(
 ) -> None:
     """Find the strategy that asks the fewest voters.
 
-    Of all that disagree with the full vote at most as often as allowed.
+    Of all that count votes in random order and disagree with the full vote at
+    most as often as allowed.
 
     \b
     Examples:
@@ -137,7 +138,7 @@ def solution_fields(solution: AnySolution | ScoreStrategy) -> dict[str, object]:
         certificate = solution.certificate
         return {
             "n_voters": solution.n_voters,
-            "promise": str(promise_of(solution)),
+            "promise": promise_in_words(solution),
             "expected_votes": solution.n_voters if certificate is None else certificate.mean_asked,
             **view_of(solution).fields(),
         }
@@ -168,7 +169,7 @@ def _print(console: Console, solution: AnySolution, votes: str) -> None:
                 f"Solved for {escape(votes)}\n",
                 f"  expected votes   {solution.expected_votes:<12.6g} {cost}",
                 *(f"  {name:<16} {rate(of_it):<12} {risk}" for name, of_it in named.items()),
-                f"  lower bound      {solution.lower_bound:<12.6g} no strategy does better "
+                f"  lower bound      {solution.lower_bound:<12.6g} no counting strategy does better "
                 f"(gap {solution.gap:.1e})",
                 f"  chance decides   {view.chance}\n",
             ]

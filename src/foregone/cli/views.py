@@ -370,7 +370,8 @@ class ScoreView:
                 f"{votes(certificate.mean_asked)} of {self.strategy.n_voters:,} voters on average.",
             )
         elif self.strategy.reason is not None:
-            say(console, f"It asks everyone: {self.strategy.reason}")
+            done = self.strategy.stops_in_words
+            say(console, f"{done[0].upper()}{done[1:]}: {self.strategy.reason}")
 
 
 CountedView = VoteView | AnswerView

@@ -118,6 +118,11 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
             raise InvalidInputError("the scores are too large to be added up")
         return bounds
 
+    @property
+    def score_bounds(self) -> npt.NDArray[np.float64]:
+        """The smallest and the largest score that each tree can give, shape (2, n_trees)."""
+        return self._bounds.copy()
+
     @classmethod
     def from_model(cls, model: Any) -> Self:
         """Pack a fitted two-class model; the model itself is not kept.

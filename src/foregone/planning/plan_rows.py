@@ -25,12 +25,14 @@ class PlanRow:
     max_disagreement : float or dict
         The limit; in ``Plan.class_budgets`` one for each of "yes" and "no".
     expected_votes : float
-        Votes asked, on average over the votes planned for; of scores, over the rows that certify the limit.
+        Votes asked, on average over the votes planned for; of scores, an estimate from the learning half of
+        the rows, at the boldness that as many rows would just certify.
     speed_up : float
         Number of voters divided by ``expected_votes``; infinite if nobody is asked.
     guaranteed : float or dict
         What the limit is for, and at most the limit: of minimean the mean disagreement or, with a confidence,
-        the worst-case mean over all distributions consistent with the data; of the others the worst.
+        the worst-case mean over all distributions consistent with the data; of the others the worst. Of
+        scores the limit itself, once it is certified: a plan certifies nothing.
     disagreement : float
         Mean over the same votes or rows.
     worst_disagreement : float or None
@@ -45,7 +47,8 @@ class PlanRow:
         allows) by taking this limit and not the next looser one, in full votes; None where there is no
         looser one.
     reason : str or None
-        Why everyone is asked, if no early stop could be certified.
+        Of scores: why no early stop is likely to be certified, so that it stops only where the answer is
+        certain, or asks everyone.
     """
 
     max_disagreement: MaxDisagreement

@@ -11,15 +11,13 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal
 
-import numpy as np
-
 from foregone.checks import check_choice, check_confidence, check_looks
 from foregone.errors import InvalidInputError
 from foregone.kinds import AnyDistribution, KindOfVote
 from foregone.planning.solved_limit import ClassFigures, SolvedLimit
 from foregone.plurality import ClassVotes, CompositionDistribution, evaluate_plurality, solve_plurality
 from foregone.plurality.ties import bound_with_ties, disagreement_with_ties, solve_with_ties
-from foregone.scores import ScoreRows
+from foregone.scores import ScoreRows, estimate_scores
 from foregone.solving import ANSWERS, Answer, Problem, solve
 from foregone.strategy.evaluation import Figures, FullAnswer
 from foregone.strategy.limits import Criterion, Limits, traits_of
@@ -278,48 +276,55 @@ def _solve_unordered(
     )
 
 
-# Scores: for every limit, thresholds are learned and certified on the rows ------------------------
+# Scores: for every limit, what it would cost is estimated on the rows that thresholds are learned from ---
+
+ESTIMATED = (
+    "These figures are estimated on the learning half of the rows, and certify nothing. To certify the limit "
+    "you choose on the other half, call fit or solve_scores with the same rows and random_state."
+)
 
 
 def _scores(
     rows: ScoreRows, criterion: Criterion, confidence: float, looks: tuple[int, ...] | None
 ) -> Planned:
     order = repr(rows.order) if isinstance(rows.order, str) else "order"
+    added = [f"order={order}", f"start={rows.start!r}"]
+    labels = ("answers", "bounds", "groups", "clusters")
+    added += [f"{name}={name}" for name in labels if getattr(rows, name) is not None]
+    said = ", ".join([*added, f"random_state={rows.random_state}"])
     return Planned(
         kind="scores",
         n_voters=rows.n_voters,
         votes=None,
         classes=NO_YES,
-        solve=partial(_solve_scores, rows, confidence, looks),
-        solver_call=f"solve_scores(scores, {{limit}}{{options}}, order={order}, start={rows.start!r})",
+        solve=partial(_estimate_scores, rows, confidence, looks),
+        solver_call=f"solve_scores(scores, {{limit}}{{options}}, {said})",
         criterion=criterion,
         confidence=confidence,
         looks=looks,
         priced_by="limit",  # what was measured on the rows jumps from limit to limit
+        notes=(ESTIMATED,),
     )
 
 
-def _solve_scores(
+def _estimate_scores(
     rows: ScoreRows, confidence: float, looks: tuple[int, ...] | None, limits: Limits
 ) -> SolvedLimit:
-    strategy = rows.solve(limits.given, confidence=confidence, looks=looks)
-    certificate, everyone = strategy.certificate, float(rows.n_voters)
-    if certificate is None or certificate.wrong_by_class is None or certificate.bound_by_class is None:
-        nobody_differs = (ClassFigures(everyone, 0.0, 0.0),) * 2
-        return SolvedLimit(limits, strategy, everyone, 0.0, 0.0, nobody_differs, reason=strategy.reason)
-    bounds, pairs = certificate.bound_by_class, certificate.wrong_by_class
-    n_wrong, n_rows = np.sum([*pairs.values()], axis=0).tolist()
-    is_yes, (_, asked) = rows.right(strategy.order), strategy.run(rows.scores)
-    by_class = []
-    for side, of_it in zip(NO_YES, (~is_yes, is_yes), strict=True):
-        wrong, tried = pairs[side]
-        votes = float(asked[of_it].mean()) if of_it.any() else None
-        by_class.append(ClassFigures(votes, wrong / tried if tried else None, bounds[side]))
+    found = estimate_scores(rows, limits, confidence, looks)
+    wrong, asked = found.outcome
     return SolvedLimit(
         limits=limits,
-        strategy=strategy,
-        expected_votes=certificate.mean_asked,
-        disagreement=n_wrong / n_rows,
-        guaranteed=certificate.bound,
-        by_class=tuple(by_class),
+        strategy=found.strategy,
+        expected_votes=_mean(asked) or 0.0,
+        disagreement=_mean(wrong) or 0.0,
+        guaranteed=limits.given,
+        by_class=tuple(
+            ClassFigures(_mean(asked[of_it]), _mean(wrong[of_it]))
+            for of_it in (~found.final_yes, found.final_yes)
+        ),
+        reason=found.strategy.reason,
     )
+
+
+def _mean(values: Any) -> float | None:
+    return float(values.mean()) if len(values) else None

@@ -99,13 +99,17 @@ def recommend(plan: Plan) -> list[str]:
 def _first(plan: Plan) -> str:
     row = plan.chosen
     if row.reason is not None:
-        return f"Nothing could be certified, so everyone is asked: {row.reason}."
+        return (
+            f"No early stop is likely to be certified: {row.reason}. Stopping only where the answer is "
+            f"certain takes {row.expected_votes:.1f} of {number_of_voters(plan.n_voters)} on average."
+        )
     full = "the full sum" if plan.kind == "scores" else "the full vote"
     whom = "on average" if plan.bounds_the_mean else "for every single input"
     sure = "" if plan.confidence is None else f", with {100 * plan.confidence:g} % confidence"
     allowed = f"{one_in(row.limit)} may be answered otherwise than by {full}, {whom}{sure}"
+    takes = "It will take about" if plan.kind == "scores" else "It takes"
     cost = (
-        f"It takes {row.expected_votes:.1f} {_unit(plan)} of {plan.n_voters} on average, "
+        f"{takes} {row.expected_votes:.1f} {_unit(plan)} of {plan.n_voters} on average, "
         f"{row.speed_up:.1f} times fewer than all."
         if row.expected_votes > 0
         else "Then nobody is asked at all: the answer is the same every time."
@@ -179,6 +183,6 @@ def _losing(plan: Plan) -> str:
         advice = "If that is too much, take a tighter limit."
     else:
         advice = (
-            "These rows cannot certify a limit for each class: give more of them, or take a tighter limit."
+            "So many rows cannot certify a limit for each class: give more of them, or take a tighter limit."
         )
     return f"But a class loses: {'; '.join(said)}. {advice}"

@@ -42,14 +42,14 @@ class SolvedLimit:
     limits : Limits
         The limit, or one for each answer.
     strategy : StoppingStrategy, PluralityStrategy or ScoreStrategy
-        When to stop.
+        When to stop; of scores, as learned and not yet certified.
     expected_votes : float
         Voters asked on average.
     disagreement : float
         Share of inputs whose answer differs from that of everyone: expected over random orders, or, of
-        scores, measured on the rows that certify it.
+        scores, measured on the rows of the learning half, each with thresholds it had no part in.
     guaranteed : float or dict
-        What the limit is for, and at most the limit.
+        What the limit is for, and at most the limit; of scores the limit itself, once it is certified.
     by_class : tuple of ClassFigures
         In the order of the classes; of two, no and yes. Empty where the votes do not tell classes apart.
     worst : float or None
@@ -59,7 +59,8 @@ class SolvedLimit:
     gap : float or None
         How far ``expected_votes`` may be above the optimum, as a share; None where no optimum is known.
     reason : str or None
-        Why everyone is asked, if no early stop could be certified.
+        Of scores: why no early stop is likely to be certified, so that it stops only where the answer is
+        certain.
     """
 
     limits: Limits

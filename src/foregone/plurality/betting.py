@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from foregone.certifying import Parts, climb
 from foregone.checks import FloatArray, IntArray
@@ -41,14 +42,19 @@ def makes_bets(lattice: Lattice) -> bool:
 
 
 def ladder(
-    lattice: Lattice, learning: IntArray, limit: float, *, first_leader_only: bool = False
+    lattice: Lattice,
+    learning: IntArray,
+    limit: float,
+    *,
+    boldness: npt.ArrayLike = BOLDNESS,
+    first_leader_only: bool = False,
 ) -> Iterator[PluralityStrategy]:
     """Yield strategies from careful to bold, learned from the full votes of some items.
 
-    First what is never wrong; then all but optimal strategies for limits from a tenth to thirty times the one
-    to be kept, if all items were like a smoothed distribution of those observed. Where disagreement is
-    limited, part of the weight is on what nested bounds leave possible: a strategy that is often wrong on
-    difficult full votes, seen or not, can only be certified by very many items.
+    First what is never wrong; then all but optimal strategies for shares of the limit, if all items were like
+    a smoothed distribution of those observed. Where disagreement is limited, part of the weight is on what
+    nested bounds leave possible: a strategy that is often wrong on difficult full votes, seen or not, can
+    only be certified by very many items.
 
     Parameters
     ----------
@@ -58,18 +64,20 @@ def ladder(
         How many of the items have each full vote.
     limit : float
         The largest mean disagreement that is to be kept, from 0 to 1.
+    boldness : array-like of float, rising
+        The shares of it that are solved for; by default from a tenth of it to thirty times as much.
     first_leader_only : bool
         Whether of several leaders of the full vote only the first is right; all then settle ties.
     """
     if first_leader_only:
-        yield from map(settle_ties, ladder(lattice, learning, limit))
+        yield from map(settle_ties, ladder(lattice, learning, limit, boldness=boldness))
         return
     yield PluralityStrategy.from_probabilities(lattice, is_decided(lattice))
     observed = learning / learning.sum()
     mean = likely(lattice, observed)
     bounds = NestedSets.observed(difficulty_ranks(lattice), learning.astype(np.float64), GUARD_FAILS)
     weights = (1 - GUARDED) * mean + GUARDED * bounds.spread(pessimistic(lattice, observed))
-    limits = np.minimum(BOLDNESS * limit, 1.0)
+    limits = np.minimum(np.asarray(boldness) * limit, 1.0)
     last = None
     for bolder in solve_nearly(lattice, mean, weights, limits[limits > NEXT_TO_ZERO].tolist()):
         if bolder == last:

@@ -60,7 +60,7 @@ def certify_plurality(
     ... )
     In exact rational arithmetic:
       PROVEN  worst disagreement 0.05 <= 0.05
-      PROVEN  no strategy within the limit asks fewer than 4.227... votes on average; this one asks 4.227...
+      PROVEN  no counting strategy within the limit asks fewer than 4.227... votes on average; this one...
     """
     if not isinstance(solution, PluralitySolution):
         raise InvalidInputError(

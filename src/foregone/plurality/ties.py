@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from foregone.checks import FloatArray
-from foregone.plurality.betting import ladder
+from foregone.plurality.betting import BOLDNESS, ladder
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.lattice import lattice_of
 from foregone.plurality.plurality_evaluation import evaluate_plurality
@@ -67,7 +67,10 @@ def solve_with_ties(
 
 
 def ladder_with_ties(
-    counts: npt.NDArray[Any] | CompositionDistribution, limit: float, n_voters: int
+    counts: npt.NDArray[Any] | CompositionDistribution,
+    limit: float,
+    n_voters: int,
+    boldness: npt.ArrayLike = BOLDNESS,
 ) -> Iterator[PluralityStrategy]:
     """Yield strategies from careful to bold, learned from the full votes of some rows, with ties settled.
 
@@ -82,6 +85,8 @@ def ladder_with_ties(
         The largest mean disagreement that is to be kept, from 0 to 1.
     n_voters : int
         Number of voters.
+    boldness : array-like of float, rising
+        The shares of the limit that are solved for; by default from a tenth of it to thirty times as much.
 
     Examples
     --------
@@ -93,7 +98,7 @@ def ladder_with_ties(
     """
     votes = _distribution(counts)
     lattice = lattice_of(n_voters, votes.n_classes)
-    return ladder(lattice, votes.counts_on(lattice), limit, first_leader_only=True)
+    return ladder(lattice, votes.counts_on(lattice), limit, boldness=boldness, first_leader_only=True)
 
 
 def _distribution(counts: npt.NDArray[Any] | CompositionDistribution) -> CompositionDistribution:

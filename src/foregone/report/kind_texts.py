@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from foregone.certifying import Promise
 from foregone.planning import Planned, SolvedLimit
 from foregone.report.reported_model import ReportedModel
+from foregone.scores import ScoreStrategy
 
 __all__ = ["Texts", "texts_of"]
 
@@ -20,7 +22,7 @@ class Texts:
     ----------
     full : str
         What an early answer is compared with.
-    mean : {"expected", "measured"}
+    mean : {"expected", "estimated"}
         What the disagreement of a limit is.
     computed : str
         Where the numbers of the slider come from.
@@ -44,7 +46,7 @@ class Texts:
     """
 
     full: str
-    mean: Literal["expected", "measured"]
+    mean: Literal["expected", "estimated"]
     computed: str
     promise: tuple[str, ...]
     own_heading: str
@@ -58,16 +60,17 @@ class Texts:
     ties: str | None = None
 
 
-def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimit]) -> Texts:
-    """Return what is said of a model, given how its limits were solved."""
+def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimit], strategy: Any) -> Texts:
+    """Return what is said of a model, given how its limits were solved, and the recommended strategy."""
     if planned.kind == "scores":
-        return _texts_of_scores(model, planned)
+        return _texts_of_scores(model, strategy)
     gap, n_classes = max(point.gap or 0.0 for point in points), len(model.labels)
     every_row = not planned.bounds_the_mean
     is_many = planned.kind == "answers"
+    for_set = "" if planned.confidence is None else ", for this confidence set"
     optimal = (
-        "Provably optimal: no way of stopping within the limit, in random order, asks fewer votes. Every "
-        f"setting here is within {gap:.1e} of its proven lower bound."
+        f"Provably optimal among strategies that count votes in random order{for_set}: none within the limit "
+        f"asks fewer votes. Every setting here is within {gap:.1e} of its proven lower bound."
     )
     near = (
         "With more than two classes the strategies are near the optimum, not at it: the proven lower "
@@ -126,23 +129,22 @@ def _promise_of_votes(model: ReportedModel, planned: Planned) -> str:
     )
 
 
-def _texts_of_scores(model: ReportedModel, planned: Planned) -> Texts:
-    voters = model.voters
+def _texts_of_scores(model: ReportedModel, strategy: ScoreStrategy) -> Texts:
+    voters, certificate = model.voters, strategy.certificate
     return Texts(
         full="the full sum",
-        mean="measured",
-        computed="For each limit, when to stop was learned on a random half of the calibration rows; the "
-        "numbers below were measured on the other half, which certifies them. In the table by class, "
-        f"{voters} asked are means over all calibration rows.",
+        mean="estimated",
+        computed="When to stop is learned on a random half of the calibration rows, and the numbers below "
+        "are estimates from that half. The recommended limit was then certified on the other half.",
         promise=(
-            f"With {100 * (planned.confidence or 0):g} % confidence over the draw of the {model.n_rows:,} "
-            "calibration rows, the early answer differs from the full sum of the scores on at most the "
-            "allowed share of rows like them. That share is a mean: close sums, or one class, may take most "
-            f"of it. With fewer rows more {voters} are asked, and with too few no early stop can be "
-            "certified.",
+            str(Promise.certain(0.0) if certificate is None else certificate.promise),
+            "The limit is a mean: close sums, or one class, may take most of it. With fewer rows more "
+            f"{voters} are asked, and with too few it stops only where the {voters} not yet asked cannot "
+            "change the answer.",
             "Certified, not proven optimal: the thresholds are the ones that asked fewest in learning and "
-            "passed an exact binomial test on rows that they were not learned from. Another random_state "
-            "splits the rows differently and leads to slightly different numbers.",
+            "passed an exact test on rows that they were not learned from. Another random_state splits the "
+            "rows differently and leads to slightly different numbers; trying several and taking the best "
+            "breaks the guarantee.",
         ),
         own_heading="The full sum and the model's own predict",
         own_meaning=f"The scores of all {voters} are added up in one order, as the model does in its own "
@@ -150,6 +152,6 @@ def _texts_of_scores(model: ReportedModel, planned: Planned) -> Texts:
         own_differs="This is rounding, where the sum is next to a tie. The limit is about the model's own "
         "predict, and counts such rows as different.",
         no_margins="Scores have no number of yes votes, so disagreement is not shown by margin.",
-        no_exact=f"How many {voters} it takes never to differ is not known for scores.",
+        no_exact=f"How many {voters} it takes never to differ is not known for these scores.",
         in_random_order=False,
     )

@@ -100,10 +100,7 @@ def headline(report: Report) -> tuple[str, str]:
     """Return the recommendation in one sentence, in two parts."""
     point, speed, model = report.recommended, report.speed, report.model
     if point.reason is not None:
-        return (
-            "Early stopping is off",
-            f"All {model.n_voters:,} {model.voters} are asked: {point.reason}.",
-        )
+        return "Nothing can be certified", said(report, point)
     each = " in each class" if point.each_class else ""
     ratio = speed.ratio("batch", speed.slow_way)
     whom = "the model's predict" if speed.slow_way == "own" else "asking everyone"
@@ -119,7 +116,10 @@ def said(report: Report, point: SolvedLimit) -> str:
     """Return what one position of the slider comes to, as a sentence."""
     traded, model = report.trade_off, report.model
     if point.reason is not None:
-        return f"All {model.n_voters:,} {model.voters} are asked: {point.reason}."
+        return (
+            f"Stopping only where the answer is certain asks {point.expected_votes:.1f} of "
+            f"{model.n_voters:,} {model.voters} on average: {point.reason}."
+        )
     each = " in each class" if point.each_class else ""
     sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
     whom = "for every single row" if traded.texts.holds_for_every_row else "on average"

@@ -232,7 +232,7 @@ def make_report(
     reported = replace(reported, settings={**reported.settings, **wanted})
     advance("solving")
     traded = trade_off(reported, own, worth, lambda: advance("solving"))
-    strategy = traded.recommended.strategy
+    strategy = traded.strategy
     answers, asked = reported.run(reported.rows, strategy)
     advance("timing")
     speed = measure_speed(reported, strategy, lambda: advance("timing"))

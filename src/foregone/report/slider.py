@@ -69,11 +69,12 @@ def tradeoff_section(report: Report) -> Html:
     now, traded, voters = live(report, report.recommended), report.trade_off, report.model.voters
     bounded = "for the worst row" if traded.texts.holds_for_every_row else "on average"
     sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
+    maximum = "guaranteed maximum" if traded.texts.mean == "expected" else "maximum, once certified"
     figures = [
         ("votes", f"of {report.model.n_voters:,}", f"{voters} asked on average"),
         ("fewer", "", f"fewer {voters} than all"),
         ("mean", "", f"of rows differ from {traded.texts.full}, {traded.texts.mean}"),
-        ("at-most", "", f"guaranteed maximum, {bounded}{sure}"),
+        ("at-most", "", f"{maximum}, {bounded}{sure}"),
     ]
     return tag(
         "section",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone import rules
-from foregone.classifier.calibration_scores import scores_of
+from foregone.classifier.calibration_scores import known_bounds, scores_of
 from foregone.kinds import evaluate
 from foregone.planning import Plan, SolvedLimit, make_plan, planned
 from foregone.plurality import ClassVotes
 from foregone.plurality import rules as plurality_rules
 from foregone.report.kind_texts import Texts, texts_of
 from foregone.report.reported_model import ReportedModel, RowLabels
-from foregone.scores import ScoreRows
+from foregone.scores import CannotCertifyWarning, ScoreRows, solve_scores
+from foregone.scores import rules as score_rules
 from foregone.scores.paths import full_answers
 from foregone.strategy.limits import Limits
 from foregone.votes import VoteDistribution
@@ -49,6 +51,8 @@ class TradeOff:
         Number of the class that everyone together gives each row.
     right : ndarray of int, shape (n_rows,)
         Number of the class that counts as agreement.
+    strategy : object
+        For the recommended limit; of scores, certified by the rows that the plan has not looked at.
     exact_votes : float or None
         Voters asked on average if the answer may never differ; None where it is not known.
     """
@@ -59,6 +63,7 @@ class TradeOff:
     shares: list[float]
     full: ClassNumbers
     right: ClassNumbers
+    strategy: Any
     exact_votes: float | None = None
 
     @property
@@ -118,15 +123,30 @@ def trade_off(
         solved[limits] = found.solve(limits)
         advance()
     points = tuple(solved.values())
+    plan = make_plan(found, solved.__getitem__, worth=worth, labels=model.labels)
+    strategy = _final(tally.votes, plan, solved[plan.recommended.limits])
     return TradeOff(
         points=points,
-        plan=make_plan(found, solved.__getitem__, worth=worth, labels=model.labels),
-        texts=texts_of(model, found, points),
+        plan=plan,
+        texts=texts_of(model, found, points, strategy),
         shares=(np.bincount(tally.full, minlength=len(model.labels)) / model.n_rows).tolist(),
         full=tally.full,
         right=tally.right,
+        strategy=strategy,
         exact_votes=tally.exact_votes,
     )
+
+
+def _final(votes: Any, plan: Plan, recommended: SolvedLimit) -> Any:
+    """Return the strategy for what is recommended; of scores, the rows not looked at so far certify it."""
+    if not isinstance(votes, ScoreRows):
+        return recommended.strategy
+    limits, added = recommended.limits.given, votes.added_up
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CannotCertifyWarning)  # the strategy has the reason
+        return solve_scores(
+            votes.scores, limits, confidence=plan.confidence or 0.95, looks=plan.looks, **added
+        )
 
 
 class _Tally(NamedTuple):
@@ -143,15 +163,21 @@ def _tally(model: ReportedModel, own: RowLabels | None) -> _Tally:
     n_voters, n_classes = model.n_voters, len(model.labels)
     if model.voting == "soft":
         before = model.classifier.strategy_
+        scores = scores_of(model.ensemble, model.rows)
         rows = ScoreRows(
-            scores_of(model.ensemble, model.rows),
+            scores,
             start=before.start,
             order="optimized" if model.order == "optimized" else before.order,
             answers=None if own is None else np.asarray(own == model.ensemble.classes[1], np.bool_),
             random_state=model.seed,
+            bounds=known_bounds(model.ensemble, scores),
         )
-        says_yes, is_yes = full_answers(rows.scores, before.order, rows.start), rows.right(before.order)
-        return _Tally(rows, says_yes.astype(np.intp), is_yes.astype(np.intp))
+        says_yes, is_yes = full_answers(scores, before.order, rows.start), rows.right(before.order)
+        certain = None
+        if rows.bounds is not None:
+            curtailed = score_rules.curtailment(rows.bounds, order=before.order, start=rows.start)
+            certain = float(curtailed.run(scores)[1].mean())
+        return _Tally(rows, says_yes.astype(np.intp), is_yes.astype(np.intp), certain)
     counts = model.votes()
     if n_classes == 2:
         votes = VoteDistribution.from_yes_counts(counts, n_voters)

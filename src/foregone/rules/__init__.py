@@ -1,4 +1,4 @@
-"""Ready-made stopping rules to stand next to the optimum; each returns a StoppingStrategy.
+"""Ready-made stopping rules to compare with the optimal strategies; each returns a StoppingStrategy.
 
 One convention holds for all of them: besides its own condition, every rule stops as soon as the voters not
 yet asked cannot change the answer. That saves votes and never changes an answer.

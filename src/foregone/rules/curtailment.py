@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import check_n_voters
+from foregone.checks import check_looks, check_n_voters
 from foregone.strategy import StoppingStrategy
 
 __all__ = ["curtailment", "is_decided"]
 
 
-def curtailment(n_voters: int) -> StoppingStrategy:
+def curtailment(n_voters: int, *, looks: int | Iterable[int] | None = None) -> StoppingStrategy:
     """Stop as soon as the voters not yet asked cannot change the answer.
 
     The oldest rule of all, used wherever ballots are counted one by one: a majority of all voters has said
     yes, or at least half of them has said no (a tie of the full vote is "no"). It never disagrees with the
-    full vote, and no rule that never disagrees asks fewer votes.
+    full vote, and no rule that never does so, whatever the votes, asks fewer.
 
     Parameters
     ----------
     n_voters : int
         Number of voters, at least 1.
+    looks : int or iterable of int, optional
+        Stop only after every so many votes, or only after these numbers of votes (and when all were asked).
 
     Returns
     -------
@@ -36,7 +40,13 @@ def curtailment(n_voters: int) -> StoppingStrategy:
     (70.2, 0.0)
     """
     n_voters = check_n_voters(n_voters)
-    return StoppingStrategy.from_rows(n_voters, lambda asked: is_decided(n_voters, asked))
+    asked = np.arange(n_voters + 1)
+    lower, upper = np.maximum(asked - -(-n_voters // 2), -1), np.minimum(n_voters // 2, asked) + 1
+    given = check_looks(looks, n_voters)
+    if given is not None:
+        between = np.setdiff1d(asked[:-1], given)
+        lower[between], upper[between] = -1, between + 1
+    return StoppingStrategy.from_thresholds(lower, upper)
 
 
 def is_decided(n_voters: int, asked: int) -> npt.NDArray[np.bool_]:

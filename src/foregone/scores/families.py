@@ -8,13 +8,22 @@ may be as crude as it likes, and only costs votes by it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from foregone.checks import BoolArray, FloatArray, IntArray
+from foregone.checks import BoolArray, FloatArray, IntArray, check_looks
 
-__all__ = ["SHAPES", "WEIGHED_SHAPES", "Learned", "Shape", "Thresholds", "everywhere"]
+__all__ = [
+    "SHAPES",
+    "WEIGHED_SHAPES",
+    "Learned",
+    "Shape",
+    "Thresholds",
+    "everywhere",
+    "joined",
+    "steps_before_all",
+]
 
 Thresholds = tuple[FloatArray, FloatArray]
 
@@ -57,10 +66,13 @@ class Learned:
         The numbers of voters, from 1 to n_voters - 1, after which it may stop.
     limit : float
         The allowed disagreement, above 0: says what boldness is worth trying.
+    certain : Thresholds
+        Where the answer is certain: every family stops there, too.
     """
 
-    def __init__(self, running: FloatArray, steps: IntArray, limit: float) -> None:
+    def __init__(self, running: FloatArray, steps: IntArray, limit: float, certain: Thresholds) -> None:
         self._steps = steps
+        self._certain = certain
         self._n_voters = running.shape[1]
         self._sizes = np.sort(np.abs(running[:, steps - 1]), axis=None)
         self._careful, self._bold = np.log(limit / 300), np.log(min(limit * 100, 1.0))
@@ -71,6 +83,9 @@ class Learned:
 
     def thresholds(self, shape: Shape, boldness: float) -> Thresholds:
         """Return the thresholds of one family at one boldness, for every step from 0 to n_voters."""
+        return joined(self._thresholds(shape, boldness), self._certain)
+
+    def _thresholds(self, shape: Shape, boldness: float) -> Thresholds:
         if shape.kind == "margin":
             # Even in the share of scores that lie beyond the margin, but finer among the largest.
             margin = self._sizes[int((1 - boldness) ** 2 * (len(self._sizes) - 1))]
@@ -117,12 +132,35 @@ def _log_odds_against(chance: FloatArray) -> FloatArray:
     return np.asarray(np.log((1 - chance) / chance))
 
 
+def steps_before_all(looks: Any, n_voters: int) -> IntArray:
+    """Return the numbers of voters, but for none and all, after which it may stop, by what a user gave."""
+    given = check_looks(looks, n_voters)
+    steps = np.arange(n_voters) if given is None else np.array(given, dtype=np.int64)
+    return np.asarray(steps[(steps > 0) & (steps < n_voters)], dtype=np.int64)
+
+
 def everywhere(n_voters: int, steps: IntArray, thresholds: Thresholds) -> Thresholds:
     """Return thresholds for every step from those at some steps: infinite elsewhere, 0 at the end."""
     lower, upper = np.full(n_voters + 1, -np.inf), np.full(n_voters + 1, np.inf)
     lower[steps], upper[steps] = thresholds
     lower[-1] = upper[-1] = 0.0
     return lower, upper
+
+
+def joined(thresholds: Thresholds, certain: Thresholds) -> Thresholds:
+    """Return thresholds that stop wherever either pair does; where the two differ, the certain one is right.
+
+    Examples
+    --------
+    >>> learned, certain = np.array([[-3.0], [5.0]]), np.array([[-4.0], [4.0]])
+    >>> joined((learned[0], learned[1]), (certain[0], certain[1]))
+    (array([-3.]), array([4.]))
+    """
+    (lower, upper), (surely_no, surely_yes) = thresholds, certain
+    return (
+        np.maximum(surely_no, np.minimum(lower, np.nextafter(surely_yes, -np.inf))),
+        np.minimum(surely_yes, np.maximum(upper, np.nextafter(surely_no, np.inf))),
+    )
 
 
 def fit_logistic(features: FloatArray, is_yes: BoolArray, first: FloatArray) -> FloatArray:

@@ -5,6 +5,7 @@ Each check raises InvalidInputError if something is wrong.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ __all__ = [
     "follow",
     "foretelling_order",
     "full_answers",
+    "greedy_order",
     "look_steps",
     "running_scores",
+    "weighted_covariance",
 ]
 
 BLOCK_SCORES = 2**22  # that are dealt with at once: 32 MB
@@ -145,14 +148,33 @@ def foretelling_order(scores: FloatArray, start: float) -> IntArray:
     """
     size = np.abs(scores).max() or 1.0
     scores, start = scores / size, start / size  # so that no square overflows
-    full = start + scores.sum(axis=1)
-    near = np.quantile(np.abs(full), 0.75) or 1.0
-    weight = 1 / (1 + (full / near) ** 2)
+    return greedy_order(weighted_covariance([scores], start + scores.sum(axis=1)))
+
+
+def weighted_covariance(parts: Iterable[FloatArray], lead: FloatArray) -> FloatArray:
+    """Return how voters vary together, added up over parts of what they say.
+
+    Parameters
+    ----------
+    parts : iterable of ndarray of shape (n_rows, n_voters)
+        What voters say, or whether they are for each of many classes.
+    lead : ndarray of shape (n_rows,)
+        How far each row is from the decision: those far from it count less.
+    """
+    near = np.quantile(np.abs(lead), 0.75) or 1.0
+    weight = 1 / (1 + (lead / near) ** 2)
     weight /= weight.sum()
-    centred = scores - weight @ scores
-    covariance = (centred * weight[:, None]).T @ centred
+    covariance: Any = 0.0
+    for part in parts:
+        centred = part - weight @ part
+        covariance = covariance + (centred * weight[:, None]).T @ centred
+    return np.asarray(covariance)
+
+
+def greedy_order(covariance: FloatArray) -> IntArray:
+    """Return the voters, each the one with which the sum so far correlates best with the full sum."""
     with_full = covariance.sum(axis=1)
-    n_voters = scores.shape[1]
+    n_voters = len(covariance)
     order = np.empty(n_voters, dtype=np.int64)
     left = np.ones(n_voters, dtype=bool)
     # Of the sum so far: its covariance with the full sum, its variance, its covariance with each voter.

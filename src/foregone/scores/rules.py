@@ -1,9 +1,13 @@
-"""Rules on scores to stand next to `solve_scores`; each returns a ScoreStrategy that promises nothing."""
+"""Rules on scores to stand next to `solve_scores`; each returns a ScoreStrategy.
+
+All but curtailment, which is never wrong, promise nothing about rows that they have not seen.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,11 +15,17 @@ import numpy.typing as npt
 
 from foregone.checks import FloatArray, check_looks, check_max_disagreement, check_n_voters
 from foregone.errors import InvalidInputError
-from foregone.scores.families import everywhere
-from foregone.scores.paths import check_order, check_scores, check_start, running_scores
+from foregone.scores.curtailing import check_bounds, curtailing
+from foregone.scores.families import everywhere, steps_before_all
+from foregone.scores.paths import (
+    check_order,
+    check_scores,
+    check_start,
+    running_scores,
+)
 from foregone.scores.score_strategy import ScoreStrategy
 
-__all__ = ["constant_margin", "lightgbm_margin", "qwyc"]
+__all__ = ["constant_margin", "curtailment", "lightgbm_margin", "qwyc"]
 
 Quit = tuple[int, float, float]  # how many rows quit, and the thresholds
 
@@ -57,9 +67,7 @@ def constant_margin(
     n_voters = matrix.shape[1]
     voters = np.arange(n_voters) if order is None else check_order(order, n_voters)
     running = matrix if order is None else running_scores(matrix, voters, start)
-    given = check_looks(looks, n_voters)
-    steps = np.array(range(n_voters) if given is None else given)
-    steps = steps[(steps > 0) & (steps < n_voters)]
+    steps = steps_before_all(looks, n_voters)
 
     # A row goes wrong at a margin if the first score that is as far from 0 lies on the wrong side: that is at
     # the margins between an earlier record of the distance and a new one on the wrong side.
@@ -75,6 +83,43 @@ def constant_margin(
     return ScoreStrategy.from_thresholds(
         *everywhere(n_voters, steps, (-margin, margin)), order=voters, start=start
     )
+
+
+def curtailment(
+    bounds: npt.ArrayLike,
+    *,
+    order: npt.ArrayLike | None = None,
+    start: float = 0.0,
+    looks: int | Iterable[int] | None = None,
+) -> ScoreStrategy:
+    """Stop where the voters not yet asked cannot change the answer, whatever they say.
+
+    It agrees with the full sum, added up in the same order, on every row whose scores are within the bounds:
+    to the last bit, because sums are bounded as they are rounded. At least one voter is asked.
+
+    Parameters
+    ----------
+    bounds : array-like of shape (2, n_voters)
+        The smallest and the largest score that each voter can give, in the voters' own numbering.
+    order : array-like of int, shape (n_voters,), optional
+        The voters in the order asked.
+    start : float, default 0.0
+        The score before the first voter.
+    looks : int or iterable of int, optional
+        As in `solve_scores`; by default after every voter.
+
+    Examples
+    --------
+    >>> strategy = curtailment([[-1, -2, -1], [1, 2, 1]], order=[1, 0, 2])
+    >>> strategy.run([[1, 2, -1], [-1, 1.5, 1]])
+    (array([ True,  True]), array([2, 3]))
+    """
+    checked = check_bounds(bounds)
+    n_voters = checked.shape[1]
+    voters = np.arange(n_voters) if order is None else check_order(order, n_voters)
+    thresholds = curtailing(checked[:, voters], steps_before_all(looks, n_voters), n_voters)
+    strategy = ScoreStrategy.from_thresholds(*thresholds, order=voters, start=start)
+    return replace(strategy, reason="stopping only where the answer is certain was asked for")
 
 
 def lightgbm_margin(

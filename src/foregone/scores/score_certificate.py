@@ -8,34 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.special import betainccinv
-
+from foregone.certifying import Judged, Promise, clopper_pearson_bound
+from foregone.certifying.parts import by_part
 from foregone.checks import check_confidence
 from foregone.errors import InvalidInputError
-from foregone.strategy.json_file import Fields
-from foregone.strategy.limits import Limits, MaxDisagreement, as_given, by_side
+from foregone.strategy.json_file import Fields, is_finite_number
+from foregone.strategy.limits import Limits, MaxDisagreement, by_side
 
-__all__ = ["ScoreCertificate", "upper_bound"]
+__all__ = ["ScoreCertificate", "confidence_for_all"]
 
 RowCounts = int | dict[str, int]
-
-
-def upper_bound(n_wrong: int, n_rows: int, confidence: float) -> float:
-    """Return Clopper and Pearson's upper bound for a probability.
-
-    It is the largest p at which ``n_wrong`` or fewer of ``n_rows`` independent rows are wrong with a
-    probability of at least ``1 - confidence``; so it lies below the true probability in at most that share
-    of samples, whatever that probability is.
-
-    Examples
-    --------
-    >>> round(upper_bound(0, 1497, 0.95), 6), upper_bound(0, 0, 0.95)
-    (0.001999, 1.0)
-    """
-    if n_wrong >= n_rows:
-        return 1.0
-    # A few last bits for the quantile's own rounding.
-    return min(1.0, float(betainccinv(n_wrong + 1, n_rows - n_wrong, 1 - confidence)) * (1 + 1e-12))
+MOST_RUNGS = 115  # of the ladders of old, whose certificates do not tell how many there were
 
 
 @dataclass(frozen=True)
@@ -43,8 +26,8 @@ class ScoreCertificate:
     """Why a strategy keeps its limit: it was tried on rows that had no part in learning it.
 
     With a probability of at least ``confidence`` over the draw of the rows, the disagreement with the full
-    sum on new rows of the same distribution is at most ``max_disagreement``; with a limit for each answer,
-    both are kept at once. That is the promise; ``bound`` is what it was judged by.
+    sum on new rows of the same distribution is at most ``max_disagreement``; with a limit for each answer, or
+    with groups, all are kept at once. That is the promise; ``bound`` is what it was judged by.
 
     Attributes
     ----------
@@ -63,6 +46,12 @@ class ScoreCertificate:
     wrong_by_class : dict or None
         For "yes" and "no", what the full sum says, a pair: how many were answered differently, of how many.
         Known for one limit, too.
+    parts : tuple of Judged
+        With groups or clusters: what the rows say about each group and answer that has a limit.
+    in_clusters : bool
+        Whether dependent rows were counted as one observation.
+    class_bounds : dict or None
+        For "yes" and "no", what `bound_by_class` is.
 
     Examples
     --------
@@ -78,28 +67,60 @@ class ScoreCertificate:
     n_wrong: RowCounts
     mean_asked: float
     wrong_by_class: dict[str, tuple[int, int]] | None = None
+    parts: tuple[Judged, ...] = ()
+    in_clusters: bool = False
+    class_bounds: dict[str, float] | None = None
 
     @property
-    def bound(self) -> MaxDisagreement:
-        """Exact upper bound on the disagreement, or one for each answer; at most the limit."""
+    def judged(self) -> tuple[Judged, ...]:
+        """What the rows say about each part that has a limit."""
+        if self.parts:
+            return self.parts
         n_wrong, n_rows = by_side(self.n_wrong), by_side(self.n_certified)
-        return as_given({side: upper_bound(n_wrong[side], n_rows[side], self.confidence) for side in n_rows})
+        return tuple(
+            Judged(
+                side,
+                None,
+                limit,
+                n_rows[side],
+                n_wrong[side] / max(n_rows[side], 1),
+                clopper_pearson_bound(n_wrong[side], n_rows[side], self.confidence),
+            )
+            for side, limit in Limits.of(self.max_disagreement)
+        )
+
+    @property
+    def bound(self) -> Any:
+        """Upper bound on the disagreement, or one for each answer, group, or both; at most the limit."""
+        return by_part({(part.side, part.group): part.bound for part in self.judged})
 
     @property
     def bound_by_class(self) -> dict[str, float] | None:
-        """Upper bound for each answer, as far as known; with one limit for all, only that is promised."""
+        """What holds for each answer, given the full sum, with the ``confidence``; None if it is not known.
+
+        With a limit for each answer it is that limit. With one for all rows it is an upper bound at a higher
+        confidence, such that the bounds of both answers hold for every strategy that might have been taken:
+        which one was taken depends on the same rows.
+        """
+        if self.class_bounds is not None:
+            return self.class_bounds
+        if isinstance(self.max_disagreement, dict):
+            return self.max_disagreement
         if self.wrong_by_class is None:
-            return self.bound if isinstance(self.bound, dict) else None
-        return {
-            side: upper_bound(n_wrong, n_rows, self.confidence)
-            for side, (n_wrong, n_rows) in self.wrong_by_class.items()
-        }
+            return None
+        sure = confidence_for_all(self.confidence, MOST_RUNGS)
+        return {side: clopper_pearson_bound(*pair, sure) for side, pair in self.wrong_by_class.items()}
 
     @property
     def is_kept(self) -> bool:
         """Whether every bound is within its limit."""
-        limits = by_side(self.max_disagreement)
-        return all(bound <= limits[side] for side, bound in by_side(self.bound).items())
+        return all(part.is_kept for part in self.judged)
+
+    @property
+    def promise(self) -> Promise:
+        """What is guaranteed, with limits by "yes" and "no"."""
+        n_rows = sum(by_side(self.n_certified).values())
+        return Promise.certified(self.judged, self.confidence, n_rows, in_clusters=self.in_clusters)
 
     # Files -----------------------------------------------------------------------------------
 
@@ -115,6 +136,11 @@ class ScoreCertificate:
         }
         if self.wrong_by_class is not None:
             fields["wrong_by_class"] = {side: list(pair) for side, pair in self.wrong_by_class.items()}
+        if self.parts:
+            fields["parts"] = [list(part) for part in self.parts]
+            fields["in_clusters"] = int(self.in_clusters)
+        if self.class_bounds is not None:
+            fields["class_bounds"] = self.class_bounds
         return fields
 
     @classmethod
@@ -133,6 +159,9 @@ class ScoreCertificate:
             _counts(fields, "n_wrong", limits),
             fields.number("mean_asked", 0, n_voters),
             _pairs(fields, "wrong_by_class"),
+            _parts(fields, "parts", limits) if "parts" in fields else (),
+            "in_clusters" in fields and bool(fields.whole("in_clusters", 0, 1)),
+            _shares(fields, "class_bounds") if "class_bounds" in fields else None,
         )
         if not certificate.is_kept:
             raise fields.error("n_wrong", "is too large: the certificate does not keep its own limit")
@@ -156,3 +185,25 @@ def _pairs(fields: Fields, key: str) -> dict[str, tuple[int, int]] | None:
             raise section.error(side, "must hold how many were wrong, of how many")
         pairs[side] = (n_wrong, n_rows)
     return pairs
+
+
+def _shares(fields: Fields, key: str) -> dict[str, float]:
+    section = fields.section(key)
+    return {side: section.number(side, 0, 1) for side in ("yes", "no")}
+
+
+def _parts(fields: Fields, key: str, limits: Limits) -> tuple[Judged, ...]:
+    found = []
+    for side, group, *numbers in fields.rows(key, len(Judged._fields)):
+        limit, n_observations, mean_loss, bound = numbers
+        known = isinstance(group, str | int | float | None) and (side, limit) in list(limits)
+        shares = all(is_finite_number(share) and 0 <= share <= 1 for share in (mean_loss, bound))
+        if not (known and shares and type(n_observations) is int and n_observations >= 0):
+            raise fields.error(key, "must hold a side, a group, a limit, a number of rows, and two shares")
+        found.append(Judged(side, group, *numbers))
+    return tuple(found)
+
+
+def confidence_for_all(confidence: float, n_rungs: int) -> float:
+    """Return the confidence at which bounds of both answers hold together for this many strategies."""
+    return 1 - (1 - confidence) / (2 * n_rungs)

@@ -51,7 +51,8 @@ class ScoreStrategy(Strategy):
     certificate : ScoreCertificate or None
         Why its disagreement is within a limit; None if nothing is promised.
     reason : str or None
-        Why it asks everyone, when `solve_scores` could not do better.
+        Why it only curtails (stops where the voters not yet asked cannot change the answer) or asks everyone,
+        when `solve_scores` could not do better.
 
     Examples
     --------
@@ -127,6 +128,13 @@ class ScoreStrategy(Strategy):
         """The numbers of voters after which it may stop."""
         return look_steps(self.lower, self.upper)
 
+    @property
+    def stops_in_words(self) -> str:
+        """What a strategy does that has a ``reason`` to do no better."""
+        if len(self.looks) == 1:
+            return "every voter will be asked"
+        return "it stops only where the voters not yet asked cannot change the answer"
+
     def decide(self, asked: int, running: float) -> bool | None:
         """Return the answer after ``asked`` voters at this running score, or None to go on."""
         if not 0 <= asked <= self.n_voters:
@@ -170,8 +178,10 @@ class ScoreStrategy(Strategy):
     def __repr__(self) -> str:
         if self.certificate is not None:
             note = f", within {self.certificate.max_disagreement} at {self.certificate.confidence:.0%}"
+        elif len(self.looks) == 1:
+            note = ", asks everyone"
         else:
-            note = ", asks everyone" if len(self.looks) == 1 else ", nothing promised"
+            note = ", nothing promised" if self.reason is None else ", curtails"
         return f"<ScoreStrategy for {self.n_voters} voters{note}>"
 
     # Files -----------------------------------------------------------------------------------

@@ -1,35 +1,36 @@
 """solve_scores: learn thresholds on one half of the rows, certify them on the other.
 
-Why the result keeps its limit is proved in docs/theory.md, "Scores".
+Why the result keeps its limit is proved in docs/theory.md, "Certifying what is used".
 """
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import BoolArray, FloatArray, IntArray, check_confidence, check_looks
-from foregone.errors import InvalidInputError, SolverError
-from foregone.scores.families import Learned, Thresholds
-from foregone.scores.paths import check_order, check_scores, check_start, foretelling_order, running_scores
-from foregone.scores.score_certificate import ScoreCertificate, upper_bound
+from foregone.certifying import Judged, Parts, RowLabels, climb, rows_needed
+from foregone.checks import IntArray, check_choice, check_confidence
+from foregone.errors import SolverError
+from foregone.scores.families import Thresholds, steps_before_all
+from foregone.scores.paths import follow
+from foregone.scores.score_certificate import ScoreCertificate, confidence_for_all
+from foregone.scores.score_rows import ScoreRows
 from foregone.scores.score_strategy import ScoreStrategy
-from foregone.scores.trial import Choice, Trial, choose
-from foregone.strategy.limits import Limits, MaxDisagreement
+from foregone.scores.trial import Choice, Trial, TrialOutcome, choose
+from foregone.strategy.limits import Limits, MaxDisagreement, as_given
 
-__all__ = ["CannotCertifyWarning", "solve_scores"]
+__all__ = ["CannotCertifyWarning", "ScoreEstimate", "estimate_scores", "solve_scores"]
 
-ORDERS = ("given", "random", "optimized")
 NEAR = (-0.4, -0.3, -0.2, -0.15, -0.12, -0.1, -0.08, -0.06, -0.05, -0.04, -0.03, -0.02, -0.01)
 
 
 class CannotCertifyWarning(UserWarning):
-    """The rows cannot vouch for any early stop, so everyone is asked."""
+    """The rows cannot certify any early stop, so it stops only where the answer is certain."""
 
 
 def solve_scores(
@@ -41,17 +42,22 @@ def solve_scores(
     looks: int | Iterable[int] | None = None,
     start: float = 0.0,
     answers: npt.ArrayLike | None = None,
+    bounds: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | RowLabels | None = None,
+    clusters: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator | None = None,
-    on_failure: Literal["ask_all", "raise"] = "ask_all",
+    on_failure: Literal["curtail", "raise"] = "curtail",
 ) -> ScoreStrategy:
     """Learn when to stop adding up scores, with a limit on the disagreement that holds for new rows.
 
     Voters are asked in one fixed order and their scores added up; the full sum says yes if it is above 0.
     On a random half of the rows thresholds on the running score are learned, from careful to bold; on the
-    other half they are tried in that order, and the last one is taken whose disagreement is, by an exact
-    binomial bound, within the limit. With a probability of at least ``confidence`` over the draw of the rows
-    (and whatever their distribution) the disagreement on new rows of that distribution is then at most
-    ``max_disagreement``. At least one voter is always asked.
+    other half they are tried in that order, and the last one is taken before the first whose disagreement
+    is, by an exact bound, above the limit. With a probability of at least ``confidence`` over the draw of the
+    rows (and whatever their distribution) the disagreement on new rows of that distribution is then at most
+    ``max_disagreement``. With ``bounds`` it also stops wherever the voters not yet asked cannot change the
+    answer (curtailment), and if nothing can be certified it stops only there. At least one voter is always
+    asked.
 
     Parameters
     ----------
@@ -75,138 +81,194 @@ def solve_scores(
     answers : array-like of bool, shape (n_rows,), optional
         What each row is to be answered with, True for yes. By default what its full sum says; the two may
         differ where the sum is 0 but for rounding, and then all that is promised is about these.
+    bounds : array-like of shape (2, n_voters), optional
+        The smallest and the largest score that each voter can give to any row, in the order of the columns:
+        of a tree, its smallest and its largest leaf. Without them only the full sum is certain.
+    groups : array-like of shape (n_rows,) or RowLabels, optional
+        A label for each row, fixed before anything was looked at: every group keeps the limit. A
+        `foregone.certifying.RowLabels` holds clusters, too.
+    clusters : array-like of shape (n_rows,), optional
+        A label for each row, such as a patient: rows with the same one depend on each other, stay in the same
+        half and count as one observation. The limit is then for the mean over clusters of the share of their
+        rows that differ.
     random_state : int, Generator or None
-        Draws the halves, and a random order. None draws anew each time.
-    on_failure : {"ask_all", "raise"}
-        What to do when the rows cannot vouch for any early stop: return the strategy that asks everyone,
-        with the ``reason``, and warn (`CannotCertifyWarning`), or raise SolverError.
+        Draws the halves, and a random order. None draws anew each time. Trying several and taking the best
+        breaks the promise.
+    on_failure : {"curtail", "raise"}
+        What to do when the rows cannot certify any early stop: return the strategy that stops only where the
+        answer is certain (without ``bounds``, that asks everyone), with the ``reason``, and warn
+        (`CannotCertifyWarning`); or raise SolverError.
 
     Returns
     -------
     ScoreStrategy
-        With its ``certificate``, or, if it asks everyone, with the ``reason``.
+        With its ``certificate``, or, if it only curtails, with the ``reason``.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> scores = rng.normal(rng.normal(size=(8000, 1)), 1, size=(8000, 50))
-    >>> strategy = solve_scores(scores, 0.01, order="given", random_state=0)
+    >>> scores = rng.normal(rng.normal(size=(8000, 1)), 1, size=(8000, 50)).clip(-3, 3)
+    >>> limits = np.array([[-3.0] * 50, [3.0] * 50])
+    >>> strategy = solve_scores(scores, 0.01, order="given", bounds=limits, random_state=0)
     >>> strategy.certificate.bound <= 0.01, strategy.certificate.mean_asked < 25
     (True, True)
+    >>> print(strategy.certificate.promise)  # doctest: +NORMALIZE_WHITESPACE
+    With 95 % confidence, this classifier disagrees with its full vote on at most 0.01 of new rows,
+    if they are like the 4,000 it was certified on.
     """
     limits, confidence = Limits.of(max_disagreement), check_confidence(confidence)
-    if on_failure not in ("ask_all", "raise"):
-        raise InvalidInputError(f'on_failure must be "ask_all" or "raise", not {on_failure!r}')
-    matrix, start = check_scores(paths, "paths"), check_start(start)
-    n_rows, n_voters = matrix.shape
-    steps = _steps(looks, n_voters)
-    given_answers = _check_answers(answers, n_rows)
-    rng = _generator(random_state)
-    halves = rng.permutation(n_rows)
-    learning, certifying = np.sort(halves[: n_rows // 2]), np.sort(halves[n_rows // 2 :])
-
-    def added_up(voters: IntArray, rows: IntArray) -> Trial:
-        part = matrix[rows]
-        running = np.asfortranarray(part) if order is None else running_scores(part, voters, start)
-        final_yes = running[:, -1] > 0 if given_answers is None else given_answers[rows]
-        return Trial(running, limits, confidence, np.asarray(final_yes))
-
-    orders = _orders(order, matrix, learning, start, rng)
-    learn, certify = added_up(orders[0], learning), added_up(orders[0], certifying)
-    reason = _hopeless(learn, certify, steps)
+    check_choice(on_failure, "on_failure", ("curtail", "raise"))
+    rows = ScoreRows(
+        paths,  # type: ignore[arg-type]  # it checks
+        start=start,
+        order=order,
+        answers=answers,
+        random_state=random_state,
+        bounds=bounds,
+        groups=groups,
+        clusters=clusters,
+    )
+    steps = steps_before_all(looks, rows.n_voters)
+    learning, certifying = rows.halves
+    voters = rows.orders[0]
+    learn, certify = (rows.trial(half, limits, voters, steps) for half in (learning, certifying))
+    reason = _hopeless(learn, certify, steps, confidence, "certifying half")
     if reason is None:
-        trials = [learn] + [added_up(voters, learning) for voters in orders[1:]]
-        choices = [choose(trial, steps) for trial in trials]
-        best = min(range(len(orders)), key=lambda place: choices[place].mean_asked)
-        voters, certify = orders[best], added_up(orders[best], certifying)
-        found: tuple[Thresholds, ScoreCertificate] | None = None
-        for thresholds in _careful_to_bold(trials[best], steps, choices[best]):
-            certificate = certify.judge([certify.outcome(thresholds)], len(learning))
-            if not certificate.is_kept:
-                reason = _too_often_wrong(certificate)
-                break
-            found = thresholds, certificate
-        if found is not None:
-            return ScoreStrategy(voters, start, *found[0], found[1])
-    assert reason is not None
+        voters, learn, choice = _best_order(rows, learn, limits, steps, confidence)
+        certify = rows.trial(certifying, limits, voters, steps)
+        learned, boldnesses = learn.learn(np.arange(learn.n_rows), steps), _careful_to_bold(choice)
+        climbed = climb(
+            (learned.thresholds(choice.shape, boldness) for boldness in boldnesses),
+            lambda thresholds: certify.outcome(thresholds).wrong,
+            certify.parts,
+            confidence,
+        )
+        if climbed.rung is not None:
+            certificate = _certificate(
+                limits, confidence, certify, climbed.rung, climbed.judged, len(learning), len(boldnesses)
+            )
+            return ScoreStrategy(voters, rows.start, *climbed.rung, certificate)
+        reason = _too_often_wrong(certify.parts, climbed.failed)
     if on_failure == "raise":
         raise SolverError(f"no early stop can be certified: {reason}")
-    warnings.warn(f"every voter will be asked: {reason}", CannotCertifyWarning, stacklevel=2)
-    return ScoreStrategy.ask_all(n_voters, order=orders[0], start=start, reason=reason)
+    curtailed = ScoreStrategy(voters, rows.start, *certify.certain, None, reason)
+    warnings.warn(f"{curtailed.stops_in_words}: {reason}", CannotCertifyWarning, stacklevel=2)
+    return curtailed
 
 
-def _careful_to_bold(learn: Trial, steps: IntArray, choice: Choice) -> Iterator[Thresholds]:
-    """Yield thresholds in a sequence fixed by the learning half alone: coarse, but fine near its guess."""
-    learned = Learned(learn.running, steps, learn.limit)
-    near = [choice.boldness + offset for offset in NEAR] + np.arange(choice.boldness, 1.0, 0.01).tolist()
-    for boldness in [0.0, *(place for place in near if place > 0), 1.0]:
-        yield learned.thresholds(choice.shape, boldness)
+@dataclass(frozen=True, eq=False)
+class ScoreEstimate:
+    """What a limit would probably cost and risk, by the learning half alone: nothing is promised.
+
+    Attributes
+    ----------
+    strategy : ScoreStrategy
+        Learned, at the boldness that would just be certified by as many rows; not certified.
+    outcome : TrialOutcome
+        How the rows of the learning half fare, each with thresholds that it had no part in.
+    final_yes : ndarray of bool
+        Which of them are to be answered with yes.
+    """
+
+    strategy: ScoreStrategy
+    outcome: TrialOutcome
+    final_yes: npt.NDArray[np.bool_]
 
 
-def _steps(looks: Any, n_voters: int) -> IntArray:
-    """Return the numbers of voters, but for none and all, after which it may stop."""
-    given = check_looks(looks, n_voters)
-    steps = np.arange(n_voters) if given is None else np.array(given, dtype=np.int64)
-    return np.asarray(steps[(steps > 0) & (steps < n_voters)], dtype=np.int64)
+def estimate_scores(
+    rows: ScoreRows, limits: Limits, confidence: float, looks: int | Iterable[int] | None = None
+) -> ScoreEstimate:
+    """Return what a limit would cost. The rows that will certify it are not looked at.
 
-
-def _check_answers(answers: Any, n_rows: int) -> BoolArray | None:
-    if answers is None:
-        return None
-    given = np.asarray(answers)
-    if given.dtype != np.bool_ or given.shape != (n_rows,):
-        raise InvalidInputError(
-            f"answers must hold True or False for each of the {n_rows} rows, got {given.dtype} of shape "
-            f"{given.shape}"
-        )
-    return given
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"random_state must be a whole number, a numpy Generator or None, not {random_state!r}"
-        ) from error
-
-
-def _orders(
-    order: Any, scores: FloatArray, learning: IntArray, start: float, rng: np.random.Generator
-) -> list[IntArray]:
-    """Return the order, or those from which the learning half shall choose."""
-    n_voters = scores.shape[1]
-    given = np.arange(n_voters, dtype=np.int64)
-    if order is None:
-        return [given]
-    if not isinstance(order, str):
-        return [check_order(order, n_voters)]
-    if order == "given":
-        return [given]
-    if order == "random":
-        return [rng.permutation(n_voters).astype(np.int64)]
-    if order == "optimized":
-        return [given, foretelling_order(scores[learning], start)] if len(learning) else [given]
-    raise InvalidInputError(
-        f"order must be None, one of {', '.join(ORDERS)}, or a row of voters, not {order!r}"
+    So a limit may be chosen by estimates of many, and then certified by `solve_scores` with the same rows and
+    ``random_state``.
+    """
+    steps = steps_before_all(looks, rows.n_voters)
+    voters = rows.orders[0]
+    learn = rows.trial(rows.halves[0], limits, voters, steps)
+    thresholds, outcome = learn.certain, learn.outcome(learn.certain)
+    reason = _hopeless(learn, learn, steps, confidence, "learning half, and about as many will certify")
+    if reason is None:
+        voters, learn, choice = _best_order(rows, learn, limits, steps, confidence)
+        if choice.outcome is None:
+            reason = "even the most careful thresholds were wrong too often on the learning half"
+        else:
+            learned = learn.learn(np.arange(learn.n_rows), steps)
+            thresholds, outcome = learned.thresholds(choice.shape, choice.boldness), choice.outcome
+    return ScoreEstimate(
+        ScoreStrategy(voters, rows.start, *thresholds, None, reason), outcome, learn.final_yes
     )
 
 
-def _hopeless(learn: Trial, certify: Trial, steps: IntArray) -> str | None:
+def _best_order(
+    rows: ScoreRows, first: Trial, limits: Limits, steps: IntArray, confidence: float
+) -> tuple[IntArray, Trial, Choice]:
+    """Return the order in which the learning half asks fewest, with what was chosen for it."""
+    others = [rows.trial(rows.halves[0], limits, voters, steps) for voters in rows.orders[1:]]
+    tried = [
+        (voters, learn, choose(learn, steps, confidence))
+        for voters, learn in zip(rows.orders, [first, *others], strict=True)
+    ]
+    return min(tried, key=lambda found: found[2].mean_asked)
+
+
+def _careful_to_bold(choice: Choice) -> list[float]:
+    """Return how bold to be, in a sequence fixed by the learning half: coarse, but fine near its guess."""
+    near = [choice.boldness + offset for offset in NEAR] + np.arange(choice.boldness, 1.0, 0.01).tolist()
+    return [0.0, *(place for place in near if place > 0), 1.0]
+
+
+def _certificate(
+    limits: Limits,
+    confidence: float,
+    certify: Trial,
+    thresholds: Thresholds,
+    judged: tuple[Judged, ...],
+    n_learned: int,
+    n_rungs: int,
+) -> ScoreCertificate:
+    """Return the evidence for thresholds that keep their limits on rows they were not learned from."""
+    answers, asked = follow(certify.running, *thresholds)
+    wrong, is_yes = answers != certify.final_yes, certify.final_yes
+    pairs = {
+        side: (int(np.count_nonzero(wrong[of_it])), int(np.count_nonzero(of_it)))
+        for side, of_it in (("all", np.ones_like(is_yes)), ("yes", is_yes), ("no", ~is_yes))
+    }
+    if limits.by_answer:
+        class_bounds = dict(limits)
+    else:
+        labels = RowLabels(None, certify.labels.clusters)
+        sides = Parts.of(Limits.for_each(1.0), is_yes, labels)
+        sure = confidence_for_all(confidence, n_rungs)
+        class_bounds = {part.side: part.bound for part in sides.judge(wrong, sure)}  # type: ignore[misc]
+    return ScoreCertificate(
+        limits.given,
+        confidence,
+        n_learned,
+        as_given({side: pairs[side][1] for side, _ in limits}),
+        as_given({side: pairs[side][0] for side, _ in limits}),
+        float(asked.mean()),
+        {side: pairs[side] for side in ("yes", "no")},
+        judged if certify.labels else (),
+        certify.labels.clusters is not None,
+        {side: class_bounds[side] for side in ("yes", "no")},
+    )
+
+
+def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float, half: str) -> str | None:
     """Return why no early stop could be certified or learned, or None."""
     if len(steps) == 0:
         return "there is no look before the last voter: give more looks"
-    for side, limit in certify.limits:
-        rows = certify.n_rows[side]
-        whose = "" if side == "all" else f' whose full sum says "{side}"'
-        if limit == 0:
+    nothing_wrong = np.zeros(certify.n_rows, np.bool_)
+    for part, judged in zip(certify.parts, certify.parts.judge(nothing_wrong, confidence), strict=True):
+        if part.limit == 0:
             return "a limit of 0 cannot be certified from any number of rows: allow some disagreement"
-        if upper_bound(0, rows, certify.confidence) > limit:
-            needed = math.ceil(math.log(1 - certify.confidence) / math.log1p(-limit))
+        if not judged.is_kept:
             return (
-                f"{rows:,} rows{whose} are in the certifying half, and at least {needed:,} are needed for a "
-                f"limit of {limit:g} at a confidence of {certify.confidence:g}, twice that in all, better "
-                "several times as many: give more rows, allow more disagreement, or lower the confidence"
+                f"{part.n_observations:,} {part} are in the {half}, and at least "
+                f"{rows_needed(part.limit, confidence):,} are needed for a limit of {part.limit:g} at a "
+                f"confidence of {confidence:g}, twice that in all, better several times as many: give more "
+                "rows, allow more disagreement, or lower the confidence"
             )
     for side in ("yes", "no"):
         if np.count_nonzero(learn.final_yes == (side == "yes")) < 2:
@@ -217,9 +279,10 @@ def _hopeless(learn: Trial, certify: Trial, steps: IntArray) -> str | None:
     return None
 
 
-def _too_often_wrong(certificate: ScoreCertificate) -> str:
+def _too_often_wrong(parts: Parts, judged: tuple[Judged, ...]) -> str:
+    part, found = next(pair for pair in zip(parts, judged, strict=True) if not pair[1].is_kept)
     return (
-        f"even the most careful thresholds were wrong on {certificate.n_wrong} of {certificate.n_certified} "
-        f"rows, an upper bound of {certificate.bound} for a limit of {certificate.max_disagreement}: give "
-        "more rows or allow more disagreement"
+        f"even the most careful thresholds were wrong on a share of {found.mean_loss:.3g} of "
+        f"{found.n_observations:,} {part}, an upper bound of {found.bound:.3g} for a limit of "
+        f"{found.limit:g}: give more rows or allow more disagreement"
     )

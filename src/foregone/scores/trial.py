@@ -1,18 +1,16 @@
-"""Trial: rows with a limit on the disagreement, how thresholds fare on them, and which to choose by that."""
+"""Trial: rows with limits on the disagreement, how thresholds fare on them, and which to choose by that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from foregone.certifying import Parts, RowLabels
 from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.scores.families import SHAPES, WEIGHED_SHAPES, Learned, Shape, Thresholds
 from foregone.scores.paths import follow
-from foregone.scores.score_certificate import ScoreCertificate
-from foregone.strategy.limits import Limits, as_given
 
 __all__ = ["Choice", "Trial", "TrialOutcome", "choose"]
 
@@ -20,18 +18,11 @@ FOLDS = 3
 HALVINGS = 7
 
 
-@dataclass(frozen=True)
-class TrialOutcome:
-    """What happened: voters asked in all, and wrong answers by what would be right."""
+class TrialOutcome(NamedTuple):
+    """What became of rows: which were answered wrongly, and how many voters each took."""
 
-    asked: int
-    wrong_yes: int
-    wrong_no: int
-
-    def __add__(self, other: TrialOutcome) -> TrialOutcome:
-        return TrialOutcome(
-            self.asked + other.asked, self.wrong_yes + other.wrong_yes, self.wrong_no + other.wrong_no
-        )
+    wrong: BoolArray
+    asked: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,94 +33,96 @@ class Trial:
     ----------
     running : ndarray of shape (n_rows, n_voters)
         Running scores.
-    limits : Limits
-        On the disagreement with the full sum.
-    confidence : float
-        With which it shall hold.
     final_yes : ndarray of bool, shape (n_rows,)
         Which rows are to be answered with yes.
+    labels : RowLabels
+        Groups and clusters of the rows.
+    parts : Parts
+        The limits on the disagreement, and which rows they are for.
+    certain : Thresholds
+        Where the answer is certain before everyone was asked.
     """
 
     running: FloatArray
-    limits: Limits
-    confidence: float
     final_yes: BoolArray
+    labels: RowLabels
+    parts: Parts
+    certain: Thresholds
 
-    @cached_property
-    def n_rows(self) -> dict[str, int]:
-        """How many rows each side has."""
-        yes = int(self.final_yes.sum())
-        return {"all": len(self.running), "yes": yes, "no": len(self.running) - yes}
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.running)
 
     @property
     def limit(self) -> float:
-        """The limit on the disagreement of all rows that the limits of the sides come to."""
-        return sum(limit * self.n_rows[side] for side, limit in self.limits) / max(self.n_rows["all"], 1)
+        """The limit on the disagreement of all rows that the limits of the parts come to."""
+        return sum(part.limit * len(part.rows) for part in self.parts) / max(self.n_rows, 1)
 
-    def part(self, rows: IntArray) -> Trial:
-        """Return the trial of some of the rows."""
-        running = np.asfortranarray(self.running[rows])
-        return Trial(running, self.limits, self.confidence, self.final_yes[rows])
+    def learn(self, rows: IntArray, steps: IntArray) -> Learned:
+        """Return what some of the rows teach."""
+        return Learned(np.asfortranarray(self.running[rows]), steps, self.limit, self.certain)
 
     def outcome(self, thresholds: Thresholds) -> TrialOutcome:
-        """Return how thresholds fare."""
+        """Return how all rows fare."""
         answers, asked = follow(self.running, *thresholds)
-        wrong = answers != self.final_yes
-        return TrialOutcome(
-            int(asked.sum()), int(wrong[self.final_yes].sum()), int(wrong[~self.final_yes].sum())
-        )
+        return TrialOutcome(answers != self.final_yes, asked)
 
-    def judge(self, outcomes: Iterable[TrialOutcome], n_learned: int) -> ScoreCertificate:
-        """Return what the outcomes on parts, which together are all the rows, say."""
-        total = sum(outcomes, TrialOutcome(0, 0, 0))
-        n_wrong = {"all": total.wrong_yes + total.wrong_no, "yes": total.wrong_yes, "no": total.wrong_no}
-        return ScoreCertificate(
-            self.limits.given,
-            self.confidence,
-            n_learned,
-            as_given({side: self.n_rows[side] for side, _ in self.limits}),
-            as_given({side: n_wrong[side] for side, _ in self.limits}),
-            total.asked / max(len(self.running), 1),
-            {side: (n_wrong[side], self.n_rows[side]) for side in ("yes", "no")},
-        )
+    def folds(self) -> IntArray:
+        """Return the number of the fold that each row is in; clusters stay together."""
+        clusters = self.labels.clusters
+        numbers = np.arange(self.n_rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+        return np.asarray(numbers % FOLDS, np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Choice:
-    """A shape, how bold it may probably be, and the voters it then asks on average."""
+    """A shape, how bold it may probably be, and how the rows fared that it was tried on.
+
+    ``outcome`` is None where not even the most careful try would have been certified.
+    """
 
     shape: Shape
     boldness: float
-    mean_asked: float
+    outcome: TrialOutcome | None = None
+
+    @property
+    def mean_asked(self) -> float:
+        """Voters asked, on average over the rows it was tried on."""
+        return np.inf if self.outcome is None else float(self.outcome.asked.mean())
 
 
-def choose(learn: Trial, steps: IntArray) -> Choice:
+def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
     """Return the shape that asks fewest voters where it would just be certified, and that boldness.
 
     Thresholds are learned on all folds but one and tried on that one. The folds together are as many rows as
-    there will be to certify on, so the same bound shows how bold one may hope to be. The boldness is found by
+    there will be to certify on, so the same bounds show how bold one may hope to be. The boldness is found by
     halving, as if disagreement only grew with it: nothing that is promised depends on that.
     """
-    fold_of = np.arange(len(learn.running)) % FOLDS
-    folds = [
-        (
-            Learned(learn.part(np.flatnonzero(fold_of != fold)).running, steps, learn.limit),
-            learn.part(np.flatnonzero(fold_of == fold)),
-        )
-        for fold in range(FOLDS)
+    fold_of = learn.folds()
+    folds = [np.flatnonzero(fold_of == fold) for fold in range(FOLDS)]
+    tries = [
+        (learn.learn(np.flatnonzero(fold_of != fold), steps), np.asfortranarray(learn.running[rows]))
+        for fold, rows in enumerate(folds)
     ]
-    best = Choice(Shape("chance"), 0.0, np.inf)
-    for shape in SHAPES + WEIGHED_SHAPES if learn.limits.by_answer else SHAPES:
+
+    def crossed(shape: Shape, boldness: float) -> TrialOutcome:
+        answers, asked = np.empty(learn.n_rows, np.bool_), np.empty(learn.n_rows, np.int64)
+        for rows, (learned, running) in zip(folds, tries, strict=True):
+            answers[rows], asked[rows] = follow(running, *learned.thresholds(shape, boldness))
+        return TrialOutcome(answers != learn.final_yes, asked)
+
+    best = Choice(Shape("chance"), 0.0)
+    has_sides = any(part.side != "all" for part in learn.parts)
+    for shape in SHAPES + WEIGHED_SHAPES if has_sides else SHAPES:
         certain, too_bold = 0.0, 1.0
         for _ in range(HALVINGS):
             boldness = (certain + too_bold) / 2
-            judged = learn.judge(
-                [tried.outcome(learned.thresholds(shape, boldness)) for learned, tried in folds], 0
-            )
-            if not judged.is_kept:
+            outcome = crossed(shape, boldness)
+            if not all(part.is_kept for part in learn.parts.judge(outcome.wrong, confidence)):
                 too_bold = boldness
                 continue
             certain = boldness
-            if judged.mean_asked < best.mean_asked:
-                best = Choice(shape, boldness, judged.mean_asked)
+            if outcome.asked.mean() < best.mean_asked:
+                best = Choice(shape, boldness, outcome)
     return best

@@ -40,7 +40,7 @@ def solve(
     answer: Answer = "majority",
     method: Literal["dual", "linear_program", "quadratic_program"] = "dual",
 ) -> Solution:
-    """Find the optimal strategy for votes between two answers.
+    """Find the strategy for votes between two answers that is optimal among those that count votes.
 
     `foregone.solve`, which takes every kind of vote, calls it for these and says what the parameters mean.
 

@@ -1,4 +1,7 @@
-"""A proof, in exact arithmetic, that a solution for two answers keeps its limit and is optimal."""
+"""A proof, in exact arithmetic, that a solution for two answers keeps its limit and is optimal.
+
+Optimal among the strategies that count votes in random order; with a confidence, for its confidence set.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,8 @@ class Certificate:
     disagreement : tuple of float, or dict of them
         The strategy's risk under the criterion lies between these two.
     lower_bound : float
-        No strategy within the limit costs less. Proven by the solution's multipliers, not taken from it.
+        No strategy within the limit that counts votes in random order costs less; with a confidence, within
+        the limit for its confidence set. Proven by the solution's multipliers, not taken from it.
     gap : float
         The strategy costs at most this share of its own cost more than the best within the limit.
     max_gap : float
@@ -159,14 +163,16 @@ class Certificate:
         least = f"{self.lower_bound:.12g} votes {on}"
         if not self.optimality_is_claimed and self.lower_bound <= 1:  # which goes without saying
             return f"PROVEN  it asks at most {self.expected_votes[1]:.12g} votes {on}; not claimed optimal"
-        if self.optimality_is_proven:
-            return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}"
-        if not self.optimality_is_claimed:
+        if not self.optimality_is_proven and not self.optimality_is_claimed:
             this += "; not claimed optimal"
-            return f"PROVEN  no strategy within the limit asks fewer than {least}; {this}"
+        if self.optimality_is_proven or not self.optimality_is_claimed:
+            among = "no counting strategy within the limit"
+            if self.confidence is not None:
+                among += ", for this confidence set,"
+            return f"PROVEN  {among} asks fewer than {least}; {this}"
         if self.lower_bound == 0:
             return f"OPEN    no lower bound: the solution brings no multipliers that prove one; {this}"
-        return f"OPEN    some strategy within the limit may ask as few as {least}; {this}"
+        return f"OPEN    some counting strategy within the limit may ask as few as {least}; {this}"
 
 
 def certify(

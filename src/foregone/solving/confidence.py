@@ -6,7 +6,7 @@ Proof and discussion are in docs/theory.md, "A finite calibration set".
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betainccinv
+from scipy.special import betaincc, betainccinv
 
 from foregone._kernels.compiled import pieces
 from foregone.checks import FloatArray
@@ -53,20 +53,32 @@ def _outwards(votes: VoteDistribution) -> tuple[FloatArray, FloatArray]:
 def upper_bounds(counts: FloatArray, total: int, failure: float) -> FloatArray:
     """Return bounds on the probabilities of nested sets that all hold with a probability of 1 - failure.
 
-    Each is Clopper and Pearson's. The r-th set gets 4 / ((r + 3) (r + 4)) of the failure, in all at most the
-    whole: the sets next to the middle, where disagreement is likeliest, are bounded best, however many
-    follow.
+    Each is Clopper and Pearson's. The r-th set gets a part of the failure in proportion to
+    1 / ((r + 3) (r + 4)), in all the whole: the sets next to the middle, where disagreement is likeliest, are
+    bounded best, however many follow.
     """
     ranks = np.arange(1.0, len(counts) + 1)
-    share = failure * 4 / ((ranks + 3) * (ranks + 4))
+    parts = 1 / ((ranks + 3) * (ranks + 4))
+    share = failure * parts / (parts.sum() or 1.0)
     bounds = np.ones(len(counts))
     some_outside = np.flatnonzero(counts < total)
     for start, end in pieces(len(some_outside), 10_000):
         some = some_outside[start:end]
-        bounds[some] = betainccinv(counts[some] + 1, total - counts[some], share[some])
+        bounds[some] = _clopper_pearson(counts[some], total, share[some])
     # A smaller set cannot be more probable than a larger one.
     bounds = np.minimum.accumulate(bounds[::-1])[::-1]
     return _rounded_up(bounds)
+
+
+def _clopper_pearson(counts: FloatArray, total: int, failure: FloatArray) -> FloatArray:
+    """Return the bounds, each at its own level, for counts below the total."""
+    bounds = np.asarray(betainccinv(counts + 1, total - counts, failure))
+    # For very many observations the quantile may be off: bounds rise until their tails are small enough.
+    step = 2.0**-40
+    while np.any(short := ~(betaincc(counts + 1, total - counts, bounds) <= failure) & (bounds < 1)):
+        bounds[short] = np.minimum(bounds[short] * (1 + step), 1.0)
+        step *= 2
+    return bounds
 
 
 def _rounded_up(bounds: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Solution: an optimal strategy with the evidence that it is one."""
+"""Solution: a strategy that is optimal among those that count votes in random order, and the evidence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Multipliers:
     """Prices on the constraints that prove a lower bound: any non-negative ones prove one.
 
     With mu the weights over n on the cost (the votes' own distribution where the mean is minimised)
-    and lambda those on the disagreement, no strategy within the limit costs less than::
+    and lambda those on the disagreement, no strategy that counts votes within the limit costs less than::
 
         (min over strategies of  sum_n mu_n E[votes asked | n] + sum_n lambda_n disagreement(n)
             - sum over limits of  limit * t) / sum_n mu_n
@@ -52,7 +52,10 @@ class Multipliers:
 
 @dataclass(frozen=True, eq=False)
 class Solution(SolvedStrategy):
-    """An optimal stopping strategy, what it costs and risks, and a bound no strategy can beat.
+    """An optimal stopping strategy, what it costs and risks, and a bound on what any such strategy costs.
+
+    Optimal among strategies that count votes in random order: they see how many were asked and how many of
+    them said yes, not who they are. With a confidence: for this confidence set.
 
     Attributes
     ----------
@@ -71,7 +74,8 @@ class Solution(SolvedStrategy):
         the worst-case mean over all distributions consistent with the data. In the
         shape of ``max_disagreement``.
     lower_bound : float
-        No strategy within the limit has an objective below this (up to rounding; see `certify`).
+        No strategy that counts votes and keeps the limit has an objective below this (up to rounding; see
+        `certify`).
     gap : float
         ``expected_votes - lower_bound``, as a share of ``expected_votes`` or of one vote, whichever is
         more; never negative.

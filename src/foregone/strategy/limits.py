@@ -139,6 +139,10 @@ class Limits:
         """Return the limits as users of a classifier give them, by label, in the order of ``classes``."""
         return by_label(dict(self.parts), classes) if self.by_answer else self.loosest
 
+    def scaled(self, share: float) -> Limits:
+        """Return a share of each, or a multiple, but no more than 1; where there is none there is none."""
+        return Limits(tuple((side, 1.0 if limit == 1 else min(share * limit, 1.0)) for side, limit in self))
+
     def without(self, sides: Collection[str]) -> Limits:
         """Return the limits with those of some sides set to 0."""
         return Limits(tuple((side, 0.0 if side in sides else limit) for side, limit in self.parts))

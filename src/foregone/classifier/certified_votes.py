@@ -1,0 +1,250 @@
+"""Certifying counted votes: a ladder and an order are learned on some rows, and tried on the others.
+
+Every rung is run as `predict` will run it, in the order in use. The proof is in docs/theory.md, "Certifying
+what is used".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import _safe_indexing
+
+from foregone.certifying import Judged, Parts, Promise, RowLabels, climb, clopper_pearson_bound, rows_needed
+from foregone.checks import BoolArray, IntArray
+from foregone.classifier.deciding import Terms
+from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes
+from foregone.errors import SolverError
+from foregone.forest.schedule import FixedOrder, Order
+from foregone.scores.paths import greedy_order, weighted_covariance
+from foregone.strategy.limits import Limits
+
+__all__ = ["ENOUGH", "Decided", "Run", "VotedRows", "certify_votes", "rows_to_certify", "why_too_few"]
+
+LEARNING_SHARE = 0.2
+# With fewer rows than this times those that could certify anything, certifying costs more votes than the
+# promise over orders does.
+ENOUGH = 1.6
+CAREFUL, BOLD = 0.02, 30.0  # the ladder's limits, as shares of the one asked for
+NEAR, STRIDE = 5.0, 4  # by what factor from the guess every rung is tried; below, one in so many is
+STEP, LARGE_STEP = 1.15, 1.5  # from rung to rung; the latter for so many voters that solving takes its time
+MANY_VOTERS = 1_000
+
+
+class VotedRows(NamedTuple):
+    """Rows, what everyone together says about them, and what was known of them before.
+
+    Attributes
+    ----------
+    rows : array or frame
+        As the ensemble takes them.
+    counts : ndarray
+        Votes of everyone.
+    full : ndarray of int, shape (n_rows,)
+        Numbers of the classes that these are for.
+    labels : RowLabels
+        Groups and clusters.
+    """
+
+    rows: Any
+    counts: Any
+    full: IntArray
+    labels: RowLabels
+
+    def take(self, numbers: IntArray) -> VotedRows:
+        """Return some of them."""
+        return VotedRows(
+            _safe_indexing(self.rows, numbers),
+            self.counts[numbers],
+            self.full[numbers],
+            self.labels.take(numbers),
+        )
+
+    def parts(self, limits: Limits) -> Parts:
+        """Divide them by limit."""
+        return Parts.of(limits, self.full == 1, self.labels)
+
+    def split(self, seed: int) -> tuple[VotedRows, VotedRows]:
+        """Divide them at random into those to learn from and those to certify with."""
+        rng = np.random.default_rng(seed)
+        learning, certifying = self.labels.split(len(self.full), LEARNING_SHARE, rng)
+        return self.take(learning), self.take(certifying)
+
+
+class Decided(NamedTuple):
+    """When to stop, in which order voters are asked, and what is promised.
+
+    Attributes
+    ----------
+    solved : Solved
+        The strategy, what it is a solution of, and how many voters it asks on average.
+    runs_in : "shared", "dealt", "per_row" or FixedOrder
+        In which order voters are asked.
+    promise : Promise
+        What is guaranteed.
+    by_class : dict
+        Bounds on the disagreement of "yes" and "no"; empty for many classes.
+    """
+
+    solved: Solved
+    runs_in: Order
+    promise: Promise
+    by_class: dict[str, float]
+
+
+Run = Callable[[VotedRows, Any, Order], tuple[IntArray, IntArray]]
+
+
+def certify_votes(
+    counting: TwoClassVotes | ManyClassVotes,
+    ensemble: Any,
+    terms: Terms,
+    learning: VotedRows,
+    certifying: VotedRows,
+    run: Run,
+) -> Decided:
+    """Return the boldest strategy that keeps its limits, and the order it was certified in.
+
+    Parameters
+    ----------
+    counting, ensemble, terms
+        How votes are counted, who is asked, and what is to be kept.
+    learning, certifying : VotedRows
+        Those that the ladder and the order are learned from, and those they are tried on.
+    run : callable
+        ``run(rows, strategy, order)`` returns the number of the class that each row is answered with, and how
+        many voters it took: run as it will be run in use.
+
+    Raises
+    ------
+    SolverError
+        If not even the most careful one does.
+    """
+    limits, confidence = Limits.of(terms["max_disagreement"]), terms["confidence"]
+    assert confidence is not None
+    n_voters = ensemble.n_voters
+    step = STEP if n_voters <= MANY_VOTERS else LARGE_STEP
+    n_rungs = round(math.log(BOLD / CAREFUL, step)) + 1
+    boldness = np.float64(CAREFUL) * step ** np.arange(n_rungs)
+    rung = counting.ladder(learning.counts, n_voters, terms, boldness)
+    orders: list[Order] = ["shared"]
+    if n_voters > 2:
+        said = ensemble.vote_matrix(learning.rows)
+        orders.append(FixedOrder(learned_order(said, len(ensemble.classes))))
+    guesses = [_guess(rung, n_rungs, learning, limits, run, order) for order in orders]
+    best = min(range(len(orders)), key=lambda place: guesses[place][1])
+    order, guess = orders[best], guesses[best][0]
+    near = max(0, guess - round(math.log(NEAR, step)))
+    tried = [*range(0, near, STRIDE), *range(near, min(n_rungs, guess + 1 + round(math.log(NEAR, step))))]
+    outcomes: dict[int, tuple[BoolArray, IntArray]] = {}
+
+    def losses(number: int) -> BoolArray:
+        answers, asked = run(certifying, rung(number).strategy, order)
+        outcomes[number] = answers != certifying.full, asked
+        return outcomes[number][0]
+
+    parts = certifying.parts(limits)
+    found = climb(tried, losses, parts, confidence)
+    if found.rung is None:
+        raise SolverError(f"no early stop can be certified: {_too_often_wrong(found.failed)}")
+    wrong, asked = outcomes[found.rung]
+    promise = Promise.certified(
+        found.judged,
+        confidence,
+        len(certifying.full),
+        in_clusters=certifying.labels.clusters is not None,
+    )
+    solved = rung(found.rung)._replace(expected_votes=float(asked.mean()))
+    by_class: dict[str, float] = {}
+    if limits.by_answer:
+        by_class = {str(side): limit for side, limit in limits}
+    elif isinstance(counting, TwoClassVotes):
+        sure = 1 - (1 - confidence) / (2 * len(tried))
+        by_class = {
+            side: clopper_pearson_bound(int(wrong[own].sum()), int(own.sum()), sure)
+            for side, own in (("no", certifying.full == 0), ("yes", certifying.full == 1))
+        }
+    return Decided(solved, order, promise, by_class)
+
+
+def _guess(
+    rung: Callable[[int], Solved], n_rungs: int, learning: VotedRows, limits: Limits, run: Run, order: Order
+) -> tuple[int, float]:
+    """Return how bold one may probably be in an order, and the voters asked then.
+
+    It is found by halving, as if disagreement only grew: nothing that is promised depends on that.
+    """
+    parts = learning.parts(limits)
+    kept, too_bold, mean_asked = -1, n_rungs, math.inf
+    while too_bold - kept > 1:
+        number = (kept + too_bold) // 2
+        answers, asked = run(learning, rung(number).strategy, order)
+        judged = parts.judge(answers != learning.full, 0.5)
+        if all(part.mean_loss <= part.limit for part in judged):
+            kept, mean_asked = number, float(asked.mean())
+        else:
+            too_bold = number
+    return max(kept, 0), mean_asked
+
+
+def learned_order(said: npt.NDArray[Any], n_classes: int) -> IntArray:
+    """Return the order in which the votes so far foretell those of everyone best.
+
+    Parameters
+    ----------
+    said : ndarray of shape (n_rows, n_voters)
+        The number of the class that each voter is for.
+    n_classes : int
+        Number of classes.
+    """
+    counts = np.stack([np.count_nonzero(said == number, axis=1) for number in range(n_classes)], axis=1)
+    second, first = np.partition(counts, -2, axis=1)[:, -2:].T
+    own = ((said == number).astype(np.float64) for number in range(1 if n_classes == 2 else 0, n_classes))
+    return greedy_order(weighted_covariance(own, (first - second).astype(np.float64)))
+
+
+# Enough rows ---------------------------------------------------------------------------------
+
+
+def why_too_few(certifying: VotedRows, terms: Terms, *, enough: float) -> str | None:
+    """Return why so few rows are not tried to certify with, or None; only numbers of rows decide.
+
+    Those of each class and group count where each has to keep the limit.
+    """
+    assert terms["confidence"] is not None
+    part = certifying.parts(Limits.of(terms["max_disagreement"])).too_few(terms["confidence"], enough)
+    if part is None:
+        return None
+    needed = math.ceil(enough * rows_needed(part.limit, terms["confidence"]))
+    return (
+        f"{part.n_observations:,} {part} are left to certify with, and at least {needed:,} are needed for a "
+        f"limit of {part.limit:g} at a confidence of {terms['confidence']:g}: give more rows, allow more "
+        "disagreement, or lower the confidence"
+    )
+
+
+def rows_to_certify(certifying: VotedRows, terms: Terms) -> int | None:
+    """Return how many calibration rows like these it takes to certify the classifier; None if no number."""
+    confidence, most = terms["confidence"], 0.0
+    if confidence is None:
+        return None
+    for part in certifying.parts(Limits.of(terms["max_disagreement"])):
+        share = part.n_observations / max(len(certifying.full), 1)
+        needed = ENOUGH * rows_needed(part.limit, confidence)
+        if part.limit == 0 or (needed and not share):
+            return None
+        most = max(most, needed / share / (1 - LEARNING_SHARE) if needed else 0.0)
+    return math.ceil(most)
+
+
+def _too_often_wrong(failed: tuple[Judged, ...]) -> str:
+    part = next(part for part in failed if not part.is_kept)
+    return (
+        f"even the most careful strategy that was learned differs on {part.mean_loss:.2g} of the "
+        f"{part.n_observations:,} rows it was tried on, an upper bound of {part.bound:.2g} for a limit of "
+        f"{part.limit:g}: give more rows or allow more disagreement"
+    )
