@@ -124,11 +124,11 @@ def push_forward(
 ):  # fmt: skip
     """Fill the expected votes asked, for every state of the last level, and a mean for each of its parts.
 
-    ``stop`` holds the probability of stopping in each state, also of the last level. Going up, three things are kept for the states
-    of a level, given that the votes so far have these counts: the chance to have gone on until here,
-    the votes asked so far, and for each part a mean: how many of its votes were asked, if ``counts_votes``,
-    otherwise the chance that it was answered, each for one part of its size. They are given for the level
-    below ``lowest`` and filled for that before ``end``.
+    ``stop`` holds the probability of stopping in each state, also of the last level. Going up, three things
+    are kept for the states of a level, given that the votes so far have these counts: the chance to have gone
+    on until here, the votes asked so far, and for each part a mean: how many of its votes were asked, if
+    ``counts_votes``, otherwise the chance that it was answered, each for one part of its size. They are given
+    for the level below ``lowest`` and filled for that before ``end``.
     """
     below = edge_start[level[lowest - 1]]
     for i in range(lowest, end):
