@@ -155,7 +155,8 @@ def _limits_by_class(kind: Kind) -> None:
 
 
 def _no_confidence(kind: Kind) -> None:
-    assert stopped(kind, confidence=None).expected_votes_ <= stopped(kind).expected_votes_ + 1e-9
+    observed, surely = (stopped(kind, order="shared", confidence=sure) for sure in (None, 0.95))
+    assert observed.expected_votes_ <= surely.expected_votes_ + 1e-9
 
 
 def _looks(kind: Kind) -> None:
@@ -232,6 +233,7 @@ def _solve(kind: Kind) -> None:
             order=strategy.order,
             answers=data.model.predict(data.calibration) == classifier.classes_[1],
             random_state=classifier.seed_,
+            bounds=ensemble.score_bounds,
         )
     else:
         given = classifier.votes_
@@ -439,10 +441,10 @@ REFUSALS: dict[str, list[Refusal]] = {
     ],
     "`looks`": [Refusal(_is("answers"), "looks are for two classes", "two classes only")],
     '`order="per_row"`': [
-        Refusal(_is("scores"), 'order="per_row" is for votes', "scores are certified in one order")
+        Refusal(_is("scores"), "order='per_row' is for votes", "scores are certified in one order")
     ],
     '`order="dealt"`': [
-        Refusal(_is("scores"), 'order="dealt" is for votes', "scores are certified in one order")
+        Refusal(_is("scores"), "order='dealt' is for votes", "scores are certified in one order")
     ],
     "`EnvelopeDisplay`": [Refusal(_is("answers"), "more than two", "there is no number of yes votes")],
     "`evaluate`": [

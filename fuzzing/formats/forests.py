@@ -143,7 +143,7 @@ def _run(forest: Any, strategy: Any, **settings: Any) -> None:
 
 def _use_packed(forest: PackedForest) -> None:
     strategy = rules.curtailment(forest.n_trees)
-    for order in ("shared", "per_row"):
+    for order in ("shared", "dealt", "per_row"):
         _run(forest, strategy, seed=1, order=order)
 
 
@@ -156,7 +156,7 @@ def _use_plurality(forest: PluralityForest) -> None:
         strategy = plurality_rules.curtailment(forest.n_trees, n_classes=forest.n_classes)
     except ForegoneError:  # too many trees or classes for a lattice
         strategy = None
-    for order in ("shared", "per_row") if strategy else ():
+    for order in ("shared", "dealt", "per_row") if strategy else ():
         _run(forest, strategy, seed=1, order=order)
 
 

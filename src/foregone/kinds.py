@@ -430,9 +430,9 @@ def certify(
     claimed = solution_of(solution)
     if max_disagreement is None and getattr(promise_of(solution), "about", None) == "classifier":
         raise InvalidInputError(
-            "The limit of a classifier that was certified holds on rows, with a confidence: read promise_, or "
-            "the certificate of a ScoreStrategy, which 'foregone show' prints. To prove a limit on average "
-            "over random orders of the voters, where votes are counted, give max_disagreement."
+            "The limit of a classifier that was certified holds on rows, with a confidence: read promise_, "
+            "or the certificate of a ScoreStrategy, which 'foregone show' prints. To prove a limit on "
+            "average over random orders of the voters, where votes are counted, give max_disagreement."
         )
     if max_disagreement is not None or claimed is None:
         claimed = _claim(solution, max_disagreement)

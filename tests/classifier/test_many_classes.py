@@ -24,6 +24,7 @@ from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PluralityForest, container
 from foregone.plurality import PluralitySolution, evaluate_plurality, rules
 from foregone.plurality.ties import disagreement_with_ties, settle_ties
+from tests.forest.simulation import ORDERS, order_named
 
 LABELS = np.array(["ash", "beech", "cedar", "date palm"])
 COLUMNS = [f"feature {number}" for number in range(6)]
@@ -205,7 +206,7 @@ def test_voters_of_any_kind_are_asked_as_packed_trees_are():
     chance[0], chance[lattice.level[-2] :] = 0, 1
     strategies = (rules.lead(5, 2), PluralityStrategy.from_probabilities(lattice, chance), None)
     for strategy in strategies:
-        for order in ("shared", "per_row"):
+        for order in (order_named(name, 5) for name in ORDERS):
             outcomes = [np.array(asked.run(X, strategy, seed=4, order=order)) for asked in (one, other)]
             np.testing.assert_array_equal(*outcomes)
     np.testing.assert_array_equal(one.votes(X), other.votes(X))

@@ -1,5 +1,6 @@
 """Voters that are no trees are asked only about the rows that are still undecided."""
 
+import hashlib
 from functools import cache
 
 import numpy as np
@@ -19,11 +20,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from foregone import EarlyStoppingClassifier, early_stop
+from foregone import EarlyStoppingClassifier, StoppingStrategy, early_stop, rules
 from foregone.classifier.voters import Members, Voters
 from foregone.errors import InvalidInputError
-from foregone.forest import PackedForest
+from foregone.forest import FixedOrder, PackedForest
 from tests.classifier import models
+from tests.forest.simulation import ORDERS, order_named, sequence_of, simulate
 from tests.strategies import answering_strategies, looking_strategies
 
 
@@ -66,7 +68,7 @@ def test_the_same_trees_packed_or_not_give_the_same_outcome():
     packed = early_stop(bag, models.fresh(), 0.02, random_state=0)
     assert isinstance(packed.ensemble_, PackedForest)
     unpacked = Voters(Members(bag.estimators_, bag.classes_, [0, 1], bag.estimators_features_))
-    for order in ("shared", "per_row"):
+    for order in (order_named(name, 15) for name in ORDERS):
         expected = packed.ensemble_.run(models.fresh(), packed.strategy_, seed=5, order=order)
         found = unpacked.run(models.fresh(), packed.strategy_, seed=5, order=order)
         for one, other in zip(found, expected, strict=True):
@@ -74,8 +76,8 @@ def test_the_same_trees_packed_or_not_give_the_same_outcome():
             np.testing.assert_array_equal(one, other)
 
 
-@given(st.data(), st.sampled_from(["shared", "per_row"]), st.integers(0, 2**64 - 1))
-@settings(max_examples=15, deadline=None)
+@given(st.data(), st.sampled_from([order_named(name, 5) for name in ORDERS]), st.integers(0, 2**64 - 1))
+@settings(max_examples=30, deadline=None)
 def test_packed_or_not_any_answers_and_looks_are_followed(data, order, seed):
     strategy = data.draw(answering_strategies(5) | looking_strategies(5).map(lambda both: both[1]))
     bag, X = small_bag(), models.fresh()[:40]
@@ -92,6 +94,60 @@ def test_packed_or_not_any_answers_and_looks_are_followed(data, order, seed):
 def small_bag():
     tree = DecisionTreeClassifier(max_depth=2)
     return BaggingClassifier(tree, n_estimators=5, random_state=0).fit(*models.to_fit())
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_voters_that_take_missing_values_follow_the_simulation_vote_for_vote(name):
+    X, y = models.to_fit()
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    trees = [DecisionTreeClassifier(max_depth=3, random_state=k).fit(X[k::7], y[k::7]) for k in range(7)]
+    voters, rows = Voters(Members(trees, np.array([0, 1]), [0, 1])), X[:120]
+    votes = np.stack([tree.predict(rows) for tree in trees], axis=1)
+    strategy = StoppingStrategy.from_rows(7, lambda asked: np.where(asked < 2, 0.0, np.full(asked + 1, 0.4)))
+    order = order_named(name, 7)
+    outcome = voters.run(rows, strategy, seed=9, order=order)
+    for one, other in zip(outcome, simulate(strategy, votes, 9, order, rows), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for k in range(10):
+        alone = voters.run(rows[k : k + 1], strategy, seed=9, order=order)
+        assert [part[0] for part in alone] == [part[k] for part in outcome]
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_rows_of_a_frame_with_texts_are_asked_about_in_the_order_of_their_values(name):
+    frame, _ = frame_with_texts()
+    frame = pd.concat([frame[:60]] * 2)
+    voters = [ReadsText("colour", "red"), ReadsText("a", 0.3), ReadsText("b", 0), ReadsText("c", -0.5)]
+    order, strategy = order_named(name, 4), rules.lead(4, 2)
+    outcome = Voters(Members(voters, np.array([0, 1]), [0, 1])).run(frame, strategy, seed=4, order=order)
+    votes = np.stack([voter.predict(frame) for voter in voters], axis=1)
+    for k, values in enumerate(frame.to_numpy().tolist()):
+        digest = hashlib.blake2b(repr(values).encode(), digest_size=8).digest()
+        sequence = sequence_of(4, 4, order, int.from_bytes(digest, "little"))
+        asked = yes = 0
+        while not strategy.stop_probability(asked, yes):
+            yes += votes[k, sequence[asked]]
+            asked += 1
+        assert [part[k] for part in outcome] == [strategy.answer(asked, yes), asked, yes]
+    for part in outcome:
+        np.testing.assert_array_equal(part[:60], part[60:])  # equal rows, equal answers
+
+
+class ReadsText:
+    """Says yes when a column of a frame is this text, or above this number."""
+
+    def __init__(self, column, wanted):
+        self.column, self.wanted = column, wanted
+
+    def predict(self, frame):
+        column = frame[self.column]
+        return (column == self.wanted if isinstance(self.wanted, str) else column > self.wanted).astype(int)
+
+
+def test_an_order_of_other_voters_is_refused():
+    voters = Voters(Members(small_bag().estimators_, np.array([0, 1]), [0, 1]))
+    with pytest.raises(InvalidInputError, match="the order is of 3 voters, but there are 5"):
+        voters.run(models.fresh()[:3], rules.lead(5, 2), seed=0, order=FixedOrder([2, 0, 1]))
 
 
 def test_a_committee_is_fitted_on_all_but_the_held_out_rows():

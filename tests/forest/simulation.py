@@ -2,8 +2,14 @@
 
 import struct
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
+
+from foregone.forest import FixedOrder
+from foregone.forest.schedule import N_ORDERS
+
+ORDERS = ["shared", "dealt", "per_row", "fixed"]
 
 WORD = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -33,6 +39,7 @@ def bits_of_row(x):
     return mixed
 
 
+@cache
 def order_of(n_trees, seed, row=None):
     """Fisher and Yates, with Lemire's unbiased choice of a number below a bound."""
     row = WORD if row is None else row
@@ -49,14 +56,33 @@ def order_of(n_trees, seed, row=None):
     return order
 
 
+@cache
+def order_named(name, n_trees):
+    """What to pass as ``order``: one of `ORDERS`, where "fixed" stands for some order."""
+    return FixedOrder(np.random.default_rng(n_trees).permutation(n_trees)) if name == "fixed" else name
+
+
+def dealt_to(seed, row, n_orders=N_ORDERS):
+    """Which of the orders a row is dealt: 32 random bits as a fraction of all, times their number."""
+    return (random_bits(seed, row, -1) >> 32) * n_orders // 2**32
+
+
+def sequence_of(n_trees, seed, order, row):
+    """In which order the trees are asked about the row with these bits."""
+    if isinstance(order, FixedOrder):
+        return order.voters.tolist()
+    if order == "shared":
+        return order_of(n_trees, seed)
+    return order_of(n_trees, seed, row if order == "per_row" else WORD - dealt_to(seed, row))
+
+
 def simulate(strategy, votes, seed, order, X):
     """Follow the strategy over a matrix of votes on the rows of X, one row and one vote at a time."""
     outcome = []
     n_trees = votes.shape[1]
-    shared = order_of(n_trees, seed)
     for x, row_votes in zip(X, votes, strict=True):
         row = bits_of_row(x)
-        sequence = shared if order == "shared" else order_of(n_trees, seed, row)
+        sequence = sequence_of(n_trees, seed, order, row)
         asked = yes = 0
         while True:
             draw = Fraction(random_bits(seed, row, 2 * asked) >> 11, 2**53)

@@ -13,10 +13,9 @@ from foregone._kernels.forest_keys import fill_keys
 from foregone._kernels.forest_walk import LANES, NOTHING, VOTE, add_trees
 from foregone._kernels.prefetch import prefetch
 from foregone.forest import PackedForest
-from tests.forest.simulation import simulate
+from tests.forest.simulation import ORDERS, order_named, simulate
 
 N_TREES = 2 * LANES + 9
-ORDERS = ["shared", "per_row"]
 
 
 def uneven_forest():
@@ -30,6 +29,7 @@ def uneven_forest():
 
 FOREST, X = uneven_forest()
 VOTES = FOREST.vote_matrix(X)
+EVERY_ORDER = {name: order_named(name, N_TREES) for name in ORDERS}
 
 
 def lead_of(width, chance=0.0):
@@ -54,7 +54,7 @@ def run_all(forest, strategy, order):
     return [np.array(part) for part in zip(*outcomes, strict=True)]
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", EVERY_ORDER.values(), ids=EVERY_ORDER.keys())
 @pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES.keys())
 def test_a_row_alone_follows_the_simulation_vote_for_vote(strategy, order):
     expected = simulate(strategy, VOTES, 5, order, X)
@@ -62,7 +62,7 @@ def test_a_row_alone_follows_the_simulation_vote_for_vote(strategy, order):
         np.testing.assert_array_equal(one, other)
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(ORDERS))
+@given(st.integers(0, 2**32 - 1), st.sampled_from(list(EVERY_ORDER.values())))
 @settings(max_examples=25, deadline=None)
 def test_any_strategy_is_followed_by_a_row_alone(seed, order):
     rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, container
 from foregone.plurality import PluralityStrategy, lattice_of, rules, solve_plurality
-from tests.forest.simulation import bits_of_row, order_of, random_bits
+from tests.forest.simulation import ORDERS, bits_of_row, order_named, random_bits, sequence_of
 from tests.forest.test_votes import probes
 
 N_CLASSES = 4
@@ -146,7 +146,7 @@ def simulate(strategy, votes, seed, order, X):
     for x, said in zip(X, votes, strict=True):
         row = bits_of_row(x)
         counts = {}
-        for asked, tree in enumerate(order_of(votes.shape[1], seed, row if order == "per_row" else None), 1):
+        for asked, tree in enumerate(sequence_of(votes.shape[1], seed, order, row), 1):
             counts[said[tree]] = counts.get(said[tree], 0) + 1
             chance = strategy.stop_probability(list(counts.values()))
             if (random_bits(seed, row, 2 * asked) >> 11) / 2**53 < chance:
@@ -157,10 +157,10 @@ def simulate(strategy, votes, seed, order, X):
     return np.array(outcome).T
 
 
-@pytest.mark.parametrize("order", ["shared", "per_row"])
+@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_run_follows_the_strategy_vote_for_vote(name, order):
-    strategy, rows = STRATEGIES[name], X[:150]
+    strategy, rows, order = STRATEGIES[name], X[:150], order_named(order, N_TREES)
     expected = simulate(strategy, OWN[:150], 7, order, rows)
     outcome = FOREST.run(rows, strategy, seed=7, order=order)
     np.testing.assert_array_equal(np.array(outcome), expected)
@@ -202,8 +202,9 @@ def test_of_tied_leaders_the_first_to_be_cast_is_answered_before_the_end():
     assert firsts == {0, 1, 2}
 
 
-@pytest.mark.parametrize("order", ["shared", "per_row"])
+@pytest.mark.parametrize("order", ORDERS)
 def test_of_tied_leaders_the_first_class_is_answered_when_all_were_asked(order):
+    order = order_named(order, 6)
     six = BaggingClassifier(DecisionTreeClassifier(), 6, random_state=0).fit(X, Y)
     forest = PluralityForest.from_sklearn(six)
     counts = own_votes_count(six, X)
@@ -229,14 +230,33 @@ def own_votes_count(model, X):
     return np.stack([(said == number).sum(axis=1) for number in range(len(model.classes_))], axis=1)
 
 
-def test_nothing_depends_on_threads_or_on_the_rest_of_the_batch(monkeypatch):
+@pytest.mark.parametrize("order", ORDERS)
+def test_nothing_depends_on_threads_blocks_or_the_rest_of_the_batch(order, monkeypatch):
+    order = order_named(order, N_TREES)
     monkeypatch.setattr("foregone.forest.execution.usable_cores", lambda: 2)
     rows = np.concatenate([X] * 6)
     strategy = STRATEGIES["by chance"]
-    one, two = (np.array(FOREST.run(rows, strategy, seed=1, n_threads=n)) for n in (1, 2))
+    one, two = (np.array(FOREST.run(rows, strategy, seed=1, order=order, n_threads=n)) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(one[:, : len(X)], one[:, -len(X) :])
-    np.testing.assert_array_equal(one[:, :5], np.array(FOREST.run(rows[:5], strategy, seed=1)))
+    for n_rows in (1, 2, 5, 40):
+        part = np.array(FOREST.run(rows[:n_rows], strategy, seed=1, order=order))
+        np.testing.assert_array_equal(one[:, :n_rows], part)
+    monkeypatch.setattr("foregone.forest.execution.BLOCK_ROWS", 50)
+    np.testing.assert_array_equal(np.array(FOREST.run(rows, strategy, seed=1, order=order)), one)
+
+
+def test_missing_values_in_some_blocks_only_change_nothing_elsewhere(monkeypatch):
+    holes = X.copy()
+    holes[::29, 2] = np.nan
+    model = RandomForestClassifier(N_TREES, max_depth=4, random_state=1).fit(holes, Y)
+    forest, strategy = PluralityForest.from_sklearn(model), STRATEGIES["by chance"]
+    for order in (order_named(name, N_TREES) for name in ORDERS):
+        expected = simulate(strategy, own_votes(model, holes[:100]), 3, order, holes[:100])
+        for block_rows in (1000, 10):
+            monkeypatch.setattr("foregone.forest.execution.BLOCK_ROWS", block_rows)
+            outcome = forest.run(holes[:100], strategy, seed=3, order=order)
+            np.testing.assert_array_equal(np.array(outcome), expected)
 
 
 def test_a_strategy_for_other_voters_or_fewer_answers_is_refused():

@@ -10,11 +10,10 @@ from sklearn.ensemble import RandomForestClassifier
 from foregone import StoppingStrategy, evaluate
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, execution, packed
-from tests.forest.simulation import bits_of_row, order_of, simulate
+from tests.forest.simulation import ORDERS, bits_of_row, order_named, order_of, simulate
 from tests.strategies import answering_strategies, looking_strategies
 
 N_TREES = 9
-ORDERS = ["shared", "per_row"]
 
 
 def make_forest(n_trees, n_rows=300, n_features=6):
@@ -26,6 +25,9 @@ def make_forest(n_trees, n_rows=300, n_features=6):
 FOREST, X = make_forest(N_TREES)
 VOTES = FOREST.vote_matrix(X)
 LARGE_FOREST, LARGE_X = make_forest(51)
+
+
+orders_of_trees = st.sampled_from([order_named(name, N_TREES) for name in ORDERS])
 
 
 def band(n_voters, width, chance=0.0, hole=False):
@@ -80,13 +82,14 @@ def assert_same(outcome, expected):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES.keys())
 def test_a_run_is_the_simulation_vote_for_vote(strategy, order):
+    order = order_named(order, 51)
     expected = simulate(strategy, LARGE_FOREST.vote_matrix(LARGE_X), 7, order, LARGE_X)
     outcome = LARGE_FOREST.run(LARGE_X, strategy, seed=7, order=order)
     assert [array.dtype for array in outcome] == [np.bool_, np.int32, np.int32]
     assert_same(outcome, expected)
 
 
-@given(answering_strategies(N_TREES), st.integers(0, 2**64 - 1), st.sampled_from(ORDERS))
+@given(answering_strategies(N_TREES), st.integers(0, 2**64 - 1), orders_of_trees)
 @settings(max_examples=60, deadline=None)
 def test_any_strategy_is_followed_in_a_batch_and_row_by_row(strategy, seed, order):
     expected = simulate(strategy, VOTES[:12], seed, order, X[:12])
@@ -98,7 +101,7 @@ def test_any_strategy_is_followed_in_a_batch_and_row_by_row(strategy, seed, orde
         assert single == tuple(part[row] for part in expected)
 
 
-@given(looking_strategies(N_TREES), st.integers(0, 2**64 - 1), st.sampled_from(ORDERS))
+@given(looking_strategies(N_TREES), st.integers(0, 2**64 - 1), orders_of_trees)
 @settings(max_examples=60, deadline=None)
 def test_no_row_stops_between_looks(looks_and_strategy, seed, order):
     looks, strategy = looks_and_strategy
@@ -122,6 +125,7 @@ def test_everyone_asked_gives_the_full_vote_whatever_the_answers_before():
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_outcome_does_not_depend_on_threads_blocks_or_batches(order, monkeypatch):
+    order = order_named(order, 51)
     forest, X = make_forest(51, n_rows=2000)
     strategy = STRATEGIES["all of it"]
     whole = forest.run(X, strategy, seed=3, order=order, n_threads=1)
@@ -145,7 +149,7 @@ def test_the_outcome_does_not_depend_on_threads_blocks_or_batches(order, monkeyp
 def test_missing_values_in_some_blocks_only_change_nothing_elsewhere(monkeypatch):
     holes = X.copy()
     holes[::29, 2] = np.nan
-    for order in ORDERS:
+    for order in (order_named(name, N_TREES) for name in ORDERS):
         expected = simulate(band(N_TREES, 3, chance=0.5), FOREST.vote_matrix(holes), 0, order, holes)
         for block_rows in (10_000, 10):
             monkeypatch.setattr(execution, "BLOCK_ROWS", block_rows)
@@ -154,6 +158,7 @@ def test_missing_values_in_some_blocks_only_change_nothing_elsewhere(monkeypatch
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_row_has_the_same_luck_wherever_it_stands_and_whichever_type_it_has(order):
+    order = order_named(order, 51)
     strategy = STRATEGIES["all of it"]
     rows = LARGE_X.astype(np.float32)
     rows[::3, 1] = 0.0
@@ -216,7 +221,7 @@ def assert_as_computed(outcomes, votes, strategy):
     assert 0 < risk.mean() < 0.2
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", ["shared", "dealt", "per_row"])
 def test_disagreement_and_votes_asked_are_those_computed_for_the_strategy(order):
     strategy = STRATEGIES["all of it"]
     runs = [LARGE_FOREST.run(LARGE_X, strategy, seed=seed, order=order) for seed in range(200)]
@@ -227,8 +232,9 @@ def test_a_forest_of_one_tree_and_an_even_number_of_trees_run():
     for n_trees in (1, 2, 8):
         forest, X = make_forest(n_trees)
         strategy = band(n_trees, 2)
-        expected = simulate(strategy, forest.vote_matrix(X), 1, "per_row", X)
-        assert_same(forest.run(X, strategy, seed=1, order="per_row"), expected)
+        for order in (order_named(name, n_trees) for name in ORDERS):
+            expected = simulate(strategy, forest.vote_matrix(X), 1, order, X)
+            assert_same(forest.run(X, strategy, seed=1, order=order), expected)
 
 
 def test_strategies_and_seeds_can_alternate():
@@ -243,7 +249,7 @@ def test_wide_nodes_run_as_compact_ones_do(monkeypatch):
     monkeypatch.setattr("foregone.forest.layout.COMPACT_OFFSET_LIMIT", 0)
     wide, X = make_forest(51)
     assert wide.nodes.ndim == 2
-    for order in ORDERS:
+    for order in (order_named(name, 51) for name in ORDERS):
         strategy = STRATEGIES["all of it"]
         expected = LARGE_FOREST.run(X, strategy, seed=9, order=order)
         assert_same(wide.run(X, strategy, seed=9, order=order), expected)
@@ -299,7 +305,7 @@ def test_an_interrupt_between_blocks_gets_through(monkeypatch):
     ("options", "message"),
     [
         ({"strategy": band(5, 2)}, "the strategy is for 5 voters, the forest has 9 trees"),
-        ({"order": "alphabetical"}, 'order must be "shared" or "per_row"'),
+        ({"order": "alphabetical"}, 'order must be "shared", "dealt", "per_row" or a FixedOrder'),
         ({"seed": -1}, "seed must be a whole number"),
         ({"seed": 1.5}, "seed must be a whole number"),
         ({"seed": None}, "seed must be a whole number"),

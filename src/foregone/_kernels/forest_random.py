@@ -2,7 +2,8 @@
 
 Three rounds of the finaliser of SplitMix64 (Steele, Lea and Flood 2014). ``row`` is 64 bits that stand for
 the row's values: the same row has the same luck in any batch and in any place. Counters are even for the
-decision to stop after ``asked`` votes (``2 * asked``) and odd for the order of the trees.
+decision to stop after ``asked`` votes (``2 * asked``) and odd for the order of the trees: above 0 to
+draw it, -1 to deal a row one of several.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """Asking trees until a strategy stops: a block of rows tree by tree, or one row on its own.
 
-``roots[i]`` is the tree to ask as number i. ``steps[i]`` holds lower, upper, the start of the exceptions and
+``roots[i]`` is the tree to ask as number i; ``orders`` holds one line of roots for each order that rows are
+dealt, see `foregone._kernels.forest_deal`. ``steps[i]`` holds lower, upper, the start of the exceptions and
 yes_from of the state after i votes, for i up to N + 1; ``exceptions[k]`` holds yes and
 ``ceil(probability * 2**53)``, by step and yes.
 """
@@ -8,6 +9,7 @@ yes_from of the state after i votes, for i up to N + 1; ``exceptions[k]`` holds 
 import numpy as np
 
 from foregone._kernels.compiled import compiled
+from foregone._kernels.forest_deal import deal_rows, dealt_order, list_rows
 from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
@@ -76,17 +78,22 @@ def finish_row(
 @compiled
 def _run_row(values, nodes, schedule, keys):
     n_features = len(values)
-    n_trees, seed, own_order, takes = schedule[0], schedule[1], schedule[2] != 0, schedule[3]
-    end_of_roots = HEADER + n_trees
+    n_trees, seed, n_orders, takes = schedule[0], schedule[1], schedule[2], schedule[3]
+    end_of_roots = HEADER + max(n_orders, 1) * n_trees
     end_of_steps = end_of_roots + STEP_SIZE * (n_trees + 2)
     end_of_exceptions = end_of_steps + 2 * schedule[4]
     memory = np.empty(2 * LANES + n_trees, np.uint64)
     shift = load_keys(values, keys, takes, schedule[end_of_exceptions:])
     if shift == REFUSED:
         return False, REFUSED, 0
-    roots = schedule[HEADER:end_of_roots]
+    first = HEADER
+    if n_orders > 1:
+        row = bits_of_row(keys, np.uint64(shift), U0, n_features)
+        first += n_trees * dealt_order(seed, row, n_orders)
+    roots = schedule[first : first + n_trees]
     steps = schedule[end_of_roots:end_of_steps].reshape((-1, STEP_SIZE))
     exceptions = schedule[end_of_steps:end_of_exceptions].reshape((-1, 2))
+    own_order = n_orders == 0
     if own_order:
         roots = roots.copy()
     asked, yes = finish_row(
@@ -100,9 +107,9 @@ def run_row_32(values, nodes, schedule):
     """Run one row, from its raw values on; return the answer, votes asked and yes votes.
 
     ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds, in one array because each array
-    costs a tenth of a microsecond to pass: the number of trees, the seed, whether each row has its own
-    order, what rows may hold (see `load_keys`), the number of exceptions; then roots, steps, exceptions and
-    the columns' rules.
+    costs a tenth of a microsecond to pass: the number of trees, the seed, the number of orders that rows
+    are dealt (0: each row draws its own), what rows may hold (see `load_keys`), the number of exceptions;
+    then the roots of each order, or those to draw from, steps, exceptions and the columns' rules.
     """
     return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint32))
 
@@ -137,21 +144,16 @@ def keep_undecided(steps, exceptions, seed, keys, stride, shift, n_features, i, 
     return kept
 
 
-@compiled(nogil=True)
-def run_block(nodes, roots, steps, exceptions, seed, keys, stride, shift, rows, answers, asked, yes):
-    """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache."""
-    n_features = stride >> (1 - shift)
-    stride, shift = np.uint64(stride), np.uint64(shift)
-    left = len(yes)
-    for k in range(left):
-        rows[k] = k
-        yes[k] = 0
+@compiled
+def run_in_order(
+    nodes, roots, steps, exceptions, seed, keys, stride, shift, n_features, rows, left, memory, asked, yes
+):
+    """Run the first ``left`` of ``rows``, whose votes are zero: each tree over all that are undecided."""
     for i in range(len(roots) + 1):
         left = keep_undecided(
             steps, exceptions, seed, keys, stride, shift, n_features, i, rows, left, asked, yes
         )
         if left < ALONE:
-            memory = np.empty(2 * LANES + len(roots), np.uint64)
             for k in range(left):
                 row = rows[k]
                 asked[row], yes[row] = finish_row(
@@ -160,7 +162,25 @@ def run_block(nodes, roots, steps, exceptions, seed, keys, stride, shift, rows, 
                 )  # fmt: skip
             break
         add_tree(nodes, np.uint64(roots[i]), keys, stride, shift, rows, left, yes)
-    for k in range(len(yes)):
+
+
+@compiled(nogil=True)
+def run_block(nodes, orders, steps, exceptions, seed, keys, stride, shift, rows, answers, asked, yes):
+    """Run a block of rows order by order, so that a tree stays in the cache; ``rows`` is scratch."""
+    n_features = stride >> (1 - shift)
+    stride, shift = np.uint64(stride), np.uint64(shift)
+    n_rows, (n_orders, n_trees) = len(yes), orders.shape
+    memory = np.empty(2 * LANES + n_trees, np.uint64)
+    for k in range(n_rows):
+        yes[k] = 0
+    by_order, ends = deal_rows(seed, keys, stride, shift, n_features, n_rows, n_orders, rows)
+    for order in range(n_orders):
+        left = list_rows(order, by_order, ends, rows)
+        run_in_order(
+            nodes, orders[order], steps, exceptions, seed,
+            keys, stride, shift, n_features, rows, left, memory, asked, yes,
+        )  # fmt: skip
+    for k in range(n_rows):
         answers[k] = yes[k] >= steps[asked[k], YES_FROM]
 
 

@@ -1,6 +1,7 @@
 """Asking trees for one of many classes until a strategy stops: a block of rows tree by tree, or one row.
 
-``roots[i]`` is the tree to ask as number i. The strategy is these arrays, in this order:
+``roots[i]`` is the tree to ask as number i; ``orders`` holds one line of roots for each order that rows are
+dealt, see `foregone._kernels.forest_deal`. The strategy is these arrays, in this order:
 
 ``level, P``       as in `foregone._kernels.partitions`
 ``looks[i]``       whether any state after i votes stops; ``looks[0]`` is how many votes that takes at least
@@ -18,6 +19,7 @@ as a walk through a tree.
 import numpy as np
 
 from foregone._kernels.compiled import compiled
+from foregone._kernels.forest_deal import deal_rows, dealt_order, list_rows
 from foregone._kernels.forest_keys import NO_RULES, REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0, U1
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
@@ -151,50 +153,43 @@ def finish_row(
 def run_row(values, nodes, schedule):
     """Run one row, from its raw values on; return the class, how many were asked, and the class's votes.
 
-    ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds the roots, the strategy, the seed,
-    whether each row has its own order, what rows may hold (see `load_keys`) and ``n_slots``.
+    ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds the orders, the strategy, the seed,
+    whether each row draws its own order, what rows may hold (see `load_keys`) and ``n_slots``.
     """
-    roots, rule, seed, own_order, takes, n_slots = schedule
+    orders, rule, seed, own_order, takes, n_slots = schedule
+    n_orders, n_trees = orders.shape
     level, P, looks, by_top, bits, start, exceptions = rule
     n_slots = np.uint64(n_slots)
     keys = np.empty(2 * len(values), np.uint32)
     shift = load_keys(values, keys, takes, NO_RULES)
     if shift == REFUSED:
         return 0, REFUSED, 0
-    memory = np.empty(2 * LANES + len(roots), np.uint64)
+    memory = np.empty(2 * LANES + n_trees, np.uint64)
     standing = np.zeros(LINES * n_slots, np.uint16)
+    order = 0
+    if n_orders > 1:
+        order = dealt_order(seed, bits_of_row(keys, np.uint64(shift), U0, len(values)), n_orders)
+    roots = orders[order]
     if own_order:
         roots = roots.copy()
     asked = finish_row(
         nodes, roots, level, P, looks, by_top, bits, start, exceptions, seed, own_order,
         keys, np.uint64(shift), U0, len(values), memory, 0, standing, U0, n_slots,
     )  # fmt: skip
-    leader, votes = leader_of(standing, U0, n_slots, asked == len(roots))
+    leader, votes = leader_of(standing, U0, n_slots, asked == n_trees)
     return np.int64(leader), asked, np.int64(votes)
 
 
-@compiled(nogil=True)
-def run_block(
-    nodes, roots, rule, seed, n_slots,
-    looping, keys, stride, shift, rows, places, walking, answers, asked, votes,
+@compiled
+def run_in_order(
+    nodes, roots, rule, seed, n_slots, trees, leaves, bounds, phases,
+    keys, stride, shift, n_features, rows, left, places, walking, memory, standing, answers, asked, votes,
 ):  # fmt: skip
-    """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
-
-    ``looping`` are the same trees with looping leaves, what those carry, their bounds in the order asked, and
-    phases for `find_leaves`; ``rows``, ``places`` and ``walking`` are scratch.
-    """
-    trees, leaves, bounds, phases = looping
+    """Run the first ``left`` of ``rows``: each tree over all that are undecided."""
     level, P, looks, by_top, bits, start, exceptions = rule
-    n_features = stride >> (1 - shift)
-    stride, shift, n_slots = np.uint64(stride), np.uint64(shift), np.uint64(n_slots)
     size = np.uint64(LINES) * n_slots
-    left = len(answers)
-    standing = np.zeros(np.uint64(left) * size, np.uint16)
-    for k in range(left):
-        rows[k] = k
     for i in range(len(roots)):
         if left < ALONE:
-            memory = np.empty(2 * LANES + len(roots), np.uint64)
             for k in range(left):
                 row = rows[k]
                 asked[row] = finish_row(
@@ -223,6 +218,32 @@ def run_block(
                 rows[kept] = row
                 kept += 1
         left = kept
+
+
+@compiled(nogil=True)
+def run_block(
+    nodes, orders, rule, seed, n_slots,
+    looping, keys, stride, shift, rows, places, walking, answers, asked, votes,
+):  # fmt: skip
+    """Run a block of rows order by order, so that a tree stays in the cache.
+
+    ``looping`` are the same trees with looping leaves, what those carry, their bounds in each order, and
+    phases for `find_leaves`; ``rows``, ``places`` and ``walking`` are scratch.
+    """
+    trees, leaves, bounds, phases = looping
+    n_features = stride >> (1 - shift)
+    stride, shift, n_slots = np.uint64(stride), np.uint64(shift), np.uint64(n_slots)
+    n_rows, (n_orders, n_trees) = len(answers), orders.shape
+    memory = np.empty(2 * LANES + n_trees, np.uint64)
+    standing = np.zeros(np.uint64(LINES * n_rows) * n_slots, np.uint16)
+    by_order, ends = deal_rows(seed, keys, stride, shift, n_features, n_rows, n_orders, rows)
+    for order in range(n_orders):
+        left = list_rows(order, by_order, ends, rows)
+        run_in_order(
+            nodes, orders[order], rule, seed, n_slots, trees, leaves, bounds[order], phases,
+            keys, stride, shift, n_features, rows, left, places, walking, memory, standing,
+            answers, asked, votes,
+        )  # fmt: skip
 
 
 @compiled(nogil=True)

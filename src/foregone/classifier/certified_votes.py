@@ -29,6 +29,7 @@ LEARNING_SHARE = 0.2
 # With fewer rows than this times those that could certify anything, certifying costs more votes than the
 # promise over orders does.
 ENOUGH = 1.6
+FEWEST_LEARNING = 10  # rows, however loose the limit
 CAREFUL, BOLD = 0.02, 30.0  # the ladder's limits, as shares of the one asked for
 NEAR, STRIDE = 5.0, 4  # by what factor from the guess every rung is tried; below, one in so many is
 STEP, LARGE_STEP = 1.15, 1.5  # from rung to rung; the latter for so many voters that solving takes its time
@@ -48,12 +49,15 @@ class VotedRows(NamedTuple):
         Numbers of the classes that these are for.
     labels : RowLabels
         Groups and clusters.
+    said : ndarray or None
+        What each voter says; None of trees, which are soon asked again.
     """
 
     rows: Any
     counts: Any
     full: IntArray
     labels: RowLabels
+    said: npt.NDArray[Any] | None = None
 
     def take(self, numbers: IntArray) -> VotedRows:
         """Return some of them."""
@@ -62,6 +66,7 @@ class VotedRows(NamedTuple):
             self.counts[numbers],
             self.full[numbers],
             self.labels.take(numbers),
+            None if self.said is None else self.said[numbers],
         )
 
     def parts(self, limits: Limits) -> Parts:
@@ -133,7 +138,7 @@ def certify_votes(
     rung = counting.ladder(learning.counts, n_voters, terms, boldness)
     orders: list[Order] = ["shared"]
     if n_voters > 2:
-        said = ensemble.vote_matrix(learning.rows)
+        said = ensemble.vote_matrix(learning.rows) if learning.said is None else learning.said
         orders.append(FixedOrder(learned_order(said, len(ensemble.classes))))
     guesses = [_guess(rung, n_rungs, learning, limits, run, order) for order in orders]
     best = min(range(len(orders)), key=lambda place: guesses[place][1])
@@ -210,12 +215,17 @@ def learned_order(said: npt.NDArray[Any], n_classes: int) -> IntArray:
 # Enough rows ---------------------------------------------------------------------------------
 
 
-def why_too_few(certifying: VotedRows, terms: Terms, *, enough: float) -> str | None:
+def why_too_few(learning: VotedRows, certifying: VotedRows, terms: Terms, *, enough: float) -> str | None:
     """Return why so few rows are not tried to certify with, or None; only numbers of rows decide.
 
     Those of each class and group count where each has to keep the limit.
     """
     assert terms["confidence"] is not None
+    if len(learning.full) < FEWEST_LEARNING:
+        return (
+            f"{len(learning.full)} rows are left to learn from, and at least {FEWEST_LEARNING} are needed, "
+            f"{round(FEWEST_LEARNING / LEARNING_SHARE)} in all: give more rows"
+        )
     part = certifying.parts(Limits.of(terms["max_disagreement"])).too_few(terms["confidence"], enough)
     if part is None:
         return None
@@ -229,7 +239,7 @@ def why_too_few(certifying: VotedRows, terms: Terms, *, enough: float) -> str | 
 
 def rows_to_certify(certifying: VotedRows, terms: Terms) -> int | None:
     """Return how many calibration rows like these it takes to certify the classifier; None if no number."""
-    confidence, most = terms["confidence"], 0.0
+    confidence, most = terms["confidence"], FEWEST_LEARNING / LEARNING_SHARE
     if confidence is None:
         return None
     for part in certifying.parts(Limits.of(terms["max_disagreement"])):

@@ -113,7 +113,11 @@ class CountedVotes:
         inside, rows = ensemble, calibration.rows
         if isinstance(ensemble, Transformed):
             inside, rows = ensemble.ensemble, ensemble.transform(rows)
-        counts = inside.votes(rows, n_threads=n_threads)
+        said = None if isinstance(inside, Forest) else inside.vote_matrix(rows)
+        if said is None:
+            counts = inside.votes(rows, n_threads=n_threads)
+        else:
+            counts = counting.counts(said, len(classes))
         full = counting.shares(counts, n_voters).argmax(axis=1)  # of several, the first
         full_labels = classes.take(full)
         warn_if_too_few(terms, full_labels, classes)
@@ -121,10 +125,11 @@ class CountedVotes:
         differing = 0.0 if own is None else measure_hard_soft_disagreement(terms, full_labels, own, classes)
 
         def run(some: VotedRows, strategy: Any, order: Order) -> tuple[IntArray, IntArray]:
-            answers, asked, _ = inside.run(some.rows, strategy, seed=seed, order=order, n_threads=n_threads)
+            options = {"n_threads": n_threads} if some.said is None else {"said": some.said}
+            answers, asked, _ = inside.run(some.rows, strategy, seed=seed, order=order, **options)
             return answers, asked
 
-        seen = VotedRows(rows, counts, full, calibration.labels)
+        seen = VotedRows(rows, counts, full, calibration.labels, said)
         decider = cls.curtail(asked, seed=seed)
         if not _is_certain(terms):
             try:
@@ -188,11 +193,15 @@ class CountedVotes:
 
     # Asking ----------------------------------------------------------------------------------
 
+    @property
+    def how(self) -> dict[str, Any]:
+        """How the ensemble's ``run`` is asked besides by a strategy: in which order."""
+        return {"seed": self.seed, "order": self.runs_in}
+
     def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
         """Return class numbers, how many were asked, and how many of them said yes, or the answer."""
         strategy = self.solved.strategy if early else None
-        order = self.runs_in if early else "shared"
-        return self.ensemble.run(rows, strategy, seed=self.seed, order=order, n_threads=n_threads)
+        return self.ensemble.run(rows, strategy, n_threads=n_threads, **self.how)
 
     def answer_one(self, x: npt.NDArray[Any]) -> int:
         """Return the class number of one row of a forest, stopped early, soonest."""
@@ -272,7 +281,7 @@ class CountedVotes:
             promise,
             seed=fields.whole("seed", 0, 2**64 - 1),
             order=_read_order_name(fields),
-            runs_in=_read_runs_in(fields, forest.n_trees),
+            runs_in=_read_runs_in(fields, forest),
             by_class=by_class,
             votes=votes,
             hard_soft_disagreement=fields.number("hard_soft_disagreement", 0, 1),
@@ -308,7 +317,7 @@ def _decide(
     learning, certifying = seen.split(seed)
     if settings.order in ("auto", "optimized") and _can_be_certified(terms):
         must = settings.order == "optimized" or bool(seen.labels)
-        too_few = why_too_few(certifying, terms, enough=1.0 if must else ENOUGH)
+        too_few = why_too_few(learning, certifying, terms, enough=1.0 if must else ENOUGH)
         if too_few is None:
             return certify_votes(counting, ensemble, terms, learning, certifying, run)
         if must:
@@ -352,11 +361,9 @@ def _read_order_name(fields: Fields) -> OrderName:
     return cast(OrderName, name)
 
 
-def _read_runs_in(fields: Fields, n_voters: int) -> Order:
-    """Return in which order voters are asked; in old files that is the order that was asked for."""
-    if "runs_in" in fields and not fields.is_text("runs_in"):
-        try:
-            return FixedOrder(fields.whole_numbers("runs_in", n_voters))
-        except InvalidInputError as error:
-            raise fields.error("runs_in", f"is not valid: {error}") from None
-    return read_order(fields, "runs_in" if "runs_in" in fields else "order")
+def _read_runs_in(fields: Fields, forest: Forest[Any, Any]) -> Order:
+    """Return in which order trees are asked; in old files that is the order that was asked for."""
+    order = read_order(fields, "runs_in" if "runs_in" in fields else "order")
+    if isinstance(order, FixedOrder) and len(order.voters) != forest.n_trees:
+        raise fields.error("runs_in", f"must name each of the {forest.n_trees} trees")
+    return order

@@ -164,7 +164,7 @@ class Decider(Protocol):
 
     @property
     def order(self) -> OrderName:
-        """In which order voters are asked."""
+        """In which order voters are to be asked, as it was asked for."""
 
     # Making one ------------------------------------------------------------------------------
 
@@ -200,6 +200,10 @@ class Decider(Protocol):
         """Return the fitted attributes of a classifier that depend on how it decides."""
 
     # Asking ----------------------------------------------------------------------------------
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """How the ensemble's ``run`` is asked besides by a strategy; of scores, the strategy knows all."""
 
     def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
         """Return class numbers, how many were asked, and what they came to: at the stop, or of everyone."""

@@ -171,6 +171,11 @@ class SummedScores:
 
     # Asking ----------------------------------------------------------------------------------
 
+    @property
+    def how(self) -> dict[str, Any]:
+        """How the ensemble's ``run`` is asked besides by a strategy: nothing else is to be said."""
+        return {}
+
     def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
         """Return class numbers, how many were asked, and the sum of their scores."""
         return self.ensemble.run(rows, self.strategy if early else None, n_threads=n_threads)

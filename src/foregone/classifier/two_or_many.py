@@ -62,6 +62,11 @@ class TwoClassVotes:
         """Return what is to be solved, or raise for settings that have no meaning here."""
         return settings.for_two_classes(classes, n_voters)
 
+    def counts(self, said: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.int64]:
+        """Return how many voters say yes, for each row, given what each says."""
+        counts: npt.NDArray[np.int64] = np.asarray(said, np.bool_).sum(axis=1)
+        return counts
+
     def shares(self, counts: npt.NDArray[Any], n_voters: int) -> FloatArray:
         """Return the share of the votes that each class has, for each row."""
         yes = counts / n_voters
@@ -196,6 +201,10 @@ class ManyClassVotes:
         )
         lattice_of(n_voters, n_classes)
         return terms
+
+    def counts(self, said: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.int64]:
+        """Return how many voters are for each class, for each row, given what each says."""
+        return np.stack([np.count_nonzero(said == number, axis=1) for number in range(n_classes)], axis=1)
 
     def shares(self, counts: npt.NDArray[Any], n_voters: int) -> FloatArray:
         """Return the share of the votes that each class has, for each row."""

@@ -24,7 +24,7 @@ from foregone.forest import PluralityOutcome, ScoreOutcome
 from foregone.forest.link import Link
 from foregone.forest.packed import Outcome
 from foregone.forest.plurality_schedule import PluralitySchedule
-from foregone.forest.schedule import Order, Schedule, random_order, row_bits
+from foregone.forest.schedule import Order, Schedule, VoteSchedule, bits_of_rows, dealt_orders, random_order
 from foregone.plurality import PluralityStrategy
 from foregone.scores import ScoreStrategy
 from foregone.strategy import StoppingStrategy
@@ -33,6 +33,8 @@ __all__ = ["Members", "PluralityVoters", "ScoreVoters", "Voters"]
 
 RowNumbers: TypeAlias = npt.NDArray[np.intp]
 MemberColumns: TypeAlias = npt.NDArray[np.intp] | slice
+Orders: TypeAlias = tuple[IntArray, IntArray | None]
+Asking: TypeAlias = Callable[[int, RowNumbers], npt.NDArray[Any]]
 
 NEVER = np.iinfo(np.int64).max
 ROUNDING = 1e-6  # by how much a probability may be below 0 or above 1
@@ -174,7 +176,12 @@ class Voters(_OfMembers):
 
     def votes(self, X: Any, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
         """Return how many of all voters say yes, for each row."""
-        return self.run(X, None, seed=0)[2]
+        counts: npt.NDArray[np.int32] = self.vote_matrix(X).sum(axis=1, dtype=np.int32)
+        return counts
+
+    def vote_matrix(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Return every voter's vote on every row, shape (n_rows, n_voters)."""
+        return np.stack([self.members.says_yes(voter, X) for voter in range(self.n_voters)], axis=1)
 
     def run(
         self,
@@ -184,23 +191,26 @@ class Voters(_OfMembers):
         seed: int,
         order: Order = "shared",
         n_threads: int | None = None,
+        said: npt.NDArray[np.bool_] | None = None,
     ) -> Outcome:
         """Ask voters until the strategy stops, for each row; everything as in `PackedForest.run`.
 
-        ``n_threads`` is accepted and left to the voters themselves.
+        ``n_threads`` is accepted and left to the voters themselves. With ``said``, the `vote_matrix` of the
+        rows, nobody is asked again.
         """
+        ask = _asking(self.members.says_yes, X, said)
         schedule = Schedule.make(np.arange(self.n_voters + 1), None, strategy, seed, order)
         n_rows = X.shape[0]
         asked, yes = np.zeros((2, n_rows), np.int32)
-        orders = schedule.roots if strategy is None else _orders(schedule, X)
+        orders = _orders(schedule, X)
         undecided = np.arange(n_rows)
         for step in range(self.n_voters + 1):
             undecided = _keep_undecided(schedule, step, X, undecided, yes)
             if len(undecided) == 0:
                 break
             asked[undecided] = step + 1
-            for rows, said in _next_said(self.members.says_yes, X, undecided, orders, step):
-                yes[rows] += said
+            for rows, votes in _next_said(ask, undecided, orders, step):
+                yes[rows] += votes
         return yes >= schedule.steps[asked, YES_FROM], asked, yes
 
 
@@ -235,10 +245,13 @@ class PluralityVoters(_OfMembers):
 
     def votes(self, X: Any, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
         """Return how many of all voters are for each class, shape (n_rows, n_classes)."""
-        counts = np.zeros((X.shape[0], self.n_classes), np.int32)
-        for voter in range(self.n_voters):
-            counts[np.arange(len(counts)), self.members.class_numbers(voter, X)] += 1
-        return counts
+        said = self.vote_matrix(X)
+        counts = [np.count_nonzero(said == number, axis=1) for number in range(self.n_classes)]
+        return np.stack(counts, axis=1).astype(np.int32)
+
+    def vote_matrix(self, X: Any) -> npt.NDArray[np.intp]:
+        """Return the number of the class that every voter is for, shape (n_rows, n_voters)."""
+        return np.stack([self.members.class_numbers(voter, X) for voter in range(self.n_voters)], axis=1)
 
     def run(
         self,
@@ -248,11 +261,13 @@ class PluralityVoters(_OfMembers):
         seed: int,
         order: Order = "shared",
         n_threads: int | None = None,
+        said: npt.NDArray[np.intp] | None = None,
     ) -> PluralityOutcome:
         """Ask voters until the strategy stops, for each row; everything as in `PluralityForest.run`.
 
-        ``n_threads`` is accepted and left to the voters themselves.
+        ``n_threads`` and ``said`` are as in `Voters.run`.
         """
+        ask = _asking(self.members.class_numbers, X, said)
         n_rows = X.shape[0]
         if strategy is None:
             full = self.votes(X)
@@ -265,9 +280,9 @@ class PluralityVoters(_OfMembers):
         asked = np.zeros(n_rows, np.int32)
         undecided = np.arange(n_rows)
         for step in range(1, self.n_voters + 1):
-            for rows, said in _next_said(self.members.class_numbers, X, undecided, orders, step - 1):
-                counts[rows, said] += 1
-                first_cast[rows, said] = np.minimum(first_cast[rows, said], step)
+            for rows, votes in _next_said(ask, undecided, orders, step - 1):
+                counts[rows, votes] += 1
+                first_cast[rows, votes] = np.minimum(first_cast[rows, votes], step)
             asked[undecided] = step
             undecided = undecided[~_stops(schedule, step, X, undecided, counts[undecided])]
             if len(undecided) == 0:
@@ -386,7 +401,7 @@ class ScoreVoters(_OfMembers):
                 f"the strategy is for {strategy.n_voters} voters, there are {self.n_voters}: "
                 f"solve for {self.n_voters}"
             )
-        n_rows = X.shape[0]
+        n_rows, ask = X.shape[0], _asking(self.ask, X)
         answers = np.zeros(n_rows, np.bool_)
         asked = np.zeros(n_rows, np.int32)
         score = np.full(n_rows, strategy.start)
@@ -398,8 +413,8 @@ class ScoreVoters(_OfMembers):
             undecided = undecided[~(no | yes)]
             if len(undecided) == 0 or step == self.n_voters:
                 break
-            for rows, said in _next_said(self.ask, X, undecided, strategy.order, step):
-                score[rows] += said
+            for rows, scores in _next_said(ask, undecided, (strategy.order[None], None), step):
+                score[rows] += scores
             asked[undecided] = step + 1
         return ScoreOutcome(answers, asked, score)
 
@@ -417,41 +432,53 @@ def _check_weights(weights: npt.ArrayLike, n_voters: int) -> FloatArray:
 # Orders and draws --------------------------------------------------------------------------------
 
 
-def _orders(schedule: Schedule | PluralitySchedule, X: Any) -> IntArray:
-    """Return the order in which voters are asked: that of all rows, or one for each row."""
-    if schedule.order == "shared":
-        return schedule.roots
-    rows = _bits_of_rows(X, np.arange(X.shape[0]))
-    return np.array([random_order(len(schedule.roots), schedule.seed, bits) for bits in rows])
+def _orders(schedule: VoteSchedule, X: Any) -> Orders:
+    """Return orders of the voters, and the number of that of each row; None if all have the first."""
+    if len(schedule.roots) == 1 and not schedule.own_orders:
+        return schedule.roots, None
+    bits = _bits_of_rows(X, np.arange(X.shape[0]))
+    if schedule.own_orders:
+        own = [random_order(schedule.roots.shape[1], schedule.seed, row) for row in bits.tolist()]
+        return np.array(own), np.arange(len(own))
+    return schedule.roots, dealt_orders(schedule.seed, bits, len(schedule.roots))
+
+
+def _asking(
+    ask: Callable[[int, Any], npt.NDArray[Any]], X: Any, said: npt.NDArray[Any] | None = None
+) -> Asking:
+    """Return what asks a voter about some rows, given by number, or recalls what it said."""
+    if said is not None:
+        return lambda voter, rows: said[rows, voter]
+    return lambda voter, rows: ask(voter, X if len(rows) == X.shape[0] else _safe_indexing(X, rows))
 
 
 def _next_said(
-    ask: Callable[[int, Any], npt.NDArray[Any]], X: Any, undecided: RowNumbers, orders: IntArray, step: int
+    ask: Asking, undecided: RowNumbers, orders: Orders, step: int
 ) -> Iterator[tuple[RowNumbers, npt.NDArray[Any]]]:
     """Ask the voters that are number ``step`` in their order; yield rows and what is said of them."""
-    if orders.ndim == 1:
-        voter, part = int(orders[step]), X if len(undecided) == X.shape[0] else _safe_indexing(X, undecided)
-        yield undecided, ask(voter, part)
+    voters, order_of_row = orders
+    if order_of_row is None:
+        yield undecided, ask(int(voters[0, step]), undecided)
         return
-    following = orders[undecided, step]
+    following = voters[order_of_row[undecided], step]
     for voter in np.unique(following):
         rows = undecided[following == voter]
-        yield rows, ask(int(voter), _safe_indexing(X, rows))
+        yield rows, ask(int(voter), rows)
 
 
-def _draws(schedule: Schedule | PluralitySchedule, X: Any, rows: RowNumbers, step: int) -> npt.NDArray[Any]:
+def _draws(schedule: VoteSchedule, X: Any, rows: RowNumbers, step: int) -> IntArray:
     """Return what rows draw after ``step`` votes, where the strategy leaves a stop to chance."""
     return np.array([stop_draw(schedule.signed_seed, bits, step) for bits in _bits_of_rows(X, rows)])
 
 
-def _bits_of_rows(X: Any, rows: RowNumbers) -> list[int]:
+def _bits_of_rows(X: Any, rows: RowNumbers) -> IntArray:
     """Return for each row the 64 bits that stand for its values; texts are allowed among them."""
     part = _safe_indexing(X, rows)
     if hasattr(part, "toarray"):
         part = part.toarray()
     values = np.asarray(part)
     try:
-        return [row_bits(x) for x in values.astype(np.float64)]
+        return bits_of_rows(values.astype(np.float64))
     except (TypeError, ValueError):
         digests = [hashlib.blake2b(repr(row).encode(), digest_size=8) for row in values.tolist()]
-        return [int.from_bytes(digest.digest(), "little", signed=True) for digest in digests]
+        return np.array([int.from_bytes(digest.digest(), "little", signed=True) for digest in digests])

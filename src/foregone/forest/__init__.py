@@ -8,6 +8,15 @@ model), run by compiled loops, saved without pickle.
 from foregone.forest.forest import Forest
 from foregone.forest.packed import PackedForest
 from foregone.forest.plurality_forest import PluralityForest, PluralityOutcome
+from foregone.forest.schedule import FixedOrder
 from foregone.forest.scored import ScoredForest, ScoreOutcome
 
-__all__ = ["Forest", "PackedForest", "PluralityForest", "PluralityOutcome", "ScoreOutcome", "ScoredForest"]
+__all__ = [
+    "FixedOrder",
+    "Forest",
+    "PackedForest",
+    "PluralityForest",
+    "PluralityOutcome",
+    "ScoreOutcome",
+    "ScoredForest",
+]

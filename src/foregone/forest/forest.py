@@ -28,7 +28,7 @@ StrategyT = TypeVar("StrategyT")
 OutcomeT = TypeVar("OutcomeT", bound=tuple[npt.NDArray[Any], npt.NDArray[np.int32], npt.NDArray[Any]])
 
 NO_CATEGORIES = np.empty(0, np.uint32)
-NO_SCHEDULE = BaseSchedule(object(), 0, "shared", np.empty(0, np.int64), None)  # that of nobody's strategy
+NO_SCHEDULE = BaseSchedule(object(), 0, "shared", None)  # that of nobody's strategy
 
 
 class Forest(ABC, Generic[StrategyT, OutcomeT]):
@@ -281,7 +281,7 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         ):
             x = self.rows.as_row(x)
         schedule = self._schedule
-        if schedule.strategy is not strategy or schedule.seed != seed or schedule.order != order:
+        if schedule.strategy is not strategy or schedule.seed != seed or schedule.order is not order:
             schedule = self._schedule_for(strategy, seed, order)
         outcome = self._run_row(x, self._trees, schedule.packed)
         if outcome[1] < 0:
@@ -291,7 +291,7 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     def _schedule_for(self, strategy: StrategyT | None, seed: int, order: Order) -> Any:
         """Return the schedule, the last one if it is the same: making one takes longer than many a run."""
         schedule = self._schedule
-        if schedule.strategy is not strategy or schedule.seed != seed or schedule.order != order:
+        if schedule.strategy is not strategy or schedule.seed != seed or schedule.order is not order:
             schedule = self._schedule = self._new_schedule(strategy, seed, order)
         return schedule
 

@@ -82,9 +82,9 @@ class PackedForest(VotingForest[StoppingStrategy, Outcome, bool]):
         return np.empty(n_rows, np.bool_), np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
 
     def _run_block(self, schedule: Schedule, block: Rows, scratch: Scratch, outcome: list[Any]) -> None:
-        common = (self._trees, schedule.roots, schedule.steps, schedule.exceptions, schedule.signed_seed)
+        rule = (schedule.steps, schedule.exceptions, schedule.signed_seed)
         keys = scratch.load(block)
-        if schedule.order == "shared":
-            run_block(*common, *keys, scratch.rows, *outcome)
+        if schedule.own_orders:
+            run_rows(self._trees, schedule.roots[0], *rule, *keys, *outcome)
         else:
-            run_rows(*common, *keys, *outcome)
+            run_block(self._trees, schedule.roots, *rule, *keys, scratch.rows, *outcome)

@@ -144,8 +144,8 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
     def _run_block(
         self, schedule: PluralitySchedule, block: Rows, scratch: Scratch, outcome: list[Any]
     ) -> None:
-        common = (self._trees, schedule.roots, schedule.rule, schedule.signed_seed, schedule.n_slots)
-        if schedule.order == "shared":
-            run_block(*common, *self._looping.load(block, scratch, schedule.roots), *outcome)
+        roots, rule = schedule.roots, (schedule.rule, schedule.signed_seed, schedule.n_slots)
+        if schedule.own_orders:
+            run_rows(self._trees, roots[0], *rule, *scratch.load(block), *outcome)
         else:
-            run_rows(*common, *scratch.load(block), *outcome)
+            run_block(self._trees, roots, *rule, *self._looping.load(block, scratch, roots), *outcome)

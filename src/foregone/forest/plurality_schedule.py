@@ -11,14 +11,14 @@ import numpy.typing as npt
 from foregone._kernels.plurality_run import ALWAYS, MAYBE, NEVER
 from foregone.checks import IntArray
 from foregone.errors import InvalidInputError
-from foregone.forest.schedule import BaseSchedule, Order, as_signed, seeded_roots
+from foregone.forest.schedule import Order, VoteSchedule, as_signed, seeded_roots
 from foregone.plurality import PluralityStrategy
 
 __all__ = ["PluralitySchedule"]
 
 
 @dataclass(frozen=True, eq=False)
-class PluralitySchedule(BaseSchedule):
+class PluralitySchedule(VoteSchedule):
     """The schedule of votes among many classes.
 
     Attributes
@@ -44,16 +44,16 @@ class PluralitySchedule(BaseSchedule):
         takes: int = 0,
     ) -> PluralitySchedule:
         """Check the parts against each other and lay them out; ``takes`` is as in `RowFormat.takes`."""
-        seed, roots = seeded_roots(tree_start, strategy, seed, order)
-        n_slots = min(n_classes, len(roots))
+        seed, roots, own_orders = seeded_roots(tree_start, strategy, seed, order)
+        n_slots = min(n_classes, roots.shape[1])
         if strategy.lattice.n_classes < n_slots:
             raise InvalidInputError(
                 f"the strategy is for at most {strategy.lattice.n_classes} different answers, the forest has "
                 f"{n_classes} classes: solve for n_classes={n_classes}"
             )
         rule = _rule_of(strategy)
-        packed = (roots, rule, as_signed(seed), order == "per_row", takes, n_slots)
-        return cls(strategy, seed, order, roots, packed, rule, n_slots)
+        packed = (roots, rule, as_signed(seed), own_orders, takes, n_slots)
+        return cls(strategy, seed, order, packed, roots, own_orders, rule, n_slots)
 
 
 def _rule_of(strategy: PluralityStrategy) -> tuple[npt.NDArray[Any], ...]:

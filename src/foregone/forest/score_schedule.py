@@ -23,6 +23,8 @@ class ScoreSchedule(BaseSchedule):
 
     Attributes
     ----------
+    roots : ndarray of int, shape (n_trees,)
+        Roots in the order asked.
     lower, upper : ndarray of float, shape (n_trees + 1,)
         Thresholds of each step.
     start : float
@@ -32,6 +34,7 @@ class ScoreSchedule(BaseSchedule):
     """
 
     strategy: ScoreStrategy | None
+    roots: IntArray
     lower: FloatArray
     upper: FloatArray
     start: float
@@ -71,7 +74,7 @@ class ScoreSchedule(BaseSchedule):
         asked_roots = roots[order]
         floats = np.concatenate([lower, upper, [start]]).view(np.int64)
         packed = np.concatenate([header, asked_roots, floats, row_format.rules])
-        return cls(strategy, 0, "shared", asked_roots, packed, lower.copy(), upper.copy(), start, ahead)
+        return cls(strategy, 0, "shared", packed, asked_roots, lower.copy(), upper.copy(), start, ahead)
 
 
 def _first_possible_stop(start: float, bounds: FloatArray, lower: FloatArray, upper: FloatArray) -> int:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from foregone.checks import check_seed
 from foregone.forest.forest import Forest, OutcomeT, StrategyT
 from foregone.forest.importers.by_model import import_model
-from foregone.forest.schedule import Order, random_order, row_bits
+from foregone.forest.schedule import Order, order_for, row_bits
 
 __all__ = ["VotingForest"]
 
@@ -33,10 +33,23 @@ class VotingForest(Forest[StrategyT, OutcomeT], Generic[StrategyT, OutcomeT, Ans
         # The trees of a living model need no check.
         return cls._packed(import_model(model, cls.leaf))
 
-    def order(self, seed: int, x: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
-        """Return the order in which a seed asks the trees: the shared one, or that of the row ``x``."""
+    def order(
+        self, seed: int, x: npt.ArrayLike | None = None, order: Order | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Return the order in which a seed asks the trees about a row.
+
+        Parameters
+        ----------
+        seed : int
+            As in `run`.
+        x : array-like of shape (n_features,), optional
+            The row; of no account for orders that all rows share.
+        order : Order, optional
+            As in `run`; by default "per_row" for a row, "shared" without one.
+        """
         row = None if x is None else row_bits(self.rows.as_row(x), self.rows)
-        return random_order(self.n_trees, check_seed(seed), row)
+        kind = order if order is not None else "shared" if x is None else "per_row"
+        return order_for(self.n_trees, check_seed(seed), kind, row)
 
     def run(
         self,
@@ -60,9 +73,12 @@ class VotingForest(Forest[StrategyT, OutcomeT], Generic[StrategyT, OutcomeT, Ans
             Decides the random order of the trees, and the draws where the strategy leaves it to chance.
             A row's outcome is a function of its values and the seed, on every machine, in any batch and
             with any number of threads.
-        order : {"shared", "per_row"}
-            One random order for all rows, which keeps the trees in the cache, or an independent one for
-            each row: several times slower, but then errors of different rows are not correlated.
+        order : {"shared", "dealt", "per_row"} or FixedOrder
+            "shared": one random order for all rows, which keeps the trees in the cache; its luck is that of
+            all rows. "dealt": each row gets one of `N_ORDERS` random orders, by its values, so that luck
+            evens out. "per_row": each row draws its own, several times slower; errors of different rows are
+            not correlated. A `FixedOrder` is given by you, and as fast as a shared one. Equal rows are
+            asked in the same order, whichever it is.
         n_threads : int, optional
             At most this many threads; by default as many as the process may use. Small work stays on one.
 

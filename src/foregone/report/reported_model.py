@@ -17,15 +17,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
 from foregone.classifier import EarlyStoppingClassifier, early_stop
+from foregone.classifier.deciding import Labels
 from foregone.classifier.ensembles import is_boosted, peel, unwrap, will_be_packed
 from foregone.classifier.row_checks import validated
 from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest import Forest, PluralityForest, ScoredForest
 from foregone.report.choose_columns import choose_columns, only_numbers
 
-__all__ = ["ReportedModel", "RowLabels", "reported_model"]
+__all__ = ["ReportedModel", "reported_model"]
 
-RowLabels = npt.NDArray[Any]
 SETTINGS = ("criterion", "confidence", "looks", "answer")
 
 
@@ -58,8 +58,8 @@ class ReportedModel:
     name: str
     classifier: EarlyStoppingClassifier
     rows: Any
-    truth: RowLabels | None
-    own_predict: Callable[[Any], RowLabels] | None
+    truth: Labels | None
+    own_predict: Callable[[Any], Labels] | None
     settings: dict[str, Any]
     is_prepared: bool = False
     saved_limit: float | Mapping[Any, float] | None = None
@@ -116,7 +116,7 @@ class ReportedModel:
         with _taking_rows():
             return np.asarray(self.ensemble.votes(self.rows))
 
-    def predict_by_itself(self) -> RowLabels | None:
+    def predict_by_itself(self) -> Labels | None:
         """Return the labels that the model itself gives the rows; None where it is not at hand."""
         if self.own_predict is None:
             return None
@@ -128,9 +128,9 @@ class ReportedModel:
         answers, asked, _ = self.ensemble.run(rows, strategy, n_threads=1, **self._how)
         return answers, asked
 
-    def predict(self, rows: Any, strategy: Any) -> RowLabels:
+    def predict(self, rows: Any, strategy: Any) -> Labels:
         """Return the label of each row, stopped by ``strategy`` or by asking everyone; on one thread."""
-        labels: RowLabels = self.ensemble.classes.take(self.run(rows, strategy)[0])
+        labels: Labels = self.ensemble.classes.take(self.run(rows, strategy)[0])
         return labels
 
     def predict_one(self, row: Any, strategy: Any) -> Any:
@@ -142,8 +142,8 @@ class ReportedModel:
 
     @property
     def _how(self) -> dict[str, Any]:
-        """How votes are asked for; of scores, the strategy knows."""
-        return {} if self.voting == "soft" else {"seed": self.seed, "order": self.order}
+        """How the ensemble is asked, besides by a strategy."""
+        return self.classifier._decider.how
 
 
 def reported_model(
@@ -240,7 +240,7 @@ def _taking_rows() -> Iterator[None]:
         ) from error
 
 
-def _on_one_thread(model: Any) -> Callable[[Any], RowLabels]:
+def _on_one_thread(model: Any) -> Callable[[Any], Labels]:
     if "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=1)
     return lambda rows: np.asarray(model.predict(rows))

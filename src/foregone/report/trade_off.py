@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from foregone import rules
 from foregone.classifier.calibration_scores import known_bounds, scores_of
+from foregone.classifier.deciding import Labels
 from foregone.kinds import evaluate
 from foregone.planning import Plan, SolvedLimit, make_plan, planned
 from foregone.plurality import ClassVotes
 from foregone.plurality import rules as plurality_rules
 from foregone.report.kind_texts import Texts, texts_of
-from foregone.report.reported_model import ReportedModel, RowLabels
+from foregone.report.reported_model import ReportedModel
 from foregone.scores import CannotCertifyWarning, ScoreRows, solve_scores
 from foregone.scores import rules as score_rules
 from foregone.scores.paths import full_answers
@@ -97,7 +98,7 @@ class TradeOff:
 
 
 def trade_off(
-    model: ReportedModel, own: RowLabels | None, worth: float, advance: Callable[[], None]
+    model: ReportedModel, own: Labels | None, worth: float, advance: Callable[[], None]
 ) -> TradeOff:
     """Ask everyone about every row and solve for every limit.
 
@@ -158,7 +159,7 @@ class _Tally(NamedTuple):
     exact_votes: float | None = None
 
 
-def _tally(model: ReportedModel, own: RowLabels | None) -> _Tally:
+def _tally(model: ReportedModel, own: Labels | None) -> _Tally:
     """Ask everyone: the one place where the page tells votes, answers and scores apart."""
     n_voters, n_classes = model.n_voters, len(model.labels)
     if model.voting == "soft":
