@@ -15,8 +15,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 from foregone import EarlyStoppingClassifier, Plan, early_stop, plan, solve_plurality
 from foregone.errors import InvalidInputError
-from foregone.plurality import ClassVotes, CompositionDistribution
-from foregone.plurality.ties import bound_with_ties, solve_with_ties
+from foregone.plurality import ClassVotes, CompositionDistribution, betting, lattice_of
+from foregone.plurality.betting import divide_items, foresee
+from foregone.plurality.ties import solve_with_ties
 
 GRID = [0.2, 0.05, 0.01]
 LABELS = ["ant", "bee", "cow"]
@@ -29,15 +30,44 @@ def draw(n_rows: int = 2000, n_voters: int = 9, seed: int = 0) -> np.ndarray:
     return np.array([rng.multinomial(n_voters, rng.dirichlet(alpha)) for alpha in leaning])
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"confidence": None}, {"confidence": 0.8}, {"criterion": "minimixed"}]
-)
-def test_answers_without_an_order_are_planned_as_solve_plurality_solves_them(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("confidence", [0.95, 0.8])
+def test_with_a_confidence_a_limit_may_be_chosen_by_a_plan_that_looks_only_at_items_learned_from(
+    confidence: float,
+) -> None:
     votes = CompositionDistribution.from_counts(draw(), n_classes=3)
+    lattice = lattice_of(9, 3)
+    learning, _ = divide_items(votes.counts_on(lattice), 0)
+    made = plan(votes, GRID, confidence=confidence)
+    for row in made.rows:
+        solution = solve_plurality(votes, row.limit, n_voters=9, n_classes=3, confidence=confidence)
+        assert solution.bet is not None
+        assert np.array_equal(solution.bet.counts, votes.counts_on(lattice) - learning)
+        assert row.expected_votes == pytest.approx(solution.evaluation.mean(votes).expected_votes, rel=0.1)
+        assert row.guaranteed == row.limit
+    assert "will take about" in made.recommendation
+    assert "certify nothing" in made.recommendation
+    # Other items to certify with, in the same number, change nothing.
+    others = np.zeros_like(learning)
+    others[-1] = votes.counts_on(lattice).sum() - learning.sum()
+    for limit in GRID:
+        seen = []
+        for certifying in (votes.counts_on(lattice) - learning, others):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(betting, "divide_items", lambda counts, seed, rest=certifying: (learning, rest))
+                seen.append(foresee(lattice, learning + certifying, limit, confidence)[0])
+        assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("options", [{"confidence": None}, {"n_classes": 2}, {"criterion": "minimixed"}])
+def test_answers_without_an_order_are_planned_as_solve_plurality_solves_them(options: dict[str, Any]) -> None:
+    counts, n_classes = draw(), options.pop("n_classes", 3)
+    if n_classes == 2:
+        counts = np.stack([counts[:, 0], counts[:, 1] + counts[:, 2]], axis=1)
+    votes = CompositionDistribution.from_counts(counts, n_classes=n_classes)
     made = plan(votes, GRID, **options)
     for row in made.rows:
         solution = solve_plurality(
-            votes, row.limit, n_voters=9, n_classes=3, **{"confidence": 0.95, **options}
+            votes, row.limit, n_voters=9, n_classes=n_classes, **{"confidence": 0.95, **options}
         )
         mean = solution.evaluation.mean(votes)
         assert (row.expected_votes, row.disagreement) == pytest.approx(mean)
@@ -57,7 +87,8 @@ def test_classes_are_planned_as_a_classifier_counts_them_and_averaged_over_their
     full = counts.argmax(axis=1)
     for row in made.rows:
         strategy, solution = solve_with_ties(counts, row.limit, n_voters=9)
-        assert row.guaranteed == bound_with_ties(strategy, solution) <= row.limit
+        assert row.guaranteed == solution.disagreement <= row.limit
+        assert strategy == solution.strategy
         shares = np.bincount(full) / len(full)
         assert list(row.by_class) == LABELS
         assert np.dot(shares, list(row.by_class.values())) == pytest.approx(row.disagreement)
@@ -65,6 +96,7 @@ def test_classes_are_planned_as_a_classifier_counts_them_and_averaged_over_their
     of_all = plan(ClassVotes(counts).distribution, GRID, labels=LABELS)
     assert [row.expected_votes for row in of_all.rows] == [row.expected_votes for row in made.rows]
     assert of_all.rows[0].by_class == {}
+    assert "for one limit that was fixed beforehand" in made.recommendation
 
 
 def test_prices_and_the_choice_follow_the_rule_for_two_answers() -> None:

@@ -470,6 +470,11 @@ def _claim(thing: Any, limit: Any) -> AnySolution:
     if isinstance(strategy, PluralityStrategy):
         limit, lattice = check_max_disagreement(limit), strategy.lattice
         if isinstance(solution, PluralitySolution):
+            if solution.bet is not None and limit < solution.max_disagreement:
+                raise InvalidInputError(
+                    f"The items certify the limit {solution.max_disagreement:g}, which was solved for, and "
+                    f"any above it: the strategy was chosen by what they show. Solve again for {limit:g}."
+                )
             return replace(solution, max_disagreement=limit)
         flat, none = CompositionDistribution.flat(lattice), np.zeros(lattice.n_compositions)
         problem = PluralityProblem.of(lattice, "minimax", flat, limit, None)

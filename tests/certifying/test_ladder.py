@@ -64,6 +64,19 @@ def test_the_first_failure_ends_the_climb() -> None:
     assert found.failed[0].mean_loss == 0.2
 
 
+def test_losses_that_cannot_be_large_are_bet_on_within_their_range_and_may_need_no_rows() -> None:
+    nobody = Parts.of(Limits.of(0.05), np.zeros(0, np.bool_))
+    found = climb([0.01, 0.05, 0.06], lambda most: np.zeros(0), nobody, 0.95, most=lambda most: most)
+    assert found.rung == 0.05
+    assert [part.bound for part in (*found.judged, *found.failed)] == [0.05, 0.06]
+    losses = np.where(np.arange(200) < 10, 0.1, 0.0)
+    parts = Parts.of(Limits.of(0.1), np.zeros(200, np.bool_))
+    narrow, wide = (parts.judge(losses, 0.95, most)[0].bound for most in (0.1, 1.0))
+    assert 0.005 < narrow < wide < 0.1
+    assert narrow == pytest.approx(0.1 * parts.judge(10 * losses, 0.95)[0].bound)
+    assert parts.judge(np.zeros(200), 0.95, 0.0)[0].bound == 0
+
+
 def test_all_parts_have_to_keep_their_limits() -> None:
     full = np.arange(4_000) < 1_000
     parts = Parts.of(Limits.of({"yes": 0.01, "no": 1.0}), full)

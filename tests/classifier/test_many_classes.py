@@ -383,7 +383,7 @@ def test_stopping_early_differs_from_the_full_vote_within_the_limit_although_tie
 
 
 def test_settling_ties_asks_no_fewer_and_is_wrong_no_more_often():
-    strategy = rules.curtailment(11, 3)
+    strategy = rules.lead(11, 2, n_classes=3)
     before, after = evaluate_plurality(strategy), evaluate_plurality(settle_ties(strategy))
     assert (after.expected_votes >= before.expected_votes - 1e-12).all()
     assert (after.expected_votes > before.expected_votes + 1e-3).any()

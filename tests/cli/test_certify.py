@@ -64,7 +64,7 @@ def test_with_a_confidence_many_answers_claim_only_the_limit(run: Run, tmp_path:
     solution.save(tmp_path / "many.json")
     outcome = run("certify", tmp_path / "many.json")
     assert outcome.code == 0
-    assert "PROVEN  at 0.95 confidence, largest mean disagreement" in outcome.out
+    assert "PROVEN  at 0.95 confidence by betting on 49 items, largest mean disagreement" in outcome.out
     assert outcome.out.strip().endswith("not claimed optimal")
     replace(solution, max_disagreement=solution.disagreement / 2).save(tmp_path / "bold.json")
     assert run("certify", tmp_path / "bold.json").code == 1

@@ -136,8 +136,11 @@ def test_many_answers_are_solved_written_and_proven(run: Run, tmp_path: Path) ->
     assert (solution.confidence, solution.distribution.n_observations) == (0.9, 9)
     assert f"expected votes   {solution.expected_votes:<12.6g}" in outcome.out
     assert "worst-case mean at 90 % confidence" in outcome.out
+    assert "certified on     7            of the items; the rest were learned from" in outcome.out
+    assert "lower bound" not in outcome.out
+    assert json.loads(run("solve", *given, "--confidence", "0.9", "--json").out)["n_certified_on"] == 7
     content = json.loads(run("solve", *given, "--json").out)
-    assert content["confidence"] is None
+    assert (content["confidence"], content["n_certified_on"]) == (None, None)
     assert content["expected_votes"] <= solution.expected_votes
     refused = run("solve", *given, "--looks", "2")
     assert "many answers have one limit, and no --looks" in refused.err

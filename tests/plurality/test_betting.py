@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foregone import solve_plurality
+from foregone import certify, solve_plurality
 from foregone.certifying.bounds import CAPITAL, STAKES
 from foregone.errors import InvalidInputError
 from foregone.plurality import (
@@ -255,6 +255,13 @@ def test_the_certificate_proves_the_limit_and_nothing_that_was_tampered_with(ari
     ):
         certificate = certify_plurality(changed, arithmetic=arithmetic)  # type: ignore[arg-type]
         assert not certificate.risk_is_proven
+
+
+def test_another_limit_is_proven_only_if_it_is_larger_than_the_one_certified() -> None:
+    solution = solve_plurality(PAST, 0.05, n_voters=9, n_classes=3)
+    assert certify(solution, max_disagreement=0.06).holds
+    with pytest.raises(InvalidInputError, match=r"certify the limit 0.05, .* Solve again for 0.0499"):
+        certify(solution, max_disagreement=0.0499)
 
 
 def test_a_solution_of_before_bets_keeps_its_nested_bounds_and_its_proof() -> None:

@@ -257,9 +257,9 @@ def test_answers_themselves_are_counted_whatever_they_are():
         ("risk_weights", {"where": "gA==", "values": "AAAAAAAA+H8="}, "a finite number above zero"),
         ("risk_weights", None, "must be an object"),
         ("certified_on", {"where": "AAA=", "values": "AAAAAAAA8D8="}, "a finite number above zero"),
-        ("certified_on", {"where": "AAg=", "values": "AAAAAAAA4D8="}, "numbers of items, of those observed"),
+        ("certified_on", {"where": "ABA=", "values": "AAAAAAAA4D8="}, "numbers of items, of those observed"),
         ("certified_on", {"where": "gAA=", "values": "AAAAAAAA8D8="}, "numbers of items, of those observed"),
-        ("first_leader_only", 2, "must be a whole number from 0 to 1"),
+        ("first_leader_only", 2, "must be a whole number of at least 0 and at most 1"),
     ],
 )
 def test_a_damaged_solution_is_refused(tmp_path, field, value, message):

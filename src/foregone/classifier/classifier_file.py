@@ -75,10 +75,7 @@ def read(path: PathLike, max_memory: float | None = None) -> Saved:
     parameters = {
         **parameters_of(decider),
         "voting": _one_of(fields, "voting", ("hard", "soft", "auto")),
-        # What could not be certified asked everyone before it curtailed.
-        "on_failure": "raise"
-        if "on_failure" in fields and fields.text("on_failure") == "raise"
-        else "curtail",
+        "on_failure": _on_failure(fields),
         "calibration_size": size if size < 1 else int(size),
         "n_jobs": _n_jobs(fields) if "n_jobs" in fields else None,
         "random_state": fields.whole("random_state", 0, 2**32 - 1) if "random_state" in fields else None,

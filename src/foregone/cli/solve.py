@@ -40,6 +40,7 @@ from foregone.cli.output import (
 )
 from foregone.cli.views import counted_view, view_of
 from foregone.kinds import AnySolution, distribution_of, promise_fields, promise_in_words, solve, strategy_of
+from foregone.plurality import PluralitySolution
 from foregone.rules.methods import WhichVotes
 from foregone.scores import CannotCertifyWarning, ScoreStrategy
 from foregone.solving import METHODS
@@ -50,6 +51,7 @@ __all__ = ["solution_fields", "solve_command"]
 TOLD = (
     "criterion", "n_voters", "n_classes", "max_disagreement", "confidence", "looks", "answer",
     "expected_votes", "disagreement", "lower_bound", "gap", "method",
+    "n_certified_on",
 )  # fmt: skip
 
 
@@ -157,6 +159,12 @@ def _print(console: Console, solution: AnySolution, votes: str) -> None:
     risk = mean if traits.bounds_the_mean else worst
     if solution.confidence is not None and traits.bounds_the_mean:
         risk = f"worst-case mean at {100 * solution.confidence:g} % confidence"
+    best = (
+        f"  lower bound      {solution.lower_bound:<12.6g} no counting strategy does better "
+        f"(gap {solution.gap:.1e})"
+    )
+    if isinstance(solution, PluralitySolution) and solution.n_certified_on is not None:
+        best = f"  certified on     {solution.n_certified_on:<12,} of the items; the rest were learned from"
     risks = solution.disagreement
     named = (
         {f"disagreement {side}": of_it for side, of_it in risks.items()}
@@ -170,8 +178,7 @@ def _print(console: Console, solution: AnySolution, votes: str) -> None:
                 f"Solved for {escape(votes)}\n",
                 f"  expected votes   {solution.expected_votes:<12.6g} {cost}",
                 *(f"  {name:<16} {rate(of_it):<12} {risk}" for name, of_it in named.items()),
-                f"  lower bound      {solution.lower_bound:<12.6g} no counting strategy does better "
-                f"(gap {solution.gap:.1e})",
+                best,
                 f"  chance decides   {view.chance}\n",
             ]
         )

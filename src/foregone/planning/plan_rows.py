@@ -25,14 +25,15 @@ class PlanRow:
     max_disagreement : float or dict
         The limit; in ``Plan.class_budgets`` one for each of "yes" and "no".
     expected_votes : float
-        Votes asked, on average over the votes planned for; of scores, an estimate from the learning half of
-        the rows, at the boldness that as many rows would just certify.
+        Votes asked, on average over the votes planned for; of scores, and of many answers with a confidence,
+        an estimate from the inputs that are learned from, at the boldness that as many as are left would just
+        certify.
     speed_up : float
         Number of voters divided by ``expected_votes``; infinite if nobody is asked.
     guaranteed : float or dict
         What the limit is for, and at most the limit: of minimean the mean disagreement or, with a confidence,
-        the worst-case mean over all distributions consistent with the data; of the others the worst. Of
-        scores the limit itself, once it is certified: a plan certifies nothing.
+        the worst-case mean over all distributions consistent with the data; of the others the worst. Where
+        figures are estimates the limit itself, once it is certified: such a plan certifies nothing.
     disagreement : float
         Mean over the same votes or rows.
     worst_disagreement : float or None

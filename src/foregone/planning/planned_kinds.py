@@ -16,6 +16,8 @@ from foregone.errors import InvalidInputError
 from foregone.kinds import AnyDistribution, KindOfVote
 from foregone.planning.solved_limit import ClassFigures, SolvedLimit
 from foregone.plurality import ClassVotes, CompositionDistribution, evaluate_plurality, solve_plurality
+from foregone.plurality.betting import foresee, makes_bets
+from foregone.plurality.lattice import lattice_of
 from foregone.plurality.ties import bound_with_ties, disagreement_with_ties, solve_with_ties
 from foregone.scores import ScoreRows, estimate_scores
 from foregone.solving import ANSWERS, Answer, Problem, solve
@@ -48,6 +50,8 @@ class PlanTerms:
         The call that solves for a limit in Python, with places for ``limit`` and ``options``.
     notes : tuple of str
         What else should be known, such as why there is no confidence.
+    is_estimated : bool
+        Whether figures are estimates from the inputs that strategies are learned from, and certify nothing.
     """
 
     kind: KindOfVote
@@ -59,6 +63,7 @@ class PlanTerms:
     looks: tuple[int, ...] | None = None
     answer: Answer = "majority"
     notes: tuple[str, ...] = ()
+    is_estimated: bool = False
 
     @property
     def bounds_the_mean(self) -> bool:
@@ -204,6 +209,16 @@ def _known(means: Figures) -> tuple[float | None, float | None]:
 # Votes among many answers -------------------------------------------------------------------------
 
 
+ESTIMATED_ANSWERS = (
+    "These figures are estimated on the items that strategies are learned from, and certify nothing. To "
+    "certify the limit you choose on the other items, solve for it with all items and the same random_state."
+)
+FOR_ONE_LIMIT = (
+    "The confidence is for one limit that was fixed beforehand: choosing among several by these figures, and "
+    "certifying on the same rows, is not covered."
+)
+
+
 def _answers(
     votes: ClassVotes | CompositionDistribution,
     criterion: Any,
@@ -225,7 +240,11 @@ def _answers(
         stated["confidence"] = None  # any other is among the options
     said = ", ".join(f"{name}={value!r}" for name, value in stated.items())
     # Where classes have an order, of several leaders only the first is right, as in a classifier.
-    solve_one = _solve_ordered if classes or labels is not None else _solve_unordered
+    has_order = bool(classes) or labels is not None
+    bets = sure["confidence"] is not None and makes_bets(lattice_of(votes.n_voters, votes.n_classes))
+    if bets:
+        sure["notes"] = (FOR_ONE_LIMIT if has_order else ESTIMATED_ANSWERS,)
+    solve_one = _solve_ordered if has_order else _foresee_unordered if bets else _solve_unordered
     return Planned(
         kind="answers",
         n_voters=votes.n_voters,
@@ -235,6 +254,7 @@ def _answers(
         solver_call=f"solve_plurality(votes, {{limit}}, {said}{{options}})",
         criterion=criterion,
         has_class_limits=False,
+        is_estimated=bets and not has_order,
         **sure,
     )
 
@@ -256,7 +276,7 @@ def _solve_ordered(
         bound_with_ties(strategy, solution),
         tuple(ClassFigures() if some is None else ClassFigures(*figures(some)) for some in of_class),
         worst=evaluate_plurality(strategy).worst().disagreement,
-        gap=solution.gap,
+        gap=None if solution.bet is not None else solution.gap,
     )
 
 
@@ -273,6 +293,21 @@ def _solve_unordered(
         solution.disagreement,
         worst=solution.evaluation.worst().disagreement,
         gap=solution.gap,
+    )
+
+
+def _foresee_unordered(
+    votes: CompositionDistribution, of_class: OfClass, terms: dict[str, Any], limits: Limits
+) -> SolvedLimit:
+    lattice = lattice_of(votes.n_voters, votes.n_classes)
+    strategy, weights = foresee(lattice, votes.counts_on(lattice), limits.loosest, terms["confidence"])
+    evaluation = evaluate_plurality(strategy)
+    return SolvedLimit(
+        limits,
+        strategy,
+        *evaluation.averaged(weights),
+        limits.loosest,
+        worst=evaluation.worst().disagreement,
     )
 
 
@@ -304,6 +339,7 @@ def _scores(
         looks=looks,
         priced_by="limit",  # what was measured on the rows jumps from limit to limit
         notes=(ESTIMATED,),
+        is_estimated=True,
     )
 
 

@@ -110,7 +110,7 @@ def _first(plan: Plan) -> str:
         whom += f" over {'inputs and ' if plan.bounds_the_mean else ''}random orders"
     sure = "" if plan.confidence is None else f", with {100 * plan.confidence:g} % confidence"
     allowed = f"{one_in(row.limit)} may be answered otherwise than by {full}, {whom}{sure}"
-    takes = "It will take about" if plan.kind == "scores" else "It takes"
+    takes = "It will take about" if plan.is_estimated else "It takes"
     cost = (
         f"{takes} {row.expected_votes:.1f} {_unit(plan)} of {plan.n_voters} on average, "
         f"{row.speed_up:.1f} times fewer than all."

@@ -44,7 +44,7 @@ def bounded_by_bets(risks: Sequence[Interval], counts: Sequence[int], confidence
     >>> exactly_zero, half = (Fraction(0),) * 2, (Fraction(1, 2),) * 2
     >>> low, high = bounded_by_bets([exactly_zero, half], [300, 0], Fraction(95, 100))
     >>> round(float(low), 6), round(float(high), 6)
-    (0.00558, 0.00558)
+    (0.005597, 0.005597)
     """
     most = max(high for _, high in risks)
     wanted = 1 / (1 - confidence)

@@ -23,7 +23,7 @@ from foregone.plurality.plurality_strategy import PluralityStrategy, settle_ties
 from foregone.plurality.possible import NestedSets
 from foregone.plurality.program import mix_stops
 
-__all__ = ["climb_by_bets", "divide_items", "ladder", "makes_bets"]
+__all__ = ["climb_by_bets", "divide_items", "foresee", "ladder", "makes_bets"]
 
 LEARNING_SHARE = 0.2  # of the items
 BOLDNESS = np.geomspace(0.1, 30, 24)  # limits that are solved for, as shares of the one to be kept
@@ -159,3 +159,28 @@ def climb_by_bets(
         most=lambda rung: float(rung.losses(bet).max()),
     )
     return never_wrong.strategy if found.rung is None else found.rung.strategy()
+
+
+def foresee(
+    lattice: Lattice, counts: IntArray, limit: float, confidence: float, random_state: int = 0
+) -> tuple[PluralityStrategy, FloatArray]:
+    """Return what is likely to be certified, and the distribution of the items that it was judged by.
+
+    The items that would certify are not looked at, so that a limit may be chosen by it and certified on them:
+    in their place are as many like those learned from.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        The states.
+    counts : ndarray of int, shape (n_compositions,)
+        How many of all items have each full vote.
+    limit, confidence : float
+        What is to be kept, and how surely.
+    random_state : int
+        As in `divide_items`.
+    """
+    learning, certifying = divide_items(counts, random_state)
+    alike = np.rint(learning * (certifying.sum() / learning.sum())).astype(np.int64)
+    strategy = climb_by_bets(ladder(lattice, learning, limit), Bet(alike), limit, confidence)
+    return strategy, learning / learning.sum()

@@ -136,6 +136,11 @@ class PluralitySolution(SolvedStrategy):
         return self.strategy.n_classes
 
     @property
+    def n_certified_on(self) -> int | None:
+        """How many items certify the limit and had no part in finding the strategy; None without bets."""
+        return None if self.bet is None else self.bet.n_items
+
+    @property
     def problem(self) -> PluralityProblem:
         """What it solves."""
         return PluralityProblem.of(

@@ -87,8 +87,8 @@ def solve_plurality(
     >>> past = [[9, 0, 0]] * 150 + [[8, 1, 0]] * 40 + [[5, 3, 1]] * 10
     >>> solution = solve_plurality(past, 0.05, n_voters=9)
     >>> round(solution.expected_votes, 1), solution.disagreement <= 0.05
-    (2.8, True)
-    >>> solution.strategy.stop_probability([4]), solution.strategy.stop_probability([2, 1])
+    (1.5, True)
+    >>> solution.strategy.stop_probability([2]), solution.strategy.stop_probability([1, 1])
     (1.0, 0.0)
 
     If the past items are taken for the truth, it asks fewer, and nothing is promised for new ones:

@@ -94,7 +94,7 @@ def ladder_with_ties(
     >>> learning = np.array([[9, 0, 0], [8, 1, 0], [5, 3, 1]] * 30)
     >>> careful, *bolder = ladder_with_ties(learning, 0.05, 9)
     >>> careful.stop_probability([4, 3, 1]), careful.stop_probability([5]), len(bolder)
-    (0.0, 1.0, 11)
+    (0.0, 1.0, 16)
     """
     votes = _distribution(counts)
     lattice = lattice_of(n_voters, votes.n_classes)

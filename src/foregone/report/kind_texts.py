@@ -74,6 +74,11 @@ def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimi
         "With more than two classes the strategies are near the optimum, not at it: the proven lower "
         f"bounds leave room for at most {100 * gap:.2g} % fewer votes."
     )
+    if all(point.gap is None for point in points):
+        near = "With more than two classes and a confidence, strategies are certified, not claimed optimal."
+    ties = "The bound counts such ties."
+    if planned.confidence is None:
+        ties = "The bound counts what such ties add on average over these rows."
     one_limit = (
         "Limits for each class are for two classes: with more, strategies do not tell the classes apart, and "
         "the limit is a mean over all rows."
@@ -98,8 +103,7 @@ def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimi
         if is_many
         else None,
         holds_for_every_row=every_row,
-        ties="Where several classes have the most votes, the full vote is the first of them. The bound "
-        "counts what such ties add on average over these rows."
+        ties=f"Where several classes have the most votes, the full vote is the first of them. {ties}"
         if is_many
         else None,
     )
