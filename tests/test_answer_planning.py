@@ -193,5 +193,8 @@ def test_a_classifier_from_a_file_plans_with_rows_that_it_is_given(classifier: A
         again.plan(GRID)
 
 
-def test_the_confidence_of_many_answers_is_said_to_be_for_each_limit() -> None:
-    assert "The confidence is for each limit by itself" in plan(ClassVotes(draw(200)), GRID).recommendation
+def test_the_confidence_of_many_answers_is_said_to_be_for_one_limit() -> None:
+    made = plan(ClassVotes(draw(200)), GRID, labels=LABELS)
+    assert "The confidence is for one limit that was fixed beforehand" in made.recommendation
+    assert "together" not in made.recommendation
+    assert "certifies it in the order it uses" in made.recommendation
