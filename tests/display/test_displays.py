@@ -131,7 +131,9 @@ def test_a_classifier_is_drawn_as_its_strategy_and_its_votes_are(classifier) -> 
     assert sum(votes.shares.values()).tolist() == classifier.votes_.probabilities.tolist()
     graph = StateGraphDisplay.from_estimator(classifier)
     mean = sum(asked * p * graph.flow.stops[asked, yes] for (asked, yes), p in graph.flow.states.items())
-    assert mean == pytest.approx(classifier.expected_votes_)
+    assert mean == pytest.approx(evaluate(classifier.strategy_).mean(classifier.votes_).expected_votes)
+    curtailing = RiskDisplay.from_estimator(early_stop(models.forest(9), max_disagreement=0.01))
+    assert (curtailing.evaluation.disagreement == 0).all()
 
 
 def test_the_tradeoff_of_a_classifier_is_that_of_its_plan(classifier) -> None:
