@@ -5,6 +5,7 @@ answered; of several, the one that was cast first.
 """
 
 from foregone.plurality import rules
+from foregone.plurality.bet import Bet
 from foregone.plurality.class_votes import ClassVotes
 from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.lattice import Lattice, lattice_of
@@ -15,6 +16,7 @@ from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.plurality.solve_plurality import solve_plurality
 
 __all__ = [
+    "Bet",
     "ClassVotes",
     "CompositionDistribution",
     "Evidence",
