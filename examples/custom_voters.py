@@ -7,6 +7,7 @@ shows every state that the poll about a part can be in, how likely it is, and (d
 """
 
 import argparse
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ n_parts = 1_000 if options.small else 20_000
 flaws = np.random.default_rng(0).gamma(0.5, 0.6, size=(2 * n_parts, 4))
 inspectors = [Inspector(seed) for seed in range(9)]
 
-# Half of the parts are shown to everyone, to see how often inspectors are of one mind.
+# Half of the parts are shown to everyone, to learn whom to ask first and when to stop, and to certify it.
 classifier = early_stop(inspectors, flaws[:n_parts], max_disagreement=0.01, random_state=0)
 
 for inspector in inspectors:
@@ -50,6 +51,7 @@ agree = np.mean(labels == classifier.full_predict(flaws[n_parts:]))
 print(f"{n_parts:,} parts, {np.mean(labels == 'reject'):.0%} of them rejected")
 print(f"Looks at a part, on average: {looks / n_parts:.2f} instead of {len(inspectors)}")
 print(f"Same answer as the majority of all inspectors: {agree:.2%} of the parts")
+print(textwrap.fill(str(classifier.promise_), 100))
 
 display = StateGraphDisplay.from_estimator(classifier)
 display.ax_.set(xlabel="inspectors asked", ylabel='of them say "reject"')

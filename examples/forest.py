@@ -8,6 +8,7 @@ trees fresh rows took.
 """
 
 import argparse
+import textwrap
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -30,11 +31,13 @@ training, calibration, fresh = slice(0, n_rows), slice(n_rows, 2 * n_rows), slic
 forest = RandomForestClassifier(n_trees, n_jobs=2, random_state=0).fit(X[training], y[training])
 classifier = early_stop(forest, X[calibration], max_disagreement=1e-3, random_state=0)
 
+print(textwrap.fill(str(classifier.promise_), 100))
+
 labels, asked, _ = classifier.predict_with_votes(X[fresh])
 differing = (labels != classifier.full_predict(X[fresh])).sum()
 print(f"A forest of {n_trees} trees, and {n_rows:,} rows it has never seen:")
 print(f"  trees asked per row, on average   {asked.mean():.1f}")
-print(f"  answered otherwise than by all    {differing} rows; {n_rows / 1000:.0f} are allowed on average")
+print(f"  differ from the full vote         {differing} rows; {n_rows / 1000:.0f} are allowed on average")
 print(f"  error, stopped early              {(labels != y[fresh]).mean():.2%}")
 print(f"  error, all trees asked            {(classifier.full_predict(X[fresh]) != y[fresh]).mean():.2%}")
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
-from foregone import early_stop, evaluate
+from foregone import early_stop
 from foregone.classifier import RareClassWarning
 from foregone.display import RiskDisplay, VoteDistributionDisplay
 
@@ -43,8 +43,9 @@ print(f"{n_trees} trees; {np.mean(y == 'sick'):.0%} of the rows are sick; 1 answ
 print("                expected   of those voted   of those voted")
 print("                   trees   healthy differ      sick differ")
 for name, classifier in classifiers.items():
-    risk = evaluate(classifier.strategy_).by_class(classifier.votes_)
-    healthy, sick = risk["no"].disagreement, risk["yes"].disagreement
+    full = classifier.full_predict(X[fresh])
+    differs = classifier.predict(X[fresh]) != full
+    healthy, sick = (differs[full == label].mean() for label in ("healthy", "sick"))
     print(f"{name:14}  {classifier.expected_votes_:8.1f}   {healthy:14.2%}   {sick:14.2%}")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")

@@ -171,7 +171,7 @@ def test_what_are_no_votes_for_classes_is_refused(counts: Any) -> None:
 def classifier() -> tuple[EarlyStoppingClassifier, np.ndarray]:
     X, y = make_classification(2000, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=0)
     forest = RandomForestClassifier(11, random_state=0).fit(X[:400], np.array(LABELS)[y[:400]])
-    return early_stop(forest, X[400:], 0.05, random_state=0), X[400:]
+    return early_stop(forest, X[400:], 0.05, order="shared", random_state=0), X[400:]
 
 
 def test_a_classifier_plans_what_it_does(classifier: Any) -> None:
@@ -180,8 +180,7 @@ def test_a_classifier_plans_what_it_does(classifier: Any) -> None:
         assert made.rows[1].expected_votes == stopped.expected_votes_
         assert made.labels == tuple(LABELS)
         assert "EarlyStoppingClassifier(..., criterion='minimean', max_disagreement=" in made.recommendation
-    assert stopped.plan(GRID).chosen.by_class == {}
-    assert set(stopped.plan(GRID, X=X).chosen.by_class) == set(LABELS)
+        assert set(made.chosen.by_class) == set(LABELS)
     assert stopped.plan([0.1], criterion="minimixed").confidence is None
 
 
@@ -192,3 +191,10 @@ def test_a_classifier_from_a_file_plans_with_rows_that_it_is_given(classifier: A
     assert again.plan(GRID, X=X) == stopped.plan(GRID, X=X)
     with pytest.raises(InvalidInputError, match=r"give rows .*plan\(X=X_calibration\)"):
         again.plan(GRID)
+
+
+def test_the_confidence_of_many_answers_is_said_to_be_for_one_limit() -> None:
+    made = plan(ClassVotes(draw(200)), GRID, labels=LABELS)
+    assert "The confidence is for one limit that was fixed beforehand" in made.recommendation
+    assert "together" not in made.recommendation
+    assert "certifies it in the order it uses" in made.recommendation

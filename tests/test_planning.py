@@ -230,3 +230,24 @@ def test_what_cannot_be_planned_is_refused(
 ) -> None:
     with pytest.raises(InvalidInputError, match=hint):
         plan(*arguments, **options)
+
+
+def test_what_the_confidence_covers_is_said() -> None:
+    alone = plan(EVEN, GRID)
+    assert "on average over inputs and random orders" in alone.recommendation
+    assert "The confidence is for all limits here together." in alone.advise()
+    assert "Fitting" not in alone.recommendation
+    of_classifier = plan(EVEN, [1e-2], labels=("no", "yes"))
+    assert (
+        "certifies it in the order it uses, given about 600 rows, best other" in of_classifier.recommendation
+    )
+    assert "together" not in plan(EVEN, GRID, confidence=None).recommendation
+    assert "together" not in plan(EVEN, GRID, criterion="minimax").recommendation
+
+
+def test_switching_to_limits_for_each_class_is_paid_for_with_confidence() -> None:
+    found = plan(RARE, [1e-2])
+    assert found.class_budgets is not None
+    assert "holds with 90 % confidence, because the same inputs decided on it" in found.recommendation
+    assert "about 600 rows of each class" in plan(RARE, [1e-2], labels=("healthy", "ill")).recommendation
+    assert "decided on it" not in plan(RARE, [1e-2], confidence=None).recommendation

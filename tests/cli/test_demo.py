@@ -35,6 +35,8 @@ def test_the_demo_measures_draws_compares_and_explains(run: Run, tmp_path: Path)
         assert words in outcome.out
     for words in ("go on asking", "curtailment", "Schwing", "How to read this", "What to try next"):
         assert words in outcome.out
+    promise = str(EarlyStoppingClassifier.load(tmp_path / "demo" / "forest.foregone").promise_)
+    assert promise in " ".join(outcome.out.split())
     assert outcome.out.count("trees asked per row") == 2  # with two classes and with more
     assert "3 classes" in outcome.out
     assert outcome.out.count("stop: the answer is YES") == 3
@@ -52,6 +54,7 @@ def test_as_json_the_demo_says_only_what_it_measured(run: Run, tmp_path: Path) -
     assert (outcome.code, outcome.err) == (0, "")
     content = json.loads(outcome.out)
     assert 0 < content["expected_votes"] < content["n_voters"]
+    assert (content["promise_values"]["about"], content["promise_values"]["limit"]) == ("orders", 1e-3)
     many = content["many_classes"]
     assert 0 < many["expected_votes"] < content["n_voters"]
     assert 0 <= many["disagreement"] < 0.01

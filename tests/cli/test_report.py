@@ -67,7 +67,9 @@ def test_json_has_the_same_numbers(run: Run, files: Any, tmp_path: Path) -> None
     assert content["report"] == str(page)
     assert (content["n_rows"], content["n_voters"], content["saved_limit"]) == (600, 11, 0.01)
     assert set(content["errors"]) == {"stopped", "full"}
-    assert f'value="{content["expected_votes"]!r}"' in page.read_text(encoding="utf-8")
+    assert f"{content['expected_votes']:.1f} of" in page.read_text(encoding="utf-8")
+    assert content["promise"][1:] in page.read_text(encoding="utf-8")
+    assert content["promise_values"]["confidence"] == 0.95
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,9 @@ def test_models_of_other_kinds_lead_to_a_page(
     content = json.loads(run("report", files / model, files / "rows.parquet", "-o", page, "--json").out)
     assert (content["voting"], len(content["labels"])) == (voting, n_classes)
     assert content["expected_votes"] < 9
-    assert f'value="{content["expected_votes"]!r}"' in page.read_text(encoding="utf-8")
+    assert f"{content['expected_votes']:.1f} of" in page.read_text(encoding="utf-8")
+    assert content["promise"][1:] in page.read_text(encoding="utf-8")
+    assert content["promise_values"]["confidence"] == 0.95
     outcome = run("report", files / model, files / "rows.parquet", "-o", page)
     assert f"voting='{voting}'" in " ".join(outcome.out.split())
 

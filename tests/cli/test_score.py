@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foregone import early_stop
+from foregone import EarlyStoppingClassifier, early_stop
 from tests.classifier import models
 from tests.cli.conftest import Run
 
@@ -54,6 +54,9 @@ def test_json_has_the_counts(run: Run, model: Path, rows: Path, tmp_path: Path) 
     assert content["rows"] == 200
     assert content["by_label"] == [[0, (labels == 0).sum()], [1, (labels == 1).sum()]]
     assert content["mean_votes_asked"] == pytest.approx(asked.mean())
+    promise = EarlyStoppingClassifier.load(model).promise_
+    assert content["promise"] == str(promise)
+    assert content["promise_values"]["n_rows"] == promise.n_rows == 400
     assert (content["engine"], content["parts"], content["parts_found"]) == ("local", 1, 0)
 
 

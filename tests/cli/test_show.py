@@ -92,14 +92,14 @@ def test_every_file_says_what_it_is_and_what_it_promises(run: Run, tmp_path: Pat
     solution.save(tmp_path / "many")
     ScoreStrategy.from_thresholds([-9, -2, -1, 0], [9, 2, float("inf"), 0]).save(tmp_path / "scores")
     for file, kind, promise in (
-        ("many", "solution for votes among many answers", "on new inputs at most 0.05, with 95 % confidence"),
-        ("scores", "strategy for scores", "nothing is promised"),
+        ("many", "solution for votes among many answers", "on average over new inputs like the 61 observed"),
+        ("scores", "strategy for scores", "Nothing is promised."),
     ):
         outcome = run("show", tmp_path / file)
         assert outcome.code == 0
         assert max(len(line) for line in outcome.out.splitlines()) <= 80
         assert f"kind      {kind}\n" in outcome.out
-        assert promise in outcome.out
+        assert promise in " ".join(outcome.out.split())
         assert f"format version 2, {(tmp_path / file).stat().st_size:,} bytes, modified 20" in outcome.out
         facts = json.loads(run("show", tmp_path / file, "--json").out)
         assert (facts["kind"], facts["version"]) == (kind, 2)
@@ -142,7 +142,13 @@ def test_forests_and_classifiers_show_their_classes_and_features(run: Run, tmp_p
         facts = json.loads(run("show", tmp_path / file, "--json").out)
         assert (facts["classes"], facts["n_features"], facts["n_answers"]) == ([0, 1, 2], 4, 3)
     assert facts["max_disagreement"] == 0.2
-    assert "mean disagreement on new inputs at most 0.2, with 95 % confidence" in out
+    assert facts["promise"] in " ".join(out.split())
+    assert facts["promise"].startswith("With 95 % confidence, this classifier disagrees")
+    values = facts["promise_values"]
+    assert (values["about"], values["loss"], values["limit"]) == ("classifier", "disagreement", 0.2)
+    assert values["confidence"] == 0.95
+    assert values["n_rows"] > 0
+    assert 0 <= values["bound"][0][-1] <= 0.2
     assert "always stops" in out
 
 

@@ -25,7 +25,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, early_stop, plan, rules
-from foregone.classifier import RareClassWarning
 from foregone.errors import InvalidInputError
 from foregone.planning import LIMITS as PLANNED
 from foregone.planning import Plan
@@ -99,8 +98,7 @@ def test_a_classifier_brings_its_own_settings(forest: Any, rare: Any) -> None:
 def test_a_classifier_from_a_file_is_reported_without_its_model(
     forest: Any, rare: Any, tmp_path: Any
 ) -> None:
-    with pytest.warns(RareClassWarning):
-        classifier = early_stop(forest, rare[2], 0.01, voting="hard", random_state=0)
+    classifier = early_stop(forest, rare[2], 0.01, voting="hard", random_state=0)
     classifier.save(tmp_path / "model")
     report = make_report(EarlyStoppingClassifier.load(tmp_path / "model"), rare[2][:300])
     assert report.own_differences is None

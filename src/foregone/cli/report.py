@@ -125,4 +125,5 @@ def report_command(
     for words in made.notes:
         say(console, f"Note: {words}", bullet=True)
     say(console, f"The call: {made.call}", bullet=True)
+    say(console, str(made.trade_off.promise), bullet=True)
     console.print(f"\nThe whole report, for a browser: {output}", markup=False)

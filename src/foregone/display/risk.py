@@ -12,7 +12,6 @@ from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
-from foregone.strategy.limits import Limits, traits_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,9 +29,10 @@ class RiskDisplay(Display):
 
     In one panel the disagreement, in another the expected votes; both exact, for every outcome of the full
     vote: by how many voters say yes, or by the margin of the majority (then the disagreement of an outcome
-    is the larger of the two that have this margin, and so are the votes). An average over rows hides that
-    close votes bear nearly all of the risk; here it can be seen. Make one with `from_strategy` or
-    `from_estimator`; draw several into the same axes to compare them.
+    is the larger of the two that have this margin, and so are the votes). They are means over random orders
+    of the voters: what a certified classifier does in its own order is in its ``promise_``. An average over
+    rows hides that close votes bear nearly all of the risk; here it can be seen. Make one with
+    `from_strategy` or `from_estimator`; draw several into the same axes to compare them.
 
     Parameters
     ----------
@@ -110,10 +110,9 @@ class RiskDisplay(Display):
     ) -> RiskDisplay:
         """Draw the strategy of a fitted classifier, and its limit if it holds for every single row."""
         strategy = vote_strategy(fitted(estimator, "strategy_"), cls.__name__)
-        solution = fitted(estimator, "solution_")
-        limits = Limits.of(solution.max_disagreement)
-        if not traits_of(solution.criterion).bounds_the_mean and not limits.by_answer:
-            options.setdefault("max_disagreement", limits.loosest)
+        promise = fitted(estimator, "promise_")
+        if promise.loss == "disagreement of every row" and not isinstance(promise.limit, dict):
+            options.setdefault("max_disagreement", promise.limit)
         return cls.from_strategy(strategy, ax, name, **options)
 
     def plot(

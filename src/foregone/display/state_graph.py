@@ -24,12 +24,12 @@ _QUIET = "#5f5f5f"
 
 
 class StateGraphDisplay(Display):
-    """PollState graph of a poll of a few voters.
+    """State graph of a poll of a few voters.
 
     A circle is a state, by votes asked and yes votes among them; the number in it says how likely it is to
-    get there, and the darker it is, the likelier. An arrow to the right is a no, one that rises is a yes. In
-    a state with a double ring it stops; where the ring is dashed, chance decides. Faint dots are states that
-    are not reached. Make one with `from_strategy` or `from_estimator`.
+    get there in a random order of the voters, and the darker it is, the likelier. An arrow to the right is a
+    no, one that rises is a yes. In a state with a double ring it stops; where the ring is dashed, chance
+    decides. Faint dots are states that are not reached. Make one with `from_strategy` or `from_estimator`.
 
     Parameters
     ----------

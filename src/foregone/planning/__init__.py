@@ -54,8 +54,8 @@ def plan(
     class that were switched to at a confidence of 0.95 hold with 0.90.
 
     Votes: figures are means over random orders of the voters. Between two answers the confidence is for all
-    limits together; among more, for each by itself. What runs in one order is certified when a classifier is
-    fitted with the limit that was chosen.
+    limits together. A classifier, which runs in one order, is certified when it is fitted with the limit that
+    was chosen.
 
     Parameters
     ----------

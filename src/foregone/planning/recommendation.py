@@ -195,24 +195,22 @@ def _after_switching(plan: Plan) -> str:
     """Say what confidence is left, because the inputs that limits are solved for decided on them, too."""
     if plan.confidence is None or plan.kind == "scores":
         return ""
-    return f" (chosen by these inputs, at {max(0.0, 100 * (2 * plan.confidence - 1)):.4g} % confidence)"
+    left = max(0.0, 100 * (2 * plan.confidence - 1))
+    return f", and holds with {left:.4g} % confidence, because the same inputs decided on it"
 
 
 def _covered(plan: Plan) -> str:
-    """Say which choice of a limit the confidence covers, and how a classifier itself is certified."""
+    """Say that the confidence covers choosing a limit, where it does, and how a classifier is certified."""
     if plan.confidence is None or plan.kind == "scores":
         return ""
-    n_answers = getattr(plan.votes, "n_classes", 2)
-    held = (
-        "The confidence is for all limits here together."
-        if n_answers == 2
-        else "The confidence is for each limit by itself: solve for the one you choose with other inputs."
-    )
-    if plan.labels is None or not 0 < plan.chosen.limit < 1:
-        return held
-    needed = 2 * rows_needed(plan.chosen.limit, plan.confidence)
-    of_each = " of each class" if plan.class_budgets is not None else ""
-    return (
-        f"{held} Fitting the classifier with the limit you choose certifies it in the order it uses, given "
-        f"about {float(f'{needed:.2g}'):,.0f} rows{of_each}, best other than these."
-    )
+    said = []
+    if plan.kind == "votes":
+        said += ["The confidence is for all limits here together."]
+    if plan.labels is not None and 0 < plan.chosen.limit < 1:
+        needed = 2 * rows_needed(plan.chosen.limit, plan.confidence)
+        of_each = " of each class" if plan.class_budgets is not None else ""
+        said += [
+            "Fitting the classifier with the limit you choose certifies it in the order it uses, given about "
+            f"{float(f'{needed:.2g}'):,.0f} rows{of_each}, best other than these."
+        ]
+    return " ".join(said)

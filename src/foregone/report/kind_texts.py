@@ -128,9 +128,9 @@ def _limits_of_votes(model: ReportedModel, planned: Planned) -> str:
     return (
         f"The figures of the other limits hold {over}, with {100 * planned.confidence:g} % confidence for "
         f"{together}. Fitting a classifier with one of them certifies it in the order it uses, given about "
-        f"6 / limit rows (6,000 for 0.1 %). That order is learned where it saves {model.voters}, so a "
-        "certified classifier may ask fewer than shown here. The limit is a mean: close votes, or one class, "
-        "may take most of it."
+        f"6 / limit rows (6,000 for 0.1 %). The certificate costs a few {model.voters} and a learned order "
+        "saves some, so it may ask more or fewer than shown above. The limit is a mean: close votes, or one "
+        "class, may take most of it."
     )
 
 

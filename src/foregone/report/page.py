@@ -84,7 +84,7 @@ def _fingerprint(content: str) -> str:
 
 
 def _recommendation(report: Report) -> Html:
-    """Return why this limit, what an average hides, and the call that does it."""
+    """Return why this limit, what an average hides, the call that does it, and what that promises."""
     given = (
         "model is the last step of the pipeline, X the calibration rows as the other steps transform them."
         if report.model.is_prepared
@@ -96,6 +96,7 @@ def _recommendation(report: Report) -> Html:
         tag("ul", *(tag("li", words) for words in report.trade_off.advice), class_="reasons"),
         tag("pre", tag("code", code), aria_label="The call that does it", tabindex="0"),
         tag("p", given, class_="note"),
+        tag("p", str(report.trade_off.promise)),
     )
 
 

@@ -137,9 +137,13 @@ def said(report: Report, point: SolvedLimit) -> str:
 def guaranteed(report: Report) -> list[str]:
     """Return what is guaranteed, one paragraph a string: the promise of each classifier, then the limits."""
     traded, saved = report.trade_off, report.model.saved_promise
-    first = [] if saved is None else [f"The classifier that was given: {_inside(str(saved))}"]
-    new = f"The classifier that the call above makes: {_inside(str(traded.promise))}"
-    return [*first, new, *traded.texts.limits]
+    promises = {"The classifier that the call above makes": traded.promise}
+    if saved is not None:
+        promises = {"The classifier that was given": saved, **promises}
+    return [
+        *(f"{whose}: {_inside(str(promise))}" for whose, promise in promises.items()),
+        *traded.texts.limits,
+    ]
 
 
 def _inside(sentence: str) -> str:
