@@ -92,7 +92,7 @@ def plan(
     >>> trade_off
     <Plan for 8 voters, minimean at 0.95 confidence: 3 limits from 0.1 to 0.001, recommended 0.001>
     >>> [round(row.expected_votes, 2) for row in trade_off.rows]
-    [0.99, 2.78, 3.98]
+    [0.98, 2.76, 3.97]
 
     Many classes:
 
