@@ -221,8 +221,9 @@ def test_the_order_asks_first_who_foretells_the_rest() -> None:
     said = np.where(
         rng.random((500, 7)) < [0.4, 0.5, 0.95, 0.6, 0.9, 0.5, 0.4], truth, rng.integers(3, size=(500, 7))
     )
-    assert set(learned_order(said, 3)[:2].tolist()) == {2, 4}
-    assert set(learned_order(said % 2, 2)[:2].tolist()) == {2, 4}
+    for share_near in (0.25, 0.75):
+        assert set(learned_order(said, 3, share_near)[:2].tolist()) == {2, 4}
+        assert set(learned_order(said % 2, 2, share_near)[:2].tolist()) == {2, 4}
 
 
 def test_a_pipeline_is_certified_as_it_predicts() -> None:

@@ -31,9 +31,8 @@ LEARNING_SHARE = 0.2
 ENOUGH = 1.6
 FEWEST_LEARNING = 10  # rows, however loose the limit
 CAREFUL, BOLD = 0.02, 30.0  # the ladder's limits, as shares of the one asked for
-NEAR, STRIDE = 5.0, 4  # by what factor from the guess every rung is tried; below, one in so many is
-STEP, LARGE_STEP = 1.15, 1.5  # from rung to rung; the latter for so many voters that solving takes its time
-MANY_VOTERS = 1_000
+NEAR, STRIDE = 3.0, 6  # by what factor from the guess every rung is tried; below, one in so many is
+SHARES_NEAR = (0.75, 0.25)  # of rows that orders are learned to suit, see `weighted_covariance`
 
 
 class VotedRows(NamedTuple):
@@ -132,14 +131,14 @@ def certify_votes(
     limits, confidence = Limits.of(terms["max_disagreement"]), terms["confidence"]
     assert confidence is not None
     n_voters = ensemble.n_voters
-    step = STEP if n_voters <= MANY_VOTERS else LARGE_STEP
+    step = counting.step(n_voters)
     n_rungs = round(math.log(BOLD / CAREFUL, step)) + 1
     boldness = np.float64(CAREFUL) * step ** np.arange(n_rungs)
     rung = counting.ladder(learning.counts, n_voters, terms, boldness)
     orders: list[Order] = ["shared"]
     if n_voters > 2:
         said = ensemble.vote_matrix(learning.rows) if learning.said is None else learning.said
-        orders.append(FixedOrder(learned_order(said, len(ensemble.classes))))
+        orders += [FixedOrder(learned_order(said, len(ensemble.classes), near)) for near in SHARES_NEAR]
     guesses = [_guess(rung, n_rungs, learning, limits, run, order) for order in orders]
     best = min(range(len(orders)), key=lambda place: guesses[place][1])
     order, guess = orders[best], guesses[best][0]
@@ -196,7 +195,7 @@ def _guess(
     return max(kept, 0), mean_asked
 
 
-def learned_order(said: npt.NDArray[Any], n_classes: int) -> IntArray:
+def learned_order(said: npt.NDArray[Any], n_classes: int, share_near: float) -> IntArray:
     """Return the order in which the votes so far foretell those of everyone best.
 
     Parameters
@@ -205,11 +204,13 @@ def learned_order(said: npt.NDArray[Any], n_classes: int) -> IntArray:
         The number of the class that each voter is for.
     n_classes : int
         Number of classes.
+    share_near : float
+        The share of rows that are not far from the decision: the others count less.
     """
     counts = np.stack([np.count_nonzero(said == number, axis=1) for number in range(n_classes)], axis=1)
     second, first = np.partition(counts, -2, axis=1)[:, -2:].T
     own = ((said == number).astype(np.float64) for number in range(1 if n_classes == 2 else 0, n_classes))
-    return greedy_order(weighted_covariance(own, (first - second).astype(np.float64)))
+    return greedy_order(weighted_covariance(own, (first - second).astype(np.float64), share_near))
 
 
 # Enough rows ---------------------------------------------------------------------------------

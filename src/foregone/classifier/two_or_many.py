@@ -58,6 +58,10 @@ class TwoClassVotes:
 
     forest = PackedForest
 
+    def step(self, n_voters: int) -> float:
+        """Return the factor from rung to rung of a ladder: large where solving takes its time."""
+        return 1.05 if n_voters <= 300 else 1.15 if n_voters <= 1_000 else 1.5
+
     def terms(self, settings: Settings, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved, or raise for settings that have no meaning here."""
         return settings.for_two_classes(classes, n_voters)
@@ -170,6 +174,10 @@ class ManyClassVotes:
     """How votes among any number of classes are counted; its methods are those of `TwoClassVotes`."""
 
     forest = PluralityForest
+
+    def step(self, n_voters: int) -> float:
+        """Return the factor from rung to rung of a ladder."""
+        return 1.15
 
     def terms(self, settings: Settings, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved, or raise for settings that have no meaning here."""

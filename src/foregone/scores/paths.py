@@ -151,7 +151,9 @@ def foretelling_order(scores: FloatArray, start: float) -> IntArray:
     return greedy_order(weighted_covariance([scores], start + scores.sum(axis=1)))
 
 
-def weighted_covariance(parts: Iterable[FloatArray], lead: FloatArray) -> FloatArray:
+def weighted_covariance(
+    parts: Iterable[FloatArray], lead: FloatArray, share_near: float = 0.75
+) -> FloatArray:
     """Return how voters vary together, added up over parts of what they say.
 
     Parameters
@@ -160,8 +162,10 @@ def weighted_covariance(parts: Iterable[FloatArray], lead: FloatArray) -> FloatA
         What voters say, or whether they are for each of many classes.
     lead : ndarray of shape (n_rows,)
         How far each row is from the decision: those far from it count less.
+    share_near : float
+        The share of rows that are not far from it.
     """
-    near = np.quantile(np.abs(lead), 0.75) or 1.0
+    near = np.quantile(np.abs(lead), share_near) or 1.0
     weight = 1 / (1 + (lead / near) ** 2)
     weight /= weight.sum()
     covariance: Any = 0.0
