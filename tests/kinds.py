@@ -215,7 +215,7 @@ def _plan(kind: Kind) -> None:
     assert made.max_disagreement in (0.2, LIMIT)
     assert str(made.max_disagreement) in made.recommendation
     if kind.tally == "scores":  # estimated on the learning half
-        assert made.rows[1].expected_votes == pytest.approx(classifier.expected_votes_, rel=0.2)
+        assert made.rows[1].expected_votes == pytest.approx(classifier.expected_votes_, rel=0.4)
     else:  # on average over orders
         drawn = stopped(kind, order="shared")
         assert made.rows[1].expected_votes == pytest.approx(drawn.expected_votes_)
@@ -355,8 +355,9 @@ def _evaluate(kind: Kind) -> None:
 
 
 def _certify(kind: Kind) -> None:
+    certified = stopped(kind)
     with pytest.raises(InvalidInputError, match="promise_"):
-        certify(stopped(kind))
+        certify(certified)
     assert certify(stopped(kind, order="shared")).holds
 
 

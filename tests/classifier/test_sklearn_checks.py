@@ -22,8 +22,11 @@ pytestmark = pytest.mark.filterwarnings("ignore", category=HardVoteWarning)
 
 CLASSIFIERS = [
     EarlyStoppingClassifier(RandomForestClassifier(11)),
-    EarlyStoppingClassifier(
-        BaggingClassifier(LogisticRegression(), n_estimators=5), voting="hard", order="per_row"
+    EarlyStoppingClassifier(  # checks want predict to be what predict_proba says, for every row
+        BaggingClassifier(LogisticRegression(), n_estimators=5),
+        max_disagreement=0.0,
+        voting="hard",
+        order="per_row",
     ),
     EarlyStoppingClassifier(
         VotingClassifier(

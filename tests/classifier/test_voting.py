@@ -119,7 +119,7 @@ def test_fitting_again_in_another_way_forgets_the_first():
         ({"criterion": "minimax"}, "criterion='minimax'"),
         ({"answer": "likeliest"}, "answer='likeliest' is for votes"),
         ({"confidence": None}, "confidence=None takes the distribution of votes for known"),
-        ({"order": "per_row"}, 'order="per_row" is for votes'),
+        ({"order": "per_row"}, "order='per_row' is for votes"),
     ],
     ids=str,
 )

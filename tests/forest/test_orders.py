@@ -223,6 +223,15 @@ def test_where_everyone_is_asked_no_order_matters():
 
 def test_files_name_orders():
     for order in ("shared", "dealt", "per_row"):
-        assert read_order(Fields({"order": order}, "file")) == order
+        assert read_order(Fields({"order": order}, "file"), "order") == order
     with pytest.raises(FileFormatError, match='must be "shared", "dealt" or "per_row"'):
-        read_order(Fields({"order": "sorted"}, "file"))
+        read_order(Fields({"order": "sorted"}, "file"), "order")
+
+
+def test_files_hold_fixed_orders():
+    fixed = read_order(Fields({"runs_in": [2, 0, 1]}, "file"), "runs_in")
+    assert isinstance(fixed, FixedOrder)
+    assert fixed.voters.tolist() == [2, 0, 1]
+    for wrong in ([0, 0, 1], [1, 2, 3], [0.5], 7, [[0]]):
+        with pytest.raises(FileFormatError, match="runs_in"):
+            read_order(Fields({"runs_in": wrong}, "file"), "runs_in")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
-from sklearn.utils import _safe_indexing, check_array, check_consistent_length, column_or_1d, indexable
+from sklearn.utils import _safe_indexing, check_array, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
 from foregone.checks import IntArray
@@ -64,9 +64,8 @@ def hold_out(
     Not each class in proportion: a plain random sample is what a confidence is proven for. Clusters stay
     together.
     """
-    (X,) = indexable(X)
     parts = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
-    check_consistent_length(*parts.values())
+    parts = dict(zip(parts, indexable(*parts.values()), strict=True))
     n_samples = len(y)
     n_held_out = calibration_size
     if isinstance(calibration_size, float | np.floating):
@@ -88,7 +87,7 @@ def hold_out(
             f"every class to fit on ({error}). Give more rows, or calibrate on rows of your own: "
             "EarlyStoppingClassifier(FrozenEstimator(fitted)).fit(X_calibration)."
         ) from error
-    return fitting, _safe_indexing(X, held_out), held_out
+    return fitting, _safe_indexing(parts["X"], held_out), held_out
 
 
 def clone_with_seeds(estimator: Any, rng: np.random.RandomState | None) -> Any:
