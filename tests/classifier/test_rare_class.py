@@ -37,7 +37,7 @@ def test_a_class_that_pays_for_the_mean_over_all_rows_is_named(model, n_classes,
     model.fit(X[:6000], y[:6000])
     said = rf"a class loses: .* % of the inputs with a full vote of {n_classes - 1} are answered otherwise, "
     with pytest.warns(RareClassWarning, match=f"{said}.* times the limit .*{advice}"):
-        classifier = early_stop(model, X[6000:], 0.003, confidence=0.5, random_state=0)
+        classifier = early_stop(model, X[6000:], 0.003, confidence=0.5, order="shared", random_state=0)
     full, labels = classifier.full_predict(X[6000:]), classifier.predict(X[6000:])
     assert np.mean(labels != full) <= 0.004  # all rows share one order
     assert np.mean(labels[full == n_classes - 1] != n_classes - 1) > 0.03
