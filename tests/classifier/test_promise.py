@@ -55,6 +55,23 @@ def test_what_was_certified_is_what_predicts(kind: Kind) -> None:
 
 
 @every_kind
+def test_the_order_in_use_is_known(kind: Kind) -> None:
+    classifier, rows = stopped(kind), data_of(kind).new[:200]
+    order = classifier.order_
+    assert sorted(order.tolist()) == list(range(classifier.ensemble_.n_voters))
+    if kind.tally == "scores":
+        return
+    said = classifier.ensemble_.vote_matrix(rows)
+    _, asked, counted = classifier.predict_with_votes(rows)
+    for row in range(200):
+        first = said[row, order[: asked[row]]]
+        votes = np.count_nonzero(first) if kind.tally == "votes" else np.bincount(first).max()
+        assert votes == counted[row]
+    if kind.tally == "votes":
+        assert stopped(kind, order="dealt").order_ == "dealt"
+
+
+@every_kind
 def test_without_rows_it_stops_where_the_rest_cannot_change_the_answer(kind: Kind) -> None:
     data = data_of(kind)
     classifier = early_stop(data.model)

@@ -39,7 +39,7 @@ from foregone.classifier.transformed import Transformed
 from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes, two_or_many
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import Forest
-from foregone.forest.schedule import FixedOrder, Order, read_order
+from foregone.forest.schedule import FixedOrder, Order, random_order, read_order
 from foregone.planning import Plan, plan
 from foregone.plurality import ClassVotes
 from foregone.scores import CannotCertifyWarning
@@ -188,8 +188,15 @@ class CountedVotes:
             "expected_votes_": self.solved.expected_votes,
             "hard_soft_disagreement_": self.hard_soft_disagreement,
             "calibration_disagreement_": self.calibration_disagreement,
+            "order_": self._order(),
             "seed_": self.seed,
         }
+
+    def _order(self) -> IntArray | str:
+        """Return the voters in the order asked, or how each row gets an order of its own."""
+        if isinstance(self.runs_in, FixedOrder):
+            return self.runs_in.voters
+        return random_order(self.ensemble.n_voters, self.seed) if self.runs_in == "shared" else self.runs_in
 
     # Asking ----------------------------------------------------------------------------------
 

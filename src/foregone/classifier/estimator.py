@@ -142,8 +142,10 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     ensemble_ : PackedForest, Voters, PluralityForest, PluralityVoters, ScoredForest or ScoreVoters
         What is asked; for a pipeline a `Transformed`, with one of these as its ``ensemble`` and the other
         steps before it. The fitted model itself is not kept.
+    order_ : ndarray of shape (n_voters,) or str
+        The voters in the order in which all rows ask them; "dealt" or "per_row" where rows differ in that.
     seed_ : int
-        Decides the order and the draws.
+        Decides random orders and the draws.
     classes_ : ndarray of shape (n_classes,)
         The labels; of two, those for no and yes.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
@@ -365,7 +367,10 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001.
         X : {array-like, frame} of shape (n_rows, n_features), optional
             Rows to plan with, none that the voters were fitted on. By default the calibration rows, whose
-            votes are kept; their scores are not, so that they must be given where scores are added up.
+            votes are kept; their scores are not, so that they must be given where scores are added up. Plans
+            of scores look at the rows that thresholds are learned from only: fitting with the limit they
+            recommend and the same ``random_state`` is covered by the ``confidence``. Of votes they tell means
+            over random orders, for all limits together; to certify the recommended limit, fit on other rows.
         **options
             ``criterion``, ``confidence``, ``looks`` or ``answer`` other than those it was fitted with, and
             ``worth``; see `foregone.plan`. For scores: ``confidence``, ``looks``, ``worth``, and ``order`` or

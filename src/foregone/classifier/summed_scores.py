@@ -166,6 +166,7 @@ class SummedScores:
             "expected_votes_": self.expected_votes,
             "disagreement_by_class_": by_label(by_side or {"yes": 0.0, "no": 0.0}, classes),
             **{name: share for name, share in of_rows.items() if share is not None},
+            "order_": self.strategy.order,
             "seed_": self.seed,
         }
 
