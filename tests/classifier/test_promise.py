@@ -134,6 +134,11 @@ def test_rows_of_a_cluster_count_once(kind: Kind) -> None:
     assert classifier.promise_.n_rows == len(held)
     assert classifier.promise_.in_clusters
     assert "counting each cluster once" in str(classifier.promise_)
+    if kind.tally == "votes":
+        full = classifier.full_predict(rows[held])
+        for label, bound in classifier.disagreement_by_class_.items():
+            n_clusters = len(np.unique(patients[held][full == label]))
+            assert bound > clopper_pearson_bound(0, n_clusters, CONFIDENCE)
     with pytest.warns(CannotCertifyWarning, match="clusters"):
         few = stopped(kind, clusters=np.arange(len(rows)) // 100)
     assert few.promise_.confidence == 1

@@ -7,14 +7,14 @@ what is used".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
-from foregone.certifying import Judged, Parts, Promise, RowLabels, climb, clopper_pearson_bound, rows_needed
+from foregone.certifying import Judged, Parts, Promise, RowLabels, climb, rows_needed
 from foregone.checks import BoolArray, IntArray
 from foregone.classifier.deciding import Terms
 from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes
@@ -130,20 +130,17 @@ def certify_votes(
     """
     limits, confidence = Limits.of(terms["max_disagreement"]), terms["confidence"]
     assert confidence is not None
-    n_voters = ensemble.n_voters
-    step = counting.step(n_voters)
-    n_rungs = round(math.log(BOLD / CAREFUL, step)) + 1
-    boldness = np.float64(CAREFUL) * step ** np.arange(n_rungs)
-    rung = counting.ladder(learning.counts, n_voters, terms, boldness)
-    orders: list[Order] = ["shared"]
-    if n_voters > 2:
-        said = ensemble.vote_matrix(learning.rows) if learning.said is None else learning.said
-        orders += [FixedOrder(learned_order(said, len(ensemble.classes), near)) for near in SHARES_NEAR]
-    guesses = [_guess(rung, n_rungs, learning, limits, run, order) for order in orders]
-    best = min(range(len(orders)), key=lambda place: guesses[place][1])
-    order, guess = orders[best], guesses[best][0]
-    near = max(0, guess - round(math.log(NEAR, step)))
-    tried = [*range(0, near, STRIDE), *range(near, min(n_rungs, guess + 1 + round(math.log(NEAR, step))))]
+    step = counting.step(ensemble.n_voters)
+    boldness = np.geomspace(CAREFUL, BOLD, round(math.log(BOLD / CAREFUL, step)) + 1)
+    rung = counting.ladder(learning.counts, ensemble.n_voters, terms, boldness)
+    guesses = [
+        (_guess(rung, len(boldness), learning, limits, run, order), order)
+        for order in _orders(ensemble, learning)
+    ]
+    (_, guess), order = min(guesses, key=lambda found: found[0][0])
+    fine = round(math.log(NEAR, step))
+    near = max(0, guess - fine)
+    tried = [*range(0, near, STRIDE), *range(near, min(len(boldness), guess + fine + 1))]
     outcomes: dict[int, tuple[BoolArray, IntArray]] = {}
 
     def losses(number: int) -> BoolArray:
@@ -167,18 +164,27 @@ def certify_votes(
     if limits.by_answer:
         by_class = {str(side): limit for side, limit in limits}
     elif isinstance(counting, TwoClassVotes):
+        # So sure that the bounds of both classes hold for every rung there was to choose from.
         sure = 1 - (1 - confidence) / (2 * len(tried))
-        by_class = {
-            side: clopper_pearson_bound(int(wrong[own].sum()), int(own.sum()), sure)
-            for side, own in (("yes", certifying.full == 1), ("no", certifying.full == 0))
-        }
+        of_class = certifying._replace(labels=RowLabels(clusters=certifying.labels.clusters))
+        judged = of_class.parts(Limits.for_each(1.0)).judge(wrong, sure)
+        by_class = {part.side: part.bound for part in judged}
     return Decided(solved, order, promise, by_class)
+
+
+def _orders(ensemble: Any, learning: VotedRows) -> Iterator[Order]:
+    """Yield the orders from which the learning rows shall choose."""
+    yield "shared"
+    if ensemble.n_voters > 2:
+        said = ensemble.vote_matrix(learning.rows) if learning.said is None else learning.said
+        for share_near in SHARES_NEAR:
+            yield FixedOrder(learned_order(said, len(ensemble.classes), share_near))
 
 
 def _guess(
     rung: Callable[[int], Solved], n_rungs: int, learning: VotedRows, limits: Limits, run: Run, order: Order
-) -> tuple[int, float]:
-    """Return how bold one may probably be in an order, and the voters asked then.
+) -> tuple[float, int]:
+    """Return how many voters are asked in an order if one is as bold as one may probably be, and that rung.
 
     It is found by halving, as if disagreement only grew: nothing that is promised depends on that.
     """
@@ -192,7 +198,7 @@ def _guess(
             kept, mean_asked = number, float(asked.mean())
         else:
             too_bold = number
-    return max(kept, 0), mean_asked
+    return mean_asked, max(kept, 0)
 
 
 def learned_order(said: npt.NDArray[Any], n_classes: int, share_near: float) -> IntArray:
