@@ -68,6 +68,7 @@ def test_what_is_known_about_the_file_is_told(tmp_path: Path) -> None:
         ("scores-v2.json", "ScoreStrategy", 2),
         ("classifier-v1.foregone", "EarlyStoppingClassifier", 1),
         ("classifier-v3.foregone", "EarlyStoppingClassifier", 3),
+        ("classifier-v4.foregone", "EarlyStoppingClassifier", 4),
     ],
 )
 def test_files_of_earlier_versions_are_read(name: str, kind: str, version: int) -> None:

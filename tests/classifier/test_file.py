@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from foregone import EarlyStoppingClassifier, early_stop, solve
+from foregone.certifying import Promise
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PackedForest, container
 from tests.classifier import models
@@ -59,6 +60,31 @@ def test_a_file_of_version_1_is_read_and_answers_the_majority():
     assert (loaded.max_disagreement, loaded.confidence, loaded.looks, loaded.answer) == (
         0.05, None, None, "majority",
     )  # fmt: skip
+
+
+def test_a_file_of_version_4_predicts_what_was_certified():
+    """The file was written like this, and the counts by it.
+
+    X = np.array([[row, (7 * row) % 5] for row in range(400)], float)
+    forest = RandomForestClassifier(5, max_depth=2, random_state=0).fit(X, X[:, 0] % 3 > X[:, 1])
+    classifier = early_stop(forest, X, 0.05, voting="hard", random_state=0)
+    classifier.save(GOLDEN.with_name("classifier-v4.foregone"))
+    Counter(zip(*classifier.predict_with_votes(X)[1:])), classifier.order_, classifier.promise_
+    """
+    X = np.array([[row, (7 * row) % 5] for row in range(400)], float)
+    loaded = EarlyStoppingClassifier.load(GOLDEN.with_name("classifier-v4.foregone"))
+    _, asked, yes = loaded.predict_with_votes(X)
+    assert Counter(zip(asked.tolist(), yes.tolist(), strict=True)) == {(2, 2): 71, (1, 0): 282, (0, 0): 47}
+    assert loaded.order_.tolist() == [1, 0, 3, 2, 4]
+    assert loaded.promise_ == Promise("classifier", "disagreement", 0.05, 0.95, 0.0485649211101438, 320)
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_what_old_files_promise_is_what_was_kept(version):
+    """Votes were counted on average over orders; scores were certified in their order."""
+    loaded = EarlyStoppingClassifier.load(GOLDEN.with_name(f"classifier-v{version}.foregone"))
+    assert loaded.promise_.about == ("classifier" if loaded.voting_ == "soft" else "orders")
+    assert loaded.promise_.limit == loaded.max_disagreement
 
 
 def test_answers_in_a_file_of_version_1_are_refused(saved, monkeypatch):

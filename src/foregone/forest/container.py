@@ -6,7 +6,8 @@ little-endian. The header says ``format``, ``version``, ``kind``, the ``fields``
 array its name, type and shape, in the order in which they follow.
 
 Version 2 holds strategies that say what they answer; version 3 forests that say which of their columns hold
-categories, and to what arrays of integers are rounded. Files of all versions are read for ever.
+categories, and to what arrays of integers are rounded; version 4 classifiers that say what they promise, and
+in which order they ask. Files of all versions are read for ever.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ __all__ = ["kind_of", "read", "write"]
 
 MAGIC = b"foregone packed\n"
 FORMAT = "foregone-packed"
-VERSION = 3
-STRATEGY_VERSIONS = {1: 1, 2: 2, 3: 2}  # of the strategy fields that a file of each version may hold
+VERSION = 4
+STRATEGY_VERSIONS = {1: 1, 2: 2, 3: 2, 4: 2}  # of the strategy fields that a file of each version may hold
 ALIGNMENT = 64
 CHECKSUM = hashlib.sha256
 CHECKSUM_SIZE = 32
