@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format docs images examples clean fuzz fuzz-kill paper
-.PHONY: bench-solve bench-predict bench-guarantees bench-scores bench-replay bench-plurality bench-polls bench-scale bench-before-after
+.PHONY: bench-solve bench-predict bench-guarantees bench-orders bench-scores bench-replay bench-plurality bench-polls bench-scale bench-before-after
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other w
 
 bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simulated, by classifiers in use and on real data (25 minutes)
 	$(BIN)/python -m benchmarks.guarantees $(BENCH)
+
+bench-orders: $(VENV)/.has-test  ## Deal rows over many orders: what it costs, and what luck it evens out (3 minutes)
+	$(BIN)/python -m benchmarks.orders $(BENCH)
 
 bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: trees asked, limits kept, speed (15 minutes)
 	$(BIN)/python -m benchmarks.scores $(BENCH)
