@@ -80,9 +80,10 @@ def _rows(n_classes: int = 2, class_sep: float = 1.0) -> tuple[Any, Any]:
 
 
 def _predicting(name: str, classifier: Any, X: Any) -> Iterator[Case]:
-    batch, row = np.ascontiguousarray(X[TEST]), np.array(X[TEST][:1])
+    batch = np.ascontiguousarray(X[TEST])
+    alone = [np.array(batch[row : row + 1]) for row in range(100)]  # in another order one may take longer
     yield f"{name}: a batch", lambda: classifier.predict(batch)
-    yield f"{name}: one row", lambda: classifier.predict(row)
+    yield f"{name}: 100 rows one by one", lambda: [classifier.predict(row) for row in alone]
     yield f"{name}: a batch in full", lambda: classifier.full_predict(batch)
 
 
