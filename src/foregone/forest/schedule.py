@@ -37,11 +37,11 @@ __all__ = [
     "seeded_roots",
 ]
 
-# Orders that rows are dealt over. The luck of one order moves the disagreement in use by a quarter of itself
-# (standard deviation over seeds; 101 trees, two moons, limit 1e-3), that of 32 by a twentieth, which is less
-# than a certificate from 20,000 rows leaves open. Batches take 15 to 40 % longer than in one order, and about
-# a tenth more with each doubling; a row alone takes up to 6 % longer, with any number. Files do not hold the
-# number: with another one, saved classifiers that deal would answer otherwise.
+# Orders that rows are dealt over. The luck of one order moves the disagreement in use by more than a quarter
+# of itself (standard deviation over seeds; 101 trees, two moons, limit 1e-3), that of 32 by a fourteenth, and
+# twice as many change that little. Batches take 15 to 25 % longer than in one order, a row alone up to 12 %
+# (make bench-orders). Files do not hold the number: with another one, saved classifiers that deal would
+# answer otherwise.
 N_ORDERS = 32
 
 
