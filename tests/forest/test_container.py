@@ -149,7 +149,7 @@ def test_arrays_that_do_not_form_trees_are_refused(arrays, tmp_path):
     ("change", "message"),
     [
         (lambda h: h.update(format="other"), "format"),
-        (lambda h: h.update(version=4), "A newer foregone may be needed"),
+        (lambda h: h.update(version=container.VERSION + 1), "A newer foregone may be needed"),
         (lambda h: h.update(version=True), "version"),
         (lambda h: h.update(kind="garden"), "holds a 'garden', not a 'forest'"),
         (lambda h: h.pop("fields"), "is missing"),
