@@ -12,6 +12,7 @@ import pickle
 import tempfile
 from collections.abc import Callable
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -273,7 +274,11 @@ def _save(kind: Kind) -> None:
     classifier, data = stopped(kind), data_of(kind)
     with tempfile.TemporaryDirectory() as folder:
         classifier.save(Path(folder) / "model")
-        again = EarlyStoppingClassifier.load(Path(folder) / "model")
+        again, shown = EarlyStoppingClassifier.load(Path(folder) / "model"), io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            assert foregone_command(["show", str(Path(folder) / "model"), "--json"]) == 0
+    assert again.promise_ == classifier.promise_
+    assert json.loads(shown.getvalue())["promise"] == str(classifier.promise_)
     for mine, theirs in zip(
         classifier.predict_with_votes(data.new), again.predict_with_votes(data.new), strict=True
     ):
@@ -320,8 +325,13 @@ def _report(kind: Kind) -> None:
     from foregone.report import make_report
 
     data = data_of(kind)
-    page = make_report(data.model, data.calibration).html
-    assert "Recommendation" in page or "recommend" in page
+    report = make_report(data.model, data.calibration)
+    assert "Recommendation" in report.html or "recommend" in report.html
+    assert report.fields()["promise_values"]["about"] in (
+        "classifier",
+        "orders",
+    )  # by the limit it recommends
+    assert report.fields()["promise"][1:] in unescape(report.html)
 
 
 def _skops(kind: Kind) -> None:

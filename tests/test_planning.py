@@ -234,7 +234,8 @@ def test_what_cannot_be_planned_is_refused(
 
 def test_what_the_confidence_covers_is_said() -> None:
     alone = plan(EVEN, GRID)
-    assert "on average over inputs and random orders" in alone.recommendation
+    assert str(alone.promise) in alone.advise()[0]
+    assert "over random orders of the voters" in alone.recommendation
     assert "The confidence is for all limits here together." in alone.advise()
     assert "Fitting" not in alone.recommendation
     of_classifier = plan(EVEN, [1e-2], labels=("no", "yes"))

@@ -105,7 +105,7 @@ def test_bounds_of_voters_know_weights_of_either_sign():
 
 
 class Boastful(ClassifierMixin, BaseEstimator):
-    """Gives probabilities that are none."""
+    """Gives probabilities that are not numbers."""
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)

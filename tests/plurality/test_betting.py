@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -138,7 +139,7 @@ def test_which_items_are_learned_from_is_drawn_and_does_not_depend_on_the_order_
     assert not np.array_equal(first.bet.counts, other.bet.counts)
     for wrong in (-1, 0.5, None, "x"):
         with pytest.raises(InvalidInputError, match="random_state must be a whole number of at least 0"):
-            solve_plurality(PAST, 0.05, n_voters=9, random_state=wrong)  # type: ignore[arg-type]
+            solve_plurality(PAST, 0.05, n_voters=9, random_state=wrong)  # type: ignore[arg-type]  # on purpose
 
 
 def test_every_item_is_as_likely_as_any_other_to_be_learned_from() -> None:
@@ -236,10 +237,12 @@ def test_ties_are_part_of_what_is_certified() -> None:
 
 
 @pytest.mark.parametrize("arithmetic", ["rational", "float"])
-def test_the_certificate_proves_the_limit_and_nothing_that_was_tampered_with(arithmetic: str) -> None:
+def test_the_certificate_proves_the_limit_and_nothing_that_was_tampered_with(
+    arithmetic: Literal["rational", "float"],
+) -> None:
     solution = solve_plurality(PAST, 0.05, n_voters=9, n_classes=3)
     assert solution.bet is not None
-    proven = certify_plurality(solution, arithmetic=arithmetic)  # type: ignore[arg-type]
+    proven = certify_plurality(solution, arithmetic=arithmetic)
     assert proven.holds
     assert (proven.n_bet_on, proven.confidence, proven.lower_bound) == (160, 0.95, 1)
     assert proven.disagreement == pytest.approx((solution.disagreement,) * 2, rel=1e-8)
@@ -253,7 +256,7 @@ def test_the_certificate_proves_the_limit_and_nothing_that_was_tampered_with(ari
         replace(solution, bet=replace(solution.bet, counts=solution.bet.counts[::-1])),
         replace(solution, max_disagreement=0.01),
     ):
-        certificate = certify_plurality(changed, arithmetic=arithmetic)  # type: ignore[arg-type]
+        certificate = certify_plurality(changed, arithmetic=arithmetic)
         assert not certificate.risk_is_proven
 
 

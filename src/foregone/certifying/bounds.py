@@ -54,12 +54,12 @@ def clopper_pearson_bound(n_wrong: int, n_rows: int, confidence: float) -> float
 def rows_needed(limit: float, confidence: float) -> int:
     """Return how many rows, none of them wrong, it takes for a bound of at most ``limit``.
 
+    No number is enough for a limit of 0: then it is one that no data have.
+
     Examples
     --------
     >>> rows_needed(1e-3, 0.95), rows_needed(0.01, 0.95), rows_needed(1, 0.95)
     (2995, 299, 0)
-
-    Of a limit of 0 there can never be enough.
     """
     if limit >= 1:
         return 0

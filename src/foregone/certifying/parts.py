@@ -13,7 +13,7 @@ from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.errors import InvalidInputError
 from foregone.strategy.limits import Limits, as_given
 
-__all__ = ["Judged", "Part", "Parts", "RowLabels", "by_part"]
+__all__ = ["Judged", "Part", "Parts", "RowLabels", "bounds_by_side", "by_part", "confidence_for_all"]
 
 MISSING = ("None", "nan", "NaN", "NaT", "<NA>")
 
@@ -232,11 +232,29 @@ class Parts:
         return tuple(part.judge(losses, confidence, most) for part in self.parts)
 
     def too_few(self, confidence: float, times: float = 1.0) -> Part | None:
-        """Return the first part with fewer than ``times`` the rows that no loss at all could certify."""
+        """Return the first part with fewer than ``times`` the rows it takes to certify it without a loss."""
         for part in self.parts:
             if part.n_observations < times * rows_needed(part.limit, confidence):
                 return part
         return None
+
+
+def bounds_by_side(
+    losses: BoolArray, full_yes: BoolArray, labels: RowLabels, confidence: float, n_rungs: int
+) -> dict[str, float]:
+    """Return bounds on the mean loss of "yes" and "no" that hold together, whichever rung was chosen.
+
+    Which one was depends on the same rows, so each bound is made sure enough for all ``n_rungs`` that there
+    were to choose from.
+    """
+    sides = Parts.of(Limits.for_each(1.0), full_yes, RowLabels(clusters=labels.clusters))
+    judged = sides.judge(losses, confidence_for_all(confidence, n_rungs))
+    return {part.side: part.bound for part in judged}
+
+
+def confidence_for_all(confidence: float, n_rungs: int) -> float:
+    """Return the confidence at which bounds of both answers hold together for this many strategies."""
+    return 1 - (1 - confidence) / (2 * n_rungs)
 
 
 def by_part(values: Mapping[tuple[str, Any], float]) -> float | dict[Any, float]:

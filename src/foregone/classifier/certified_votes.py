@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
 from foregone.certifying import Judged, Parts, Promise, RowLabels, climb, rows_needed
+from foregone.certifying.parts import bounds_by_side
 from foregone.checks import BoolArray, IntArray
 from foregone.classifier.deciding import Terms
 from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes
@@ -164,11 +165,7 @@ def certify_votes(
     if limits.by_answer:
         by_class = {str(side): limit for side, limit in limits}
     elif isinstance(counting, TwoClassVotes):
-        # So sure that the bounds of both classes hold for every rung there was to choose from.
-        sure = 1 - (1 - confidence) / (2 * len(tried))
-        of_class = certifying._replace(labels=RowLabels(clusters=certifying.labels.clusters))
-        judged = of_class.parts(Limits.for_each(1.0)).judge(wrong, sure)
-        by_class = {part.side: part.bound for part in judged}
+        by_class = bounds_by_side(wrong, certifying.full == 1, certifying.labels, confidence, len(tried))
     return Decided(solved, order, promise, by_class)
 
 

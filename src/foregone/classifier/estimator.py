@@ -117,7 +117,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     solution_ : Solution or PluralitySolution
         Votes only: the strategy with the evidence that it is optimal among those that count votes in random
         order. If the classifier is certified, it is what the learning rows suggest for a limit near the one
-        asked for; of more than two classes there is none then, nor in files, nor if it curtails.
+        asked for. Missing then with more than two classes, in their files, and where it curtails.
     votes_ : VoteDistribution or CompositionDistribution
         Votes only: how those of the calibration rows were spread.
     expected_votes_ : float

@@ -47,7 +47,7 @@ class SummedScores:
     order: OrderName
     promise: Promise
     expected_votes: float
-    rounding_disagreement: float | None = None  # without calibration rows there is none
+    rounding_disagreement: float | None = None  # None without calibration rows
     calibration_disagreement: float | None = None
 
     voting: ClassVar[Literal["soft"]] = "soft"
@@ -89,9 +89,9 @@ class SummedScores:
     ) -> SummedScores:
         """Learn thresholds on one half of the rows and certify them on the other.
 
-        What is agreed with is ``own``, or the full sum if there is none. If nothing can be certified, it
-        stops only where the voters not yet asked cannot change the answer; where a score is not a number, or
-        outside of what its voter can give, everyone is asked.
+        Answers are compared with ``own``, or with the full sum where ``own`` is None. If nothing can be
+        certified, it stops only where the voters not yet asked cannot change the answer; where a score is not
+        a number, or outside of what its voter can give, everyone is asked.
         """
         ensemble, _, settings, terms = asked
         rows, own, labels = calibration

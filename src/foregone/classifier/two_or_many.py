@@ -114,8 +114,8 @@ class TwoClassVotes:
         """Return what limits for each class would bound, whatever limits the solution was solved for.
 
         Given that the full vote is for the class: the mean disagreement for minimean, with a confidence the
-        largest mean that has to be reckoned with; the worst for the other criteria, and for a class never
-        seen.
+        largest mean that the confidence leaves possible; the worst for the other criteria, and for a class
+        never seen.
         """
         terms = terms_of(solution)
         terms["max_disagreement"] = Limits.for_each(1.0).given

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from foregone.certifying import Promise
 from foregone.planning import recommendation as words
 from foregone.planning.planned_kinds import Planned, PlanTerms
 from foregone.planning.solved_limit import SolvedLimit
@@ -182,6 +183,16 @@ class Plan(PlanTerms):
         """The recommended limit, as a solver or, keyed by label, a classifier takes it."""
         limits = self.recommended.limits
         return limits.given if self.labels is None else limits.labelled(self.labels)
+
+    @property
+    def promise(self) -> Promise | None:
+        """What is guaranteed at the chosen limit; None for estimates, which guarantee nothing."""
+        if self.is_estimated:
+            return None
+        row, n_seen = self.chosen, self.n_observations or 0
+        return Promise.over_orders(
+            self.criterion, row.max_disagreement, self.confidence, row.guaranteed, n_seen
+        )
 
     @property
     def call(self) -> str:

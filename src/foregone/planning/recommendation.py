@@ -104,12 +104,12 @@ def _first(plan: Plan) -> str:
             f"No early stop is likely to be certified: {row.reason}. Stopping only where the answer is "
             f"certain takes {row.expected_votes:.1f} of {number_of_voters(plan.n_voters)} on average."
         )
-    full = "the full sum" if plan.kind == "scores" else "the full vote"
-    whom = "on average" if plan.bounds_the_mean else "for every single input, on average"
-    if plan.kind != "scores":
-        whom += f" over {'inputs and ' if plan.bounds_the_mean else ''}random orders"
-    sure = "" if plan.confidence is None else f", with {100 * plan.confidence:g} % confidence"
-    allowed = f"{one_in(row.limit)} may be answered otherwise than by {full}, {whom}{sure}"
+    promise = plan.promise
+    allowed = (
+        f"{one_in(row.limit)} may differ from {'the full sum' if plan.kind == 'scores' else 'the full vote'}."
+    )
+    if promise is not None:
+        allowed += f" {promise}"
     takes = "It will take about" if plan.is_estimated else "It takes"
     cost = (
         f"{takes} {row.expected_votes:.1f} {_unit(plan)} of {plan.n_voters} on average, "
@@ -117,7 +117,7 @@ def _first(plan: Plan) -> str:
         if row.expected_votes > 0
         else "Then nobody is asked at all: the answer is the same every time."
     )
-    return f"Take a limit of {row.limit:g}: {allowed}. {cost}"
+    return f"Take a limit of {row.limit:g}: {allowed} {cost}"
 
 
 def _unit(plan: Plan) -> str:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from foregone.certifying import Judged, Promise, clopper_pearson_bound
-from foregone.certifying.parts import by_part
+from foregone.certifying.parts import by_part, confidence_for_all
 from foregone.checks import check_confidence
 from foregone.errors import InvalidInputError
 from foregone.strategy.json_file import Fields, is_finite_number
 from foregone.strategy.limits import Limits, MaxDisagreement, by_side
 
-__all__ = ["ScoreCertificate", "confidence_for_all"]
+__all__ = ["ScoreCertificate"]
 
 RowCounts = int | dict[str, int]
 MOST_RUNGS = 115  # of the ladders of old, whose certificates do not tell how many there were
@@ -202,8 +202,3 @@ def _parts(fields: Fields, key: str, limits: Limits) -> tuple[Judged, ...]:
             raise fields.error(key, "must hold a side, a group, a limit, a number of rows, and two shares")
         found.append(Judged(side, group, *numbers))
     return tuple(found)
-
-
-def confidence_for_all(confidence: float, n_rungs: int) -> float:
-    """Return the confidence at which bounds of both answers hold together for this many strategies."""
-    return 1 - (1 - confidence) / (2 * n_rungs)

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.certifying import Judged, Parts, RowLabels, climb, rows_needed
+from foregone.certifying.parts import bounds_by_side
 from foregone.checks import IntArray, check_choice, check_confidence
 from foregone.errors import SolverError
 from foregone.scores.families import Thresholds, steps_before_all
 from foregone.scores.paths import follow
-from foregone.scores.score_certificate import ScoreCertificate, confidence_for_all
+from foregone.scores.score_certificate import ScoreCertificate
 from foregone.scores.score_rows import ScoreRows
 from foregone.scores.score_strategy import ScoreStrategy
 from foregone.scores.trial import Choice, Trial, TrialOutcome, choose
@@ -239,13 +240,9 @@ def _certificate(
         side: (int(np.count_nonzero(wrong[of_it])), int(np.count_nonzero(of_it)))
         for side, of_it in (("all", np.ones_like(is_yes)), ("yes", is_yes), ("no", ~is_yes))
     }
-    if limits.by_answer:
-        class_bounds = dict(limits)
-    else:
-        labels = RowLabels(None, certify.labels.clusters)
-        sides = Parts.of(Limits.for_each(1.0), is_yes, labels)
-        sure = confidence_for_all(confidence, n_rungs)
-        class_bounds = {part.side: part.bound for part in sides.judge(wrong, sure)}  # type: ignore[misc]
+    class_bounds: dict[str, float] = {str(side): limit for side, limit in limits}
+    if not limits.by_answer:
+        class_bounds = bounds_by_side(wrong, is_yes, certify.labels, confidence, n_rungs)
     return ScoreCertificate(
         limits.given,
         confidence,

@@ -140,7 +140,7 @@ class Limits:
         return by_label(dict(self.parts), classes) if self.by_answer else self.loosest
 
     def scaled(self, share: float) -> Limits:
-        """Return a share of each, or a multiple, but no more than 1; where there is none there is none."""
+        """Return a share of each, or a multiple, but no more than 1; a limit of 1, no limit, stays."""
         return Limits(tuple((side, 1.0 if limit == 1 else min(share * limit, 1.0)) for side, limit in self))
 
     def without(self, sides: Collection[str]) -> Limits:
