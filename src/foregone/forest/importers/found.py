@@ -32,11 +32,14 @@ class LeafKind(Enum):
         The number of a class; a payload of its own.
     SCORE
         What is added to a sum; a payload of its own.
+    SCORES
+        What is added to the sums of all classes; a payload is the number of a line in a table of them.
     """
 
     VOTE = "vote"
     CLASS = "class"
     SCORE = "score"
+    SCORES = "scores"
 
     @property
     def is_payload(self) -> bool:
@@ -50,6 +53,7 @@ class LeafKind(Enum):
             LeafKind.VOTE: np.dtype(np.bool_),
             LeafKind.CLASS: np.dtype(np.uint16),
             LeafKind.SCORE: np.dtype(np.float64),
+            LeafKind.SCORES: np.dtype(np.uint32),
         }[self]
 
     def to_words(self, said: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
@@ -79,12 +83,13 @@ class Tree(NamedTuple):
         this is where the set begins in `Found.categories`.
     weight : ndarray of float
         How many rows are expected to pass; ones if unknown. Only speed depends on it.
-    score : ndarray of float, or None
-        What a leaf adds to the sum for yes, in the source's own arithmetic, learning rate included; anything
-        elsewhere. None if the model has more than two classes.
+    score : ndarray of float
+        What a leaf adds, in the source's own arithmetic, learning rate included; anything elsewhere. Of two
+        classes: to the sum for yes, shape (n_nodes,). Of more: to the sum of every class, shape
+        (n_nodes, n_classes); or, where each class has trees of its own, to that of its class, (n_nodes,).
     vote : ndarray of int, or None
         The number of the class that a leaf votes for. None if the tree does not vote, or if it votes for
-        class 1 exactly where its score is above 0.
+        class 1 of two exactly where its score is above 0.
     """
 
     left: npt.NDArray[np.int64]
@@ -94,24 +99,22 @@ class Tree(NamedTuple):
     missing_left: npt.NDArray[np.bool_]
     category_start: npt.NDArray[np.int64]
     weight: npt.NDArray[np.float64]
-    score: npt.NDArray[np.float64] | None
+    score: npt.NDArray[np.float64]
     vote: npt.NDArray[np.int64] | None = None
 
     def leaves(self, kind: LeafKind) -> npt.NDArray[Any]:
         """Return for each node what it says as a leaf of this kind, which the tree must have."""
-        if kind is LeafKind.SCORE:
-            assert self.score is not None
+        if kind in (LeafKind.SCORE, LeafKind.SCORES):
             return self.score
         if self.vote is not None:
             return self.vote == 1 if kind is LeafKind.VOTE else self.vote
-        assert self.score is not None
         return self.score > 0
 
     def with_a_split(self) -> Tree:
         """Return the tree, or a split with two identical leaves for a single leaf: packed trees have one."""
         if self.left[0] >= 0:
             return self
-        three = Tree(*(None if part is None else np.repeat(part[:1], 3) for part in self))  # type: ignore[arg-type]  # repeat keeps the types
+        three = Tree(*(None if part is None else np.repeat(part[:1], 3, axis=0) for part in self))  # type: ignore[arg-type]  # repeat keeps the types
         return three._replace(
             left=np.array([1, -1, -1]),
             right=np.array([2, -1, -1]),
@@ -123,8 +126,9 @@ class Tree(NamedTuple):
 class Found(NamedTuple):
     """An ensemble of trees, and all that is known of it.
 
-    Its scores add up to a sum that says yes if it is above 0. Sums are made in float64, tree by tree in the
-    source's order; an importer whose source adds in another way says so.
+    Of two classes, its scores add up to a sum that says yes if it is above 0; of more, to one sum for each
+    class, and the first of the largest is the answer. Sums are made in float64, tree by tree in the source's
+    order; an importer whose source adds in another way says so.
 
     Attributes
     ----------
@@ -134,8 +138,8 @@ class Found(NamedTuple):
         Number of columns of the rows.
     classes : ndarray
         The labels; of two, those of no and yes.
-    start : float
-        The score before the first tree; 0 for forests.
+    start : float or ndarray of float, shape (n_classes,)
+        The score before the first tree, or of more than two classes that of each; 0 for forests.
     key_bits : {32, 64}
         32 if the source rounds values to float32 before it compares them, 64 if it compares float64.
     array_bits : {32, 64}
@@ -159,12 +163,15 @@ class Found(NamedTuple):
     in_order : bool
         Whether trees are best asked in the source's order: those of boosted models add to what the trees
         before them left to do. Otherwise any order is as good.
+    trees_a_voter : int
+        How many trees are asked as one: 1, or, where each of more than two classes has trees of its own,
+        ``n_classes``. Then trees come voter by voter, one for each class, in the order of the classes.
     """
 
     trees: Callable[[], Iterator[Tree]]
     n_features: int
     classes: npt.NDArray[Any]
-    start: float
+    start: float | npt.NDArray[np.float64]
     key_bits: Literal[32, 64]
     takes_missing: bool
     takes_infinite: bool = False
@@ -175,14 +182,15 @@ class Found(NamedTuple):
     link: Link | None = None
     in_order: bool = False
     array_bits: Literal[32, 64] = 64
+    trees_a_voter: int = 1
 
     def check_leaves(self, kind: LeafKind) -> None:
         """Raise InvalidInputError unless the trees have leaves of this kind."""
-        if kind is not LeafKind.SCORE and not self.trees_vote:
+        if kind in (LeafKind.VOTE, LeafKind.CLASS) and not self.trees_vote:
             raise InvalidInputError(
                 "the trees of this model do not vote, their scores are added up: use ScoredForest instead"
             )
-        if kind is not LeafKind.CLASS and len(self.classes) != 2:
+        if kind is LeafKind.VOTE and len(self.classes) != 2:
             raise InvalidInputError(
                 f"a vote is between two classes, the model has {len(self.classes)}: {self.classes!r}"
             )
