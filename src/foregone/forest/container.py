@@ -30,8 +30,14 @@ __all__ = ["kind_of", "read", "write"]
 
 MAGIC = b"foregone packed\n"
 FORMAT = "foregone-packed"
-VERSION = 4
-STRATEGY_VERSIONS = {1: 1, 2: 2, 3: 2, 4: 2}  # of the strategy fields that a file of each version may hold
+VERSION = 5
+STRATEGY_VERSIONS = {
+    1: 1,
+    2: 2,
+    3: 2,
+    4: 2,
+    5: 2,
+}  # of the strategy fields that a file of each version may hold
 ALIGNMENT = 64
 CHECKSUM = hashlib.sha256
 CHECKSUM_SIZE = 32
