@@ -84,7 +84,8 @@ def test_missing_values_go_where_the_trees_send_them():
     rows[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
     forest = assert_same_votes(RandomForestClassifier(7, random_state=0).fit(rows, Y), rows)
     assert forest.takes_missing
-    forest = PluralityForest(forest.nodes, forest.tree_start, forest.n_features, forest.classes, False)
+    refuses = forest.rows._replace(takes_missing=False)
+    forest = PluralityForest(forest.nodes, forest.tree_start, forest.classes, refuses, forest.categories)
     with pytest.raises(InvalidInputError, match="NaN"):
         forest.votes(rows)
 
