@@ -182,7 +182,8 @@ def _no_confidence(kind: Kind) -> None:
 def _looks(kind: Kind) -> None:
     classifier, data = stopped(kind, looks=2), data_of(kind)
     asked = classifier.predict_with_votes(data.new)[1]
-    assert set(asked.tolist()) <= {*range(0, 30, 2), classifier.ensemble_.n_voters}
+    n_voters = classifier.ensemble_.n_voters
+    assert set(asked.tolist()) <= {*range(0, n_voters, 2), n_voters}
 
 
 def _order_per_row(kind: Kind) -> None:
@@ -517,10 +518,10 @@ def is_counted(feature: str, kind: Kind) -> bool:
 
 def check_counted(feature: str, kind: Kind) -> None:
     """Check that they will be counted, without counting them."""
-    settings = Settings.of(EarlyStoppingClassifier(**COUNTED[feature]))
+    settings = Settings.of(EarlyStoppingClassifier(None, **COUNTED[feature]))
     model = GivenModel.of(data_of(kind).model)
     assert model.scheme(settings, kind.n_classes) == "plurality"
-    assert model.scheme(Settings.of(EarlyStoppingClassifier()), kind.n_classes) == "lead"
+    assert model.scheme(Settings.of(EarlyStoppingClassifier(None)), kind.n_classes) == "lead"
 
 
 # The table in the docs -----------------------------------------------------------------------------
