@@ -202,8 +202,8 @@ def given_scores(file: Path, n_voters: int | None, vote_file: Path | None, answe
     n_classes = most_answers(answers)
     if n_classes is None or n_classes < 2:
         raise InvalidInputError(
-            f"--answers {answers} has no meaning for scores: give the number of classes that each voter has a "
-            "column for; where voters have one column each, leave it out"
+            f"--answers {answers} has no meaning for scores: give the number of classes that each voter "
+            "has a column for; where voters have one column each, leave it out"
         )
     if scores.ndim == 3 and scores.shape[2] != n_classes:
         raise InvalidInputError(

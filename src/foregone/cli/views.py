@@ -330,6 +330,7 @@ class ScoreView:
 
     def __init__(self, content: Any) -> None:
         self.strategy: Any = strategy_of(content)
+        self.adds_votes = bool(getattr(getattr(content, "ensemble_", None), "adds_votes", False))
 
     def fields(self) -> dict[str, Any]:
         """Return the thresholds that can be reached, as [asked, score] or, of many classes, [asked, lead]."""
@@ -371,7 +372,6 @@ class ScoreView:
             done = self.strategy.stops_in_words
             say(console, f"{done[0].upper()}{done[1:]}: {self.strategy.reason}")
 
-
     def _print_thresholds(self, console: Console) -> None:
         strategy = self.strategy
         columns = {"answers yes from": strategy.upper, "answers no up to": strategy.lower}
@@ -390,11 +390,11 @@ class ScoreView:
         print_table(console, ["voters asked", *columns], rows)
         if strategy.adds_by_class:
             console.print()
+            what = "number of votes" if self.adds_votes else "sum of scores"
             say(
                 console,
-                f"Each of {strategy.n_classes} classes has a sum of scores. The lead is the largest sum minus "
-                "the second largest; at a stop, the answer is the class with the largest, of several the "
-                "first.",
+                f"Each of {strategy.n_classes} classes has a {what}. The lead is the largest minus the "
+                "second largest; at a stop, the answer is the class with the largest, of several the first.",
             )
 
 

@@ -34,11 +34,11 @@ class EnvelopeDisplay(Display):
     """Envelope of a stopping strategy: where it goes on, where it stops and with which answer.
 
     Votes asked from left to right, yes votes minus no votes (of a `ScoreStrategy` the running score) from
-    bottom to top. Between the two lines it goes on asking; on the upper line it stops and answers yes, on
-    the lower one no. A `ScoreStrategy` for more than two classes has one line, on the lead of the first class
-    over the second: from there on it answers the class that leads. A strategy that looks only now and then has points instead of lines: it stops there and
-    beyond. A diamond marks a state where chance decides. Make one with `from_strategy` or `from_estimator`;
-    draw several into the same axes to compare them.
+    bottom to top. Between the two lines it goes on asking; on the upper line it stops and answers yes, on the
+    lower one no. A `ScoreStrategy` for more than two classes has one line, on the lead of the first class
+    over the second: from there on it answers the class that leads. A strategy that looks only now and then
+    has points instead of lines: it stops there and beyond. A diamond marks a state where chance decides. Make
+    one with `from_strategy` or `from_estimator`; draw several into the same axes to compare them.
 
     Parameters
     ----------
