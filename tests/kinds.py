@@ -478,7 +478,11 @@ REFUSALS: dict[str, list[Refusal]] = {
     "criteria for every input (minimixed, minimax)": [
         Refusal(_adds_up, "scores have none", "there is no number of yes votes")
     ],
-    "`looks`": [Refusal(_is("answers"), "looks are for two classes", "two classes only")],
+    "`looks`": [
+        Refusal(
+            _is("answers"), "are looked at one by one", "answers that are counted are looked at one by one"
+        )
+    ],
     '`order="per_row"`': [
         Refusal(_adds_up, "order='per_row' is for votes", "scores are certified in one order")
     ],
