@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from foregone.errors import InvalidInputError
 from foregone.forest.importers.hist_boosting import import_model
+from tests.forest.slow_class_scores import class_sums
 from tests.forest.slow_walk import full_scores, near_thresholds
 
 STRANGE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e38, -1e38, 5e-324]
@@ -98,10 +99,74 @@ def test_class_weights_and_early_stopping_are_part_of_the_trees():
     np.testing.assert_array_equal(full_scores(found, X[:50]) > 0, model.predict(X[:50]))
 
 
+def many(X, n_classes):
+    """As many classes, which depend on numbers and on categories."""
+    shifted = np.nan_to_num(X[:, 0]) + (X[:, 3] % 3 == 0) + (X[:, 4] > 1)
+    return np.argsort(np.argsort(shifted)) * n_classes // len(X)
+
+
+def assert_adds_up_as_the_model(model, rows):
+    found = import_model(model)
+    sums = class_sums(found, rows)
+    np.testing.assert_array_equal(sums, model.decision_function(rows))
+    np.testing.assert_array_equal(found.classes[sums.argmax(axis=1)], model.predict(rows))
+    np.testing.assert_allclose(found.link.probability(sums), model.predict_proba(rows), rtol=1e-12)
+    assert found.trees_a_voter == len(found.classes)
+    return found
+
+
+@pytest.mark.parametrize("categorical", [[3, 4], None], ids=["categories", "numeric"])
+@pytest.mark.parametrize(
+    ("n_classes", "options"),
+    [
+        (3, {"max_iter": 12}),
+        (3, {"max_iter": 300, "max_leaf_nodes": 3}),
+        (5, {"max_iter": 1}),
+        (26, {"max_iter": 4, "class_weight": "balanced"}),
+        (100, {"max_iter": 2, "min_samples_leaf": 3}),
+    ],
+)
+def test_sums_of_many_classes_are_the_decision_function_bit_for_bit(n_classes, options, categorical):
+    rng = np.random.default_rng(n_classes)
+    X, _ = data(rng)
+    model = HistGradientBoostingClassifier(categorical_features=categorical, random_state=0, **options)
+    model.fit(X, many(X, n_classes) * 10)
+    found = import_model(model)
+    assert len(list(found.trees())) == model.n_iter_ * n_classes
+    rows = np.concatenate([X[:60], with_strange_values(X, rng), near_thresholds(found, X, rng, 20)])
+    with np.errstate(over="ignore"):
+        rounded = rows.astype(np.float32)
+    for given in (rows, rounded):
+        assert_adds_up_as_the_model(model, given)
+    if categorical:
+        assert any((tree.category_start >= 0).any() for tree in found.trees())
+
+
+def test_frames_with_texts_as_categories_and_labels_that_are_texts_of_many_classes():
+    rng = np.random.default_rng(1)
+    X, _ = data(rng)
+    names = np.array([f"no {value:g}" for value in X[:, 3]], dtype=object)
+    names[np.isnan(X[:, 3])] = None
+    frame = pd.DataFrame({"a": X[:, 0], "kind": pd.Categorical(names), "b": X[:, 1]})
+    labels = np.array(["ash", "birch", "cherry"])
+    model = HistGradientBoostingClassifier(max_iter=12).fit(frame, labels[many(X, 3)])
+    assert assert_adds_up_as_the_model(model, frame.iloc[:120]).classes.tolist() == labels.tolist()
+
+
+def test_equal_sums_of_many_classes_are_for_the_first_as_in_predict():
+    X = np.zeros((90, 1))
+    model = HistGradientBoostingClassifier(max_iter=3).fit(X, np.arange(90) % 3)
+    sums = class_sums(import_model(model), X[:2])
+    assert (sums == sums[:, :1]).all()
+    assert model.predict(X[:2]).tolist() == [0, 0]
+
+
 def test_other_models_are_refused_with_a_reason():
     X = np.arange(90.0)[:, None]
-    with pytest.raises(InvalidInputError, match="two classes, the model has 3"):
-        import_model(HistGradientBoostingClassifier(max_iter=2).fit(X, np.arange(90) % 3))
+    one = HistGradientBoostingClassifier(max_iter=2).fit(X, np.arange(90) % 2)
+    one.classes_ = one.classes_[:1]
+    with pytest.raises(InvalidInputError, match="the model has 1"):
+        import_model(one)
     with pytest.raises(NotFittedError):
         import_model(HistGradientBoostingClassifier())
     frame = pd.DataFrame({"day": pd.Categorical([pd.Timestamp(2020, 1, 1 + n % 2) for n in range(90)])})

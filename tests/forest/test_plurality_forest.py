@@ -84,7 +84,8 @@ def test_missing_values_go_where_the_trees_send_them():
     rows[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
     forest = assert_same_votes(RandomForestClassifier(7, random_state=0).fit(rows, Y), rows)
     assert forest.takes_missing
-    forest = PluralityForest(forest.nodes, forest.tree_start, forest.n_features, forest.classes, False)
+    refuses = forest.rows._replace(takes_missing=False)
+    forest = PluralityForest(forest.nodes, forest.tree_start, forest.classes, refuses, forest.categories)
     with pytest.raises(InvalidInputError, match="NaN"):
         forest.votes(rows)
 
@@ -140,11 +141,11 @@ STRATEGIES = {
 }
 
 
-def simulate(strategy, votes, seed, order, X):
+def simulate(strategy, votes, seed, order, X, bits=bits_of_row):
     """Follow the strategy one row and one vote at a time, with `PluralityStrategy`'s own view of a state."""
     outcome = []
     for x, said in zip(X, votes, strict=True):
-        row = bits_of_row(x)
+        row = bits(x)
         counts = {}
         for asked, tree in enumerate(sequence_of(votes.shape[1], seed, order, row), 1):
             counts[said[tree]] = counts.get(said[tree], 0) + 1
@@ -290,6 +291,23 @@ def test_a_saved_forest_and_a_pickled_one_run_as_before(tmp_path):
         np.testing.assert_array_equal(np.array(other.run(X, strategy, seed=2)), expected)
         assert other.classes.tolist() == LABELS.tolist()
         assert not other.nodes.flags.writeable
+
+
+def test_files_and_pickles_from_before_other_rows_were_taken_are_read(tmp_path):
+    fields, arrays = FOREST.to_parts()
+    for name in ("takes_infinite", "key_bits", "array_bits", "category_values"):
+        del fields[name]
+    del arrays["rules"], arrays["categories"]
+    container.write(tmp_path / "old", "plurality forest", fields, arrays)
+    unpickled = PluralityForest.__new__(PluralityForest)
+    kept = ("nodes", "tree_start", "n_trees", "n_features", "classes", "takes_missing")
+    unpickled.__setstate__({name: getattr(FOREST, name) for name in kept})
+    strategy = STRATEGIES["solved"]
+    expected = np.array(FOREST.run(X, strategy, seed=2))
+    for old in (PluralityForest.load(tmp_path / "old"), unpickled):
+        np.testing.assert_array_equal(np.array(old.run(X, strategy, seed=2)), expected)
+        assert list(old.run_one(X[0], strategy, seed=2)) == expected[:, 0].tolist()
+        assert not old.rows.takes_infinite
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import numpy as np
 
 from foregone._kernels.compiled import compiled
 from foregone._kernels.forest_deal import deal_rows, dealt_order, list_rows
-from foregone._kernels.forest_keys import NO_RULES, REFUSED, load_keys
+from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0, U1
 from foregone._kernels.forest_random import bits_of_row, stop_draw, swap_in
 from foregone._kernels.forest_walk import CLASS, LANES, add_trees
@@ -149,19 +149,13 @@ def finish_row(
             return asked
 
 
-@compiled(nogil=True)
-def run_row(values, nodes, schedule):
-    """Run one row, from its raw values on; return the class, how many were asked, and the class's votes.
-
-    ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds the orders, the strategy, the seed,
-    whether each row draws its own order, what rows may hold (see `load_keys`) and ``n_slots``.
-    """
-    orders, rule, seed, own_order, takes, n_slots = schedule
+@compiled
+def _run_row(values, nodes, schedule, keys):
+    orders, rule, seed, own_order, takes, rules, n_slots = schedule
     n_orders, n_trees = orders.shape
     level, P, looks, by_top, bits, start, exceptions = rule
     n_slots = np.uint64(n_slots)
-    keys = np.empty(2 * len(values), np.uint32)
-    shift = load_keys(values, keys, takes, NO_RULES)
+    shift = load_keys(values, keys, takes, rules)
     if shift == REFUSED:
         return 0, REFUSED, 0
     memory = np.empty(2 * LANES + n_trees, np.uint64)
@@ -178,6 +172,23 @@ def run_row(values, nodes, schedule):
     )  # fmt: skip
     leader, votes = leader_of(standing, U0, n_slots, asked == n_trees)
     return np.int64(leader), asked, np.int64(votes)
+
+
+@compiled(nogil=True)
+def run_row_32(values, nodes, schedule):
+    """Run one row, from its raw values on; return the class, how many were asked, and the class's votes.
+
+    ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds the orders, the strategy, the seed,
+    whether each row draws its own order, what rows may hold (see `load_keys`), the columns' rules and
+    ``n_slots``.
+    """
+    return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint32))
+
+
+@compiled(nogil=True)
+def run_row_64(values, nodes, schedule):
+    """Do the same as `run_row_32` with keys of 64 bits."""
+    return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint64))
 
 
 @compiled

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.plurality_run import add_class_votes, run_block, run_row, run_rows
+from foregone._kernels.plurality_run import add_class_votes, run_block, run_row_32, run_row_64, run_rows
 from foregone.errors import InvalidInputError
 from foregone.forest.execution import Scratch, for_each_block
-from foregone.forest.forest import NO_CATEGORIES
 from foregone.forest.importers.found import MOST_CLASSES, LeafKind
-from foregone.forest.layout import NodeArray
 from foregone.forest.plurality_schedule import PluralitySchedule
-from foregone.forest.rows import RowFormat, Rows
+from foregone.forest.rows import Rows
 from foregone.forest.schedule import Order
 from foregone.forest.voting_forest import VotingForest
 from foregone.plurality import PluralityStrategy
@@ -33,9 +31,11 @@ class PluralityOutcome(NamedTuple):
 class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
     """A forest for prediction only; each tree votes for one of the classes, by its number.
 
-    A tree's vote is the one its own ``predict`` would give, bit for bit: values are rounded to float32
-    as scikit-learn does, a tie inside a leaf is for the first class, a missing value goes where the tree
-    sends it. For two classes, `PackedForest` is faster and smaller. Make one with `from_sklearn` or `load`.
+    A tree's vote is the one its own ``predict`` would give, bit for bit: values are compared as its library
+    does (scikit-learn rounds them to float32), a tie inside a leaf is for the first class, a missing value
+    goes where the tree sends it. For two classes, `PackedForest` is faster and smaller. Make one with
+    `from_sklearn`, `load`, or from a forest that was grown elsewhere: `from_treelite`, `from_ydf`,
+    `from_spark`, `from_ranger`.
 
     Attributes
     ----------
@@ -49,6 +49,8 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
         Whether rows may hold NaN.
     rows : RowFormat
         What rows it takes.
+    categories : ndarray of uint32
+        The sets of categories that splits send to the left.
 
     Examples
     --------
@@ -62,39 +64,10 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
            [ 0,  5,  6]], dtype=int32)
     """
 
-    leaf = LeafKind.CLASS
+    _leaf = LeafKind.CLASS
     _file_kind = "plurality forest"
     _most_classes = MOST_CLASSES
-    _row_kernels = (run_row,)
-
-    def __init__(
-        self,
-        nodes: NodeArray,
-        tree_start: npt.NDArray[np.int64],
-        n_features: int,
-        classes: npt.NDArray[Any],
-        takes_missing: bool,
-    ) -> None:
-        rows = RowFormat(type(self).__name__, n_features, takes_missing)
-        super().__init__(nodes, tree_start, classes, rows, NO_CATEGORIES)
-
-    @classmethod
-    def _made(
-        cls,
-        nodes: NodeArray,
-        tree_start: npt.NDArray[np.int64],
-        classes: npt.NDArray[Any],
-        rows: RowFormat,
-        categories: npt.NDArray[np.uint32],
-        **besides: Any,
-    ) -> Self:
-        if not rows.is_plain:
-            raise InvalidInputError(
-                "forests of many classes take rows as scikit-learn's trees do, finite numbers rounded to "
-                "float32: this one takes others (float64, infinities or categories). For two classes use "
-                "PackedForest or ScoredForest"
-            )
-        return cls(nodes, tree_start, rows.n_features, classes, rows.takes_missing)
+    _row_kernels = (run_row_32, run_row_64)
 
     def _check(self) -> None:
         numbers, _ = self._payloads()
@@ -136,7 +109,7 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
     def _new_schedule(self, strategy: PluralityStrategy | None, seed: int, order: Order) -> PluralitySchedule:
         if strategy is None:
             raise InvalidInputError("run_one needs a strategy here: use run, or votes, to ask every tree")
-        return PluralitySchedule.make(self.tree_start, self.n_classes, strategy, seed, order, self.rows.takes)
+        return PluralitySchedule.make(self.tree_start, self.n_classes, strategy, seed, order, self.rows)
 
     def _new_outcome(self, n_rows: int) -> PluralityOutcome:
         return PluralityOutcome(*np.empty((3, n_rows), np.int32))

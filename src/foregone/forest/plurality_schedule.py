@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels.forest_keys import NO_RULES
 from foregone._kernels.plurality_run import ALWAYS, MAYBE, NEVER
 from foregone.checks import IntArray
 from foregone.errors import InvalidInputError
+from foregone.forest.rows import RowFormat
 from foregone.forest.schedule import Order, VoteSchedule, as_signed, seeded_roots
 from foregone.plurality import PluralityStrategy
 
@@ -41,9 +43,9 @@ class PluralitySchedule(VoteSchedule):
         strategy: PluralityStrategy,
         seed: int,
         order: Order,
-        takes: int = 0,
+        rows: RowFormat | None = None,
     ) -> PluralitySchedule:
-        """Check the parts against each other and lay them out; ``takes`` is as in `RowFormat.takes`."""
+        """Check the parts against each other and lay them out; ``rows`` is None where voters are no trees."""
         seed, roots, own_orders = seeded_roots(tree_start, strategy, seed, order)
         n_slots = min(n_classes, roots.shape[1])
         if strategy.lattice.n_classes < n_slots:
@@ -52,7 +54,9 @@ class PluralitySchedule(VoteSchedule):
                 f"{n_classes} classes: solve for n_classes={n_classes}"
             )
         rule = _rule_of(strategy)
-        packed = (roots, rule, as_signed(seed), own_orders, takes, n_slots)
+        # A copy, as the kernels would be compiled anew for rules that are read-only.
+        takes, rules = (0, NO_RULES) if rows is None else (rows.takes, rows.rules.copy())
+        packed = (roots, rule, as_signed(seed), own_orders, takes, rules, n_slots)
         return cls(strategy, seed, order, packed, roots, own_orders, rule, n_slots)
 
 

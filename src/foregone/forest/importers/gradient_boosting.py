@@ -9,7 +9,7 @@ import numpy as np
 
 from foregone.errors import InvalidInputError
 from foregone.forest.importers.found import Found, Tree
-from foregone.forest.importers.sklearn import check_two_classes, splits_of
+from foregone.forest.importers.sklearn import check_classes, splits_of
 from foregone.forest.link import Link
 
 __all__ = ["import_model"]
@@ -18,11 +18,12 @@ CONSTANT = ("prior", "most_frequent", "constant")  # what a DummyClassifier may 
 
 
 def import_model(model: Any) -> Found:
-    """Read a fitted two-class model; the score of a leaf is ``learning_rate * value``.
+    """Read a fitted model; the score of a leaf is ``learning_rate * value``.
 
     The sum of start and scores is its ``decision_function``, bit for bit where the compiler of scikit-learn
-    did not fuse the product and the sum (on x86-64 it did not). Its ``predict`` says yes when that is at
-    least 0, here it must be above 0: they part only at a sum of exactly 0.
+    did not fuse the product and the sum (on x86-64 it did not). Of two classes its ``predict`` says yes when
+    that is at least 0, here it must be above 0: they part only at a sum of exactly 0. Of more, each class
+    has a tree in every stage, and both answer the first of the largest sums.
 
     Raises
     ------
@@ -31,7 +32,7 @@ def import_model(model: Any) -> Found:
     """
     from sklearn.dummy import DummyClassifier
 
-    classes = check_two_classes(model)
+    classes = check_classes(model)
     init = model.init_
     is_constant = isinstance(init, DummyClassifier) and init.strategy in CONSTANT
     if not (is_constant or (isinstance(init, str) and init == "zero")):
@@ -41,19 +42,21 @@ def import_model(model: Any) -> Found:
         )
     n_features = int(model.n_features_in_)
     # The one place where scikit-learn says what it starts from; the values of the row do not matter.
-    start = float(model._raw_predict_init(np.zeros((1, n_features), np.float32))[0, 0])
+    starts = np.array(model._raw_predict_init(np.zeros((1, n_features), np.float32))[0], np.float64)
+    two = len(classes) == 2
 
     def trees() -> Iterator[Tree]:
-        for member in model.estimators_[:, 0]:
+        for member in model.estimators_.ravel():  # stage by stage, within a stage class by class
             yield Tree(**splits_of(member.tree_), score=model.learning_rate * member.tree_.value[:, 0, 0])
 
     return Found(
         trees,
         n_features,
         classes,
-        start,
+        float(starts[0]) if two else starts,
         key_bits=32,
         takes_missing=False,
-        link=Link("logistic", 2.0 if model.loss == "exponential" else 1.0),
+        link=Link("logistic" if two else "softmax", 2.0 if model.loss == "exponential" else 1.0),
         in_order=True,
+        trees_a_voter=len(starts),
     )

@@ -1,7 +1,8 @@
 """Importing scikit-learn's HistGradientBoostingClassifier.
 
 A score is what ``decision_function`` gives, bit for bit: the same float64 leaves added in the same order to
-the same baseline. Its ``predict`` says yes when that is above 0, whatever the class weights were.
+the same baseline. Its ``predict`` says yes when that is above 0, whatever the class weights were; of more
+than two classes, each with a tree in every iteration, it answers the first of the largest sums.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues, category_list
 from foregone.forest.importers.found import Found, Tree
+from foregone.forest.importers.sklearn import check_classes
 from foregone.forest.link import Link
 
 __all__ = ["import_model"]
@@ -23,7 +24,7 @@ SET_WORDS = 8  # of 32 bits: at most 255 categories and one bin for missing valu
 
 
 def import_model(model: Any) -> Found:
-    """Read a fitted two-class HistGradientBoostingClassifier.
+    """Read a fitted HistGradientBoostingClassifier.
 
     Categories are found by equality in the lists that the model has learned, as it does itself; one that
     is not in its list counts as missing. Missing values and infinities are taken as it takes them.
@@ -31,7 +32,7 @@ def import_model(model: Any) -> Found:
     Raises
     ------
     InvalidInputError
-        If the model has other than two classes, or categories that are neither texts nor numbers.
+        If the model has one class, or categories that are neither texts nor numbers.
     sklearn.exceptions.NotFittedError
         If it has not been fitted.
 
@@ -44,14 +45,9 @@ def import_model(model: Any) -> Found:
     >>> found.n_features, len(list(found.trees()))
     (30, 7)
     """
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(model)
-    if len(model.classes_) != 2:
-        raise InvalidInputError(
-            f"scores are for two classes, the model has {len(model.classes_)}: {model.classes_!r}"
-        )
-    predictors = [iteration[0] for iteration in model._predictors]
+    classes = check_classes(model)
+    two = len(classes) == 2
+    predictors = [predictor for iteration in model._predictors for predictor in iteration]
     sets = [predictor.raw_left_cat_bitsets for predictor in predictors]
     first_set = np.cumsum([0, *(len(bits) for bits in sets)])
     lists = _category_values(model)
@@ -61,19 +57,21 @@ def import_model(model: Any) -> Found:
         for predictor, first in zip(predictors, first_set[:-1], strict=True):
             yield _tree(predictor.nodes, int(first), columns)
 
+    starts = np.ravel(model._baseline_prediction).astype(np.float64)
     words = np.concatenate([np.empty((0, SET_WORDS), np.uint32), *sets])
     return Found(
         trees,
         n_features=int(model.n_features_in_),
-        classes=np.asarray(model.classes_),
-        start=float(np.ravel(model._baseline_prediction)[0]),
+        classes=classes,
+        start=float(starts[0]) if two else starts,
         key_bits=64,
         takes_missing=True,
         takes_infinite=True,
         categories=np.insert(words, 0, SET_WORDS, axis=1).ravel().astype(np.uint32),
         category_values=lists,
-        link=Link("logistic", 1.0),
+        link=Link("logistic" if two else "softmax", 1.0),
         in_order=True,
+        trees_a_voter=len(starts),
     )
 
 

@@ -4,6 +4,12 @@ A tree's vote is the one its own ``predict`` would give: in a leaf the first of 
 two classes a leaf's score is p(yes) - 1/2. The mean of the probabilities is above 1/2 exactly when the sum of
 the scores is above 0, rounding apart: where the two classes are within the last bits of a tie, scikit-learn's
 sum and this one may round to different sides.
+
+Of more classes a leaf's scores are its probabilities, as the tree's own ``predict_proba`` gives them, and
+their sums are those that scikit-learn makes, bit for bit where it adds the trees one after another (forests
+with one job do; several jobs add in an order of their own). It then divides the sums by the number of trees:
+two sums that this rounds to the same mean are a tie to scikit-learn, whose answer is the first of them. Here
+it is the larger.
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ from foregone.errors import InvalidInputError
 from foregone.forest.importers.found import MOST_CLASSES, Found, Tree
 from foregone.forest.link import Link
 
-__all__ = ["check_two_classes", "import_model", "splits_of"]
+__all__ = ["check_classes", "import_model", "splits_of"]
 
 
 def import_model(model: Any) -> Found:
@@ -44,7 +50,7 @@ def import_model(model: Any) -> Found:
             value = member.tree_.value[:, 0, :known]
             yield Tree(
                 **splits_of(member.tree_, subset, takes_missing=takes_missing),
-                score=value @ (numbers == 1) - 0.5 if len(classes) == 2 else None,
+                score=_scores(value, numbers, len(classes)),
                 vote=numbers[value.argmax(axis=1)],
             )
 
@@ -52,7 +58,7 @@ def import_model(model: Any) -> Found:
         trees,
         int(model.n_features_in_),
         classes,
-        start=0.0,
+        start=0.0 if len(classes) == 2 else np.zeros(len(classes)),
         key_bits=32,
         takes_missing=takes_missing,
         trees_vote=True,
@@ -69,20 +75,20 @@ def check_classes(model: Any) -> npt.NDArray[Any]:
         raise InvalidInputError(f"the model has {model.n_outputs_} outputs; only one is supported")
     if not 2 <= len(model.classes_) <= MOST_CLASSES:
         raise InvalidInputError(
-            f"a vote is between two classes or more, up to {MOST_CLASSES:,}; the model has "
-            f"{len(model.classes_)}"
+            f"two classes or more are expected, up to {MOST_CLASSES:,}; the model has {len(model.classes_)}"
         )
     return np.asarray(model.classes_)
 
 
-def check_two_classes(model: Any) -> npt.NDArray[Any]:
-    """Return the labels of a model; raise unless it is fitted, on one output of two classes."""
-    classes = check_classes(model)
-    if len(classes) != 2:
-        raise InvalidInputError(
-            f"a vote is between two classes, the model has {len(classes)}: {model.classes_!r}"
-        )
-    return classes
+def _scores(
+    value: npt.NDArray[np.float64], numbers: npt.NDArray[np.int64], n_classes: int
+) -> npt.NDArray[np.float64]:
+    """Return what leaves add, given the probabilities of the classes that the tree knows, by number."""
+    if n_classes == 2:
+        return value @ (numbers == 1) - 0.5  # type: ignore[no-any-return]  # of float64
+    scores = np.zeros((len(value), n_classes))
+    scores[:, numbers] = value
+    return scores
 
 
 def _members_of(model: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | None]]:
