@@ -6,6 +6,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from foregone.errors import InvalidInputError
+from foregone.forest import ScoredForest
 from foregone.forest.importers.xgboost import import_model
 from tests.forest.slow_sums import full_sums, leaf_scores
 from tests.forest.slow_walk import full_scores, near_thresholds
@@ -188,6 +189,8 @@ def test_models_made_up_at_random_are_read_bit_for_bit_in_float32():
         found = import_model(model)
         rows = probes(found, X, rng)[::2]
         assert_same_margins(found, rows, model.predict(rows, output_margin=True))
+        sums = full_scores(found, rows) if n_classes == 2 else full_sums(found, rows)
+        np.testing.assert_array_equal(ScoredForest.from_model(model).full_scores(rows), sums)
 
 
 def test_two_classes_with_trees_of_their_own_are_told_apart_by_the_difference():

@@ -12,8 +12,7 @@ Treelite itself only adds up or averages what leaves hold; whether that is a vot
 Every row reaches the same leaves as with ``treelite.gtil.predict``, given the same type of rows. Values are
 compared as the model's thresholds are stored: in float32 for XGBoost, in float64 for the others. (But
 scikit-learn rounds values to float32: round rows so, or use `PackedForest.from_sklearn`.) Treelite adds up in
-the type of the leaves and starts with the base scores or adds them last, here sums are made in float64: they
-are equal within the last bits of that type.
+the type of the leaves, here sums are made in float64: they are equal within the last bits of that type.
 """
 
 from __future__ import annotations
