@@ -210,6 +210,7 @@ def test_labels_are_those_of_the_model(labels, tmp_path):
     assert import_model(model).classes.tolist() == model.classes_.tolist() == sorted(labels)
     path = str(tmp_path / "model.cbm")
     model.save_model(path)
+    assert import_model(model).classes.dtype != object
     loaded = cb.CatBoostClassifier().load_model(path)
     found = import_model(loaded)
     assert found.classes.tolist() == sorted(labels)

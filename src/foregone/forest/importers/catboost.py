@@ -63,7 +63,7 @@ def import_model(model: Any) -> Found:
     """
     saved = _saved(model)
     loss = _loss(saved)
-    classes = np.asarray(model.classes_)
+    classes = np.array(model.classes_.tolist())  # whose texts are objects
     scale, biases = saved["scale_and_bias"]
     n_sums = 1 if loss in SIGN else len(classes)
     if len(classes) < 2 or len(biases) != n_sums:
