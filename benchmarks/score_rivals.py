@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone import ScoreStrategy
-from foregone.scores.paths import running_scores
+from foregone.scores.paths import paths_of
 from foregone.scores.rules import constant_margin, lightgbm_margin, qwyc
 
 __all__ = ["asked_by_rules"]
@@ -29,7 +29,7 @@ def asked_by_rules(
     that does not disagree more often than ours counts; None if there is none.
     """
     order, start, n_voters = strategy.order, strategy.start, strategy.n_voters
-    paths = running_scores(fresh, order, start)
+    paths = paths_of(fresh, order, start).running
     found: dict[str, float | None] = {
         "margin": _share(constant_margin(paths, disagreement, start=start), paths),
         "margin10": _share(constant_margin(paths, disagreement, looks=10, start=start), paths),

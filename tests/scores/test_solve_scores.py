@@ -14,7 +14,7 @@ from foregone.certifying import RowLabels, betting_bound, clopper_pearson_bound
 from foregone.errors import InvalidInputError, SolverError
 from foregone.scores import CannotCertifyWarning, ScoreCertificate
 from foregone.scores.families import joined
-from foregone.scores.paths import foretelling_order
+from foregone.scores.orders import foretelling_order
 from foregone.scores.rules import curtailment
 
 

@@ -2,7 +2,7 @@
 
 ``nodes`` are the packed trees, or a pair of them and the words of their sets of categories. ``keys`` holds
 the rows of a block one after another, ``stride`` keys each, see `foregone._kernels.forest_keys`. ``leaf`` is
-what a leaf means, VOTE, CLASS or SCORE: a value without content, for whose type the kernel is compiled.
+what a leaf means, VOTE, CLASS, SCORE or WORD: a value without content, for whose type the kernel is compiled.
 """
 
 from typing import NamedTuple
@@ -34,7 +34,11 @@ class Score(NamedTuple):
     """A leaf carries what it adds to a sum."""
 
 
-VOTE, CLASS, SCORE = Vote(), ClassNumber(), Score()
+class Word(NamedTuple):
+    """A leaf carries 64 bits, which take the place of those before."""
+
+
+VOTE, CLASS, SCORE, WORD = Vote(), ClassNumber(), Score(), Word()
 
 
 @compiled
@@ -104,6 +108,8 @@ def _plus(total, nodes, word, leaf):
         return lambda total, nodes, word, leaf: total + np.int64(word)
     if leaf.instance_class is ClassNumber:
         return lambda total, nodes, word, leaf: np.uint16(payload(words_of(nodes), word))
+    if leaf.instance_class is Word:
+        return lambda total, nodes, word, leaf: np.uint64(payload(words_of(nodes), word))
     return lambda total, nodes, word, leaf: total + np.uint64(payload(words_of(nodes), word)).view(np.float64)
 
 

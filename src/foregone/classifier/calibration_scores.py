@@ -31,14 +31,14 @@ def first_order(ensemble: Ensemble, seed: int) -> npt.NDArray[np.int64]:
 def scores_of(ensemble: Ensemble, rows: Any) -> Scores:
     """Return every voter's score on every row. The matrix takes 8 bytes a score, and little beside it."""
     scores = np.empty((rows.shape[0], ensemble.n_voters))
-    for block in blocks(scores):
+    for block in blocks(scores.shape):
         scores[block] = ensemble.scores(_safe_indexing(rows, block))
     return scores
 
 
 def check_known(scores: Scores) -> None:
     """Raise if a voter gives a row no score, because nothing can be learned from such rows."""
-    for block in blocks(scores):
+    for block in blocks(scores.shape):
         if not np.isfinite(scores[block]).all():
             row, voter = np.argwhere(~np.isfinite(scores[block]))[0]
             raise SolverError(
@@ -51,5 +51,7 @@ def known_bounds(ensemble: Ensemble, scores: Scores) -> FloatArray | None:
     """Return the smallest and the largest score of each voter; None if the rows show that they are wrong."""
     bounds: FloatArray = ensemble.score_bounds
     low, high = bounds
-    within = all(bool(((low <= scores[block]) & (scores[block] <= high)).all()) for block in blocks(scores))
+    within = all(
+        bool(((low <= scores[block]) & (scores[block] <= high)).all()) for block in blocks(scores.shape)
+    )
     return bounds if within else None

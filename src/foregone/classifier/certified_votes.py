@@ -21,7 +21,7 @@ from foregone.classifier.deciding import Terms
 from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes
 from foregone.errors import SolverError
 from foregone.forest.schedule import FixedOrder, Order
-from foregone.scores.paths import greedy_order, weighted_covariance
+from foregone.scores.orders import greedy_order, weighted_covariance
 from foregone.strategy.limits import Limits
 
 __all__ = ["ENOUGH", "Decided", "Run", "VotedRows", "certify_votes", "rows_to_certify", "why_too_few"]

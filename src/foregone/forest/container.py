@@ -30,15 +30,24 @@ __all__ = ["kind_of", "read", "write"]
 
 MAGIC = b"foregone packed\n"
 FORMAT = "foregone-packed"
-VERSION = 4
-STRATEGY_VERSIONS = {1: 1, 2: 2, 3: 2, 4: 2}  # of the strategy fields that a file of each version may hold
+VERSION = 5
+# Versions of the strategy fields that a file of each version may hold.
+STRATEGY_VERSIONS = {1: 1, 2: 2, 3: 2, 4: 2, 5: 2}
 ALIGNMENT = 64
 CHECKSUM = hashlib.sha256
 CHECKSUM_SIZE = 32
 PREFIX_SIZE = len(MAGIC) + 8
 
 # The types an array may have, by name: nothing else can come out of a file.
-TYPES = {"u1": np.uint8, "i4": np.int32, "i8": np.int64, "u4": np.uint32, "u8": np.uint64, "f8": np.float64}
+TYPES: dict[str, type[np.number[Any]]] = {
+    "u1": np.uint8,
+    "i4": np.int32,
+    "i8": np.int64,
+    "u4": np.uint32,
+    "u8": np.uint64,
+    "f4": np.float32,
+    "f8": np.float64,
+}
 NAMES = {np.dtype(kind): name for name, kind in TYPES.items()}
 
 

@@ -39,8 +39,6 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     Attributes
     ----------
-    leaf : LeafKind
-        What a leaf means.
     nodes, tree_start : ndarray
         The trees, see `foregone.forest.layout.pack`. Read-only. Every walk through them ends.
     n_trees, n_features : int
@@ -53,7 +51,7 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         The sets of categories that splits send to the left.
     """
 
-    leaf: ClassVar[LeafKind]
+    _leaf: ClassVar[LeafKind]
     _file_kind: ClassVar[str]
     _most_classes: ClassVar[int] = 2
     _row_kernels: ClassVar[tuple[Callable[..., Any], ...]]  # for keys of 32 bits, and of 64
@@ -92,8 +90,13 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
             )
 
     @property
+    def leaf(self) -> LeafKind:
+        """What a leaf means."""
+        return self._leaf
+
+    @property
     def n_voters(self) -> int:
-        """Number of voters: every tree is one."""
+        """Number of voters: every tree is one, unless each class has trees of its own."""
         return self.n_trees
 
     @property
@@ -117,7 +120,7 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     def __repr__(self) -> str:
         size = f"{self.n_trees} tree{'s' if self.n_trees > 1 else ''}, {self.n_features} features"
-        classes = f", {self.n_classes} classes" if self.leaf is LeafKind.CLASS else ""
+        classes = f", {self.n_classes} classes" if self.n_classes > 2 or self.leaf is LeafKind.CLASS else ""
         return f"<{type(self).__name__} of {size}{classes}, {self.nbytes / 1e6:.3g} MB>"
 
     # Making one ------------------------------------------------------------------------------
@@ -137,8 +140,13 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     @classmethod
     def _packed(cls, found: Found) -> Self:
-        found.check_leaves(cls.leaf)
-        nodes, tree_start = pack(found.trees, found.n_features, found.key_bits, cls.leaf)
+        return cls._packed_as(cls._leaf, found)
+
+    @classmethod
+    def _packed_as(cls, leaf: LeafKind, found: Found, **besides: Any) -> Self:
+        """Pack leaves of this kind."""
+        found.check_leaves(leaf)
+        nodes, tree_start = pack(found.trees, found.n_features, found.key_bits, leaf)
         return cls._made(
             nodes,
             tree_start,
@@ -146,6 +154,7 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
             found.row_format(cls.__name__),
             np.array(found.categories, np.uint32),
             **cls._found_besides(found),
+            **besides,
         )
 
     @classmethod
@@ -169,8 +178,8 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         return {}
 
     @classmethod
-    def _read_besides(cls, fields: Fields) -> dict[str, Any]:
-        """Return the same from the fields of a file."""
+    def _read_besides(cls, fields: Fields, arrays: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
+        """Return the same from a file."""
         return {}
 
     @abstractmethod
@@ -187,16 +196,17 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         return found
 
     @classmethod
-    def from_treelite(cls, model: Any, classes: Sequence[Any] = (0, 1)) -> Self:
-        """Pack a two-class model of treelite; see `foregone.forest.importers.treelite`.
+    def from_treelite(cls, model: Any, classes: Sequence[Any] | None = None) -> Self:
+        """Pack a model of treelite; see `foregone.forest.importers.treelite`.
 
         Parameters
         ----------
         model : treelite.Model, or path of a checkpoint that ``Model.serialize`` wrote
             Trees with margins (boosted ones, random forests of XGBoost and LightGBM) do not vote: they
             make a `ScoredForest` only.
-        classes : sequence of two labels
-            What no and yes are called; treelite does not keep it.
+        classes : sequence of labels, optional
+            What the classes are called, in the model's order; treelite does not keep it. By default their
+            numbers.
         """
         from foregone.forest.importers.treelite import import_model
 
@@ -204,7 +214,7 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     @classmethod
     def from_ydf(cls, model: Any) -> Self:
-        """Pack a two-class random forest of ydf; see `foregone.forest.importers.ydf`.
+        """Pack a random forest of ydf; see `foregone.forest.importers.ydf`.
 
         Parameters
         ----------
@@ -217,16 +227,17 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     @classmethod
     def from_spark(
-        cls, folder: PathLike, classes: Sequence[Any] = (0.0, 1.0), *, max_memory: float | None = None
+        cls, folder: PathLike, classes: Sequence[Any] | None = None, *, max_memory: float | None = None
     ) -> Self:
-        """Pack a two-class RandomForestClassificationModel of Spark ML; see `importers.spark_ml`.
+        """Pack a RandomForestClassificationModel of Spark ML; see `importers.spark_ml`.
 
         Parameters
         ----------
         folder : path
             What the model's ``save`` wrote, in a local file system. Neither Spark nor Java is needed.
-        classes : sequence of two labels
-            What no and yes are called, such as the labels of the StringIndexer that numbered them.
+        classes : sequence of labels, optional
+            What the classes are called, such as the labels of the StringIndexer that numbered them. By
+            default their numbers, as Spark gives them: 0.0, 1.0, ...
         max_memory : float, optional
             Bytes that may be used besides 100 times the size of the folder's files; by default 256 MiB.
         """
@@ -236,7 +247,7 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     @classmethod
     def from_ranger(cls, path: PathLike) -> Self:
-        """Pack a two-class forest of R's ranger; see `foregone.forest.importers.ranger`.
+        """Pack a forest of R's ranger; see `foregone.forest.importers.ranger`.
 
         Parameters
         ----------
@@ -367,7 +378,7 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     def from_parts(cls, fields: Fields, arrays: dict[str, npt.NDArray[Any]]) -> Self:
         """Check what `to_parts` gave and make the forest."""
         parts = forest_file.from_parts(fields, arrays, cls.__name__, cls._most_classes)
-        besides = cls._read_besides(fields)
+        besides = cls._read_besides(fields, arrays)
         try:
             forest = cls._made(*parts, **besides)
             forest._check()

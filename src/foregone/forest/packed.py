@@ -53,7 +53,7 @@ class PackedForest(VotingForest[StoppingStrategy, Outcome, bool]):
     array([1, 0, 0], dtype=int32)
     """
 
-    leaf = LeafKind.VOTE
+    _leaf = LeafKind.VOTE
     _file_kind = "forest"
     _row_kernels = (run_row_32, run_row_64)
 

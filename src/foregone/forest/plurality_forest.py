@@ -64,7 +64,7 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
            [ 0,  5,  6]], dtype=int32)
     """
 
-    leaf = LeafKind.CLASS
+    _leaf = LeafKind.CLASS
     _file_kind = "plurality forest"
     _most_classes = MOST_CLASSES
     _row_kernels = (run_row_32, run_row_64)

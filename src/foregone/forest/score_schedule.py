@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from foregone.checks import FloatArray, IntArray
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import RowFormat
 from foregone.forest.schedule import BaseSchedule, check_n_trees
 from foregone.scores import ScoreStrategy
+from foregone.scores.paths import Start
 
 __all__ = ["ScoreSchedule"]
 
@@ -24,28 +27,29 @@ class ScoreSchedule(BaseSchedule):
     Attributes
     ----------
     roots : ndarray of int, shape (n_trees,)
-        Roots in the order asked.
-    lower, upper : ndarray of float, shape (n_trees + 1,)
+        Roots in the order asked, those of one voter after another.
+    lower, upper : ndarray of float, shape (n_voters + 1,)
         Thresholds of each step.
-    start : float
+    start : float or ndarray of float
         The score before the first tree.
     ahead : int
-        How many trees of a row alone set out at once: as many as it takes until any row could stop.
+        How many voters of a row alone set out at once: as many as it takes until any row could stop.
     """
 
     strategy: ScoreStrategy | None
     roots: IntArray
     lower: FloatArray
     upper: FloatArray
-    start: float
+    start: Start
     ahead: int
 
     @classmethod
     def make(
         cls,
         roots: IntArray,
-        start: float,
+        start: Start,
         bounds: FloatArray,
+        table: npt.NDArray[Any] | None,
         row_format: RowFormat,
         strategy: ScoreStrategy | None,
     ) -> ScoreSchedule:
@@ -53,31 +57,45 @@ class ScoreSchedule(BaseSchedule):
 
         Parameters
         ----------
-        roots, start, row_format
+        roots : ndarray of int, shape (n_voters, trees_a_voter)
+            Of the forest's trees.
+        start, table, row_format
             Of the forest.
-        bounds : ndarray of float, shape (2, n_trees)
-            The lowest and the highest score of each tree.
+        bounds : ndarray of float, shape (2, n_voters) or (2, n_voters, n_classes)
+            The lowest and the highest score of each voter.
         strategy : ScoreStrategy or None
             Its order, thresholds and start.
         """
-        n_trees = len(roots)
-        check_n_trees(strategy, n_trees)
-        followed = ScoreStrategy.ask_all(n_trees, start=start) if strategy is None else strategy
-        if followed.start != start:
+        n_voters, a_voter = roots.shape
+        check_n_trees(strategy, n_voters)
+        followed = ScoreStrategy.ask_all(n_voters, start=start) if strategy is None else strategy
+        if not np.array_equal(followed.start, start):
             raise InvalidInputError(
                 f"the strategy starts at a score of {followed.start}, the forest at {start}: "
                 f"pass start={start} when the strategy is made"
             )
         order, lower, upper = followed.order, followed.lower, followed.upper
-        ahead = max(_first_possible_stop(start, bounds[:, order], lower, upper), min(FEWEST_AHEAD, n_trees))
-        header = np.array([n_trees, row_format.takes, ahead], np.int64)
-        asked_roots = roots[order]
-        floats = np.concatenate([lower, upper, [start]]).view(np.int64)
-        packed = np.concatenate([header, asked_roots, floats, row_format.rules])
+        first_stop = _first_possible_stop(start, bounds[:, order], lower, upper)
+        ahead = max(first_stop, min(FEWEST_AHEAD, n_voters))
+        header = np.array([roots.size, row_format.takes, ahead], np.int64)
+        asked_roots = roots[order].ravel()
+        thresholds = [lower, upper]
+        if followed.adds_by_class:
+            header = np.append(header, [a_voter, followed.n_classes])
+            thresholds = [upper]
+        floats = np.concatenate([*thresholds, np.atleast_1d(start)]).view(np.int64)
+        numbers = np.concatenate([header, asked_roots, floats, row_format.rules])
+        packed = (numbers, table) if followed.adds_by_class else numbers
         return cls(strategy, 0, "shared", packed, asked_roots, lower.copy(), upper.copy(), start, ahead)
 
 
-def _first_possible_stop(start: float, bounds: FloatArray, lower: FloatArray, upper: FloatArray) -> int:
-    """Return how many trees must be asked before any row could stop, about: rounding is left aside."""
-    lowest, highest = start + np.concatenate([np.zeros((2, 1)), np.cumsum(bounds, axis=1)], axis=1)
-    return int(np.argmax((lowest <= lower) | (highest >= upper)))
+def _first_possible_stop(start: Start, bounds: FloatArray, lower: FloatArray, upper: FloatArray) -> int:
+    """Return how many voters must be asked before any row could stop, about: rounding is left aside."""
+    added = np.cumsum(bounds, axis=1)
+    lowest, highest = start + np.concatenate([np.zeros_like(added[:, :1]), added], axis=1)
+    if lowest.ndim == 1:
+        return int(np.argmax((lowest <= lower) | (highest >= upper)))
+    # The lead of a class over the highest that any other must have at least.
+    by_size, is_first = np.sort(lowest, axis=1), lowest.argmax(axis=1)[:, None] == np.arange(lowest.shape[1])
+    leads = highest - np.where(is_first, by_size[:, [-2]], by_size[:, [-1]])
+    return int(np.argmax(leads.max(axis=1) >= upper))

@@ -7,59 +7,77 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels import class_score_run
 from foregone._kernels.score_run import run_block, run_row_32, run_row_64
 from foregone.errors import InvalidInputError
 from foregone.forest.execution import Scratch
 from foregone.forest.forest import Forest
 from foregone.forest.importers.by_model import import_model
-from foregone.forest.importers.found import Found, LeafKind
+from foregone.forest.importers.found import MOST_CLASSES, Found, LeafKind
 from foregone.forest.layout import NodeArray
+from foregone.forest.leaf_table import share_leaves, vote_leaves
 from foregone.forest.link import Link
 from foregone.forest.rows import RowFormat, Rows
 from foregone.forest.schedule import Order
 from foregone.forest.score_schedule import ScoreSchedule
-from foregone.scores import ScoreStrategy
+from foregone.scores import ClassScores, ScoreStrategy
+from foregone.scores.paths import Scores, Start
 from foregone.strategy.json_file import Fields
 
 __all__ = ["ScoreOutcome", "ScoredForest"]
 
 
 class ScoreOutcome(NamedTuple):
-    """What became of rows: the answers (True for yes), how many trees were asked, the running score then."""
+    """What became of rows: the answers, how many voters were asked, and the running scores then.
 
-    answers: npt.NDArray[np.bool_]
+    Of two classes, answers are True for yes and a row has one score; of more, answers are numbers of classes
+    and a row has a score for each.
+    """
+
+    answers: npt.NDArray[Any]
     asked: npt.NDArray[np.int32]
     score: npt.NDArray[np.float64]
 
 
 class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
-    """A two-class ensemble of trees whose scores are added up; the sum says yes if it is above 0.
+    """An ensemble of trees whose scores are added up.
 
-    Sums are made in float64, one tree after another in the order asked, so that every result is, bit for
+    Of two classes there is one sum, which says yes if it is above 0. Of more, every class has a sum, and the
+    first of the largest is the answer; a voter is a tree that has a score for each class, or one tree for
+    each class.
+
+    Sums are made in float64, one voter after another in the order asked, so that every result is, bit for
     bit, what the strategy says about the matrix of `scores`. Make one with `from_model` or `load`.
 
     Attributes
     ----------
     nodes, tree_start : ndarray
         The trees, see `foregone.forest.layout.pack`. Read-only. Every walk through them ends.
-    n_trees, n_features : int
-        Numbers of voters and of columns of the rows.
-    classes : ndarray of shape (2,)
-        Labels for no and yes.
-    start : float
-        The score before the first tree.
+    n_trees, n_voters, n_features : int
+        Numbers of trees, of voters and of columns of the rows.
+    classes : ndarray of shape (n_classes,)
+        The labels; of two, those for no and yes.
+    start : float or ndarray of shape (n_classes,)
+        The score before the first tree; of more than two classes, that of each.
     rows : RowFormat
         What rows it takes.
     categories : ndarray of uint32
         The sets of categories that splits send to the left.
     link : Link or None
-        How a full sum becomes the source's own probability of yes; None if the source tells none.
+        How full sums become the source's own probabilities; None if the source tells none.
     in_order : bool
         Whether trees are best asked in the model's order, as those of boosted models are.
+    trees_a_voter : int
+        1, or the number of classes if each has trees of its own.
+    table : ndarray of float or None
+        Where a tree has a score for each of many classes, what the numbers in its leaves stand for, see
+        `foregone.forest.leaf_table.share_leaves`.
+    adds_votes : bool
+        Whether the score of a class is the number of trees that vote for it.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.datasets import load_breast_cancer, load_iris
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = RandomForestClassifier(11, min_samples_leaf=5, random_state=0).fit(X, y)
@@ -68,37 +86,81 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
     >>> answers, asked, score = forest.run(X, strategy)
     >>> bool(asked.mean() < 3), bool((model.predict(X) == answers).mean() > 0.98)
     (True, True)
+
+    Three classes:
+
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RandomForestClassifier(11, min_samples_leaf=5, random_state=0).fit(X, y)
+    >>> forest = ScoredForest.from_model(model)
+    >>> strategy = ScoreStrategy.from_thresholds(None, [np.inf] + [1.5] * 10 + [0], start=[0, 0, 0])
+    >>> answers, asked, score = forest.run(X, strategy)
+    >>> bool(asked.mean() < 4), bool((model.predict(X) == answers).mean() > 0.98), score.shape
+    (True, True, (150, 3))
     """
 
-    leaf = LeafKind.SCORE
+    _leaf = LeafKind.SCORE
     _file_kind = "scored forest"
+    _most_classes = MOST_CLASSES
     _row_kernels = (run_row_32, run_row_64)
 
     def __init__(
         self,
         nodes: NodeArray,
         tree_start: npt.NDArray[np.int64],
-        start: float,
+        start: Start,
         classes: npt.NDArray[Any],
         rows: RowFormat,
         categories: npt.NDArray[np.uint32],
         link: Link | None = None,
         in_order: bool = False,
+        trees_a_voter: int = 1,
+        table: npt.NDArray[Any] | None = None,
+        adds_votes: bool = False,
     ) -> None:
         self.start = start
         self.link = link
         self.in_order = in_order
+        self.trees_a_voter = trees_a_voter
+        self.table = table
+        self.adds_votes = adds_votes
         super().__init__(nodes, tree_start, classes, rows, categories)
 
     def _prepare(self) -> None:
         super()._prepare()
+        if self.adds_by_class:
+            self._run_row = (class_score_run.run_row_32, class_score_run.run_row_64)[self.rows.key_bits == 64]
+        if self.table is not None:
+            self.table.setflags(write=False)
         self._bounds = self._score_bounds()
+
+    @property
+    def leaf(self) -> LeafKind:
+        """What a leaf means."""
+        return LeafKind.SCORE if self.table is None else LeafKind.SCORES
+
+    @property
+    def adds_by_class(self) -> bool:
+        """Whether every class has a sum; otherwise two have one sum."""
+        return not isinstance(self.start, float)
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters: trees, or, where each class has its own, as many as a class has."""
+        return self.n_trees // self.trees_a_voter
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the packed trees and of what their leaves stand for, in bytes.
+
+        Batches walk through another form of the trees, which takes up to twice as much as the trees.
+        """
+        return super().nbytes + (0 if self.table is None else self.table.nbytes)
 
     def _check(self) -> None:
         """Do nothing: the bounds of the scores are made of the leaves, and that checks them."""
 
     def _score_bounds(self) -> npt.NDArray[np.float64]:
-        """Return the lowest and the highest score of each tree, shape (2, n_trees).
+        """Return the lowest and the highest score of each voter.
 
         Raises
         ------
@@ -106,61 +168,153 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
             If a walk could go astray, a score is not finite, or a sum could become so large that it is not.
         """
         words, first = self._payloads()
-        scores = self.leaf.from_words(words)
-        if not (np.isfinite(scores).all() and np.isfinite(self.start)):
+        said = self.leaf.from_words(words)
+        known = said if self.table is None else self.table
+        if not (np.isfinite(known).all() and np.isfinite(self.start).all()):
             raise InvalidInputError(
                 "every score must be finite, that of a leaf and that before the first tree"
             )
-        bounds = np.array([np.minimum.reduceat(scores, first), np.maximum.reduceat(scores, first)])
+        if self.table is not None:
+            bounds = self._table_bounds(said, first)
+        else:
+            bounds = np.array([np.minimum.reduceat(said, first), np.maximum.reduceat(said, first)])
+            if self.adds_by_class:
+                bounds = bounds.reshape(2, -1, self.n_classes)
         with np.errstate(over="ignore"):
-            largest = np.abs(self.start) + np.abs(bounds).max(axis=0).sum()
-        if not np.isfinite(largest):
+            largest = np.abs(self.start) + np.abs(bounds).max(axis=0).sum(axis=0)
+        if not np.isfinite(largest).all():
             raise InvalidInputError("the scores are too large to be added up")
+        return bounds
+
+    def _table_bounds(
+        self, numbers: npt.NDArray[np.uint32], first: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]:
+        """Return the same where leaves hold numbers: shape (2, n_trees, n_classes)."""
+        assert self.table is not None
+        if numbers.max() >= len(self.table):
+            raise InvalidInputError("leaves stand for scores that there are not")
+        bounds = np.zeros((2, self.n_trees, self.n_classes))
+        for tree, own in enumerate(np.split(numbers, first[1:])):
+            different = np.unique(own)
+            if self.table.ndim == 1:
+                bounds[1, tree, different] = self.table[different]
+                if len(different) == 1:  # whatever the row
+                    bounds[0, tree, different] = self.table[different]
+            else:
+                lines = self.table[different]
+                bounds[:, tree] = lines.min(axis=0), lines.max(axis=0)
         return bounds
 
     @property
     def score_bounds(self) -> npt.NDArray[np.float64]:
-        """The smallest and the largest score that each tree can give, shape (2, n_trees)."""
+        """The smallest and the largest score that each voter can give.
+
+        The shape is (2, n_voters), or (2, n_voters, n_classes) for more than two classes.
+        """
         return self._bounds.copy()
 
     @classmethod
-    def from_model(cls, model: Any) -> Self:
-        """Pack a fitted two-class model; the model itself is not kept.
+    def from_model(cls, model: Any, *, of_votes: bool = False) -> Self:
+        """Pack a fitted model of any number of classes; the model itself is not kept.
 
         Parameters
         ----------
         model : fitted classifier
             From scikit-learn RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier,
             BaggingClassifier or AdaBoostClassifier of decision trees, GradientBoostingClassifier,
-            HistGradientBoostingClassifier; a classifier of LightGBM or XGBoost.
+            HistGradientBoostingClassifier; a classifier of LightGBM, XGBoost or CatBoost.
+        of_votes : bool
+            Whether each tree adds 1 to the class it votes for, instead of its scores. For more than two
+            classes, and trees that vote.
         """
-        return cls.from_imported(import_model(model, cls.leaf))
+        found = import_model(model, LeafKind.CLASS if of_votes else cls._leaf)
+        if not of_votes:
+            return cls.from_imported(found)
+        if len(found.classes) == 2:
+            raise InvalidInputError("votes between two classes are counted by a PackedForest: use that")
+        numbered, table = vote_leaves(found)
+        link = Link("mean", 1 / sum(1 for _ in found.trees()))
+        numbered = numbered._replace(link=link, start=np.zeros(len(found.classes)))
+        return cls._packed_as(LeafKind.SCORES, numbered, table=table, adds_votes=True)
+
+    @classmethod
+    def _packed(cls, found: Found) -> Self:
+        if len(found.classes) == 2 or found.trees_a_voter > 1:
+            return super()._packed(found)
+        numbered, table = share_leaves(found)
+        return cls._packed_as(LeafKind.SCORES, numbered, table=table)
 
     @classmethod
     def _found_besides(cls, found: Found) -> dict[str, Any]:
-        return {"start": float(found.start), "link": found.link, "in_order": found.in_order}
+        n_classes = len(found.classes)
+        many = np.broadcast_to(np.asarray(found.start, np.float64), (n_classes,)).copy()
+        return {
+            "start": float(found.start) if n_classes == 2 else many,
+            "link": found.link,
+            "in_order": found.in_order,
+            "trees_a_voter": found.trees_a_voter,
+        }
 
     @classmethod
-    def _read_besides(cls, fields: Fields) -> dict[str, Any]:
-        # Files from before version 3 say nothing of link and order.
+    def _read_besides(cls, fields: Fields, arrays: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
+        # Files from before version 3 say nothing of link and order, those before 5 know two classes only.
+        n_classes, table = len(fields.entries("classes")), arrays.get("table")
+        if table is not None and (
+            table.dtype not in (np.float32, np.float64) or table.shape[-1:] != (n_classes,) or table.ndim > 2
+        ):
+            raise fields.error("table", "must hold a score for each class, in lines")
+        a_voter = fields.whole("trees_a_voter", 1) if "trees_a_voter" in fields else 1
+        n_trees = fields.whole("n_trees", 1)
+        by_class = n_classes > 2
+        if a_voter not in (1, n_classes) or n_trees % a_voter or by_class == (a_voter == 1 and table is None):
+            raise fields.error("trees_a_voter", "does not say how classes get their scores")
         return {
-            "start": fields.number("start"),
+            "start": fields.numbers("start", n_classes) if by_class else fields.number("start"),
             "link": Link.from_fields(fields.section("link")) if "link" in fields else None,
             "in_order": "in_order" in fields and bool(fields.whole("in_order", 0, 1)),
+            "trees_a_voter": a_voter,
+            "table": table,
+            "adds_votes": "adds_votes" in fields and bool(fields.whole("adds_votes", 0, 1)),
         }
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return the fields and arrays of a file, for files that hold a forest among other things."""
         fields, arrays = super().to_parts()
-        link = None if self.link is None else self.link.to_fields()
-        return {**fields, "start": self.start, "link": link, "in_order": int(self.in_order)}, arrays
+        besides = {
+            "start": self.start if isinstance(self.start, float) else self.start.tolist(),
+            "link": None if self.link is None else self.link.to_fields(),
+            "in_order": int(self.in_order),
+            "trees_a_voter": self.trees_a_voter,
+            "adds_votes": int(self.adds_votes),
+        }
+        return {**fields, **besides}, arrays if self.table is None else {**arrays, "table": self.table}
 
     def scores(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return every tree's score of every row, shape (n_rows, n_trees), trees in the model's order."""
-        return self._leaf_matrix(X)
+        """Return every voter's score of every row, voters in the model's order.
+
+        The shape is (n_rows, n_voters), or (n_rows, n_voters, n_classes) for more than two classes.
+        """
+        known = self.compact_scores(X)
+        if not isinstance(known, ClassScores):
+            return known
+        voters = [known.of_voter(voter) for voter in range(self.n_voters)]
+        return np.stack(voters, axis=1).astype(np.float64, copy=False)
+
+    def compact_scores(self, X: npt.ArrayLike) -> Scores:
+        """Return the same, of many classes as `ClassScores`, which take little memory."""
+        said = self._leaf_matrix(X)
+        if not self.adds_by_class:
+            return said
+        if self.table is None:
+            return ClassScores(None, said.reshape(len(said), self.n_voters, self.n_classes))
+        table = np.diag(self.table) if self.table.ndim == 1 else self.table
+        return ClassScores(said, table.astype(np.float64))
 
     def full_scores(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> npt.NDArray[np.float64]:
-        """Return the start plus the scores of all trees, added in the model's order, for each row."""
+        """Return the start plus the scores of all voters, added in the model's order, for each row.
+
+        Of more than two classes, one for each class: the shape is (n_rows, n_classes).
+        """
         return self.run(X, None, n_threads=n_threads).score
 
     def run(
@@ -173,7 +327,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         X : array-like of shape (n_rows, n_features)
             float32 or float64 in C order is used as it is.
         strategy : ScoreStrategy or None
-            For ``n_trees`` voters and with the same ``start``. None asks every tree, in the model's order.
+            For ``n_voters`` voters and with the same ``start``. None asks every tree, in the model's order.
         n_threads : int, optional
             At most this many threads; by default as many as the process may use. Small work stays on one.
             No result depends on it.
@@ -181,12 +335,13 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         Returns
         -------
         ScoreOutcome
-            ``answers, asked, score``. The answer at a stop is no if the score is at most the lower
-            threshold, else yes; when everyone was asked, whether the score is above 0.
+            ``answers, asked, score``. Of two classes, the answer at a stop is no if the score is at most the
+            lower threshold, else yes; when everyone was asked, whether the score is above 0. Of more, it is
+            the number of the class that leads.
         """
         return self._run(X, strategy, 0, "shared", n_threads)
 
-    def run_one(self, x: npt.ArrayLike, strategy: ScoreStrategy | None) -> tuple[bool, int, float]:
+    def run_one(self, x: npt.ArrayLike, strategy: ScoreStrategy | None) -> tuple[int, int, Start]:
         """Ask trees about a single row until the strategy stops: the outcome of `run`, fastest.
 
         Parameters
@@ -198,21 +353,28 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
 
         Returns
         -------
-        answer : bool
-            What the strategy answers at the stop.
+        answer : bool or int
+            What the strategy answers at the stop; of more than two classes, the number of one.
         asked : int
-            How many trees were asked.
-        score : float
-            The running score then.
+            How many voters were asked.
+        score : float or ndarray
+            The running score then; of more than two classes, that of each.
         """
         return self._run_one(x, strategy, 0, "shared")  # type: ignore[no-any-return]  # a kernel's
 
     def _new_schedule(self, strategy: ScoreStrategy | None, seed: int, order: Order) -> ScoreSchedule:
-        return ScoreSchedule.make(self.tree_start[:-1], self.start, self._bounds, self.rows, strategy)
+        roots = self.tree_start[:-1].reshape(self.n_voters, self.trees_a_voter)
+        return ScoreSchedule.make(roots, self.start, self._bounds, self.table, self.rows, strategy)
 
     def _new_outcome(self, n_rows: int) -> ScoreOutcome:
-        return ScoreOutcome(np.empty(n_rows, np.bool_), np.empty(n_rows, np.int32), np.empty(n_rows))
+        answers: npt.NDArray[Any] = np.empty(n_rows, np.int32 if self.adds_by_class else np.bool_)
+        return ScoreOutcome(answers, np.empty(n_rows, np.int32), np.empty((n_rows, *np.shape(self.start))))
 
     def _run_block(self, schedule: ScoreSchedule, block: Rows, scratch: Scratch, outcome: list[Any]) -> None:
-        common = (self._trees, schedule.roots, schedule.lower, schedule.upper, schedule.start, schedule.ahead)
-        run_block(*common, *self._looping.load(block, scratch, schedule.roots), *outcome)
+        loaded = self._looping.load(block, scratch, schedule.roots)
+        if self.adds_by_class:
+            by_lead = (schedule.upper, schedule.start, schedule.ahead, self.trees_a_voter)
+            class_score_run.run_block(self._trees, self.table, schedule.roots, *by_lead, *loaded, *outcome)
+        else:
+            by_score = (schedule.lower, schedule.upper, schedule.start, schedule.ahead)
+            run_block(self._trees, schedule.roots, *by_score, *loaded, *outcome)

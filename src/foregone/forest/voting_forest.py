@@ -31,7 +31,7 @@ class VotingForest(Forest[StrategyT, OutcomeT], Generic[StrategyT, OutcomeT, Ans
             and may have given each its own features.
         """
         # The trees of a living model need no check.
-        return cls._packed(import_model(model, cls.leaf))
+        return cls._packed(import_model(model, cls._leaf))
 
     def order(
         self, seed: int, x: npt.ArrayLike | None = None, order: Order | None = None

@@ -355,8 +355,7 @@ def _estimate_scores(
         disagreement=_mean(wrong) or 0.0,
         guaranteed=limits.given,
         by_class=tuple(
-            ClassFigures(_mean(asked[of_it]), _mean(wrong[of_it]))
-            for of_it in (~found.final_yes, found.final_yes)
+            ClassFigures(_mean(asked[of_it]), _mean(wrong[of_it])) for of_it in (~found.final, found.final)
         ),
         reason=found.strategy.reason,
     )

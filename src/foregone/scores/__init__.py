@@ -1,6 +1,7 @@
-"""Scores instead of votes: add them up in one fixed order and stop when the sign of the sum is foregone."""
+"""Scores instead of votes: add them up in one fixed order and stop when the answer is foregone."""
 
 from foregone.scores import rules
+from foregone.scores.class_scores import ClassScores
 from foregone.scores.score_certificate import ScoreCertificate
 from foregone.scores.score_rows import ScoreRows
 from foregone.scores.score_strategy import ScoreStrategy
@@ -8,6 +9,7 @@ from foregone.scores.solve_scores import CannotCertifyWarning, ScoreEstimate, es
 
 __all__ = [
     "CannotCertifyWarning",
+    "ClassScores",
     "ScoreCertificate",
     "ScoreEstimate",
     "ScoreRows",

@@ -1,9 +1,13 @@
-"""Curtailment of scores: where the voters not yet asked cannot change the sign of the sum.
+"""Curtailment of scores: where the voters not yet asked cannot change the answer.
 
-Sums are rounded after each addition, and rounding never turns an order round: of two running scores the
-larger one stays at least as large, whatever is added to both. So the largest sum that can still come about
-is the one in which every later voter gives its largest score, rounded as in use, and what follows from that
-holds to the last bit.
+Of two classes that is the sign of the sum. Sums are rounded after each addition, and rounding never turns an
+order round: of two running scores the larger one stays at least as large, whatever is added to both. So the
+largest sum that can still come about is the one in which every later voter gives its largest score, rounded
+as in use, and what follows from that holds to the last bit.
+
+Of many classes, a leader stays if its lead is above all that the rest can add to another class and take from
+it. Two sums are rounded there, whose size the lead does not tell, so that a bound on all rounding errors is
+added to the threshold.
 """
 
 from __future__ import annotations
@@ -18,57 +22,93 @@ import numpy as np
 from foregone.checks import FloatArray, IntArray, as_numbers
 from foregone.errors import InvalidInputError
 from foregone.scores.families import Thresholds, everywhere
+from foregone.scores.paths import Start
 
 __all__ = ["check_bounds", "curtailing", "largest_before"]
 
 LARGEST, SMALLEST = sys.float_info.max, 5e-324
 
 
-def check_bounds(bounds: Any, n_voters: int | None = None) -> FloatArray:
-    """Return the smallest and the largest score of each voter. Raises InvalidInputError if they are not."""
+def check_bounds(bounds: Any, shape: tuple[int, ...] | None = None) -> FloatArray:
+    """Return the smallest and the largest score of each voter. Raises InvalidInputError if they are not.
+
+    ``shape`` is that of what they are for: ``(n_voters,)``, or ``(n_voters, n_classes)`` if each class has
+    its own.
+    """
     given = as_numbers(bounds, "bounds").astype(np.float64)
-    wanted = "n_voters" if n_voters is None else n_voters
-    if given.ndim != 2 or len(given) != 2 or given.shape[1] == 0 or n_voters not in (None, given.shape[1]):
+    fits = given.ndim in (2, 3) and len(given) == 2 and given.size > 0
+    if not fits or shape not in (None, given.shape[1:]):
+        wanted = ", ".join(map(str, ("n_voters",) if shape is None else shape))
         raise InvalidInputError(
             f"bounds must have the shape (2, {wanted}): the smallest score of each voter, then the largest; "
             f"got shape {given.shape}"
         )
-    broken = np.flatnonzero(~(np.isfinite(given).all(axis=0) & (given[0] <= given[1])))
+    broken = np.argwhere(~(np.isfinite(given).all(axis=0) & (given[0] <= given[1])))
     if len(broken):
-        voter = broken[0]
+        voter, *of_class = broken[0].tolist()
+        low, high = given[:, voter, *of_class]
+        where = f" for class {of_class[0]}" if of_class else ""
         raise InvalidInputError(
-            f"bounds of voter {voter} must be finite, the smallest score first: got "
-            f"{given[0, voter]} and {given[1, voter]}"
+            f"bounds of voter {voter}{where} must be finite, the smallest score first: got {low} and {high}"
         )
     return given
 
 
-def curtailing(bounds: FloatArray | None, steps: IntArray, n_voters: int) -> Thresholds:
-    """Return the thresholds that stop only where the sign of the full sum is certain.
+def curtailing(bounds: FloatArray | None, steps: IntArray, n_voters: int, start: Start) -> Thresholds:
+    """Return the thresholds that stop only where the answer of the full sum is certain.
 
     Parameters
     ----------
-    bounds : ndarray of shape (2, n_voters) or None
+    bounds : ndarray of shape (2, n_voters) or (2, n_voters, n_classes), or None
         The smallest and the largest score of each voter, in the order asked. Without them nothing is certain
         before everyone was asked.
     steps : ndarray of int
         The numbers of voters after which it may stop.
     n_voters : int
         How many voters there are.
+    start : float or ndarray of float, shape (n_classes,)
+        The score before the first voter, or that of each class.
 
     Examples
     --------
-    >>> lower, upper = curtailing(np.array([[-1.0, -2.0, -1.0], [1.0, 0.5, 1.0]]), np.arange(1, 3), 3)
+    >>> bounds, steps = np.array([[-1.0, -2.0, -1.0], [1.0, 0.5, 1.0]]), np.arange(1, 3)
+    >>> lower, upper = curtailing(bounds, steps, 3, 0.0)
     >>> lower.tolist(), np.round(upper, 6).tolist()
     ([-inf, -1.5, -1.0, 0.0], [inf, 3.0, 1.0, 0.0])
     """
+    of_leads = not isinstance(start, float)
     if bounds is None:
-        return everywhere(n_voters, steps, (np.full(len(steps), -np.inf), np.full(len(steps), np.inf)))
+        never = np.full(len(steps), np.inf)
+        return everywhere(n_voters, steps, None if of_leads else -never, never)
+    if of_leads:
+        return everywhere(n_voters, steps, None, _certain_leads(bounds, np.abs(start))[steps])
     smallest, largest = bounds.tolist()
     lower = _backwards(largest, 0.0)
     # To end above 0 is to have the opposite at or below the first number under 0; rounding is symmetric.
     upper = -_backwards([-score for score in smallest], -SMALLEST)
-    return everywhere(n_voters, steps, (lower[steps], upper[steps]))
+    return everywhere(n_voters, steps, lower[steps], upper[steps])
+
+
+def _certain_leads(bounds: FloatArray, start: FloatArray) -> FloatArray:
+    """Return, for each step from 0 to all, a lead that the voters not yet asked cannot make up for.
+
+    What the rest can add to each class, and what it must, are sums from the end. No sum of a class is ever
+    larger than ``size``, so that n additions are off by at most ``n * size`` half units in the last place;
+    sums of both classes, the lead, and the sums made here stay far below eight times as many whole ones.
+    """
+    n_voters = bounds.shape[1]
+    rest = np.zeros((2, n_voters + 1, bounds.shape[2]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        rest[:, :-1] = np.cumsum(bounds[:, ::-1], axis=1)[:, ::-1]
+        least, most = rest
+        # The most that the rest can add to any other class: for the class that can get most, the second.
+        by_size = np.sort(most, axis=1)
+        others = np.where(
+            most.argmax(axis=1)[:, None] == np.arange(most.shape[1]), by_size[:, [-2]], by_size[:, [-1]]
+        )
+        size = float((start + np.abs(bounds).max(axis=0).sum(axis=0)).max())
+        certain = (others - least).max(axis=1) + 8 * (n_voters + 2) * sys.float_info.epsilon * size
+    return np.where(np.isfinite(certain), np.maximum(certain, 0.0), np.inf)
 
 
 def _backwards(added: Iterable[float], last: float) -> FloatArray:

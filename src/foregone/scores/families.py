@@ -1,8 +1,8 @@
 """Families of threshold paths, each with one boldness: from asking nearly everyone to stopping early.
 
-A family is learned from running scores; then every boldness from 0 to 1 gives one pair of paths. Whatever a
-family does, what is certified afterwards is certified on other rows (docs/theory.md, "Scores"); so a family
-may be as crude as it likes, and only costs votes by it.
+A family is learned from running scores, or leads of many classes; then every boldness from 0 to 1 gives one
+pair of paths. Whatever a family does, what is certified afterwards is certified on other rows
+(docs/theory.md, "Scores"); so a family may be as crude as it likes, and only costs votes by it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from foregone.checks import BoolArray, FloatArray, IntArray, check_looks
+from foregone.scores.paths import Paths
 
 __all__ = [
     "SHAPES",
@@ -60,8 +61,8 @@ class Learned:
 
     Parameters
     ----------
-    running : ndarray of shape (n_rows, n_voters)
-        Running scores; some full sums are above 0 and some are not.
+    paths : Paths
+        Running scores or leads; not all full sums give the same answer.
     steps : ndarray of int
         The numbers of voters, from 1 to n_voters - 1, after which it may stop.
     limit : float
@@ -70,16 +71,17 @@ class Learned:
         Where the answer is certain: every family stops there, too.
     """
 
-    def __init__(self, running: FloatArray, steps: IntArray, limit: float, certain: Thresholds) -> None:
+    def __init__(self, paths: Paths, steps: IntArray, limit: float, certain: Thresholds) -> None:
         self._steps = steps
         self._certain = certain
-        self._n_voters = running.shape[1]
-        self._sizes = np.sort(np.abs(running[:, steps - 1]), axis=None)
+        self._n_voters = paths.n_voters
+        self._of_leads = paths.leaders is not None
+        self._sizes = np.sort(np.abs(paths.running[:, steps - 1]), axis=None)
         self._careful, self._bold = np.log(limit / 300), np.log(min(limit * 100, 1.0))
         places = np.linspace(0, np.sqrt(len(steps) - 1), KNOTS) ** 2  # close where most rows stop: early
         self._knots = steps[np.unique(np.rint(places).astype(np.int64))]
-        # At each knot the log odds of a final "yes" are level + slope * score.
-        self._level, self._slope = _log_odds(running, self._knots)
+        # At each knot the log odds of a final "yes", or that a leader stays, are level + slope * number.
+        self._level, self._slope = _log_odds(paths, self._knots)
 
     def thresholds(self, shape: Shape, boldness: float) -> Thresholds:
         """Return the thresholds of one family at one boldness, for every step from 0 to n_voters."""
@@ -90,18 +92,17 @@ class Learned:
             # Even in the share of scores that lie beyond the margin, but finer among the largest.
             margin = self._sizes[int((1 - boldness) ** 2 * (len(self._sizes) - 1))]
             upper = np.full(len(self._steps), margin)
-            return everywhere(self._n_voters, self._steps, (-upper, upper))
+            return self._everywhere(-upper, upper)
         # Early on the next voter tells much, so that waiting for it pays: the chance to stop at grows.
         growth = np.sqrt(self._knots / self._knots[len(self._knots) // 2])
         chance = np.exp(self._careful + boldness * (self._bold - self._careful)) * growth
-        return everywhere(
-            self._n_voters,
-            self._steps,
-            (
-                self._where(-_log_odds_against(chance * np.sqrt(shape.ratio)), -np.inf),
-                self._where(_log_odds_against(chance / np.sqrt(shape.ratio)), np.inf),
-            ),
+        return self._everywhere(
+            self._where(-_log_odds_against(chance * np.sqrt(shape.ratio)), -np.inf),
+            self._where(_log_odds_against(chance / np.sqrt(shape.ratio)), np.inf),
         )
+
+    def _everywhere(self, lower: FloatArray, upper: FloatArray) -> Thresholds:
+        return everywhere(self._n_voters, self._steps, None if self._of_leads else lower, upper)
 
     def _where(self, log_odds: FloatArray, never: float) -> FloatArray:
         """Return, for every step, the score with these log odds; next to a knot that has none, never."""
@@ -112,17 +113,16 @@ class Learned:
         return np.where(np.interp(self._steps, self._knots, ~tells) > 0, never, between)
 
 
-def _log_odds(running: FloatArray, knots: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Fit the log odds of a full sum above 0 at some steps; each fit begins where the one before it ended."""
-    is_yes = running[:, -1] > 0
+def _log_odds(paths: Paths, knots: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Fit the log odds of the answer at some steps; each fit begins where the one before it ended."""
     level, slope = np.zeros(len(knots)), np.zeros(len(knots))
     coefficients = np.zeros(2)
     for place, knot in enumerate(knots):
-        scores = running[:, knot - 1]
+        scores = paths.running[:, knot - 1]
         scale = float(np.abs(scores).max()) or 1.0
         scale *= float(np.sqrt(np.mean((scores / scale) ** 2))) or 1.0
         features = np.stack([np.ones_like(scores), scores / scale], axis=1)
-        coefficients = fit_logistic(features, is_yes, coefficients)
+        coefficients = fit_logistic(features, paths.is_upwards(knot), coefficients)
         level[place], slope[place] = coefficients[0], coefficients[1] / scale
     return level, slope
 
@@ -139,12 +139,16 @@ def steps_before_all(looks: Any, n_voters: int) -> IntArray:
     return np.asarray(steps[(steps > 0) & (steps < n_voters)], dtype=np.int64)
 
 
-def everywhere(n_voters: int, steps: IntArray, thresholds: Thresholds) -> Thresholds:
-    """Return thresholds for every step from those at some steps: infinite elsewhere, 0 at the end."""
-    lower, upper = np.full(n_voters + 1, -np.inf), np.full(n_voters + 1, np.inf)
-    lower[steps], upper[steps] = thresholds
-    lower[-1] = upper[-1] = 0.0
-    return lower, upper
+def everywhere(n_voters: int, steps: IntArray, lower: FloatArray | None, upper: FloatArray) -> Thresholds:
+    """Return thresholds for every step from those at some steps: infinite elsewhere, 0 at the end.
+
+    Leads, which have no lower ones, are given None.
+    """
+    low, high = np.full(n_voters + 1, -np.inf), np.full(n_voters + 1, np.inf)
+    high[steps], high[-1] = upper, 0.0
+    if lower is not None:
+        low[steps], low[-1] = lower, 0.0
+    return low, high
 
 
 def joined(thresholds: Thresholds, certain: Thresholds) -> Thresholds:

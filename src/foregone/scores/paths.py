@@ -1,42 +1,57 @@
-"""Score matrices: checked, added up in the order in which voters are asked, and followed until a stop.
+"""Scores: checked, added up in the order in which voters are asked, and followed until a stop.
 
 Each check raises InvalidInputError if something is wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels.class_sums import fill_leads
 from foregone.checks import BoolArray, FloatArray, IntArray, as_float, as_numbers
 from foregone.errors import InvalidInputError
+from foregone.scores.class_scores import ClassScores, as_class_scores
 
 __all__ = [
+    "Answers",
+    "Paths",
+    "Scores",
+    "Start",
     "blocks",
     "check_order",
     "check_scores",
     "check_start",
-    "follow",
-    "foretelling_order",
     "full_answers",
-    "greedy_order",
     "look_steps",
-    "running_scores",
-    "weighted_covariance",
+    "paths_given",
+    "paths_of",
 ]
+
+Scores = FloatArray | ClassScores  # of two classes, and of many
+Start = float | FloatArray
+Answers = npt.NDArray[Any]  # of bool, or the numbers of classes
+Leaders = npt.NDArray[np.uint16]
 
 BLOCK_SCORES = 2**22  # that are dealt with at once: 32 MB
 
 
-def check_scores(scores: npt.ArrayLike, what: str, n_voters: int | None = None) -> FloatArray:
-    """Return a matrix of finite scores, one row per input and one column per voter."""
+def check_scores(scores: Any, what: str, n_voters: int | None = None) -> Scores:
+    """Return finite scores, one row per input and one column per voter; a third axis is that of classes."""
+    if isinstance(scores, ClassScores):
+        return as_class_scores(scores, what, n_voters)
     matrix = as_numbers(scores, what)
+    if matrix.ndim == 3:
+        return as_class_scores(matrix, what, n_voters)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise InvalidInputError(
-            f"{what} must be a matrix, one row per input and one column per voter, got shape {matrix.shape}"
+            f"{what} must be a matrix, one row per input and one column per voter (of more than two classes "
+            f"with a third axis for these), got shape {matrix.shape}"
         )
     if n_voters is not None and matrix.shape[1] != n_voters:
         raise InvalidInputError(
@@ -57,14 +72,26 @@ def _check_finite(matrix: FloatArray, what: str) -> None:
     )
 
 
-def check_start(start: Any) -> float:
-    """Return the score before anyone was asked as a float."""
-    number = as_float(start)
-    if not np.isfinite(number):
-        raise InvalidInputError(
-            f"start must be a finite number, the score before the first voter, not {start!r}"
-        )
-    return number
+def check_start(start: Any, n_classes: int | None = None) -> Start:
+    """Return the score before anyone was asked as a float; of many classes, one for each.
+
+    With ``n_classes`` scores are of so many, and one number is the start of them all.
+    """
+    if n_classes is None and np.ndim(start) == 0:
+        number = as_float(start)
+        if not np.isfinite(number):
+            raise InvalidInputError(
+                f"start must be a finite number, the score before the first voter, not {start!r}"
+            )
+        return number
+    each = as_numbers(start, "start").astype(np.float64)
+    if n_classes is not None and each.ndim == 0:
+        each = np.full(n_classes, each)
+    fits = each.ndim == 1 and len(each) >= 2 and n_classes in (None, len(each))
+    if not fits or not np.isfinite(each).all():
+        wanted = "one for each class" if n_classes is None else f"one for each of {n_classes} classes"
+        raise InvalidInputError(f"start must be finite numbers, {wanted}, not {start!r}")
+    return each
 
 
 def check_order(order: npt.ArrayLike, n_voters: int | None = None) -> IntArray:
@@ -79,32 +106,66 @@ def check_order(order: npt.ArrayLike, n_voters: int | None = None) -> IntArray:
     return given.astype(np.int64)
 
 
-def blocks(scores: FloatArray) -> list[slice]:
-    """Return the rows in parts, so that what is made of each stays small."""
-    size = max(1, BLOCK_SCORES // scores.shape[1])
-    return [slice(start, min(start + size, len(scores))) for start in range(0, len(scores), size)]
+def blocks(shape: tuple[int, ...]) -> list[slice]:
+    """Return the rows of scores of this shape in parts, so that what is made of each stays small."""
+    n_rows, *others = shape
+    size = max(1, BLOCK_SCORES // math.prod(others))
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
-def full_answers(scores: FloatArray, order: IntArray, start: float) -> BoolArray:
-    """Return what the sums of all scores say, added one by one in order; a sum that is NaN says no."""
-    total = np.full(len(scores), start)
-    for voter in order:
-        total += scores[:, voter]
-    return np.asarray(total > 0)
+def paths_of(scores: Scores, order: IntArray, start: Start) -> Paths:
+    """Return what rows are stopped by: ``start`` plus the scores so far, added one by one in order."""
+    if isinstance(scores, ClassScores):
+        sums = np.tile(np.asarray(start, np.float64), (len(scores), 1))
 
+        def added_up() -> Iterator[FloatArray]:
+            for voter in order:
+                np.add(sums, scores.of_voter(voter), out=sums)
+                yield sums
 
-def running_scores(scores: FloatArray, order: IntArray, start: float) -> FloatArray:
-    """Return the score after each voter: ``start`` plus the scores so far, added one by one in order.
-
-    The result is stored by column, because that is how it is read.
-    """
+        return _leads(added_up(), scores.shape, start)
     running = np.asfortranarray(scores[:, order])
     with np.errstate(over="ignore", invalid="ignore"):
         running[:, 0] += start
         for step in range(1, running.shape[1]):
             running[:, step] += running[:, step - 1]
     _check_finite(running, "the running scores")
-    return running
+    return Paths(running, start=float(start))
+
+
+def paths_given(running: Scores, start: Start) -> Paths:
+    """Return the same where sums are running ones already: of voter k, those after k + 1 voters."""
+    if not isinstance(running, ClassScores):
+        return Paths(np.asfortranarray(running), start=float(start))
+    sums = (np.ascontiguousarray(running.of_voter(step)) for step in range(running.shape[1]))
+    return _leads(sums, running.shape, start)
+
+
+def _leads(sums: Iterable[FloatArray], shape: tuple[int, int, int], start: Start) -> Paths:
+    """Return the leads and leaders of running sums of many classes, one matrix of them a step."""
+    n_rows, n_voters, _ = shape
+    leads: FloatArray = np.empty((n_rows, n_voters), order="F")
+    leaders: Leaders = np.empty((n_rows, n_voters), np.uint16, order="F")
+    with np.errstate(over="ignore", invalid="ignore"):
+        for step, running in enumerate(sums):
+            fill_leads(running, leads[:, step], leaders[:, step])
+    _check_finite(leads, "the leads")
+    first_lead, first_leader = np.empty(1), np.empty(1, np.uint16)
+    fill_leads(np.array([start], np.float64), first_lead, first_leader)
+    return Paths(leads, leaders, float(first_lead[0]), int(first_leader[0]))
+
+
+def full_answers(scores: Scores, order: IntArray, start: Start) -> Answers:
+    """Return what the sums of all scores say, added one by one in order; a sum that is NaN says no."""
+    if isinstance(scores, ClassScores):
+        sums = np.tile(np.asarray(start, np.float64), (len(scores), 1))
+        for voter in order:
+            sums += scores.of_voter(voter)
+        return np.asarray(sums.argmax(axis=1))
+    total = np.full(len(scores), start)
+    for voter in order:
+        total += scores[:, voter]
+    return np.asarray(total > 0)
 
 
 def look_steps(lower: FloatArray, upper: FloatArray) -> IntArray:
@@ -112,84 +173,72 @@ def look_steps(lower: FloatArray, upper: FloatArray) -> IntArray:
     return np.flatnonzero((lower > -np.inf) | (upper < np.inf)).astype(np.int64)
 
 
-def follow(
-    running: FloatArray, lower: FloatArray, upper: FloatArray, start: float = 0.0
-) -> tuple[BoolArray, IntArray]:
-    """Return the answers, and how many voters each row took, at thresholds on the running score.
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """What rows are stopped by: one number after each voter, and the answer that goes with it.
 
-    Rows leave as they are answered, so that it takes time in proportion to the voters asked.
-    """
-    answers = np.zeros(len(running), dtype=np.bool_)
-    asked = np.zeros(len(running), dtype=np.int64)
-    rows = np.arange(len(running))
-    for step in look_steps(lower, upper):
-        if len(rows) == 0:
-            break
-        scores = running[rows, step - 1] if step else np.full(len(rows), start)
-        no = scores <= lower[step]
-        stop = no | (scores >= upper[step])
-        answers[rows[stop]] = ~no[stop]
-        asked[rows[stop]] = step
-        rows = rows[~stop]
-    return answers, asked
-
-
-def foretelling_order(scores: FloatArray, start: float) -> IntArray:
-    """Return the voters, each the one with which the sum so far correlates best with the full sum.
-
-    Rows far from the decision count less, because they are soon answered in any order.
-
-    Parameters
+    Attributes
     ----------
-    scores : ndarray of shape (n_rows, n_voters)
-        Scores of single voters.
+    running : ndarray of float, shape (n_rows, n_voters)
+        After each voter, the running score; of many classes, the lead of the first over the second. Stored by
+        column, because that is how it is read.
+    leaders : ndarray of int, shape (n_rows, n_voters), or None
+        Of many classes, the number of the class that leads after each voter. Of two, the sign of the score
+        tells it.
     start : float
-        The score before the first voter.
+        The number before anyone was asked.
+    first_leader : int
+        Of many classes, who leads then.
     """
-    size = np.abs(scores).max() or 1.0
-    scores, start = scores / size, start / size  # so that no square overflows
-    return greedy_order(weighted_covariance([scores], start + scores.sum(axis=1)))
 
+    running: FloatArray
+    leaders: Leaders | None = None
+    start: float = 0.0
+    first_leader: int = 0
 
-def weighted_covariance(
-    parts: Iterable[FloatArray], lead: FloatArray, share_near: float = 0.75
-) -> FloatArray:
-    """Return how voters vary together, added up over parts of what they say.
+    def __len__(self) -> int:
+        return len(self.running)
 
-    Parameters
-    ----------
-    parts : iterable of ndarray of shape (n_rows, n_voters)
-        What voters say, or whether they are for each of many classes.
-    lead : ndarray of shape (n_rows,)
-        How far each row is from the decision: those far from it count less.
-    share_near : float
-        The share of rows that are not far from it.
-    """
-    near = np.quantile(np.abs(lead), share_near) or 1.0
-    weight = 1 / (1 + (lead / near) ** 2)
-    weight /= weight.sum()
-    covariance: Any = 0.0
-    for part in parts:
-        centred = part - weight @ part
-        covariance = covariance + (centred * weight[:, None]).T @ centred
-    return np.asarray(covariance)
+    @property
+    def n_voters(self) -> int:
+        """Number of voters."""
+        return int(self.running.shape[1])
 
+    @property
+    def final(self) -> Answers:
+        """The answers of the full sums: whether they say yes, or which of many classes leads."""
+        return self.leaders[:, -1].astype(np.int64) if self.leaders is not None else self.running[:, -1] > 0
 
-def greedy_order(covariance: FloatArray) -> IntArray:
-    """Return the voters, each the one with which the sum so far correlates best with the full sum."""
-    with_full = covariance.sum(axis=1)
-    n_voters = len(covariance)
-    order = np.empty(n_voters, dtype=np.int64)
-    left = np.ones(n_voters, dtype=bool)
-    # Of the sum so far: its covariance with the full sum, its variance, its covariance with each voter.
-    shared, variance, with_sum = 0.0, 0.0, np.zeros(n_voters)
-    for step in range(n_voters):
-        total = variance + 2 * with_sum + np.diag(covariance)
-        gain = shared + with_full
-        quality = np.divide(gain * np.abs(gain), total, out=np.zeros(n_voters), where=total > 0)
-        voter = int(np.argmax(np.where(left, quality, -np.inf)))
-        order[step] = voter
-        left[voter] = False
-        shared, variance = shared + with_full[voter], float(total[voter])
-        with_sum += covariance[voter]
-    return order
+    def take(self, rows: IntArray) -> Paths:
+        """Return those of some rows."""
+        leaders = None if self.leaders is None else np.asfortranarray(self.leaders[rows])
+        return Paths(np.asfortranarray(self.running[rows]), leaders, self.start, self.first_leader)
+
+    def is_upwards(self, step: int) -> BoolArray:
+        """Whether a large number at this step tells the answer: a final yes, or a leader who stays."""
+        if self.leaders is None:
+            return self.running[:, -1] > 0
+        return np.asarray(self.leaders[:, step - 1] == self.leaders[:, -1])
+
+    def follow(self, lower: FloatArray, upper: FloatArray) -> tuple[Answers, IntArray]:
+        """Return the answers, and how many voters each row took, at these thresholds.
+
+        Rows leave as they are answered, so that it takes time in proportion to the voters asked.
+        """
+        answers: Answers = np.zeros(len(self), np.bool_ if self.leaders is None else np.int64)
+        asked = np.zeros(len(self), dtype=np.int64)
+        rows = np.arange(len(self))
+        for step in look_steps(lower, upper):
+            if len(rows) == 0:
+                break
+            numbers = self.running[rows, step - 1] if step else np.full(len(rows), self.start)
+            no = numbers <= lower[step]
+            stop = no | (numbers >= upper[step])
+            stopped = rows[stop]
+            if self.leaders is None:
+                answers[stopped] = ~no[stop]
+            else:
+                answers[stopped] = self.leaders[stopped, step - 1] if step else self.first_leader
+            asked[stopped] = step
+            rows = rows[~stop]
+        return answers, asked

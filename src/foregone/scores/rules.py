@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,14 +14,10 @@ import numpy.typing as npt
 
 from foregone.checks import FloatArray, check_looks, check_max_disagreement, check_n_voters
 from foregone.errors import InvalidInputError
+from foregone.scores.class_scores import ClassScores
 from foregone.scores.curtailing import check_bounds, curtailing
 from foregone.scores.families import everywhere, steps_before_all
-from foregone.scores.paths import (
-    check_order,
-    check_scores,
-    check_start,
-    running_scores,
-)
+from foregone.scores.paths import Scores, Start, check_order, check_scores, check_start, paths_given, paths_of
 from foregone.scores.score_strategy import ScoreStrategy
 
 __all__ = ["constant_margin", "curtailment", "lightgbm_margin", "qwyc"]
@@ -36,16 +31,16 @@ def constant_margin(
     *,
     order: npt.ArrayLike | None = None,
     looks: int | Iterable[int] | None = None,
-    start: float = 0.0,
+    start: float | npt.ArrayLike = 0.0,
 ) -> ScoreStrategy:
-    """Stop at the smallest constant distance from 0 that keeps the limit on these very rows.
+    """Stop at the smallest constant distance from 0, or lead, that keeps the limit on these very rows.
 
     The limit holds for the rows it was tuned on, and nothing is promised for others: about every other time
     they will disagree more often.
 
     Parameters
     ----------
-    paths : array-like of shape (n_rows, n_voters)
+    paths : array-like of shape (n_rows, n_voters) or (n_rows, n_voters, n_classes)
         With ``order=None`` running scores, otherwise scores of single voters, as in `solve_scores`.
     max_disagreement : float
         The largest share of these rows to be answered differently from the full sum.
@@ -62,44 +57,51 @@ def constant_margin(
     >>> bool(strategy.upper[1] > 2), strategy.run_paths([[1, 2, 3], [-3, -4, -5]])
     (True, (array([ True, False]), array([3, 1])))
     """
-    limit, start = check_max_disagreement(max_disagreement), check_start(start)
-    matrix = check_scores(paths, "paths")
-    n_voters = matrix.shape[1]
+    limit, known = check_max_disagreement(max_disagreement), check_scores(paths, "paths")
+    n_voters, begin = known.shape[1], _start_for(known, start)
     voters = np.arange(n_voters) if order is None else check_order(order, n_voters)
-    running = matrix if order is None else running_scores(matrix, voters, start)
+    followed = paths_given(known, begin) if order is None else paths_of(known, voters, begin)
     steps = steps_before_all(looks, n_voters)
 
     # A row goes wrong at a margin if the first score that is as far from 0 lies on the wrong side: that is at
     # the margins between an earlier record of the distance and a new one on the wrong side.
-    towards = np.where(running[:, -1:] > 0, 1.0, -1.0) * running[:, steps - 1]
+    if followed.leaders is None:
+        is_right = followed.final[:, None] == (followed.running[:, steps - 1] > 0)
+    else:
+        is_right = followed.final[:, None] == followed.leaders[:, steps - 1]
+    towards = np.where(is_right, 1.0, -1.0) * np.abs(followed.running[:, steps - 1])
     record = np.maximum.accumulate(np.abs(towards), axis=1)
     earlier = np.concatenate([np.zeros((len(record), 1)), record[:, :-1]], axis=1)
     is_wrong = (towards < 0) & (record > earlier)
     first, last = np.sort(earlier[is_wrong]), np.sort(record[is_wrong])
     margins = np.unique(last)
     n_wrong = (len(last) - np.searchsorted(last, margins)) - (len(first) - np.searchsorted(first, margins))
-    too_bold = margins[n_wrong > math.floor(limit * len(matrix) + 1e-9)]
+    too_bold = margins[n_wrong > math.floor(limit * len(known) + 1e-9)]
     margin = np.full(len(steps), math.nextafter(too_bold.max(initial=0.0), math.inf))
-    return ScoreStrategy.from_thresholds(
-        *everywhere(n_voters, steps, (-margin, margin)), order=voters, start=start
-    )
+    lower = -margin if isinstance(begin, float) else None
+    return ScoreStrategy(voters, begin, *everywhere(n_voters, steps, lower, margin))
+
+
+def _start_for(scores: Scores, start: Any) -> Start:
+    """Return the start that goes with scores of two classes, or of many."""
+    return check_start(start, scores.shape[2] if isinstance(scores, ClassScores) else None)
 
 
 def curtailment(
     bounds: npt.ArrayLike,
     *,
     order: npt.ArrayLike | None = None,
-    start: float = 0.0,
+    start: float | npt.ArrayLike = 0.0,
     looks: int | Iterable[int] | None = None,
 ) -> ScoreStrategy:
     """Stop where the voters not yet asked cannot change the answer, whatever they say.
 
-    It agrees with the full sum, added up in the same order, on every row whose scores are within the bounds:
-    to the last bit, because sums are bounded as they are rounded. At least one voter is asked.
+    It agrees with the full sum, added up in the same order, on every row whose scores are within the bounds,
+    rounding included. At least one voter is asked.
 
     Parameters
     ----------
-    bounds : array-like of shape (2, n_voters)
+    bounds : array-like of shape (2, n_voters), or (2, n_voters, n_classes) for more than two classes
         The smallest and the largest score that each voter can give, in the voters' own numbering.
     order : array-like of int, shape (n_voters,), optional
         The voters in the order asked.
@@ -117,17 +119,19 @@ def curtailment(
     checked = check_bounds(bounds)
     n_voters = checked.shape[1]
     voters = np.arange(n_voters) if order is None else check_order(order, n_voters)
-    thresholds = curtailing(checked[:, voters], steps_before_all(looks, n_voters), n_voters)
-    strategy = ScoreStrategy.from_thresholds(*thresholds, order=voters, start=start)
-    return replace(strategy, reason="stopping only where the answer is certain was asked for")
+    first = check_start(start, checked.shape[2] if checked.ndim == 3 else None)
+    thresholds = curtailing(checked[:, voters], steps_before_all(looks, n_voters), n_voters, first)
+    reason = "stopping only where the answer is certain was asked for"
+    return ScoreStrategy(voters, first, *thresholds, None, reason)
 
 
 def lightgbm_margin(
-    n_voters: int, margin: float = 10.0, every: int = 10, *, start: float = 0.0
+    n_voters: int, margin: float = 10.0, every: int = 10, *, start: float | npt.ArrayLike = 0.0
 ) -> ScoreStrategy:
     """Stop after every ``every`` voters if twice the distance of the score from 0 is above ``margin``.
 
-    That is what ``pred_early_stop`` does for two classes, with LightGBM's defaults. It knows neither how many
+    Of more than two classes, if the lead is. That is what ``pred_early_stop`` does, with LightGBM's
+    defaults. It knows neither how many
     trees are left nor how often it may be wrong, so it guarantees nothing.
 
     Parameters
@@ -138,8 +142,8 @@ def lightgbm_margin(
         LightGBM's ``pred_early_stop_margin``, at least 0.
     every : int, default 10
         LightGBM's ``pred_early_stop_freq``.
-    start : float, default 0.0
-        The score before the first voter.
+    start : float or array-like of float, default 0.0
+        The score before the first voter; for more than two classes, that of each.
 
     Examples
     --------
@@ -151,9 +155,11 @@ def lightgbm_margin(
     margin = _check_margin(margin)
     looks = check_looks(every, n_voters)
     steps = np.array(range(n_voters) if looks is None else looks[:-1])[1:]
+    first = check_start(start)
+    of_two = isinstance(first, float)
     upper = np.append(np.full(n_voters, np.inf), 0.0)
-    upper[steps] = math.nextafter(margin / 2, math.inf)  # above it, not at it
-    return ScoreStrategy.from_thresholds(-upper, upper, start=check_start(start))
+    upper[steps] = math.nextafter(margin / 2 if of_two else margin, math.inf)  # above it, not at it
+    return ScoreStrategy.from_thresholds(-upper if of_two else None, upper, start=first)
 
 
 def _check_margin(margin: Any) -> float:
@@ -198,14 +204,19 @@ def qwyc(
     >>> strategy.order, strategy.run([[0.2, -2.0], [-0.1, 3.0]])
     (array([1, 0]), (array([False,  True]), array([1, 1])))
     """
-    limit, start = check_max_disagreement(max_disagreement), check_start(start)
+    limit, first = check_max_disagreement(max_disagreement), float(check_start(start))
     if order not in ("optimized", "given"):
         raise InvalidInputError(f'order must be "optimized" or "given", not {order!r}')
     matrix = check_scores(scores, "scores")
+    if isinstance(matrix, ClassScores):
+        raise InvalidInputError(
+            "this method is for two classes, whose scores are a matrix of shape (n_rows, n_voters): use "
+            "solve_scores for more"
+        )
     n_rows, n_voters = matrix.shape
-    final_yes = start + matrix.sum(axis=1) > 0
+    final_yes = first + matrix.sum(axis=1) > 0
     errors_left = math.floor(limit * n_rows + 1e-9)
-    running, left, asked = np.full(n_rows, start), list(range(n_voters)), []
+    running, left, asked = np.full(n_rows, first), list(range(n_voters)), []
     lower, upper = np.full(n_voters + 1, -np.inf), np.full(n_voters + 1, np.inf)
     for step in range(1, n_voters):
         if len(running) == 0:
@@ -222,7 +233,7 @@ def qwyc(
         stay = ~(no | yes)
         running, matrix, final_yes = running[stay], matrix[stay], final_yes[stay]
     lower[-1] = upper[-1] = 0.0
-    return ScoreStrategy.from_thresholds(lower, upper, order=asked + left, start=start)
+    return ScoreStrategy.from_thresholds(lower, upper, order=asked + left, start=first)
 
 
 def _most_quits(running: FloatArray, final_yes: npt.NDArray[np.bool_], errors: int) -> Quit:

@@ -9,17 +9,22 @@ from typing import Any
 import numpy as np
 
 from foregone.certifying import Parts, RowLabels
-from foregone.checks import BoolArray, FloatArray, IntArray
+from foregone.checks import FloatArray, IntArray
 from foregone.errors import InvalidInputError
+from foregone.scores.class_scores import ClassScores
 from foregone.scores.curtailing import check_bounds, curtailing
+from foregone.scores.orders import foretelling_order
 from foregone.scores.paths import (
+    Answers,
+    Scores,
+    Start,
     blocks,
     check_order,
     check_scores,
     check_start,
-    foretelling_order,
     full_answers,
-    running_scores,
+    paths_given,
+    paths_of,
 )
 from foregone.scores.trial import Trial
 from foregone.strategy.limits import Limits
@@ -36,19 +41,20 @@ class ScoreRows:
 
     Parameters
     ----------
-    scores : array-like of shape (n_rows, n_voters)
-        What each voter adds to the sum of each row. The rows must not be those that the voters were trained
-        on.
-    start : float, default 0.0
-        The score before the first voter.
+    scores : array-like of shape (n_rows, n_voters) or (n_rows, n_voters, n_classes), or ClassScores
+        What each voter adds to the sum of each row; of more than two classes, to that of each class. The rows
+        must not be those that the voters were trained on.
+    start : float or array-like of float, default 0.0
+        The score before the first voter; of more than two classes, one for all or one for each.
     order : {"given", "random", "optimized"}, array-like of int or None
         In which order voters are asked, as in `foregone.solve_scores`; None if ``scores`` are running scores.
-    answers : array-like of bool, shape (n_rows,), optional
-        What each row is to be answered with, where that is not what its full sum says.
+    answers : array-like of bool or int, shape (n_rows,), optional
+        What each row is to be answered with, where that is not what its full sum says: True for yes; of more
+        than two classes, the number of one.
     random_state : int, Generator or None
         Draws the halves to learn from and to certify with, and a random order. A generator is used once: all
         that is done with these rows is done with the same halves.
-    bounds : array-like of shape (2, n_voters), optional
+    bounds : array-like of shape (2, n_voters) or (2, n_voters, n_classes), optional
         The smallest and the largest score that each voter can give.
     groups, clusters : array-like of shape (n_rows,), optional
         Labels of the rows, as in `foregone.solve_scores`.
@@ -63,8 +69,8 @@ class ScoreRows:
     <ScoreRows: 800 rows, 50 voters>
     """
 
-    scores: FloatArray = field(repr=False)
-    start: float = 0.0
+    scores: Scores = field(repr=False)
+    start: Start = 0.0
     order: Any = "given"
     answers: Any = None
     random_state: Any = 0
@@ -75,14 +81,18 @@ class ScoreRows:
 
     def __post_init__(self) -> None:
         scores = check_scores(self.scores, "paths" if self.order is None else "scores")
-        n_rows, n_voters = scores.shape
+        n_rows, n_voters = scores.shape[:2]
+        n_classes = scores.shape[2] if isinstance(scores, ClassScores) else None
+        start = check_start(self.start, n_classes)
+        if isinstance(start, float) != (n_classes is None):
+            raise InvalidInputError("start must be one number, where a voter gives one number")
         checked = {
             "scores": scores,
-            "start": check_start(self.start),
+            "start": start,
             "order": _check_order(self.order, n_voters),
-            "answers": _check_answers(self.answers, n_rows),
+            "answers": _check_answers(self.answers, n_rows, n_classes),
             "random_state": _seed(self.random_state),
-            "bounds": None if self.bounds is None else check_bounds(self.bounds, n_voters),
+            "bounds": None if self.bounds is None else check_bounds(self.bounds, scores.shape[1:]),
             "labels": self.groups
             if isinstance(self.groups, RowLabels)
             else RowLabels.of(self.groups, self.clusters, n_rows),
@@ -94,19 +104,30 @@ class ScoreRows:
 
     def _check_within(self, bounds: FloatArray) -> None:
         """Raise if a score, or the step from one running score to the next, is outside of its bounds."""
-        for rows in blocks(self.scores):
+        if isinstance(self.scores, ClassScores):
+            before: Any = self.start
+            for voter in range(self.n_voters):
+                said, (low, high) = self.scores.of_voter(voter), bounds[:, voter]
+                if self.order is None:
+                    low, high, before = before + low, before + high, said
+                self._refuse(np.argwhere((said < low) | (said > high)), voter=voter)
+            return
+        for rows in blocks(self.scores.shape):
             part, (low, high) = self.scores[rows], bounds
             if self.order is None:
                 before = np.column_stack([np.full(len(part), self.start), part[:, :-1]])
                 low, high = before + low, before + high
-            outside = (part < low) | (part > high)
-            if outside.any():
-                row, voter = np.argwhere(outside)[0]
-                raise InvalidInputError(
-                    f"the score of voter {voter} in row {rows.start + row} is outside of its bounds, "
-                    f"{bounds[0, voter]} to {bounds[1, voter]}: give the smallest and the largest score that "
-                    "each voter can give to any row, or leave bounds out"
-                )
+            self._refuse(np.argwhere((part < low) | (part > high)), first_row=rows.start)
+
+    def _refuse(self, outside: IntArray, *, voter: int | None = None, first_row: int = 0) -> None:
+        """Raise if there is a score outside of its bounds, by the places of those that are."""
+        if len(outside):
+            row, column = outside[0]
+            voter = int(column) if voter is None else voter
+            raise InvalidInputError(
+                f"the score of voter {voter} in row {first_row + row} is outside of its bounds: give the "
+                "smallest and the largest score that each voter can give to any row, or leave bounds out"
+            )
 
     @property
     def n_rows(self) -> int:
@@ -117,6 +138,11 @@ class ScoreRows:
     def n_voters(self) -> int:
         """Number of voters."""
         return int(self.scores.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return 2 if isinstance(self.start, float) else len(self.start)
 
     @property
     def added_up(self) -> dict[str, Any]:
@@ -144,30 +170,31 @@ class ScoreRows:
 
     def trial(self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray) -> Trial:
         """Return some rows to try thresholds on, with voters asked in this order, stopped at these steps."""
-        part = self.scores[rows]
-        running = np.asfortranarray(part) if self.order is None else running_scores(part, order, self.start)
-        final_yes = running[:, -1] > 0 if self.answers is None else np.asarray(self.answers)[rows]
+        part: Any = self.scores[rows]
+        paths = paths_given(part, self.start) if self.order is None else paths_of(part, order, self.start)
+        final = paths.final if self.answers is None else np.asarray(self.answers)[rows]
         labels = self.labels.take(rows)
         return Trial(
-            running,
-            final_yes,
+            paths,
+            final,
             labels,
-            Parts.of(limits, final_yes, labels),
-            curtailing(self.bounds_in(order), steps, self.n_voters),
+            Parts.of(limits, final, labels),
+            curtailing(self.bounds_in(order), steps, self.n_voters, self.start),
         )
 
     def bounds_in(self, order: IntArray) -> FloatArray | None:
         """Return the bounds in the order asked."""
         return None if self.bounds is None else np.asarray(self.bounds)[:, order]
 
-    def right(self, order: IntArray) -> BoolArray:
+    def right(self, order: IntArray) -> Answers:
         """Return what rows are to be answered with: ``answers``, or else what their full sums say."""
         if self.answers is None:
             return full_answers(self.scores, order, self.start)
         return np.asarray(self.answers)
 
     def __repr__(self) -> str:
-        return f"<ScoreRows: {self.n_rows:,} rows, {self.n_voters:,} voters>"
+        classes = "" if self.n_classes == 2 else f", {self.n_classes} classes"
+        return f"<ScoreRows: {self.n_rows:,} rows, {self.n_voters:,} voters{classes}>"
 
 
 def _check_order(order: Any, n_voters: int) -> Any:
@@ -180,14 +207,20 @@ def _check_order(order: Any, n_voters: int) -> Any:
     return check_order(order, n_voters)
 
 
-def _check_answers(answers: Any, n_rows: int) -> BoolArray | None:
+def _check_answers(answers: Any, n_rows: int, n_classes: int | None) -> Answers | None:
     if answers is None:
         return None
     given = np.asarray(answers)
-    if given.dtype != np.bool_ or given.shape != (n_rows,):
+    if n_classes is None and (given.dtype != np.bool_ or given.shape != (n_rows,)):
         raise InvalidInputError(
             f"answers must hold True or False for each of the {n_rows} rows, got {given.dtype} of shape "
             f"{given.shape}"
+        )
+    if n_classes is not None and (
+        given.dtype.kind not in "iu" or given.shape != (n_rows,) or ((given < 0) | (given >= n_classes)).any()
+    ):
+        raise InvalidInputError(
+            f"answers must hold the number of a class, 0 to {n_classes - 1}, for each of the {n_rows} rows"
         )
     return given
 

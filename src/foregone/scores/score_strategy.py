@@ -1,4 +1,4 @@
-"""ScoreStrategy: thresholds on a running score, voters asked in one fixed order."""
+"""ScoreStrategy: thresholds on a running score or a lead, voters asked in one fixed order."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import BoolArray, FloatArray, IntArray, as_numbers, check_n_voters
+from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
+from foregone.scores.class_scores import ClassScores
 from foregone.scores.paths import (
+    Answers,
+    Scores,
+    Start,
     blocks,
     check_order,
     check_scores,
     check_start,
-    follow,
     look_steps,
-    running_scores,
+    paths_given,
+    paths_of,
 )
 from foregone.scores.score_certificate import ScoreCertificate
 from foregone.strategy.base import Strategy
@@ -31,23 +35,31 @@ NEVER = {"-inf": -np.inf, "inf": np.inf}  # how a file says that a threshold is 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreStrategy(Strategy):
-    """When to stop adding up scores: voters are asked in one order, and two thresholds guard each step.
+    """When to stop adding up scores: voters are asked in one order, and thresholds guard each step.
 
-    The running score is ``start`` plus the scores of the voters asked so far; the full sum says yes if it is
-    above 0, otherwise no. After ``asked`` voters the strategy stops with "no" if the running score is at most
-    ``lower[asked]``, else with "yes" if it is at least ``upper[asked]``, else it goes on. When everyone has
-    been asked it stops with the answer of the full sum. Made by `solve_scores`, by a function of
-    `foregone.scores.rules`, or by `from_thresholds`.
+    Of two classes, the running score is ``start`` plus the scores of the voters asked so far; the full sum
+    says yes if it is above 0, otherwise no. After ``asked`` voters the strategy stops with "no" if the
+    running score is at most ``lower[asked]``, else with "yes" if it is at least ``upper[asked]``, else it
+    goes on.
+
+    Of more classes, every class has a running score, and the lead is that of the largest over the second
+    largest. The strategy stops with the class that leads if the lead is at least ``upper[asked]``; of several
+    that lead, with the first.
+
+    When everyone has been asked it stops with the answer of the full sum. Made by `solve_scores`, by a
+    function of `foregone.scores.rules`, or by `from_thresholds`.
 
     Attributes
     ----------
     order : ndarray of int, shape (n_voters,)
         The voters in the order in which they are asked; each stands there once.
-    start : float
-        The score before the first voter: a boosted ensemble's baseline, 0 for a forest.
+    start : float or ndarray of float, shape (n_classes,)
+        The score before the first voter: a boosted ensemble's baseline, 0 for a forest. One number for two
+        classes, one for each class if there are more.
     lower, upper : ndarray of float, shape (n_voters + 1,)
         Per step. Invariants: ``lower[i] <= upper[i]``, none is NaN; where it does not look they are
-        infinite, ``-inf`` and ``inf``; the last of each is 0.
+        infinite, ``-inf`` and ``inf``; the last of each is 0. Of many classes, ``lower`` is ``-inf``
+        throughout.
     certificate : ScoreCertificate or None
         Why its disagreement is within a limit; None if nothing is promised.
     reason : str or None
@@ -61,12 +73,18 @@ class ScoreStrategy(Strategy):
     (array([ True, False,  True]), array([1, 3, 3]))
     >>> strategy.decide(asked=1, running=2.5), strategy.decide(asked=1, running=-0.5)
     (True, None)
+
+    Three classes:
+
+    >>> strategy = ScoreStrategy.from_thresholds(None, [9, 0.8, 0], start=[0, 0, 0])
+    >>> strategy.run([[[0.1, 0.9, 0.0], [0.5, 0.5, 0.0]], [[0.4, 0.3, 0.3], [0.0, 0.0, 1.0]]])
+    (array([1, 2]), array([1, 2]))
     """
 
     KIND: ClassVar[str] = "scores"
 
     order: IntArray
-    start: float
+    start: Start
     lower: FloatArray
     upper: FloatArray
     certificate: ScoreCertificate | None = None
@@ -77,11 +95,11 @@ class ScoreStrategy(Strategy):
     @classmethod
     def from_thresholds(
         cls,
-        lower: npt.ArrayLike,
+        lower: npt.ArrayLike | None,
         upper: npt.ArrayLike,
         *,
         order: npt.ArrayLike | None = None,
-        start: float = 0.0,
+        start: float | npt.ArrayLike = 0.0,
         certificate: ScoreCertificate | None = None,
     ) -> ScoreStrategy:
         """From thresholds for every step, from nobody asked to everyone.
@@ -89,18 +107,19 @@ class ScoreStrategy(Strategy):
         Parameters
         ----------
         lower, upper : array-like of float, shape (n_voters + 1,)
-            As in the attributes of the same name.
+            As in the attributes of the same name; ``lower`` is None for more than two classes.
         order : array-like of int, shape (n_voters,), optional
             The voters in the order asked; by default that of the columns.
-        start : float, default 0.0
-            The score before the first voter.
+        start : float or array-like of float, default 0.0
+            The score before the first voter; for more than two classes, that of each.
         certificate : ScoreCertificate, optional
             What is known about its disagreement.
         """
-        low, high = _check_thresholds(lower, upper)
+        first = check_start(start)
+        low, high = _check_thresholds(lower, upper, of_leads=not isinstance(first, float))
         n_voters = len(low) - 1
         given = np.arange(n_voters) if order is None else order
-        return cls(check_order(given, n_voters), check_start(start), low, high, certificate)
+        return cls(check_order(given, n_voters), first, low, high, certificate)
 
     @classmethod
     def ask_all(
@@ -108,12 +127,12 @@ class ScoreStrategy(Strategy):
         n_voters: int,
         *,
         order: npt.ArrayLike | None = None,
-        start: float = 0.0,
+        start: float | npt.ArrayLike = 0.0,
         reason: str | None = None,
     ) -> ScoreStrategy:
         """Return the strategy that asks everyone, with the reason why."""
         low = np.append(np.full(check_n_voters(n_voters), -np.inf), 0.0)
-        everyone = cls.from_thresholds(low, -low, order=order, start=start)
+        everyone = cls.from_thresholds(None if np.ndim(start) else low, -low, order=order, start=start)
         return cls(everyone.order, everyone.start, everyone.lower, everyone.upper, None, reason)
 
     # Reading it ------------------------------------------------------------------------------
@@ -122,6 +141,16 @@ class ScoreStrategy(Strategy):
     def n_voters(self) -> int:
         """Number of voters in the ensemble."""
         return len(self.order)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return 2 if isinstance(self.start, float) else len(self.start)
+
+    @property
+    def adds_by_class(self) -> bool:
+        """Whether every class has a sum, and thresholds are on the lead; otherwise two have one sum."""
+        return not isinstance(self.start, float)
 
     @property
     def looks(self) -> IntArray:
@@ -135,44 +164,70 @@ class ScoreStrategy(Strategy):
             return "every voter will be asked"
         return "it stops only where the voters not yet asked cannot change the answer"
 
-    def decide(self, asked: int, running: float) -> bool | None:
-        """Return the answer after ``asked`` voters at this running score, or None to go on."""
+    def decide(self, asked: int, running: float | npt.ArrayLike) -> bool | int | None:
+        """Return the answer after ``asked`` voters at this running score, or None to go on.
+
+        Of many classes, ``running`` are their scores, and the answer is the number of a class.
+        """
         if not 0 <= asked <= self.n_voters:
             raise InvalidInputError(f"step {asked} is impossible: need 0 <= asked <= {self.n_voters}")
-        if not np.isfinite(running):
+        numbers = as_numbers(running, "the running score").astype(np.float64)
+        if not np.isfinite(numbers).all():
             raise InvalidInputError(f"the running score must be finite, not {running!r}")
-        if running <= self.lower[asked]:
+        if numbers.shape != np.shape(self.start):
+            raise InvalidInputError(
+                f"the running score must have the shape {np.shape(self.start)}, as the start has, not "
+                f"{numbers.shape}"
+            )
+        if self.adds_by_class:
+            second, first = np.sort(numbers)[-2:]
+            return int(numbers.argmax()) if first - second >= self.upper[asked] else None
+        if numbers <= self.lower[asked]:
             return False
-        return True if running >= self.upper[asked] else None
+        return True if numbers >= self.upper[asked] else None
 
-    def run(self, scores: npt.ArrayLike) -> tuple[BoolArray, IntArray]:
+    def run(self, scores: npt.ArrayLike | ClassScores) -> tuple[Answers, IntArray]:
         """Answer rows whose scores are all known, as if voters were asked one by one.
 
         Parameters
         ----------
-        scores : array-like of shape (n_rows, n_voters)
-            One column per voter, in the voters' own numbering.
+        scores : array-like of shape (n_rows, n_voters), or (n_rows, n_voters, n_classes)
+            One column per voter, in the voters' own numbering; of many classes, one score for each.
 
         Returns
         -------
-        answers : ndarray of bool, shape (n_rows,)
-            True for yes.
+        answers : ndarray of bool or of int, shape (n_rows,)
+            True for yes; of many classes, their numbers.
         asked : ndarray of int, shape (n_rows,)
             How many voters each row took.
         """
-        matrix = check_scores(scores, "scores", self.n_voters)
-        answers, asked = np.empty(len(matrix), np.bool_), np.empty(len(matrix), np.int64)
-        for rows in blocks(matrix):
-            running = running_scores(matrix[rows], self.order, self.start)
-            answers[rows], asked[rows] = follow(running, self.lower, self.upper, self.start)
+        known = self._checked(scores, "scores")
+        answers: Answers = np.empty(len(known), np.int64 if self.adds_by_class else np.bool_)
+        asked = np.empty(len(known), np.int64)
+        for rows in blocks(known.shape):
+            paths = paths_of(known[rows], self.order, self.start)
+            answers[rows], asked[rows] = paths.follow(self.lower, self.upper)
         return answers, asked
 
-    def run_paths(self, paths: npt.ArrayLike) -> tuple[BoolArray, IntArray]:
+    def run_paths(self, paths: npt.ArrayLike) -> tuple[Answers, IntArray]:
         """Answer rows whose running scores are known: column k is the score after k + 1 voters."""
-        return follow(check_scores(paths, "paths", self.n_voters), self.lower, self.upper, self.start)
+        return paths_given(self._checked(paths, "paths"), self.start).follow(self.lower, self.upper)
+
+    def _checked(self, scores: Any, what: str) -> Scores:
+        known = check_scores(scores, what, self.n_voters)
+        of_classes = known.shape[2] if isinstance(known, ClassScores) else None
+        if of_classes != (self.n_classes if self.adds_by_class else None):
+            wanted = f"for each of {self.n_classes} classes" if self.adds_by_class else "one number a voter"
+            raise InvalidInputError(f"{what} must be {wanted}, got shape {known.shape}")
+        return known
 
     def _digest(self) -> bytes:
-        parts = (self.order, np.array([self.start]) + 0.0, self.lower + 0.0, self.upper + 0.0)  # -0.0 is 0.0
+        parts = (
+            self.order,
+            np.atleast_1d(self.start) + 0.0,
+            self.lower + 0.0,
+            self.upper + 0.0,
+        )  # -0.0 is 0.0
         return hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
 
     def __repr__(self) -> str:
@@ -182,17 +237,19 @@ class ScoreStrategy(Strategy):
             note = ", asks everyone"
         else:
             note = ", nothing promised" if self.reason is None else ", curtails"
-        return f"<ScoreStrategy for {self.n_voters} voters{note}>"
+        classes = f", {self.n_classes} classes" if self.adds_by_class else ""
+        return f"<ScoreStrategy for {self.n_voters} voters{classes}{note}>"
 
     # Files -----------------------------------------------------------------------------------
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of a strategy file; thresholds never reached are written as texts."""
+        start = self.start
         return {
             "n_voters": self.n_voters,
             "order": self.order.tolist(),
-            "start": self.start,
-            "lower": _to_json(self.lower),
+            "start": start if isinstance(start, float) else start.tolist(),
+            "lower": None if self.adds_by_class else _to_json(self.lower),
             "upper": _to_json(self.upper),
             "certificate": None if self.certificate is None else self.certificate.to_fields(),
             "reason": self.reason,
@@ -205,22 +262,39 @@ class ScoreStrategy(Strategy):
             order = check_order(fields.whole_numbers("order", n_voters), n_voters)
         except InvalidInputError as error:
             raise fields.error("order", f"is not valid: {error}") from None
-        thresholds = (_from_json(fields, key, n_voters + 1) for key in ("lower", "upper"))
+        by_class = isinstance(fields.entry("start"), list)
+        lower = None if by_class else _from_json(fields, "lower", n_voters + 1)
         try:
-            lower, upper = _check_thresholds(*thresholds)
+            start: Start = check_start(fields.numbers("start")) if by_class else fields.number("start")
+        except InvalidInputError as error:
+            raise fields.error("start", f"is not valid: {error}") from None
+        try:
+            low, high = _check_thresholds(lower, _from_json(fields, "upper", n_voters + 1), of_leads=by_class)
         except InvalidInputError as error:
             raise fields.error("lower/upper", f"is not valid: {error}") from None
         certificate = None
         if "certificate" in fields:
             certificate = ScoreCertificate.from_fields(fields.section("certificate"), n_voters)
         reason = fields.text("reason") if "reason" in fields else None
-        return cls(order, fields.number("start"), lower, upper, certificate, reason)
+        return cls(order, start, low, high, certificate, reason)
 
 
-def _check_thresholds(lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _check_thresholds(
+    lower: npt.ArrayLike | None, upper: npt.ArrayLike, *, of_leads: bool
+) -> tuple[FloatArray, FloatArray]:
     """Return copies of the thresholds. Raises InvalidInputError if they are not valid."""
-    low: FloatArray = as_numbers(lower, "lower").astype(np.float64)
     high: FloatArray = as_numbers(upper, "upper").astype(np.float64)
+    if of_leads != (lower is None):
+        raise InvalidInputError(
+            "lower must be None for more than two classes: thresholds are on the lead, which is never below 0"
+            if of_leads
+            else "lower is missing: only where start has a number for each class, it is None"
+        )
+    low: FloatArray = (
+        np.append(np.full(max(high.size - 1, 0), -np.inf), 0.0)
+        if lower is None
+        else as_numbers(lower, "lower").astype(np.float64)
+    )
     if low.ndim != 1 or low.shape != high.shape or len(low) < 2:
         raise InvalidInputError("lower and upper must be two rows of n_voters + 1 numbers each")
     broken = np.flatnonzero(~((low <= high) & (low < np.inf) & (high > -np.inf)))  # also True for NaN
@@ -235,6 +309,8 @@ def _check_thresholds(lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[Float
             "lower and upper of the last step must be 0: when everyone was asked, the answer is that of the "
             "full sum"
         )
+    if of_leads:
+        low[-1] = -np.inf
     return low, high
 
 

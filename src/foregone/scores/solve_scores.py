@@ -16,9 +16,10 @@ import numpy.typing as npt
 from foregone.certifying import Judged, Parts, RowLabels, climb, rows_needed
 from foregone.certifying.parts import bounds_by_side
 from foregone.checks import IntArray, check_choice, check_confidence
-from foregone.errors import SolverError
+from foregone.errors import InvalidInputError, SolverError
+from foregone.scores.class_scores import ClassScores
 from foregone.scores.families import Thresholds, steps_before_all
-from foregone.scores.paths import follow
+from foregone.scores.paths import Answers
 from foregone.scores.score_certificate import ScoreCertificate
 from foregone.scores.score_rows import ScoreRows
 from foregone.scores.score_strategy import ScoreStrategy
@@ -36,13 +37,13 @@ class CannotCertifyWarning(UserWarning):
 
 
 def solve_scores(
-    paths: npt.ArrayLike,
+    paths: npt.ArrayLike | ClassScores,
     max_disagreement: MaxDisagreement,
     *,
     confidence: float = 0.95,
     order: Literal["given", "random", "optimized"] | npt.ArrayLike | None = None,
     looks: int | Iterable[int] | None = None,
-    start: float = 0.0,
+    start: float | npt.ArrayLike = 0.0,
     answers: npt.ArrayLike | None = None,
     bounds: npt.ArrayLike | None = None,
     groups: npt.ArrayLike | RowLabels | None = None,
@@ -52,8 +53,10 @@ def solve_scores(
 ) -> ScoreStrategy:
     """Learn when to stop adding up scores, with a limit on the disagreement that holds for new rows.
 
-    Voters are asked in one fixed order and their scores added up; the full sum says yes if it is above 0.
-    On a random half of the rows thresholds on the running score are learned, from careful to bold; on the
+    Voters are asked in one fixed order and their scores added up; the full sum says yes if it is above 0. Of
+    more than two classes, each has a sum, the largest of which is the answer (the first, if there are
+    several), and what counts is the lead of the largest over the second.
+    On a random half of the rows thresholds on the running score or lead are learned, careful to bold; on the
     other half they are tried in that order, and the last one is taken before the first whose disagreement
     is, by an exact bound, above the limit. With a probability of at least ``confidence`` over the draw of the
     rows (and whatever their distribution) the disagreement on new rows of that distribution is then at most
@@ -63,13 +66,14 @@ def solve_scores(
 
     Parameters
     ----------
-    paths : array-like of shape (n_rows, n_voters)
+    paths : array-like of shape (n_rows, n_voters) or (n_rows, n_voters, n_classes), or ClassScores
         With ``order=None``: running scores, column k the score after k + 1 voters in the order asked,
-        ``start`` included. With any other order: scores of single voters, which are added up here. The rows
-        must not be those that the voters were trained on.
+        ``start`` included. With any other order: scores of single voters, which are added up here. Of more
+        than two classes, one score for each class. The rows must not be those that the voters were trained
+        on.
     max_disagreement : float or dict
-        The largest allowed probability to answer differently from the full sum, or one for rows whose full
-        sum says ``"yes"`` and one for ``"no"``, which are both kept at once (1 for no limit).
+        The largest allowed probability to answer differently from the full sum, or, of two classes, one for
+        rows whose full sum says ``"yes"`` and one for ``"no"``, which are both kept at once (1 for no limit).
     confidence : float, default 0.95
         Strictly between 0 and 1.
     order : None, "given", "random", "optimized" or array-like of int, optional
@@ -78,12 +82,13 @@ def solve_scores(
         the learning half), or in this one.
     looks : int or iterable of int, optional
         A number k to stop only after every k voters, or the numbers of voters after which it may stop.
-    start : float, default 0.0
+    start : float or array-like of float, shape (n_classes,), default 0.0
         The score before the first voter.
-    answers : array-like of bool, shape (n_rows,), optional
-        What each row is to be answered with, True for yes. By default what its full sum says; the two may
-        differ where the sum is 0 but for rounding, and then all that is promised is about these.
-    bounds : array-like of shape (2, n_voters), optional
+    answers : array-like of bool or int, shape (n_rows,), optional
+        What each row is to be answered with: True for yes, or the number of one of many classes. By default
+        what its full sum says; the two may differ where the sum is 0 but for rounding, and then all that is
+        promised is about these.
+    bounds : array-like of shape (2, n_voters) or (2, n_voters, n_classes), optional
         The smallest and the largest score that each voter can give to any row, in the order of the columns:
         of a tree, its smallest and its largest leaf. Without them only the full sum is certain.
     groups : array-like of shape (n_rows,) or RowLabels, optional
@@ -118,12 +123,19 @@ def solve_scores(
     >>> print(strategy.certificate.promise)  # doctest: +NORMALIZE_WHITESPACE
     With 95 % confidence, this classifier disagrees with its full vote on at most 0.01 of new rows,
     if they are like the 4,000 it was certified on.
+
+    Scores of three classes:
+
+    >>> truth = rng.integers(3, size=(6000, 1))
+    >>> scores = rng.normal(0.5 * (truth == [0, 1, 2])[:, None], 1, size=(6000, 50, 3))
+    >>> solve_scores(scores, 0.01, order="given", random_state=0).certificate.mean_asked < 45
+    True
     """
     limits, confidence = Limits.of(max_disagreement), check_confidence(confidence)
     check_choice(on_failure, "on_failure", ("curtail", "raise"))
     rows = ScoreRows(
         paths,  # type: ignore[arg-type]  # it checks
-        start=start,
+        start=start,  # type: ignore[arg-type]  # it checks
         order=order,
         answers=answers,
         random_state=random_state,
@@ -131,6 +143,7 @@ def solve_scores(
         groups=groups,
         clusters=clusters,
     )
+    _check_limits(rows, limits)
     steps = steps_before_all(looks, rows.n_voters)
     learning, certifying = rows.halves
     voters = rows.orders[0]
@@ -171,13 +184,13 @@ class ScoreEstimate:
         Learned, at the boldness that would just be certified by as many rows; not certified.
     outcome : TrialOutcome
         How the rows of the learning half fare, each with thresholds that it had no part in.
-    final_yes : ndarray of bool
-        Which of them are to be answered with yes.
+    final : ndarray of bool or int
+        What they are to be answered with.
     """
 
     strategy: ScoreStrategy
     outcome: TrialOutcome
-    final_yes: npt.NDArray[np.bool_]
+    final: Answers
 
 
 def estimate_scores(
@@ -188,6 +201,7 @@ def estimate_scores(
     So a limit may be chosen by estimates of many, and then certified by `solve_scores` with the same rows and
     ``random_state``.
     """
+    _check_limits(rows, limits)
     steps = steps_before_all(looks, rows.n_voters)
     voters = rows.orders[0]
     learn = rows.trial(rows.halves[0], limits, voters, steps)
@@ -200,9 +214,15 @@ def estimate_scores(
         else:
             learned = learn.learn(np.arange(learn.n_rows), steps)
             thresholds, outcome = learned.thresholds(choice.shape, choice.boldness), choice.outcome
-    return ScoreEstimate(
-        ScoreStrategy(voters, rows.start, *thresholds, None, reason), outcome, learn.final_yes
-    )
+    return ScoreEstimate(ScoreStrategy(voters, rows.start, *thresholds, None, reason), outcome, learn.final)
+
+
+def _check_limits(rows: ScoreRows, limits: Limits) -> None:
+    if limits.by_answer and not isinstance(rows.start, float):
+        raise InvalidInputError(
+            'limits for "yes" and "no" are for two classes: of more, the lead is followed without regard to '
+            "who leads. Give one max_disagreement"
+        )
 
 
 def _best_order(
@@ -234,15 +254,19 @@ def _certificate(
     n_rungs: int,
 ) -> ScoreCertificate:
     """Return the evidence for thresholds that keep their limits on rows they were not learned from."""
-    answers, asked = follow(certify.running, *thresholds)
-    wrong, is_yes = answers != certify.final_yes, certify.final_yes
+    wrong, asked = certify.outcome(thresholds)
+    rows_of = {"all": np.ones_like(wrong)}
+    class_bounds: dict[str, float] | None = None
+    if certify.final.dtype == np.bool_:
+        rows_of |= {"yes": certify.final, "no": ~certify.final}
+        by_class = {str(side): limit for side, limit in limits}
+        if not limits.by_answer:
+            by_class = bounds_by_side(wrong, certify.final, certify.labels, confidence, n_rungs)
+        class_bounds = {side: by_class[side] for side in ("yes", "no")}
     pairs = {
         side: (int(np.count_nonzero(wrong[of_it])), int(np.count_nonzero(of_it)))
-        for side, of_it in (("all", np.ones_like(is_yes)), ("yes", is_yes), ("no", ~is_yes))
+        for side, of_it in rows_of.items()
     }
-    class_bounds: dict[str, float] = {str(side): limit for side, limit in limits}
-    if not limits.by_answer:
-        class_bounds = bounds_by_side(wrong, is_yes, certify.labels, confidence, n_rungs)
     return ScoreCertificate(
         limits.given,
         confidence,
@@ -250,10 +274,10 @@ def _certificate(
         as_given({side: pairs[side][1] for side, _ in limits}),
         as_given({side: pairs[side][0] for side, _ in limits}),
         float(asked.mean()),
-        {side: pairs[side] for side in ("yes", "no")},
+        None if class_bounds is None else {side: pairs[side] for side in ("yes", "no")},
         judged if certify.labels else (),
         certify.labels.clusters is not None,
-        {side: class_bounds[side] for side in ("yes", "no")},
+        class_bounds,
     )
 
 
@@ -272,8 +296,15 @@ def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float, 
                 f"confidence of {confidence:g}, twice that in all, better several times as many: give more "
                 "rows, allow more disagreement, or lower the confidence"
             )
+    if learn.final.dtype != np.bool_:
+        if len(learn.final) - np.bincount(learn.final).max(initial=0) < 2:
+            return (
+                "nearly all rows of the learning half have full sums for the same class, so nothing can be "
+                "learned about telling classes apart: give rows of several"
+            )
+        return None
     for side in ("yes", "no"):
-        if np.count_nonzero(learn.final_yes == (side == "yes")) < 2:
+        if np.count_nonzero(learn.final == (side == "yes")) < 2:
             return (
                 f'hardly any row of the learning half has a full sum that says "{side}", so nothing can be '
                 "learned about telling them apart: give rows of both answers"

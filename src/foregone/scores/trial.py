@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from foregone.certifying import Parts, RowLabels
-from foregone.checks import BoolArray, FloatArray, IntArray
+from foregone.checks import BoolArray, IntArray
 from foregone.scores.families import SHAPES, WEIGHED_SHAPES, Learned, Shape, Thresholds
-from foregone.scores.paths import follow
+from foregone.scores.paths import Answers, Paths
 
 __all__ = ["Choice", "Trial", "TrialOutcome", "choose"]
 
@@ -31,10 +31,10 @@ class Trial:
 
     Attributes
     ----------
-    running : ndarray of shape (n_rows, n_voters)
-        Running scores.
-    final_yes : ndarray of bool, shape (n_rows,)
-        Which rows are to be answered with yes.
+    paths : Paths
+        Running scores, or leads.
+    final : ndarray of bool or int, shape (n_rows,)
+        What rows are to be answered with: whether with yes, or with which of many classes.
     labels : RowLabels
         Groups and clusters of the rows.
     parts : Parts
@@ -43,8 +43,8 @@ class Trial:
         Where the answer is certain before everyone was asked.
     """
 
-    running: FloatArray
-    final_yes: BoolArray
+    paths: Paths
+    final: Answers
     labels: RowLabels
     parts: Parts
     certain: Thresholds
@@ -52,7 +52,7 @@ class Trial:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.running)
+        return len(self.paths)
 
     @property
     def limit(self) -> float:
@@ -61,12 +61,12 @@ class Trial:
 
     def learn(self, rows: IntArray, steps: IntArray) -> Learned:
         """Return what some of the rows teach."""
-        return Learned(np.asfortranarray(self.running[rows]), steps, self.limit, self.certain)
+        return Learned(self.paths.take(rows), steps, self.limit, self.certain)
 
     def outcome(self, thresholds: Thresholds) -> TrialOutcome:
         """Return how all rows fare."""
-        answers, asked = follow(self.running, *thresholds)
-        return TrialOutcome(answers != self.final_yes, asked)
+        answers, asked = self.paths.follow(*thresholds)
+        return TrialOutcome(answers != self.final, asked)
 
     def folds(self) -> IntArray:
         """Return the number of the fold that each row is in; clusters stay together."""
@@ -102,15 +102,15 @@ def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
     fold_of = learn.folds()
     folds = [np.flatnonzero(fold_of == fold) for fold in range(FOLDS)]
     tries = [
-        (learn.learn(np.flatnonzero(fold_of != fold), steps), np.asfortranarray(learn.running[rows]))
+        (learn.learn(np.flatnonzero(fold_of != fold), steps), learn.paths.take(rows))
         for fold, rows in enumerate(folds)
     ]
 
     def crossed(shape: Shape, boldness: float) -> TrialOutcome:
-        answers, asked = np.empty(learn.n_rows, np.bool_), np.empty(learn.n_rows, np.int64)
-        for rows, (learned, running) in zip(folds, tries, strict=True):
-            answers[rows], asked[rows] = follow(running, *learned.thresholds(shape, boldness))
-        return TrialOutcome(answers != learn.final_yes, asked)
+        answers, asked = np.empty_like(learn.final), np.empty(learn.n_rows, np.int64)
+        for rows, (learned, paths) in zip(folds, tries, strict=True):
+            answers[rows], asked[rows] = paths.follow(*learned.thresholds(shape, boldness))
+        return TrialOutcome(answers != learn.final, asked)
 
     best = Choice(Shape("chance"), 0.0)
     has_sides = any(part.side != "all" for part in learn.parts)

@@ -24,6 +24,7 @@ IMPORTERS = {
     ("lightgbm", "Booster"): "lightgbm",
     ("xgboost", "XGBClassifier"): "xgboost",
     ("xgboost", "Booster"): "xgboost",
+    ("catboost", "CatBoostClassifier"): "catboost",
 }
 WITH_VOTES = ("sklearn",)  # the importers of models whose trees vote
 
@@ -55,7 +56,7 @@ def import_model(model: Any, leaf: LeafKind) -> Found:
         If it has not been fitted.
     """
     name = importer_of(model)
-    if leaf is not LeafKind.SCORE and name not in WITH_VOTES:
+    if leaf in (LeafKind.VOTE, LeafKind.CLASS) and name not in WITH_VOTES:
         raise InvalidInputError(
             "a packed forest is made from a fitted RandomForestClassifier, ExtraTreesClassifier, "
             f"DecisionTreeClassifier or BaggingClassifier of decision trees, not from {type(model).__name__}"

@@ -1,10 +1,20 @@
-"""Importing LightGBM's two-class models, from the text that they save themselves as.
+"""Importing LightGBM's classifiers, from the text that they save themselves as.
 
-A score is what ``predict(raw_score=True)`` gives, bit for bit: the same float64 leaves added in the same
-order, up to the best iteration of a model that stopped early. LightGBM's ``predict`` says yes when the
-probability made of it is above a half, which is when the score is above 0; only a score between 0 and about
-2e-16 makes a half after rounding, so that LightGBM says no. With ``boosting_type="rf"`` the score is the
-sum over the trees, as LightGBM's raw score is, though its probability is made of their mean.
+The sums are what ``predict(raw_score=True)`` gives, bit for bit: the same float64 leaves added in the same
+order, up to the best iteration of a model that stopped early. Scores that rows were given in training
+(``init_score``) are not part of a model: LightGBM's ``predict`` does not add them, and neither do we.
+
+- Two classes: LightGBM's ``predict`` says yes when the probability made of the sum is above a half, which is
+  when the sum is above 0; only a sum between 0 and about 2e-16 makes a half after rounding, so that LightGBM
+  says no.
+- More classes: a voter is one iteration, a tree for each class. LightGBM's ``predict`` takes the first of the
+  largest probabilities, here it is the first of the largest sums: they differ only where probabilities of
+  different sums are rounded to one number. With multiclass these are sums within about 1e-16 of each other,
+  with multiclassova all sums of more than about 37 (divided by ``sigmoid``), whose probability is 1.
+- Objective multiclass or multiclassova with ``num_class=2``: each tree is a voter, and those of class 0 count
+  with the opposite sign. Their sum is the difference of LightGBM's two raw scores, within its last bits.
+- ``boosting_type="rf"``: sums are over the trees, as LightGBM's raw scores are, though its probabilities are
+  made of their means.
 """
 
 from __future__ import annotations
@@ -32,7 +42,9 @@ MISSING_IS_ZERO, ZERO_IS_MISSING = 0, 1  # else only NaN is missing
 
 
 def import_model(model: Any) -> Found:
-    """Read a fitted ``LGBMClassifier``, or a ``Booster`` with labels 0 and 1, of objective binary.
+    """Read a fitted ``LGBMClassifier``, or a ``Booster``, whose labels are 0, 1 and so on.
+
+    Objectives are binary, multiclass (softmax) and multiclassova; boosting types gbdt, dart, rf and goss.
 
     Arrays hold categories as numbers. The columns of dtype category of a pandas frame are turned into
     numbers by the lists of the frame that the model was trained on. Arrays of neither float32 nor float64
@@ -41,8 +53,8 @@ def import_model(model: Any) -> Found:
     Raises
     ------
     InvalidInputError
-        If the model is no two-class classifier, has linear trees, or treats one column in several ways,
-        as can happen when training is continued on other data.
+        If the model is no classifier, has an objective of its own or linear trees, or treats one column in
+        several ways, as can happen when training is continued on other data.
     sklearn.exceptions.NotFittedError
         If it has not been fitted.
     """
@@ -50,19 +62,25 @@ def import_model(model: Any) -> Found:
 
     if isinstance(model, LGBMClassifier):
         booster, classes = model.booster_, np.asarray(model.classes_)
-        if len(classes) != 2:
-            raise InvalidInputError(f"scores are for two classes, the model has {len(classes)}: {classes!r}")
     elif isinstance(model, Booster):
-        booster, classes = model, np.array([0, 1])
+        booster, classes = model, None
     else:
         raise InvalidInputError(
-            "of LightGBM's models only LGBMClassifier and Booster have scores for two classes, "
+            "of LightGBM's models only LGBMClassifier and Booster have scores for classes, "
             f"not {type(model).__name__}"
         )
     text = booster.model_to_string()  # as predict does, up to the best iteration
     head, *blocks = text.partition("\nend of trees")[0].split("\nTree=")
-    _check_objective(_fields(head))
+    objective, n_classes = _objective(_fields(head))
+    if classes is None:
+        classes = np.arange(n_classes)
+    if len(classes) != n_classes:
+        raise InvalidInputError(
+            f"the model has {len(classes)} labels and scores of {n_classes} classes: train it on rows of all "
+            "classes, without num_class"
+        )
     parts = [_fields(block) for block in blocks]
+    by_class = objective != "binary"
     if any(part.get("is_linear", "0") != "0" for part in parts):
         raise InvalidInputError(
             "the model has linear trees, whose leaves add no fixed score: train with linear_tree=False"
@@ -72,14 +90,17 @@ def import_model(model: Any) -> Found:
     zero_is_missing = _zero_is_missing(parts, n_features)
 
     def trees() -> Iterator[Tree]:
-        for part, starts in zip(parts, set_starts, strict=True):
-            yield _tree(part, starts)
+        for number, (part, starts) in enumerate(zip(parts, set_starts, strict=True)):
+            tree = _tree(part, starts)
+            against = by_class and n_classes == 2 and number % 2 == 0
+            yield tree._replace(score=-tree.score) if against else tree
 
+    n_rounds = len(parts) // n_classes if by_class else len(parts)
     return Found(
         trees,
         n_features=n_features,
         classes=classes,
-        start=0.0,
+        start=np.zeros(n_classes) if n_classes > 2 else 0.0,
         key_bits=64,
         takes_missing=True,
         takes_infinite=True,
@@ -87,8 +108,9 @@ def import_model(model: Any) -> Found:
         zero_is_missing=zero_is_missing if zero_is_missing.any() else None,
         category_values=_category_values(booster, text),
         array_bits=32,
-        link=Link("logistic", _sigmoid(head) / (len(parts) if "\naverage_output\n" in head else 1)),
+        link=_link(objective, n_classes, _sigmoid(head) / (n_rounds if "\naverage_output\n" in head else 1)),
         in_order=True,
+        trees_a_voter=n_classes if n_classes > 2 else 1,
     )
 
 
@@ -106,13 +128,23 @@ def _category_values(booster: Any, text: str) -> CategoryValues:
     return CategoryValues(known if lists else (), lists, of_frames=True)
 
 
-def _check_objective(head: dict[str, str]) -> None:
+def _objective(head: dict[str, str]) -> tuple[str, int]:
+    """Return the name of the objective and the number of classes."""
     objective = head.get("objective", "one of its own")
-    if objective.split(" ")[0] != "binary":
+    name = objective.split(" ")[0]
+    if name not in ("binary", "multiclass", "multiclassova"):
         raise InvalidInputError(
-            f"the model's objective is {objective}: only LightGBM models of objective binary have scores "
-            "whose sign is the answer; train with objective='binary'"
+            f"the model's objective is {objective}: only LightGBM models of objective binary, multiclass and "
+            "multiclassova have scores whose sign or largest is the answer; train with one of these"
         )
+    return name, 2 if name == "binary" else int(head["num_class"])
+
+
+def _link(objective: str, n_classes: int, scale: float) -> Link | None:
+    """Return how sums become LightGBM's probabilities; None for two classes that were trained alone."""
+    if objective == "multiclass" and n_classes > 2:
+        return Link("softmax", scale)
+    return None if objective == "multiclassova" and n_classes == 2 else Link("logistic", scale)
 
 
 def _sigmoid(head: str) -> float:

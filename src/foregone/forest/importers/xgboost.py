@@ -1,8 +1,14 @@
-"""Importing XGBoost's two-class models, from the JSON that they save themselves as.
+"""Importing XGBoost's classifiers, from the JSON that they save themselves as.
 
-A score is what ``predict(output_margin=True)`` gives, within its last bits: XGBoost adds float32 leaves in
-float32, here the same leaves are added in float64; every row reaches the same leaves. The answer can differ
-from XGBoost's own only where the score is 0 within the rounding of those float32 sums.
+Every row reaches the same leaves, and the sums are what ``predict(output_margin=True)`` gives, within its
+last bits. XGBoost starts with the margin of ``base_score`` and adds float32 leaves in float32; here the same
+numbers are added in float64, in the same order for each class. Added in float32 instead, they give XGBoost's
+margins bit for bit. Of booster dart that holds for ``Booster.predict`` of a DMatrix;
+``XGBClassifier.predict`` adds the margin of ``base_score`` to each tree and takes it off again, in float32,
+which costs last bits.
+
+An answer can differ from XGBoost's own only where the sum of two classes is 0, or the two largest of several
+sums are equal, within the rounding of those float32 sums and of the float32 probabilities made of them.
 """
 
 from __future__ import annotations
@@ -10,7 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +29,13 @@ from foregone.forest.link import Link
 __all__ = ["import_model"]
 
 # Whose answer is the sign of the score; in those with True, base_score is a probability.
-OBJECTIVES = {"binary:logistic": True, "reg:logistic": True, "binary:logitraw": False, "binary:hinge": False}
+SIGN = {"binary:logistic": True, "reg:logistic": True, "binary:logitraw": False, "binary:hinge": False}
+SMALLEST_CHANCE = np.float32(1e-6)  # a probability closer to 0 or 1 counts as this one
+LARGEST = ("multi:softprob", "multi:softmax")  # whose answer is the class of the largest score
 
 
 def import_model(model: Any) -> Found:
-    """Read a fitted ``XGBClassifier`` (or ``XGBRFClassifier``), or a ``Booster`` with labels 0 and 1.
+    """Read a fitted ``XGBClassifier`` (or ``XGBRFClassifier``), or a ``Booster``; labels are 0, 1 and so on.
 
     Of a classifier that stopped early the trees up to its best iteration are taken, of a Booster all:
     as ``predict`` does. Boosters gbtree and dart are read. Arrays hold categories as numbers (one between
@@ -38,11 +46,17 @@ def import_model(model: Any) -> Found:
     With objective binary:logitraw ``XGBClassifier.predict`` says yes above 0.5, not above 0; then the scores
     are 0.5 less than XGBoost's.
 
+    Of more than two classes a voter is a tree for each class, the v-th of each; with ``num_parallel_tree``,
+    an iteration makes several voters. With ``multi_strategy="multi_output_tree"`` a voter is one tree, whose
+    leaves hold a score for each class. Of a Booster with objective multi:softprob or multi:softmax and
+    ``num_class=2`` each tree is a voter, and those of class 0 count with the opposite sign: their sum is the
+    difference of XGBoost's two margins, within the last bits.
+
     Raises
     ------
     InvalidInputError
-        If the model is no two-class classifier, linear, of another objective, or has a value other than
-        NaN that stands for missing.
+        If the model is no classifier, linear, of another objective, or has a value other than NaN that
+        stands for missing.
     sklearn.exceptions.NotFittedError
         If it has not been fitted.
     """
@@ -50,36 +64,78 @@ def import_model(model: Any) -> Found:
     learner = json.loads(bytes(booster.save_raw(raw_format="json")))["learner"]
     size = learner["learner_model_param"]
     objective = learner["objective"]["name"]
-    if objective not in OBJECTIVES or int(size.get("num_target", 1)) > 1:
+    if objective not in (*SIGN, *LARGEST) or int(size.get("num_target", 1)) > 1:
         raise InvalidInputError(
             f"the model's objective is {objective}: only XGBoost models of one target and objective "
-            f"{', '.join(OBJECTIVES)} have scores whose sign is the answer"
+            f"{', '.join((*SIGN, *LARGEST))} have scores whose sign or largest is the answer"
         )
-    base = np.float32(str(size["base_score"]).strip("[]"))
-    if OBJECTIVES[objective]:
-        base = -np.log(np.float32(1) / base - np.float32(1))
-    parts, factors = _parts(learner["gradient_booster"], n_rounds)
+    n_classes = int(size["num_class"]) if objective in LARGEST else 2
+    members = _members(learner["gradient_booster"], n_rounds)
+    has_vectors = any(member.has_vectors for member in members)
+    if objective in LARGEST and not has_vectors:
+        members = _side_by_side(members, n_classes)
+    parts = [member.part for member in members]
     categories, set_starts = _sets(parts)
     n_features = int(size["num_feature"])
     _check_columns(parts, n_features)
 
     def trees() -> Iterator[Tree]:
-        for part, factor, starts in zip(parts, factors, set_starts, strict=True):
-            yield _tree(part, np.float32(factor), starts)
+        for member, starts in zip(members, set_starts, strict=True):
+            tree = _tree(member.part, member.factor, starts)
+            if objective in LARGEST and n_classes == 2:
+                said = tree.score
+                against = said[:, 1] - said[:, 0] if has_vectors else said if member.group == 1 else -said
+                tree = tree._replace(score=against)
+            yield tree
 
+    start = _start(size, objective, n_classes)
     return Found(
         trees,
         n_features=n_features,
-        classes=np.array([0, 1]),
-        start=float(base) - (yes_above if objective == "binary:logitraw" else 0.0),
+        classes=np.arange(n_classes),
+        start=start - yes_above if objective == "binary:logitraw" else start,
         key_bits=32,
         takes_missing=True,
         takes_infinite=True,
         categories=categories,
         category_values=_category_values(learner),
-        link=Link("logistic", 1.0) if OBJECTIVES[objective] else None,
+        link=_link(objective, n_classes),
         in_order=True,
+        trees_a_voter=n_classes if n_classes > 2 and not has_vectors else 1,
     )
+
+
+class _Member(NamedTuple):
+    """A tree of the model: its JSON, what its leaves are multiplied with, and the class it is of."""
+
+    part: dict[str, Any]
+    factor: np.float32
+    group: int
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether each leaf holds a score for every class."""
+        return int(self.part["tree_param"].get("size_leaf_vector", 1)) > 1
+
+
+def _start(size: dict[str, str], objective: str, n_classes: int) -> float | npt.NDArray[np.float64]:
+    """Return the margin of base_score: one number, or of more than two classes one for each."""
+    base = np.array(str(size["base_score"]).strip("[]").split(","), np.float32)
+    if SIGN.get(objective, False):
+        base = np.clip(base, SMALLEST_CHANCE, np.float32(1) - SMALLEST_CHANCE)
+        odds = np.float32(1) / base - np.float32(1)
+        base = -np.log(odds.astype(np.float64)).astype(np.float32)
+    margins = np.broadcast_to(base.astype(np.float64), n_classes if objective in LARGEST else 1)
+    if n_classes > 2:
+        return margins.copy()
+    return float(margins[1] - margins[0] if objective in LARGEST else margins[0])
+
+
+def _link(objective: str, n_classes: int) -> Link | None:
+    """Return how sums become XGBoost's probabilities; None if it gives other numbers."""
+    if objective in LARGEST:
+        return Link("softmax" if n_classes > 2 else "logistic", 1.0)
+    return Link("logistic", 1.0) if SIGN[objective] else None
 
 
 def _booster(model: Any) -> tuple[Any, int | None, float]:
@@ -90,12 +146,12 @@ def _booster(model: Any) -> tuple[Any, int | None, float]:
         return model, None, 0.0
     if not isinstance(model, XGBClassifier):
         raise InvalidInputError(
-            "of XGBoost's models only XGBClassifier and Booster have scores for two classes, "
+            "of XGBoost's models only XGBClassifier and Booster have scores for classes, "
             f"not {type(model).__name__}"
         )
     booster = model.get_booster()
-    if model.n_classes_ != 2:
-        raise InvalidInputError(f"scores are for two classes, the model has {model.n_classes_}")
+    if model.n_classes_ < 2:
+        raise InvalidInputError("the model has 1 class: train it on rows of two classes or more")
     if callable(model.objective):
         raise InvalidInputError("the model has an objective of its own, whose answers are not known here")
     if model.missing is not None and not np.isnan(model.missing):
@@ -106,19 +162,27 @@ def _booster(model: Any) -> tuple[Any, int | None, float]:
     return booster, None if best is None else int(best) + 1, 0.5
 
 
-def _parts(gradient_booster: dict[str, Any], n_rounds: int | None) -> tuple[list[Any], list[float]]:
-    """Return the trees that predict uses, and by what each is multiplied."""
+def _members(gradient_booster: dict[str, Any], n_rounds: int | None) -> list[_Member]:
+    """Return the trees that predict uses, in XGBoost's order."""
     name = gradient_booster["name"]
     if name not in ("gbtree", "dart"):
         raise InvalidInputError(f"a booster of kind {name} has no trees: train with booster='gbtree'")
     model = (gradient_booster["gbtree"] if name == "dart" else gradient_booster)["model"]
     parts = model["trees"]
     factors = gradient_booster.get("weight_drop", [1.0] * len(parts))
-    per_round = max(int(model["gbtree_model_param"].get("num_parallel_tree", 1)), 1)
-    last = len(parts) if n_rounds is None else n_rounds * per_round
-    if any(int(part["tree_param"].get("size_leaf_vector", 1)) > 1 for part in parts):
-        raise InvalidInputError("the model's leaves hold several scores: train with one output")
-    return parts[:last], factors[:last]
+    members = [
+        _Member(part, np.float32(factor), int(group))
+        for part, factor, group in zip(parts, factors, model["tree_info"], strict=True)
+    ]
+    return members if n_rounds is None else members[: model["iteration_indptr"][n_rounds]]
+
+
+def _side_by_side(members: list[_Member], n_classes: int) -> list[_Member]:
+    """Return the trees voter by voter: the v-th of class 0, the v-th of class 1, and so on."""
+    by_class: list[list[_Member]] = [[] for _ in range(n_classes)]
+    for member in members:
+        by_class[member.group].append(member)
+    return [member for voter in zip(*by_class, strict=True) for member in voter]
 
 
 def _sets(parts: list[Any]) -> tuple[npt.NDArray[np.uint32], list[npt.NDArray[np.int64]]]:
@@ -186,14 +250,33 @@ def _tree(part: dict[str, Any], factor: np.float32, set_start: npt.NDArray[np.in
     condition = np.array(part["split_conditions"], np.float32)
     default_left = np.array(part["default_left"], np.bool_)
     is_leaf, is_set = left < 0, set_start >= 0
+    leaf = _leaves(part, is_leaf, right, condition) * factor
     # XGBoost sends a set right and goes left below a threshold; here sets go left, and thresholds too.
     return Tree(
         left=np.where(is_set, right, left),
-        right=np.where(is_set, left, right),
+        right=np.where(is_leaf, -1, np.where(is_set, left, right)),
         feature=np.where(is_leaf, -1, np.array(part["split_indices"], np.int64)),
         threshold=np.nextafter(condition, np.float32(-np.inf)).astype(np.float64),
         missing_left=default_left ^ is_set,
         category_start=set_start,
         weight=np.array(part["sum_hessian"], np.float64),
-        score=np.where(is_leaf, condition * factor, np.float32(0)).astype(np.float64),
+        score=leaf.astype(np.float64),
     )
+
+
+def _leaves(
+    part: dict[str, Any],
+    is_leaf: npt.NDArray[np.bool_],
+    right: npt.NDArray[np.int64],
+    condition: npt.NDArray[np.float32],
+) -> npt.NDArray[np.float32]:
+    """Return what the leaves hold, 0 elsewhere: a number a node, or one for each class."""
+    width = int(part["tree_param"].get("size_leaf_vector", 1))
+    if width <= 1:
+        return np.where(is_leaf, condition, np.float32(0))
+    vectors = np.zeros((len(is_leaf), width), np.float32)
+    if "leaf_weights" in part:  # of the leaves only, which say in the place of a right child where
+        vectors[is_leaf] = np.array(part["leaf_weights"], np.float32).reshape(-1, width)[right[is_leaf]]
+    else:  # releases before 3.2 keep a vector for every node
+        vectors[is_leaf] = np.array(part["base_weights"], np.float32).reshape(-1, width)[is_leaf]
+    return vectors
