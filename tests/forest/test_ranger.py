@@ -13,7 +13,7 @@ from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.forest.importers.ranger import import_model
 from foregone.plurality import rules
-from tests.forest.slow_class_scores import class_scores, class_sums, class_votes
+from tests.forest.slow_class_scores import assert_packs_the_same, class_scores, class_sums, class_votes
 
 FOLDER = Path(__file__).parent.parent / "golden" / "ranger-forest"
 
@@ -150,6 +150,7 @@ def test_four_classes_that_ranger_grew_vote_as_their_export_says():
     assert class_sums(found, rows).tolist() == forest.votes(rows).tolist()
     assert class_votes(found, rows).tolist() == votes.tolist()
     assert found.link.scale == 0.5
+    assert_packs_the_same(found, rows)
 
 
 @pytest.mark.parametrize("levels", [True, False])
@@ -169,6 +170,7 @@ def test_classification_forests_of_many_classes_add_up_their_votes(n_classes, le
         for row in rows
     ]  # fmt: skip
     assert class_votes(found, rows).tolist() == expected
+    assert_packs_the_same(found, rows)
     assert class_scores(found, rows).tolist() == np.eye(n_classes)[expected].tolist()
     forest = PluralityForest.from_ranger(tmp_path / "forest.json")
     assert forest.vote_matrix(rows).tolist() == expected
@@ -200,6 +202,7 @@ def test_probability_forests_of_many_classes_add_up_the_shares_of_their_leaves(n
         sums += shares[:, tree]
     np.testing.assert_array_equal(class_sums(found, rows), sums)
     np.testing.assert_allclose(found.link.probability(sums), sums / 9, rtol=1e-15)
+    assert_packs_the_same(found, rows)
     forest = PluralityForest.from_ranger(tmp_path / "forest.json")
     assert forest.vote_matrix(rows).tolist() == shares.argmax(axis=2).tolist()
 

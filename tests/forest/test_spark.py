@@ -14,7 +14,7 @@ from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.forest.importers.spark_ml import import_model
 from foregone.plurality import rules
-from tests.forest.slow_class_scores import class_sums, class_votes
+from tests.forest.slow_class_scores import assert_packs_the_same, class_sums, class_votes
 from tests.golden import make_spark_forest as golden
 
 FOLDER = golden.FOLDER
@@ -62,7 +62,8 @@ def assert_the_same_of_many(folder, rows, content):
     np.testing.assert_array_equal(sums, content["sums"])  # bit for bit
     assert found.classes[sums.argmax(axis=1)].tolist() == content["forest"]
     assert class_votes(found, rows).tolist() == content["every_tree"]
-    forest = PluralityForest.from_spark(folder, classes=found.classes)
+    assert_packs_the_same(found, rows)
+    forest = PluralityForest.from_spark(folder)
     assert forest.classes[forest.vote_matrix(rows)].tolist() == content["every_tree"]
     return found
 

@@ -8,7 +8,7 @@ from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from foregone.forest.importers.ydf import import_model
 from foregone.plurality import rules
-from tests.forest.slow_class_scores import class_scores, class_sums, class_votes
+from tests.forest.slow_class_scores import assert_packs_the_same, class_scores, class_sums, class_votes
 
 ydf = pytest.importorskip("ydf")
 ydf.verbose(0)
@@ -210,6 +210,7 @@ def test_forests_of_many_classes_vote_and_average_as_in_ydf(settings, n_classes)
     shares = values_reached(model, frame)
     votes = shares.argmax(axis=2)
     np.testing.assert_array_equal(class_votes(found, rows), votes)
+    assert_packs_the_same(found, rows)
     np.testing.assert_array_equal(
         class_scores(found, rows), np.eye(n_classes)[votes] if model.winner_takes_all() else shares
     )
@@ -269,6 +270,7 @@ def test_boosted_trees_of_many_classes_add_up_the_leaves_that_ydf_does(settings,
     found = import_model(model)
     values = values_reached(model, frame).reshape(len(frame), -1, n_classes)
     np.testing.assert_array_equal(class_scores(found, rows), values)
+    assert_packs_the_same(found, rows)
     assert found.trees_a_voter == n_classes
     np.testing.assert_array_equal(found.start, model.initial_predictions())
     sums, own = class_sums(found, rows), predict(model, frame)
