@@ -20,7 +20,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def made(kind):
-    return kind.from_imported(import_model(MODEL, kind.leaf))
+    return kind.from_imported(import_model(MODEL, LeafKind.SCORE))
 
 
 def says(forest, rows):
@@ -35,7 +35,7 @@ def test_each_kind_is_a_forest_of_the_same_trees(kind):
     assert forest.takes_missing
     assert forest.rows.owner == kind.__name__
     assert repr(forest).startswith(f"<{kind.__name__} of 7 trees, 6 features, ")
-    assert says(forest, X).dtype == kind.leaf.dtype
+    assert says(forest, X).dtype == forest.leaf.dtype
 
 
 def test_leaves_say_what_they_are_asked_for():
