@@ -13,12 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.certifying import Promise, RowLabels
-from foregone.checks import FloatArray
+from foregone.checks import (
+    FloatArray,
+    check_choice,
+    check_confidence,
+    check_looks,
+    check_max_disagreement,
+)
 from foregone.errors import InvalidInputError
 from foregone.forest.forest_file import Arrays
-from foregone.solving import Answer, Criterion, Problem, Solution
+from foregone.solving import ANSWERS, Answer, Criterion, Problem, Solution
 from foregone.strategy.json_file import Fields
-from foregone.strategy.limits import Limits, MaxDisagreement
+from foregone.strategy.limits import CRITERIA, Limits, MaxDisagreement, traits_of
 from foregone.votes import VoteDistribution
 
 __all__ = [
@@ -43,9 +49,9 @@ Labels: TypeAlias = npt.NDArray[Any]
 Voting = Literal["auto", "hard", "soft"]
 OrderName = Literal["auto", "shared", "dealt", "per_row", "optimized"]
 OnFailure = Literal["curtail", "raise"]
-# What is done with what voters say: votes for two classes counted, for many, or scores added up. Files call
-# it the way.
-Scheme = Literal["hard", "plurality", "soft"]
+# What is done with what voters say: votes for two classes counted, for many counted, for many added up to
+# follow the lead alone, or scores added up. Files call it the way.
+Scheme = Literal["hard", "plurality", "lead", "soft"]
 
 
 class Settings(NamedTuple):
@@ -78,6 +84,31 @@ class Settings(NamedTuple):
             if getattr(self, name) not in get_args(choices):
                 allowed = ", ".join(f'"{choice}"' for choice in get_args(choices))
                 raise InvalidInputError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
+
+    def for_one_limit(self, classes: Labels, n_voters: int) -> Terms:
+        """Return what is to be solved among many classes, which have one limit.
+
+        Raises InvalidInputError if a setting has no meaning.
+        """
+        if isinstance(self.max_disagreement, Mapping):
+            raise InvalidInputError(
+                f"limits by class are for two classes, there are {len(classes)}: votes and leads are "
+                "followed without regard to the names of the classes. Give one max_disagreement, not "
+                f"{self.max_disagreement!r}; groups of rows can keep the limit each"
+            )
+        return Terms(
+            criterion=check_choice(self.criterion, "criterion", CRITERIA),
+            max_disagreement=check_max_disagreement(self.max_disagreement),
+            confidence=None if self.confidence is None else check_confidence(self.confidence),
+            looks=check_looks(self.looks, n_voters),
+            answer=check_choice(self.answer, "answer", ANSWERS),
+        )
+
+    @property
+    def takes_counts(self) -> bool:
+        """Whether they ask for what only votes have that are counted in random orders."""
+        bounds_the_mean = self.criterion not in CRITERIA or traits_of(self.criterion).bounds_the_mean
+        return not bounds_the_mean or self.confidence is None or self.order in ("dealt", "per_row")
 
     def for_two_classes(self, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved between two classes, before any vote or score is known.
@@ -235,6 +266,6 @@ class Decider(Protocol):
 
 
 def check_same_voters(fields: Fields, key: str, n_voters: int, forest: Any) -> None:
-    """Raise unless what a file has under ``key`` is for as many voters as its forest has trees."""
-    if n_voters != forest.n_trees:
-        raise fields.error(key, f"is for {n_voters} voters, but the forest has {forest.n_trees} trees")
+    """Raise unless what a file has under ``key`` is for as many voters as its forest has."""
+    if n_voters != forest.n_voters:
+        raise fields.error(key, f"is for {n_voters} voters, but the forest has {forest.n_voters}")

@@ -33,6 +33,7 @@ from foregone.classifier.voters import Members, PluralityVoters, ScoreVoters, Vo
 from foregone.errors import InvalidInputError
 from foregone.forest import Forest, PackedForest, PluralityForest, ScoredForest
 from foregone.forest.importers.by_model import importer_of
+from foregone.plurality.lattice import count_states
 
 __all__ = [
     "DECIDERS",
@@ -49,7 +50,10 @@ DECIDERS: dict[Scheme, type[Decider]] = {
     "hard": CountedVotes,
     "soft": SummedScores,
     "plurality": CountedVotes,
+    "lead": SummedScores,
 }
+# States of votes among many classes that are counted in a few seconds: with more, the lead alone is followed.
+MOST_COUNTED = 250_000
 
 
 def _always(value: Any) -> Callable[[Any], Any]:
@@ -60,6 +64,8 @@ _is_so, _is_not = (_always(value) for value in (True, False))
 
 
 def _n_estimators(model: Any) -> int:
+    if hasattr(model, "estimators_"):
+        return len(model.estimators_)
     planned = getattr(model, "max_iter", getattr(model, "n_estimators", 1))
     if planned is None:
         planned = 100  # XGBoost's own default
@@ -105,21 +111,25 @@ class ModelKind(NamedTuple):
 
 
 def _pack(model: Any, scheme: Scheme) -> PackedForest | PluralityForest | ScoredForest:
-    _check_fitted(model, scheme)
+    _check_fitted(model)
     if scheme == "soft":
         return ScoredForest.from_model(model)
+    if scheme == "lead":
+        return ScoredForest.from_model(model, of_votes=True)
     return PackedForest.from_sklearn(model) if scheme == "hard" else PluralityForest.from_sklearn(model)
 
 
 def _ask(members: Members, scheme: Scheme, **scoring: Any) -> Voters | PluralityVoters | ScoreVoters:
     if scheme == "soft":
         return ScoreVoters(members, **scoring)
+    if scheme == "lead":
+        return ScoreVoters(members, averages=False, tells="mean", adds_votes=True)
     return Voters(members) if scheme == "hard" else PluralityVoters(members)
 
 
 def _scheme_of_forest(forest: Any) -> Scheme:
     if isinstance(forest, ScoredForest):
-        return "soft"
+        return "lead" if forest.adds_votes else "soft"
     return "plurality" if isinstance(forest, PluralityForest) else "hard"
 
 
@@ -145,7 +155,7 @@ def _voters_of_list(members: Sequence[Any], scheme: Scheme) -> Any:
             raise InvalidInputError(
                 f"all voters must know the same classes, found {classes!r} and {member.classes_!r}"
             )
-    _check_number_of(classes, scheme)
+    _check_number_of(classes)
     return _ask(Members(members, classes, classes), scheme, averages=True)
 
 
@@ -165,7 +175,7 @@ def _by_members(bag: Any) -> Scheme | None:
 
 
 def _voters_of_bag(bag: Any, scheme: Scheme) -> Any:
-    _check_fitted(bag, scheme)
+    _check_fitted(bag)
     if _are_trees(bag.estimators_):
         return _pack(bag, scheme)
     numbers = np.arange(len(bag.classes_))
@@ -189,7 +199,7 @@ def _weights_differ(committee: Any) -> tuple[str, str] | None:
 
 
 def _voters_of_committee(committee: Any, scheme: Scheme) -> Any:
-    _check_fitted(committee, scheme)
+    _check_fitted(committee)
     members = Members(committee.estimators_, committee.classes_, np.arange(len(committee.classes_)))
     weights = committee._weights_not_none  # without the weights of members that were dropped
     averages = committee.voting == "soft"
@@ -197,14 +207,22 @@ def _voters_of_committee(committee: Any, scheme: Scheme) -> Any:
 
 
 def _voters_of_adaboost(boosted: Any, scheme: Scheme) -> Any:
-    _check_fitted(boosted, scheme)
+    _check_fitted(boosted)
     if _holds_trees(boosted):
         return _pack(boosted, scheme)
     # Its members are given arrays, even of frames, and all columns of them.
     everything = [slice(None)] * len(boosted.estimators_)
     members = Members(boosted.estimators_, boosted.classes_, boosted.classes_, everything)
     weights = boosted.estimator_weights_[: len(members)]
-    return _ask(members, scheme, weights=weights, averages=False, tells="logistic", in_order=True)
+    return _ask(
+        members,
+        scheme,
+        weights=weights,
+        averages=False,
+        tells="logistic",
+        in_order=True,
+        against_others=len(boosted.classes_) > 2,
+    )
 
 
 def _adds_scores(model: Any) -> tuple[str, str]:
@@ -239,20 +257,16 @@ def leaves_are_pure(model: Any) -> bool:
     return True
 
 
-def _check_fitted(model: Any, scheme: Scheme) -> None:
+def _check_fitted(model: Any) -> None:
     check_is_fitted(model)
     if getattr(model, "n_outputs_", 1) != 1:
         raise InvalidInputError(f"Only one output is supported. The model has {model.n_outputs_} outputs.")
-    _check_number_of(np.asarray(model.classes_), scheme)
+    _check_number_of(np.asarray(model.classes_))
 
 
-def _check_number_of(classes: Labels, scheme: Scheme) -> None:
+def _check_number_of(classes: Labels) -> None:
     if len(classes) == 1:
         raise InvalidInputError(f"A vote is between two classes or more. The model has 1 class: {classes!r}.")
-    if scheme != "plurality" and classes.shape != (2,):
-        raise InvalidInputError(
-            f"Only binary classification is supported here. The model has {len(classes)} classes: {classes}."
-        )
 
 
 def _refuse(model: Any) -> None:
@@ -292,7 +306,9 @@ _BOOSTED: Any = {"own_scheme": _always("soft"), "no_votes": _adds_scores}
 
 KINDS = {
     "packed forest": ModelKind(_is(Forest), _scheme_of_forest, lambda model, _: model, is_fitted=True),
-    "list": ModelKind(_is(list, tuple), _always("hard"), _voters_of_list, check=_check_list, is_fitted=True),
+    "list": ModelKind(
+        _is(list, tuple), _always("hard"), _voters_of_list, n_voters=len, check=_check_list, is_fitted=True
+    ),
     "forest": ModelKind(
         _is(RandomForestClassifier, ExtraTreesClassifier), _by_leaves, _pack, is_of_trees=_is_so
     ),
@@ -388,11 +404,13 @@ class GivenModel:
     def check_settings(self, settings: Settings, classes: Labels) -> None:
         """Raise for settings that will make no sense once it is fitted, as far as can be told before."""
         n_voters = self.kind.n_voters(self.inside)
-        scheme = self.scheme(settings.voting, len(classes))
-        if scheme is None:
+        scheme = self.scheme(settings, len(classes))
+        if scheme is not None:
+            DECIDERS[scheme].check(settings, scheme, classes, n_voters)
+        elif len(classes) == 2:
             settings.for_two_classes(classes, n_voters)
         else:
-            DECIDERS[scheme].check(settings, scheme, classes, n_voters)
+            settings.for_one_limit(classes, n_voters)
 
     def asked(self, settings: Settings) -> Asked:
         """Return those who vote in the fitted model, and how.
@@ -404,7 +422,7 @@ class GivenModel:
         sklearn.exceptions.NotFittedError
             If one of a list has not been fitted.
         """
-        scheme = self.scheme(settings.voting, self._n_classes())
+        scheme = self.scheme(settings, self._n_classes())
         assert scheme is not None  # with members, it can be told
         ensemble = self.voters(scheme)
         terms = DECIDERS[scheme].check(settings, scheme, ensemble.classes, ensemble.n_voters)
@@ -412,10 +430,10 @@ class GivenModel:
             ensemble = Transformed(self.transformers, ensemble)
         return Asked(ensemble, scheme, settings, terms)
 
-    def scheme(self, voting: Any, n_classes: int) -> Scheme | None:
+    def scheme(self, settings: Settings, n_classes: int) -> Scheme | None:
         """Return what is done with what voters say; None as long as that depends on members yet to come."""
         own: Scheme | None
-        no_votes = self.kind.no_votes(self.inside)
+        voting, no_votes = settings.voting, self.kind.no_votes(self.inside)
         if isinstance(self.inside, Forest):
             own = self.kind.own_scheme(self.inside)
             known, needed = ("soft", "PackedForest") if own == "soft" else ("hard", "ScoredForest")
@@ -424,20 +442,13 @@ class GivenModel:
                     f"voting={voting!r} needs a {needed}, not a {type(self.inside).__name__}"
                 )
             return own
-        if n_classes > 2:
-            if voting == "soft" or no_votes is not None:
-                reason = no_votes[0] if no_votes and voting != "soft" else 'voting="soft" adds up scores'
-                raise InvalidInputError(
-                    "Only binary classification is supported. The type of the target is multiclass. "
-                    f"That is so for scores: {reason}, and there are {n_classes} classes. Votes can be "
-                    "counted for any number of classes: those of forests, bags, committees, lists, with "
-                    'voting="hard" or "auto"'
-                )
-            return "plurality"
         if voting == "hard" and no_votes is not None:
             raise InvalidInputError(f'{no_votes[1]}: leave it to voting="auto", which adds them up')
         own = self.kind.own_scheme(self.inside) if voting == "auto" else voting
-        return own
+        if own != "hard" or n_classes == 2:
+            return own
+        n_states = count_states(self.kind.n_voters(self.inside), n_classes)
+        return "plurality" if n_states <= MOST_COUNTED or settings.takes_counts else "lead"
 
     def voters(self, scheme: Scheme) -> Any:
         """Return those who vote, or have a score, in the fitted ensemble: a forest if they are trees."""

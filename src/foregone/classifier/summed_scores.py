@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from foregone.certifying import Promise
 from foregone.checks import FloatArray, IntArray, check_confidence, check_looks
 from foregone.classifier.calibration_scores import check_known, first_order, known_bounds, scores_of
-from foregone.classifier.calibration_warnings import warn_of_losing_classes
+from foregone.classifier.calibration_warnings import measure_hard_soft_disagreement, warn_of_losing_classes
 from foregone.classifier.deciding import (
     Arrays,
     Asked,
@@ -50,16 +50,29 @@ class SummedScores:
     rounding_disagreement: float | None = None  # None without calibration rows
     calibration_disagreement: float | None = None
 
-    voting: ClassVar[Literal["soft"]] = "soft"
-    scheme: ClassVar[Literal["soft"]] = "soft"
+    @property
+    def voting(self) -> Literal["hard", "soft"]:
+        """Whether the scores are votes."""
+        return "hard" if self.ensemble.adds_votes else "soft"
+
+    @property
+    def scheme(self) -> Literal["lead", "soft"]:
+        """What is done with what voters say, as files have it."""
+        return "lead" if self.ensemble.adds_votes else "soft"
 
     # Making one ------------------------------------------------------------------------------
 
     @staticmethod
     def check(settings: Settings, scheme: Scheme, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved, or raise for settings that only make sense where votes are counted."""
-        terms = settings.for_two_classes(classes, n_voters)
+        is_many = len(classes) > 2
         instead = 'Where the estimator has votes to count, voting="hard" counts them.'
+        if scheme == "lead":
+            instead = (
+                f"The votes of {n_voters} voters among {len(classes)} classes are too many to be counted in "
+                "every way they can be split: fewer voters can be."
+            )
+        terms = (settings.for_one_limit if is_many else settings.for_two_classes)(classes, n_voters)
         if not traits_of(terms["criterion"]).bounds_the_mean:
             raise InvalidInputError(
                 f"criterion={settings.criterion!r} bounds the disagreement for every number of yes votes, "
@@ -96,7 +109,9 @@ class SummedScores:
         ensemble, _, settings, terms = asked
         rows, own, labels = calibration
         scores = scores_of(ensemble, rows)
-        says_yes = None if own is None else np.asarray(own == ensemble.classes[1], np.bool_)
+        own_answers = None if own is None else answers_of(own, ensemble.classes)
+        # Votes are held against the full vote, which may not be how the model itself decides.
+        held_against = None if ensemble.adds_votes else own_answers
         bounds, order = known_bounds(ensemble, scores), first_order(ensemble, seed)
         try:
             check_known(scores)
@@ -107,7 +122,7 @@ class SummedScores:
                 order="optimized" if settings.order == "optimized" else order,
                 looks=terms["looks"],
                 start=ensemble.start,
-                answers=says_yes,
+                answers=held_against,
                 bounds=bounds,
                 groups=labels,
                 random_state=seed,
@@ -124,12 +139,16 @@ class SummedScores:
                 stacklevel=3,
             )
         full = full_answers(scores, strategy.order, strategy.start)
-        right = full if says_yes is None else says_yes
+        right = full if held_against is None else held_against
         asks_all = len(strategy.looks) == 1
         answers, n_asked = (full, np.full(len(full), len(order))) if asks_all else strategy.run(scores)
         right_labels, given_labels = (ensemble.classes.take(said) for said in (right, answers))
         warn_of_losing_classes(terms, right_labels, given_labels, ensemble.classes)
-        rounding, wrong = (float(np.mean(said != right)) for said in (full, answers))
+        if ensemble.adds_votes and own is not None:
+            rounding = measure_hard_soft_disagreement(terms, right_labels, own, ensemble.classes)
+        else:
+            rounding = float(np.mean(full != right))
+        wrong = float(np.mean(answers != right))
         certificate = strategy.certificate
         return cls(
             ensemble,
@@ -157,14 +176,18 @@ class SummedScores:
         certificate = self.strategy.certificate
         by_side = None if certificate is None else certificate.bound_by_class
         classes = self.ensemble.classes.tolist()
+        rounding = "hard_soft_disagreement_" if self.ensemble.adds_votes else "rounding_disagreement_"
+        by_class = {}
+        if len(classes) == 2:
+            by_class = {"disagreement_by_class_": by_label(by_side or {"yes": 0.0, "no": 0.0}, classes)}
         of_rows = {
-            "rounding_disagreement_": self.rounding_disagreement,
+            rounding: self.rounding_disagreement,
             "calibration_disagreement_": self.calibration_disagreement,
         }
         return {
             "strategy_": self.strategy,
             "expected_votes_": self.expected_votes,
-            "disagreement_by_class_": by_label(by_side or {"yes": 0.0, "no": 0.0}, classes),
+            **by_class,
             **{name: share for name, share in of_rows.items() if share is not None},
             "order_": self.strategy.order,
             "seed_": self.seed,
@@ -186,18 +209,21 @@ class SummedScores:
         return self.ensemble.run_one(x, self.strategy)[0]  # type: ignore[no-any-return]  # a forest's
 
     def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
-        """Raise: there are none."""
+        """Return how many of all voters are for each of many classes; raise if scores are no votes."""
+        if self.ensemble.adds_votes:
+            counts: npt.NDArray[np.float64] = self.run(rows, n_threads, early=False).score
+            return np.rint(counts).astype(np.int32)
         raise InvalidInputError(
             "there are no votes to count, scores are added up here: ensemble_.full_scores(X) has the sums"
         )
 
     def probability(self, rows: Any, n_threads: int) -> FloatArray:
-        """Return the probabilities of no and yes that the sum of all scores tells."""
+        """Return the probability of each class that the sum of all scores tells."""
         link = self.ensemble.link
         if link is None:
             raise InvalidInputError("the objective of this model tells no probability, only a score")
-        yes = link.probability(self.run(rows, n_threads, early=False).score)
-        return np.stack([1 - yes, yes], axis=1)
+        told: FloatArray = link.probability(self.run(rows, n_threads, early=False).score)
+        return told if told.ndim == 2 else np.stack([1 - told, told], axis=1)
 
     @property
     def tells_probability(self) -> bool:
@@ -265,7 +291,7 @@ class SummedScores:
             forest.link = Link.from_fields(fields.section("link"))
         strategy = ScoreStrategy.from_fields(fields.section("strategy"))
         check_same_voters(fields, "strategy", strategy.n_voters, forest)
-        if strategy.start != forest.start:
+        if not np.array_equal(strategy.start, forest.start):
             raise fields.error(
                 "strategy", f"starts from {strategy.start}, but the forest from {forest.start}"
             )
@@ -287,6 +313,14 @@ class SummedScores:
             rounding_disagreement=_share(fields, "rounding_disagreement"),
             calibration_disagreement=_share(fields, "calibration_disagreement"),
         )
+
+
+def answers_of(labels: Labels, classes: Labels) -> npt.NDArray[Any]:
+    """Return which labels are the second of two classes, or the numbers of those of many classes."""
+    if len(classes) == 2:
+        return np.asarray(labels == classes[1], np.bool_)
+    numbers: npt.NDArray[Any] = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+    return numbers
 
 
 def _curtailed(

@@ -59,6 +59,10 @@ class Transformed:
         """Return what the ensemble's ``scores`` are."""
         return self.ensemble.scores(self.transform(X))
 
+    def compact_scores(self, X: Any) -> Any:
+        """Return what the ensemble's ``compact_scores`` are."""
+        return self.ensemble.compact_scores(self.transform(X))
+
     def full_scores(self, X: Any) -> Any:
         """Return what the ensemble's ``full_scores`` are."""
         return self.ensemble.full_scores(self.transform(X))

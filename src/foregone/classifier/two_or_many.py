@@ -6,7 +6,7 @@ number for each class, and the strategy is one that also settles ties.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -182,32 +182,17 @@ class ManyClassVotes:
     def terms(self, settings: Settings, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved, or raise for settings that have no meaning here."""
         n_classes = len(classes)
-        if isinstance(settings.max_disagreement, Mapping):
-            raise InvalidInputError(
-                "limits by class are for two classes: with more, the votes are followed without regard to "
-                f"the names of the classes. Give one max_disagreement, not {settings.max_disagreement!r}"
-            )
+        terms = settings.for_one_limit(classes, n_voters)
         if settings.looks is not None:
-            raise InvalidInputError(f"looks are for two classes, there are {n_classes}: use looks=None")
+            raise InvalidInputError(
+                f"votes among {n_classes} classes are looked at one by one: use looks=None"
+            )
         if settings.answer != "majority":
             raise InvalidInputError(
                 f"answer={settings.answer!r} is for two classes, there are {n_classes}: at a stop the leader "
                 'is answered. Use answer="majority"'
             )
-        return self._terms(
-            settings.max_disagreement, settings.criterion, settings.confidence, n_classes, n_voters
-        )
-
-    def _terms(self, limit: Any, criterion: Any, confidence: Any, n_classes: int, n_voters: int) -> Terms:
-        """Check the rest, even if there are only too many voters and classes."""
-        terms = Terms(
-            criterion=check_choice(criterion, "criterion", CRITERIA),
-            max_disagreement=check_max_disagreement(limit),
-            confidence=None if confidence is None else check_confidence(confidence),
-            looks=None,
-            answer="majority",
-        )
-        lattice_of(n_voters, n_classes)
+        lattice_of(n_voters, n_classes)  # which raises if it is too large
         return terms
 
     def counts(self, said: npt.NDArray[Any], n_classes: int) -> npt.NDArray[np.int64]:
@@ -267,13 +252,14 @@ class ManyClassVotes:
         if strategy.lattice.n_classes != min(forest.n_classes, forest.n_trees):
             raise fields.error("strategy", f"is not for the {forest.n_classes} classes of the forest")
         section = fields.section("problem")
+        confidence = section.number("confidence") if "confidence" in section else None
         try:
-            terms = self._terms(
-                section.number("max_disagreement"),
-                section.text("criterion"),
-                section.number("confidence") if "confidence" in section else None,
-                forest.n_classes,
-                forest.n_trees,
+            terms = Terms(
+                criterion=check_choice(section.text("criterion"), "criterion", CRITERIA),
+                max_disagreement=check_max_disagreement(section.number("max_disagreement")),
+                confidence=None if confidence is None else check_confidence(confidence),
+                looks=None,
+                answer="majority",
             )
         except InvalidInputError as error:
             raise section.error("max_disagreement", f"is not valid: {error}") from None

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
+from foregone._kernels.class_sums import fill_leads
 from foregone._kernels.forest_random import stop_draw
 from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
 from foregone.checks import FloatArray, IntArray
@@ -26,7 +27,8 @@ from foregone.forest.packed import Outcome
 from foregone.forest.plurality_schedule import PluralitySchedule
 from foregone.forest.schedule import Order, Schedule, VoteSchedule, bits_of_rows, dealt_orders, random_order
 from foregone.plurality import PluralityStrategy
-from foregone.scores import ScoreStrategy
+from foregone.scores import ClassScores, ScoreStrategy
+from foregone.scores.paths import Scores, Start
 from foregone.strategy import StoppingStrategy
 
 __all__ = ["Members", "PluralityVoters", "ScoreVoters", "Voters"]
@@ -107,8 +109,8 @@ class Members:
             )
         return np.asarray(numbers, np.intp)
 
-    def probability_of_yes(self, voter: int, X: Any) -> FloatArray:
-        """Return the probability of the second of two classes that one member tells, for every row of X."""
+    def probabilities(self, voter: int, X: Any) -> FloatArray:
+        """Return the probability of each class that one member tells, for every row of X."""
         member = self.members[voter]
         shares = np.asarray(member.predict_proba(self._given(voter, X)), np.float64)
         known = np.asarray(member.classes_)
@@ -117,9 +119,12 @@ class Members:
                 f"{self.named(voter)} must tell the probability of {len(known)} classes for each of "
                 f"{X.shape[0]} rows, its probabilities have shape {shares.shape}"
             )
-        place = np.flatnonzero(known == self.labels[1])
-        # A member of a bag that saw one class only knows only that one.
-        return shares[:, place[0]] if len(place) else np.zeros(len(shares))
+        if np.array_equal(known, self.labels):
+            return shares
+        # A member of a bag knows only the classes that it has seen.
+        told = np.zeros((len(shares), len(self.labels)))
+        told[:, np.searchsorted(self.labels, known)] = shares
+        return told
 
     def _given(self, voter: int, X: Any) -> Any:
         return X if self.columns is None else X[:, self.columns[voter]]
@@ -311,11 +316,13 @@ def _stops(
 
 
 class ScoreVoters(_OfMembers):
-    """Fitted two-class classifiers whose scores are added up; the counterpart of `ScoredForest`.
+    """Fitted classifiers whose scores are added up; the counterpart of `ScoredForest`.
 
-    The score of a voter is its weight times (the probability it gives to yes, less one half), or, where
-    votes are weighed, its weight with the sign of its vote. The full sum says yes if it is above 0. Sums
-    are made in float64, one voter after another.
+    Of two classes, the score of a voter is its weight times (the probability it gives to yes, less one half),
+    or, where votes are weighed, its weight with the sign of its vote; the full sum says yes if it is above 0.
+    Of more, a voter gives each class its weight times the probability of that class, or its weight to the
+    class that it is for; the first of the largest sums is the answer. Sums are made in float64, one voter
+    after another.
 
     Parameters
     ----------
@@ -326,13 +333,16 @@ class ScoreVoters(_OfMembers):
     averages : bool
         Whether voters are asked for probabilities; otherwise for votes.
     tells : {"mean", "logistic"} or None
-        How a full sum becomes the ensemble's own probability of yes: it is a mean of what voters say, or a
-        log odds. None if there is none.
+        How full sums become the ensemble's own probabilities: they are means of what voters say, or log odds.
+        None if there are none.
     in_order : bool
         Whether voters are best asked in the order given, as those of a boosted ensemble are.
+    against_others : bool
+        Of more than two classes: whether a vote takes as much from the other classes, together, as it gives
+        to its own, as in AdaBoost.
+    adds_votes : bool
+        Whether the score of a class is the number of voters for it.
     """
-
-    start = 0.0
 
     def __init__(
         self,
@@ -342,15 +352,18 @@ class ScoreVoters(_OfMembers):
         averages: bool,
         tells: Literal["mean", "logistic"] | None = None,
         in_order: bool = False,
+        against_others: bool = False,
+        adds_votes: bool = False,
     ) -> None:
         super().__init__(members)
         self.weights = _check_weights(np.ones(len(members)) if weights is None else weights, len(members))
         self.averages = averages
-        unit = (
-            1.0 if averages else 0.5 if tells == "mean" else 2.0
-        )  # as scores are from -1/2 to 1/2, or -1 to 1
-        self.link = None if tells is None else Link(tells, unit / float(self.weights.sum()))
         self.in_order = in_order
+        self.adds_votes = adds_votes
+        n_classes = len(self.classes)
+        self.start: Start = 0.0 if n_classes == 2 else np.zeros(n_classes)
+        self._for_others = -1 / (n_classes - 1) if against_others else 0.0
+        self.link = None if tells is None else self._link(tells)
         for voter, member in enumerate(members.members):
             if averages and not hasattr(member, "predict_proba"):
                 raise InvalidInputError(
@@ -358,31 +371,64 @@ class ScoreVoters(_OfMembers):
                     "counts votes"
                 )
 
+    def _link(self, tells: Literal["mean", "logistic"]) -> Link:
+        total = float(self.weights.sum())
+        if self.adds_by_class:
+            return Link("mean", 1 / total) if tells == "mean" else Link("softmax", -self._for_others / total)
+        # Scores are from -1/2 to 1/2 where probabilities are averaged, else from -1 to 1.
+        unit = 1.0 if self.averages else 0.5 if tells == "mean" else 2.0
+        return Link(tells, unit / total)
+
     def __repr__(self) -> str:
         return f"<{self.n_voters} voters with scores: {self.members.kinds()}>"
 
+    @property
+    def adds_by_class(self) -> bool:
+        """Whether every class has a sum; otherwise two have one sum."""
+        return not isinstance(self.start, float)
+
     def ask(self, voter: int, X: Any) -> FloatArray:
-        """Return one voter's score on every row of X."""
+        """Return one voter's score on every row of X; of more than two classes, that of each class."""
         weight = self.weights[voter]
-        if not self.averages:
-            return np.asarray(np.where(self.members.says_yes(voter, X), weight, -weight))
-        return np.asarray(weight * (self.members.probability_of_yes(voter, X) - 0.5))
+        if self.averages:
+            told = self.members.probabilities(voter, X)
+            return np.asarray(weight * (told if self.adds_by_class else told[:, 1] - 0.5))
+        if self.adds_by_class:
+            is_for = self.members.class_numbers(voter, X)[:, None] == np.arange(len(self.classes))
+            return np.where(is_for, weight, self._for_others * weight)
+        return np.asarray(np.where(self.members.says_yes(voter, X), weight, -weight))
 
     @property
     def score_bounds(self) -> FloatArray:
         """The smallest and the largest score that each voter can give, shape (2, n_voters).
 
-        Probabilities may be off by their rounding.
+        Of more than two classes, the shape is (2, n_voters, n_classes). Probabilities may be off by their
+        rounding.
         """
-        largest = np.abs(self.weights) * (0.5 + ROUNDING if self.averages else 1.0)
-        return np.array([-largest, largest])
+        if not self.adds_by_class:
+            largest = np.abs(self.weights) * (0.5 + ROUNDING if self.averages else 1.0)
+            return np.array([-largest, largest])
+        ends = (-ROUNDING, 1 + ROUNDING) if self.averages else (self._for_others, 1.0)
+        each = np.sort(np.outer(ends, self.weights), axis=0)
+        return np.repeat(each[:, :, None], len(self.classes), axis=2)
 
     def scores(self, X: Any) -> FloatArray:
-        """Return every voter's score on every row, shape (n_rows, n_voters)."""
-        scores = np.empty((X.shape[0], self.n_voters))
+        """Return every voter's score on every row, shape (n_rows, n_voters).
+
+        Of more than two classes it has a third axis, that of the classes.
+        """
+        scores = np.empty((X.shape[0], self.n_voters, *np.shape(self.start)))
         for voter in range(self.n_voters):
             scores[:, voter] = self.ask(voter, X)
         return scores
+
+    def compact_scores(self, X: Any) -> Scores:
+        """Return the same, of many classes as `ClassScores`."""
+        if self.adds_votes:
+            said = [self.members.class_numbers(voter, X) for voter in range(self.n_voters)]
+            return ClassScores.of_votes(np.stack(said, axis=1).astype(np.uint16), len(self.classes))
+        scores = self.scores(X)
+        return ClassScores(None, scores) if self.adds_by_class else scores
 
     def full_scores(self, X: Any) -> FloatArray:
         """Return the sum of all scores, for each row."""
@@ -392,31 +438,48 @@ class ScoreVoters(_OfMembers):
         """Ask voters until the strategy stops, for each row; everything as in `ScoredForest.run`.
 
         ``n_threads`` is accepted and left to the voters themselves. A score that is NaN leaves a row
-        undecided to the end, and then it is answered with no.
+        undecided to the end, and then it is answered with no, or the first class.
         """
         if strategy is None:
-            strategy = ScoreStrategy.ask_all(self.n_voters)
+            strategy = ScoreStrategy.ask_all(self.n_voters, start=self.start)
         elif strategy.n_voters != self.n_voters:
             raise InvalidInputError(
                 f"the strategy is for {strategy.n_voters} voters, there are {self.n_voters}: "
                 f"solve for {self.n_voters}"
             )
         n_rows, ask = X.shape[0], _asking(self.ask, X)
-        answers = np.zeros(n_rows, np.bool_)
+        answers: npt.NDArray[Any] = np.zeros(n_rows, np.int32 if self.adds_by_class else np.bool_)
         asked = np.zeros(n_rows, np.int32)
-        score = np.full(n_rows, strategy.start)
+        score = np.tile(strategy.start, (n_rows, *[1] * np.ndim(strategy.start)))
         undecided = np.arange(n_rows)
         for step in range(self.n_voters + 1):
-            running = score[undecided]
-            no, yes = running <= strategy.lower[step], running >= strategy.upper[step]
-            answers[undecided[yes & ~no]] = True
-            undecided = undecided[~(no | yes)]
+            stops = self._stops(strategy, step, score[undecided], undecided, answers)
+            undecided = undecided[~stops]
             if len(undecided) == 0 or step == self.n_voters:
                 break
             for rows, scores in _next_said(ask, undecided, (strategy.order[None], None), step):
                 score[rows] += scores
             asked[undecided] = step + 1
         return ScoreOutcome(answers, asked, score)
+
+    def _stops(
+        self,
+        strategy: ScoreStrategy,
+        step: int,
+        running: FloatArray,
+        rows: RowNumbers,
+        answers: npt.NDArray[Any],
+    ) -> npt.NDArray[np.bool_]:
+        """Return which rows stop after ``step`` voters, and note their answers."""
+        if self.adds_by_class:
+            leads, leaders = np.empty(len(rows)), np.empty(len(rows), np.uint16)
+            fill_leads(running, leads, leaders)
+            stops: npt.NDArray[np.bool_] = leads >= strategy.upper[step]
+            answers[rows[stops]] = leaders[stops]
+            return stops
+        no, yes = running <= strategy.lower[step], running >= strategy.upper[step]
+        answers[rows[yes & ~no]] = True
+        return np.asarray(no | yes)
 
 
 def _check_weights(weights: npt.ArrayLike, n_voters: int) -> FloatArray:
