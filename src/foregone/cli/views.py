@@ -330,7 +330,8 @@ class ScoreView:
 
     def __init__(self, content: Any) -> None:
         self.strategy: Any = strategy_of(content)
-        self.adds_votes = bool(getattr(getattr(content, "ensemble_", None), "adds_votes", False))
+        ensemble: Any = getattr(content, "ensemble_", None)
+        self.adds_votes = hasattr(ensemble, "adds_votes") and bool(ensemble.adds_votes)
 
     def fields(self) -> dict[str, Any]:
         """Return the thresholds that can be reached, as [asked, score] or, of many classes, [asked, lead]."""
