@@ -10,7 +10,7 @@ import pytest
 from foregone import Plan, early_stop, plan, solve_scores
 from foregone.classifier import CannotCertifyWarning
 from foregone.errors import InvalidInputError
-from foregone.scores import ScoreRows
+from foregone.scores import ClassScores, ScoreRows
 from tests.classifier import models, score_models
 
 LIMITS = [0.1, 0.03, 0.01, 0.001]
@@ -155,6 +155,15 @@ def test_rows_of_many_classes_are_about_what_solve_scores_certifies() -> None:
     without = plan(ScoreRows(scores, start=start), [0.1])
     assert list(without.chosen.by_class) == [0, 1, 2]
     assert without.call.endswith("order='given', start=[0.1, 0.0, -0.5], random_state=0)")
+
+
+def test_votes_that_are_added_up_are_compared_with_the_full_vote() -> None:
+    votes = draw_classes(1000).argmax(axis=2)
+    made = plan(ScoreRows(ClassScores.of_votes(votes, 3)), [0.1])
+    assert made.full == "the full vote"
+    assert "1 in 10 may differ from the full vote." in made.recommendation
+    other = plan(ScoreRows(ClassScores(votes, np.diag([1.0, 2.0, 1.0]))), [0.1])
+    assert "1 in 10 may differ from the full sum." in other.recommendation
 
 
 def test_labels_of_many_classes_are_as_many_as_these() -> None:

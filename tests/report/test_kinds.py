@@ -158,6 +158,8 @@ def test_votes_by_their_lead_are_held_against_the_full_vote() -> None:
     counts = early_stop(model, rows, 0.1, random_state=0).full_votes(rows)
     np.testing.assert_array_equal(report.trade_off.right, counts.argmax(axis=1))
     assert "the full vote is the first of them" in report.html
+    assert "may differ from the full vote." in report.html
+    assert "full sum" not in report.html
     assert "The choice of the limit" not in report.html  # it was made on the learning half alone
 
 

@@ -162,6 +162,8 @@ class Plan(PlanTerms):
         ``confidence`` is None where it has no meaning.
     notes : tuple of str
         What else should be known, such as why there is no confidence.
+    full : {"the full vote", "the full sum"}
+        What an early answer is compared with: the sum, unless what is added up are votes.
     labels : tuple or None
         Names of the classes; of two, for "no" and "yes".
     """

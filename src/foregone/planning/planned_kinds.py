@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
+
 from foregone.checks import check_choice, check_confidence, check_looks
 from foregone.errors import InvalidInputError
 from foregone.kinds import AnyDistribution, KindOfVote
@@ -19,7 +21,7 @@ from foregone.plurality import ClassVotes, CompositionDistribution, evaluate_plu
 from foregone.plurality.betting import foresee, makes_bets
 from foregone.plurality.lattice import lattice_of
 from foregone.plurality.ties import bound_with_ties, disagreement_with_ties, solve_with_ties
-from foregone.scores import ScoreRows, estimate_scores
+from foregone.scores import ClassScores, ScoreRows, estimate_scores
 from foregone.solving import ANSWERS, Answer, Problem, solve
 from foregone.strategy.evaluation import Figures, FullAnswer
 from foregone.strategy.limits import Criterion, Limits, traits_of
@@ -52,6 +54,8 @@ class PlanTerms:
         What else should be known, such as why there is no confidence.
     is_estimated : bool
         Whether figures are estimates from the inputs that strategies are learned from, and certify nothing.
+    full : {"the full vote", "the full sum"}
+        What an early answer is compared with: the sum, unless what is added up are votes.
     """
 
     kind: KindOfVote
@@ -64,6 +68,7 @@ class PlanTerms:
     answer: Answer = "majority"
     notes: tuple[str, ...] = ()
     is_estimated: bool = False
+    full: Literal["the full vote", "the full sum"] = "the full vote"
 
     @property
     def bounds_the_mean(self) -> bool:
@@ -351,7 +356,17 @@ def _scores(
         priced_by="limit",  # what was measured on the rows jumps from limit to limit
         notes=(ESTIMATED,),
         is_estimated=True,
+        full="the full vote" if _are_votes(rows) else "the full sum",
     )
+
+
+def _are_votes(rows: ScoreRows) -> bool:
+    """Whether every score is a vote: 1 for one of many classes, 0 for the others."""
+    scores = rows.scores
+    if not isinstance(scores, ClassScores) or scores.lines is None:
+        return False
+    each = np.sort(scores.table, axis=1)
+    return bool((each[:, :-1] == 0).all() and (each[:, -1] == 1).all())
 
 
 def _estimate_scores(

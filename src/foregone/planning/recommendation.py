@@ -105,9 +105,7 @@ def _first(plan: Plan) -> str:
             f"certain takes {row.expected_votes:.1f} of {number_of_voters(plan.n_voters)} on average."
         )
     promise = plan.promise
-    allowed = (
-        f"{one_in(row.limit)} may differ from {'the full sum' if plan.kind == 'scores' else 'the full vote'}."
-    )
+    allowed = f"{one_in(row.limit)} may differ from {plan.full}."
     if promise is not None:
         allowed += f" {promise}"
     takes = "It will take about" if plan.is_estimated else "It takes"
