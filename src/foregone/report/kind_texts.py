@@ -166,8 +166,8 @@ def _texts_of_scores(model: ReportedModel) -> Texts:
         "are estimates from that half. The recommended limit was then certified on the other half.",
         averaged="on average",
         limits=(
-            f"The limit is a mean: close {'votes' if model.voting == 'hard' else 'sums'}, or one class, may take most of it. With fewer rows more "
-            f"{voters} are asked, and with too few it stops only where the {voters} not yet asked cannot "
+            f"The limit is a mean: close {'votes' if model.voting == 'hard' else 'sums'}, or one class, may take "
+            f"most of it. With fewer rows more {voters} are asked, and with too few it stops only where the {voters} not yet asked cannot "
             "change the answer.",
             "Certified, not proven optimal: the thresholds are the ones that asked fewest in learning and "
             "passed an exact test on rows that they were not learned from. Another random_state splits the "
