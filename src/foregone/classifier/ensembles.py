@@ -425,7 +425,7 @@ class GivenModel:
         scheme = self.scheme(settings, self._n_classes())
         assert scheme is not None  # with members, it can be told
         ensemble = self.voters(scheme)
-        terms = DECIDERS[scheme].check(settings, scheme, ensemble.classes, ensemble.n_voters)
+        terms = DECIDERS[scheme].check(settings, scheme, ensemble.classes, ensemble.n_steps)
         if self.transformers:
             ensemble = Transformed(self.transformers, ensemble)
         return Asked(ensemble, scheme, settings, terms)
