@@ -68,8 +68,6 @@ def slow_run(strategy, scores):
                     n_asked += strategy.drops_classes
             n_asked += not strategy.drops_classes
             step += 1
-        if strategy.drops_classes and 0 < step < strategy.n_steps:
-            running = [value if number == answer else -np.inf for number, value in enumerate(running)]
         answers.append(answer)
         asked.append(n_asked)
         sums.append(running)

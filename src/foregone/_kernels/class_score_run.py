@@ -233,7 +233,7 @@ def run_block(
             at = row * n_classes
             leader, lead = leader_of(flat, at, n_classes)
             answers[row] = leader
-            if per_step > 1 and step + 1 < n_steps:
+            if per_step > 1 and lead < threshold:
                 drop_classes(flat, at, n_classes, leader, threshold)
             rows[kept] = row
             kept += np.int64(lead < threshold)
