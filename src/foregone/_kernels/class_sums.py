@@ -60,6 +60,20 @@ def _score_at(lines, table, row, voter, number):
 
 
 @compiled
+def fill_paths(lines, table, are_running, order, start, leads, leaders):
+    """Fill the lead and the leader after each step if no class is ever out, as `follow_leads` adds up."""
+    n_classes = np.uint64(len(start))
+    sums = np.empty(len(start))
+    for row in range(len(leads)):
+        sums[:] = start
+        for step in range(len(order)):
+            for number in range(len(start)):
+                score = score_at(lines, table, row, order[step], number)
+                sums[number] = score if are_running else sums[number] + score
+            leaders[row, step], leads[row, step] = leader_of(sums, U0, n_classes)
+
+
+@compiled
 def follow_leads(lines, table, are_running, order, start, upper, drops, answers, asked):
     """Fill the class that each row is answered with, and how many voters that takes.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.class_sums import fill_leads, follow_leads
+from foregone._kernels.class_sums import fill_paths, follow_leads
 from foregone.checks import BoolArray, FloatArray, IntArray, as_float, as_numbers
 from foregone.errors import InvalidInputError
 from foregone.scores.class_scores import ClassScores, as_class_scores
@@ -249,16 +249,11 @@ class ClassPaths(Paths):
 
     @cached_property
     def _leads(self) -> tuple[FloatArray, Leaders]:
-        """Leads, and who leads, after each voter if no class is ever out."""
-        n_rows = len(self)
-        leads: FloatArray = np.empty((n_rows, self.n_steps), order="F")
-        leaders: Leaders = np.empty((n_rows, self.n_steps), np.uint16, order="F")
-        sums = np.tile(self._start, (n_rows, 1))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for step, voter in enumerate(self._order):
-                said = self._scores.of_voter(voter)
-                sums = np.ascontiguousarray(said) if self._are_running else np.add(sums, said, out=sums)
-                fill_leads(sums, leads[:, step], leaders[:, step])
+        """Leads, and who leads, after each step if no class is ever out."""
+        shape = len(self), self.n_steps
+        leads, leaders = np.empty(shape), np.empty(shape, np.uint16)
+        how = (self._are_running, self._order, self._start)
+        fill_paths(self._scores.lines, self._scores.table, *how, leads, leaders)
         _check_finite(leads, "the leads")
         return leads, leaders
 
@@ -274,13 +269,16 @@ class ClassPaths(Paths):
 
     def take(self, rows: IntArray) -> Paths:
         """Return those of some rows."""
-        return ClassPaths(
+        taken = ClassPaths(
             self._scores[rows],
             self._order,
             self._start,
             are_running=self._are_running,
             drops_classes=self._drops,
         )
+        leads, leaders = self._leads
+        taken._leads = leads[rows], leaders[rows]
+        return taken
 
     def is_upwards(self, step: int) -> BoolArray:
         """Whether a large number at this step tells the answer: a leader who stays."""
