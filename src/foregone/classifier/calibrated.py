@@ -133,7 +133,7 @@ def _slope(estimator: Any, scale: float) -> float | None:
         estimator = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator.estimator
     estimator = getattr(estimator, "best_estimator_", estimator)
     kind = importer_of(estimator)
-    if kind in ("gradient_boosting", "hist_boosting"):
+    if kind in ("gradient_boosting", "hist_boosting", "lightgbm"):
         return 1.0
     if kind == "adaboost":
         return scale
