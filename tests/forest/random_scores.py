@@ -62,6 +62,26 @@ def random_scores(rng, key_bits=32, n_trees=9, n_features=5, sets=False, zeros=F
     )
 
 
+def random_class_scores(rng, leaves, n_classes=4, n_voters=7, **options):
+    """An ensemble of many classes, whose ``leaves`` are of one kind.
+
+    "lines" have a score for each class, "ones" give 1 to one class, "own" are of trees for one class each.
+    """
+    n_trees = n_voters * n_classes if leaves == "own" else n_voters
+    found = random_scores(rng, n_trees=n_trees, **options)
+    trees = list(found.trees())
+    if leaves != "own":
+        few = np.round(rng.normal(size=(6, n_classes)), int(rng.integers(0, 17)))  # so that leaves are shared
+        few = np.eye(n_classes) if leaves == "ones" else few
+        trees = [tree._replace(score=few[rng.integers(len(few), size=len(tree.left))]) for tree in trees]
+    return found._replace(
+        trees=lambda: iter(trees),
+        classes=np.array([f"class {number}" for number in range(n_classes)]),
+        start=np.zeros(n_classes) if leaves == "ones" else rng.normal(size=n_classes),
+        trees_a_voter=n_classes if leaves == "own" else 1,
+    )
+
+
 def random_rows(rng, found, n_rows):
     """Rows full of values that are next to thresholds, between categories or otherwise strange."""
     rows = rng.normal(size=(n_rows, found.n_features))

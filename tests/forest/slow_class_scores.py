@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from foregone.forest import ScoredForest
 from tests.forest.slow_walk import in_set, prepare
 
 
@@ -52,3 +53,15 @@ def class_votes(found, X):
     """The number of the class that each tree votes for, shape (n_rows, n_trees)."""
     rows = prepare(found, X)
     return np.stack([tree.vote[leaves_reached(found, tree, rows)] for tree in found.trees()], axis=1)
+
+
+def assert_packs_the_same(found, X):
+    """A `ScoredForest` adds up the same numbers in the same order, bit for bit."""
+    forest = ScoredForest.from_imported(found)
+    np.testing.assert_array_equal(forest.scores(X), class_scores(found, X))
+    sums = class_sums(found, X)
+    outcome = forest.run(X, None)
+    np.testing.assert_array_equal(forest.full_scores(X), sums)
+    np.testing.assert_array_equal(outcome.answers, sums.argmax(axis=1))
+    np.testing.assert_array_equal(forest.full_scores(X[:1]), sums[:1])
+    np.testing.assert_array_equal(forest.classes, found.classes)

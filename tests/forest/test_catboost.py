@@ -6,6 +6,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from foregone.errors import InvalidInputError
+from foregone.forest import ScoredForest
 from foregone.forest.importers.by_model import importer_of
 from foregone.forest.importers.catboost import import_model
 from tests.forest.slow_sums import full_sums, leaf_scores
@@ -131,6 +132,7 @@ def test_models_made_up_at_random_are_read_bit_for_bit():
         own = raw_values(model, rows)
         sums = full_scores(found, rows) if n_classes == 2 else full_sums(found, rows)
         np.testing.assert_array_equal(sums, own)
+        np.testing.assert_array_equal(ScoredForest.from_model(model).full_scores(rows), own)
         assert len(list(found.trees())) == model.tree_count_ == many
 
 
@@ -150,19 +152,23 @@ def test_two_classes_with_a_loss_for_many_are_told_apart_by_the_difference():
     np.testing.assert_allclose(said, model.predict_proba(X)[:, 1], rtol=1e-13)
 
 
-def test_scale_and_bias_change_the_last_bits_at_most():
+def test_scale_and_bias_come_last_and_change_the_last_bits_at_most():
     rng = np.random.default_rng(2)
     for n_classes in (2, 3):
         X, y = data(rng, n_classes)
         from_average = {"boost_from_average": True} if n_classes == 2 else {}
         model = cb.CatBoostClassifier(**SMALL, **from_average).fit(X[50:], y[50:])
+        plain, bias = import_model(model), 0.3 if n_classes == 2 else [0.3, -0.1, 0.2]
+        plain = plain._replace(start=0.0 * plain.start)
         for _ in range(2):
             found = import_model(model)
             sums = full_scores(found, X) if n_classes == 2 else full_sums(found, X)
             np.testing.assert_allclose(sums, raw_values(model, X), rtol=0, atol=1e-14)
             assert n_classes == 3 or found.start != 0
-            model.set_scale_and_bias(-1.7, 0.3 if n_classes == 2 else [0.3, -0.1, 0.2])
-        assert np.ravel(found.start).tolist() == ([0.3] if n_classes == 2 else [0.3, -0.1, 0.2])
+            model.set_scale_and_bias(-1.7, bias)
+        assert found.start == bias if n_classes == 2 else found.start.tolist() == bias
+        sums = full_scores(plain, X) if n_classes == 2 else full_sums(plain, X)
+        np.testing.assert_array_equal(-1.7 * sums + bias, raw_values(model, X))
 
 
 def test_a_probability_threshold_is_taken_off_the_start():
@@ -204,6 +210,7 @@ def test_labels_are_those_of_the_model(labels, tmp_path):
     assert import_model(model).classes.tolist() == model.classes_.tolist() == sorted(labels)
     path = str(tmp_path / "model.cbm")
     model.save_model(path)
+    assert import_model(model).classes.dtype != object
     loaded = cb.CatBoostClassifier().load_model(path)
     found = import_model(loaded)
     assert found.classes.tolist() == sorted(labels)

@@ -20,7 +20,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def made(kind):
-    return kind.from_imported(import_model(MODEL, kind.leaf))
+    return kind.from_imported(import_model(MODEL, LeafKind.SCORE))
 
 
 def says(forest, rows):
@@ -35,7 +35,7 @@ def test_each_kind_is_a_forest_of_the_same_trees(kind):
     assert forest.takes_missing
     assert forest.rows.owner == kind.__name__
     assert repr(forest).startswith(f"<{kind.__name__} of 7 trees, 6 features, ")
-    assert says(forest, X).dtype == kind.leaf.dtype
+    assert says(forest, X).dtype == forest.leaf.dtype
 
 
 def test_leaves_say_what_they_are_asked_for():
@@ -85,21 +85,15 @@ def test_pickles_of_earlier_releases_are_read(kind):
 def test_a_pickle_of_other_rows_keeps_them():
     found = random_scores(np.random.default_rng(0), 64, sets=True, takes_infinite=True)
     rows = random_rows(np.random.default_rng(1), found, 20)
-    for kind in (PackedForest, ScoredForest):
+    for kind in (PackedForest, PluralityForest, ScoredForest):
         forest = kind.from_imported(found._replace(trees_vote=True))
         back = pickle.loads(pickle.dumps(forest))  # noqa: S301  # just pickled
         np.testing.assert_array_equal(says(back, rows), says(forest, rows))
 
 
-@pytest.mark.parametrize("change", [{"takes_infinite": True}, {"key_bits": 64}, {"sets": True}])
-def test_forests_of_many_classes_refuse_rows_that_are_not_plain(change):
+@pytest.mark.parametrize("change", [{}, {"takes_infinite": True}, {"key_bits": 64}, {"sets": True}])
+def test_votes_of_two_classes_can_be_counted_by_number_too(change):
     found = random_scores(np.random.default_rng(0), **change)._replace(trees_vote=True)
-    with pytest.raises(InvalidInputError, match="For two classes use PackedForest or ScoredForest"):
-        PluralityForest.from_imported(found)
-
-
-def test_votes_of_two_classes_can_be_counted_by_number_too():
-    found = random_scores(np.random.default_rng(0))._replace(trees_vote=True)
     rows = random_rows(np.random.default_rng(1), found, 50)
     numbers = PluralityForest.from_imported(found).vote_matrix(rows)
     np.testing.assert_array_equal(numbers, PackedForest.from_imported(found).vote_matrix(rows))
@@ -110,10 +104,9 @@ def test_one_row_of_many_classes_needs_a_strategy():
         made(PluralityForest).run_one(X[0], None, seed=0)
 
 
-def test_models_of_more_classes_have_numbers_only():
+def test_votes_among_more_classes_are_by_number():
     many = RandomForestClassifier(3, random_state=0).fit(X, np.arange(len(X)) % 3)
     assert PluralityForest.from_imported(import_model(many, LeafKind.CLASS)).n_classes == 3
-    for kind in (PackedForest, ScoredForest):
-        found = import_model(many, kind.leaf)
-        with pytest.raises(InvalidInputError, match="a vote is between two classes, the model has 3"):
-            kind.from_imported(found)
+    found = import_model(many, LeafKind.VOTE)
+    with pytest.raises(InvalidInputError, match="a vote is between two classes, the model has 3"):
+        PackedForest.from_imported(found)

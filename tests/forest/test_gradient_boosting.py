@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from foregone.errors import InvalidInputError
 from foregone.forest.importers.gradient_boosting import import_model
-from tests.forest.slow_class_scores import class_scores, class_sums
+from tests.forest.slow_class_scores import assert_packs_the_same, class_scores, class_sums
 from tests.forest.slow_walk import near_thresholds
 
 # The compiler of scikit-learn may fuse the product with the learning rate and the sum, elsewhere than here.
@@ -32,6 +32,7 @@ def assert_adds_up_as_the_model(model, X, rng):
         sums = class_sums(found, given)
         np.testing.assert_allclose(sums, model.decision_function(given), rtol=TOLERANCE, atol=TOLERANCE)
         np.testing.assert_array_equal(found.classes[sums.argmax(axis=1)], model.predict(given))
+        assert_packs_the_same(found, given)
     np.testing.assert_allclose(found.link.probability(sums), model.predict_proba(given), rtol=1e-12)
     return found
 

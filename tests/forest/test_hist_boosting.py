@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from foregone.errors import InvalidInputError
 from foregone.forest.importers.hist_boosting import import_model
-from tests.forest.slow_class_scores import class_sums
+from tests.forest.slow_class_scores import assert_packs_the_same, class_sums
 from tests.forest.slow_walk import full_scores, near_thresholds
 
 STRANGE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e38, -1e38, 5e-324]
@@ -112,6 +112,7 @@ def assert_adds_up_as_the_model(model, rows):
     np.testing.assert_array_equal(found.classes[sums.argmax(axis=1)], model.predict(rows))
     np.testing.assert_allclose(found.link.probability(sums), model.predict_proba(rows), rtol=1e-12)
     assert found.trees_a_voter == len(found.classes)
+    assert_packs_the_same(found, rows)
     return found
 
 

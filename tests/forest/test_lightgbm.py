@@ -6,6 +6,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from foregone.errors import InvalidInputError
+from foregone.forest import ScoredForest
 from foregone.forest.importers.lightgbm import ZERO, import_model
 from tests.forest.slow_sums import full_sums, leaf_scores
 from tests.forest.slow_walk import full_scores, near_thresholds
@@ -129,6 +130,7 @@ def test_models_made_up_at_random_are_read_bit_for_bit():
         rows = probes(found, X, rng)[::2]
         sums = full_scores(found, rows) if n_classes == 2 else full_sums(found, rows)
         np.testing.assert_array_equal(sums, model.predict(rows, raw_score=True))
+        np.testing.assert_array_equal(ScoredForest.from_model(model).full_scores(rows), sums)
         assert n_classes == 2 or leaf_scores(found, rows[:1]).shape == (1, n_trees, n_classes)
 
 

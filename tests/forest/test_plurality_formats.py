@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from foregone.errors import InvalidInputError
 from foregone.forest import PluralityForest
@@ -86,3 +87,20 @@ def test_what_rows_must_not_hold_is_refused_in_batches_and_alone():
         with pytest.raises(InvalidInputError, match=message):
             forest.run_one(rows[11], strategy, seed=0)
         forest.run_one(rows[10], strategy, seed=0)
+
+
+def test_forests_of_many_classes_read_through_treelite_vote_as_in_scikit_learn():
+    treelite = pytest.importorskip("treelite")
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 4))
+    y = np.digitize(X[:, 0] + 0.5 * rng.normal(size=300), [-0.7, 0.0, 0.7])
+    model = RandomForestClassifier(N_TREES, max_depth=5, random_state=0).fit(X, y)
+    names = ["ash", "birch", "cherry", "douglas"]
+    forest = PluralityForest.from_treelite(treelite.sklearn.import_model(model), classes=names)
+    own = PluralityForest.from_sklearn(model)
+    rows = X.astype(np.float32)  # treelite does not round, scikit-learn does
+    np.testing.assert_array_equal(forest.vote_matrix(rows), own.vote_matrix(rows))
+    assert (forest.rows.key_bits, forest.classes.tolist()) == (64, names)
+    strategy = random_strategy()
+    outcome = np.array(forest.run(rows, strategy, seed=1))
+    assert np.array([forest.run_one(row, strategy, seed=1) for row in rows]).T.tolist() == outcome.tolist()

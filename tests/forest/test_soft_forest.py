@@ -21,7 +21,7 @@ from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
 from foregone.forest.importers.by_model import import_model
 from foregone.forest.importers.found import LeafKind
-from tests.forest.slow_class_scores import class_scores, class_sums, class_votes
+from tests.forest.slow_class_scores import assert_packs_the_same, class_scores, class_sums, class_votes
 from tests.forest.slow_walk import near_thresholds
 
 X, Y = make_classification(500, 8, n_informative=4, flip_y=0.2, random_state=0)
@@ -233,6 +233,7 @@ def assert_averages_many_as_the_model(model, rows):
     np.testing.assert_array_equal(sums / expected.shape[1], model.predict_proba(rows))
     assert_answers_as_the_model(model, rows, sums, sums / expected.shape[1])
     np.testing.assert_array_equal(class_votes(found, rows), expected.argmax(axis=2))
+    assert_packs_the_same(found, rows)
     np.testing.assert_allclose(found.link.probability(sums), model.predict_proba(rows), rtol=1e-14)
     assert (found.trees_a_voter, found.trees_vote, found.in_order) == (1, True, False)
     return found
@@ -316,6 +317,7 @@ def test_adaboost_of_many_classes_adds_up_its_decision_function_before_the_divis
     decision = sums / model.estimator_weights_.sum()
     np.testing.assert_array_equal(decision, model.decision_function(probes))
     assert_answers_as_the_model(model, probes, sums, decision)
+    assert_packs_the_same(found, probes)
     np.testing.assert_allclose(found.link.probability(sums), model.predict_proba(probes), rtol=1e-12)
     assert (found.trees_a_voter, found.trees_vote, found.in_order) == (1, False, True)
 

@@ -11,14 +11,19 @@ import pytest
 from pyarrow import parquet
 
 from foregone.errors import FileFormatError, InvalidInputError
-from foregone.forest import PackedForest, ScoredForest
+from foregone.forest import PackedForest, PluralityForest, ScoredForest
+from foregone.forest.importers.spark_ml import import_model
+from foregone.plurality import rules
+from tests.forest.slow_class_scores import assert_packs_the_same, class_sums, class_votes
 from tests.golden import make_spark_forest as golden
 
 FOLDER = golden.FOLDER
+THREE = FOLDER / "three-classes"
+NUMBERS = [0.0, 1.0, 2.0]
 
 
-def said():
-    content = json.loads((FOLDER / "predictions.json").read_text())
+def said(folder=FOLDER):
+    content = json.loads((folder / "predictions.json").read_text())
     rows = np.array([[float(value) for value in row] for row in content.pop("rows")])
     return rows, content
 
@@ -49,6 +54,64 @@ def test_rows_one_by_one_and_after_saving_are_as_all_together(tmp_path):
     votes = forest.votes(rows).tolist()
     assert loaded.votes(rows).tolist() == votes
     assert [loaded.run_one(row, None, seed=0)[2] for row in rows] == votes
+
+
+def assert_the_same_of_many(folder, rows, content):
+    found = import_model(folder)
+    sums = class_sums(found, rows)
+    np.testing.assert_array_equal(sums, content["sums"])  # bit for bit
+    assert found.classes[sums.argmax(axis=1)].tolist() == content["forest"]
+    assert class_votes(found, rows).tolist() == content["every_tree"]
+    assert_packs_the_same(found, rows)
+    forest = PluralityForest.from_spark(folder)
+    assert forest.classes[forest.vote_matrix(rows)].tolist() == content["every_tree"]
+    return found
+
+
+def test_a_saved_forest_of_three_classes_adds_up_and_votes_as_in_spark():
+    rows, content = said(THREE)
+    found = assert_the_same_of_many(THREE, rows, content)
+    assert found.classes.tolist() == NUMBERS
+    shares = np.array(content["sums"]) / len(list(found.trees()))
+    np.testing.assert_allclose(found.link.probability(np.array(content["sums"])), shares, rtol=1e-15)
+    assert set(content["forest"]) == set(NUMBERS)
+
+
+def test_counts_that_are_no_whole_numbers_are_added_up_as_spark_does(tmp_path):
+    folder = Path(shutil.copytree(THREE, tmp_path / "model"))
+    rng = np.random.default_rng(0)
+
+    def weigh(nodes):
+        for node in nodes:
+            node["impurityStats"] = rng.gamma(0.3, size=3).tolist()
+        nodes[-1]["impurityStats"] = [0.0, 0.0, 0.0]
+
+    nodes = rewrite(folder, change_nodes(weigh))["nodeData"].to_pylist()
+    for node, score in zip(
+        nodes, np.concatenate([t.score for t in import_model(folder).trees()]), strict=True
+    ):
+        total = 0.0
+        for count in node["impurityStats"]:  # Python's own sum is more exact than Spark's
+            total += count
+        expected = [count / total if total else 0.0 for count in node["impurityStats"]]
+        assert score.tolist() == expected
+
+
+def test_rows_of_three_classes_one_by_one_and_after_saving_are_as_all_together(tmp_path):
+    rows, content = said(THREE)
+    forest = PluralityForest.from_spark(THREE, classes=["ash", "birch", "cherry"])
+    forest.save(tmp_path / "forest")
+    loaded = PluralityForest.load(tmp_path / "forest")
+    assert loaded.classes.tolist() == ["ash", "birch", "cherry"]
+    counts = [[line.count(number) for number in NUMBERS] for line in content["every_tree"]]
+    for same in (forest, loaded):
+        assert same.votes(rows).tolist() == counts
+        assert [same.votes(row[None]).tolist() for row in rows] == [[count] for count in counts]
+    strategy = rules.lead(forest.n_trees, 3)
+    outcome = forest.run(rows, strategy, seed=3)
+    alone = [loaded.run_one(row, strategy, seed=3) for row in rows]
+    assert np.array(alone).T.tolist() == np.array(outcome).tolist()
+    assert outcome.asked.min() == 3 < outcome.asked.max()
 
 
 def test_the_order_of_rows_in_the_file_does_not_matter(tmp_path):
@@ -121,6 +184,8 @@ def test_a_file_cut_short_is_refused_by_name(tmp_path):
         (lambda head: head.update({"class": "a.b.GBTClassificationModel"}), FileFormatError, "holds a GBTCl"),
         (lambda head: head.update(numTrees=True), FileFormatError, "numTrees is True"),
         (lambda head: head.pop("class"), FileFormatError, "metadata is damaged"),
+        (lambda head: head.update(numClasses=1), InvalidInputError, "the forest has 1"),
+        (lambda head: head.update(numClasses=10**9), InvalidInputError, "the forest has 1,000,000,000"),
         (lambda head: head["paramMap"].update(thresholds=[0.2, 0.8]), InvalidInputError, "thresholds"),
     ],
 )
@@ -134,13 +199,16 @@ def test_other_models_are_refused_by_name(change, error, message, tmp_path):
         PackedForest.from_spark(folder)
 
 
-def test_three_classes_no_folder_and_wrong_labels_are_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="two classes, the forest has 3"):
-        PackedForest.from_spark(FOLDER / "three-classes")
+def test_votes_of_three_classes_no_folder_and_wrong_labels_are_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="between two classes, the model has 3"):
+        PackedForest.from_spark(THREE, classes=NUMBERS)
     with pytest.raises(FileFormatError, match="not a folder that Spark ML saved a model to"):
         PackedForest.from_spark(tmp_path)
-    with pytest.raises(InvalidInputError, match="classes must be two labels"):
+    with pytest.raises(InvalidInputError, match="classes must be 2 different labels"):
         PackedForest.from_spark(FOLDER, classes=["only"])
+    for wrong in (["a", "b"], ["a", "b", "a"], [["a", "b", "c"]]):
+        with pytest.raises(InvalidInputError, match="classes must be 3 different labels"):
+            PluralityForest.from_spark(THREE, classes=wrong)
 
 
 @pytest.mark.slow
@@ -160,7 +228,12 @@ def test_a_forest_that_spark_grows_now_votes_the_same(tmp_path):
             model.write().save(str(tmp_path / "model"))
             rows = golden.new_rows(model, seed=6, n_rows=60)
             content = golden.predictions(spark, model, rows)
+            many = golden.grow(spark, seed=7, n_trees=5, n_classes=6)
+            many.write().save(str(tmp_path / "many"))
+            rows_of_many = golden.new_rows(many, seed=8, n_rows=60)
+            said_of_many = golden.predictions(spark, many, rows_of_many)
         finally:
             if is_ours:
                 spark.stop()
     assert_the_same(tmp_path / "model", rows, content)
+    assert_the_same_of_many(tmp_path / "many", rows_of_many, said_of_many)

@@ -7,6 +7,7 @@ import pytest
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -14,6 +15,9 @@ from sklearn.ensemble import (
 
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PackedForest, ScoredForest
+from foregone.forest.importers.treelite import import_model
+from tests.forest.slow_sums import full_sums, leaf_scores
+from tests.forest.slow_walk import full_scores
 
 treelite = pytest.importorskip("treelite")
 
@@ -121,6 +125,177 @@ def test_lightgbm_rf_averages_margins_and_does_not_vote():
     assert_same_sum(model, forest, rows, averages=True)
 
 
+def many_classes(n_classes, n_rows=300):
+    """The same columns, and a class that depends on them."""
+    X, _ = data(n_rows=n_rows)
+    score = np.nan_to_num(X[:, 0] + X[:, 3] % 3) + np.random.default_rng(3).normal(size=n_rows) * 0.2
+    return X, np.argsort(np.argsort(score)) * n_classes // n_rows
+
+
+def boosted(library, n_classes, **settings):
+    """A model of treelite, from a small one of XGBoost or LightGBM; column 3 may hold categories."""
+    X, y = many_classes(n_classes)
+    if library == "xgboost":
+        xgb = pytest.importorskip("xgboost")
+        sets = {"enable_categorical": True, "feature_types": ["q", "q", "q", "c"], "max_cat_to_onehot": 2}
+        sets = {} if "multi_strategy" in settings else sets
+        fitted = xgb.XGBClassifier(n_estimators=5, max_depth=3, random_state=0, n_jobs=1, **sets, **settings)
+        return treelite.frontend.from_xgboost(fitted.fit(X, y).get_booster())
+    lgb = pytest.importorskip("lightgbm")
+    settings |= {"min_data_per_group": 5, "cat_smooth": 1, "max_cat_to_onehot": 2, "min_child_samples": 5}
+    fitted = lgb.LGBMClassifier(
+        n_estimators=5, num_leaves=6, random_state=0, n_jobs=1, verbose=-1, **settings
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted.fit(X, y, categorical_feature=[3])
+    return treelite.frontend.from_lightgbm(fitted.booster_)
+
+
+RF = {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.6}
+MANY = {
+    "xgboost": ("xgboost", {}, "softmax"),
+    "parallel trees": ("xgboost", {"num_parallel_tree": 2, "subsample": 0.5}, "softmax"),
+    "dart": ("xgboost", {"booster": "dart", "rate_drop": 0.5}, "softmax"),
+    "vectors": ("xgboost", {"multi_strategy": "multi_output_tree"}, "softmax"),
+    "lightgbm": ("lightgbm", {}, "softmax"),
+    "each class alone": ("lightgbm", {"objective": "multiclassova", "sigmoid": 0.7}, "logistic"),
+    "averages": ("lightgbm", RF, "softmax"),
+    "averages of each class": ("lightgbm", {**RF, "objective": "multiclassova"}, "logistic"),
+}
+
+
+def assert_same_sums(model, found, rows, averages=1):
+    """Sums and probabilities are treelite's, within the last bits of float32."""
+    own = treelite.gtil.predict(model, rows, pred_margin=True).squeeze(axis=1)
+    sums = full_sums(found, rows)
+    np.testing.assert_allclose(sums / averages, own, rtol=0, atol=2e-6)
+    chances = treelite.gtil.predict(model, rows).squeeze(axis=1)
+    np.testing.assert_allclose(found.link.probability(sums), chances, rtol=1e-6, atol=2e-6)
+    assert ScoredForest.from_imported(found).full_scores(rows).tolist() == sums.tolist()
+    return sums
+
+
+@pytest.mark.parametrize(("library", "settings", "link"), MANY.values(), ids=MANY)
+@pytest.mark.parametrize("n_classes", [3, 11])
+def test_boosted_trees_of_many_classes_add_up_as_through_treelite(library, settings, link, n_classes):
+    model = boosted(library, n_classes, **settings)
+    found = import_model(model, [f"class {number}" for number in range(n_classes)])
+    rows = probes(model, np.float32 if library == "xgboost" else np.float64)
+    has_vectors = "multi_strategy" in settings
+    assert found.trees_a_voter == (1 if has_vectors else n_classes)
+    assert len(found.categories) > 0 or has_vectors
+    scores = leaf_scores(found, rows)
+    leaves = treelite.gtil.predict_per_tree(model, rows).astype(np.float64).reshape(len(rows), -1)
+    class_of_tree = np.repeat(
+        model.get_header_accessor().get_field("class_id"), n_classes if has_vectors else 1
+    )
+    for number in range(n_classes):
+        own = leaves[:, number::n_classes] if has_vectors else leaves[:, class_of_tree == number]
+        assert scores[:, :, number].tolist() == own.tolist()
+    assert_same_sums(model, found, rows, averages=5 if "boosting_type" in settings else 1)
+    assert (found.link.kind, found.trees_vote, found.in_order) == (link, False, True)
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingClassifier, HistGradientBoostingClassifier])
+def test_boosted_trees_of_scikit_learn_add_up_for_many_classes(kind):
+    X, y = many_classes(4)
+    rounds = {"max_iter" if kind is HistGradientBoostingClassifier else "n_estimators": 6}
+    fitted = kind(**rounds, random_state=0).fit(np.nan_to_num(X), y)
+    model = treelite.sklearn.import_model(fitted)
+    rows = np.nan_to_num(probes(model, np.float32), posinf=1.0, neginf=-1.0).astype(np.float64)
+    sums = assert_same_sums(model, import_model(model), rows)
+    np.testing.assert_allclose(sums, fitted.decision_function(rows), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_forests_of_many_classes_vote_and_average_as_through_treelite(kind):
+    model = treelite.sklearn.import_model(kind(9, max_depth=4, random_state=0).fit(*many_classes(5)))
+    found = import_model(model)
+    rows = probes(model, np.float64)
+    leaves = treelite.gtil.predict_per_tree(model, rows)
+    assert leaf_scores(found, rows).tolist() == leaves.tolist()
+    assert (found.classes.tolist(), found.start.tolist()) == ([0, 1, 2, 3, 4], [0.0] * 5)
+    assert (found.trees_a_voter, found.trees_vote, found.in_order) == (1, True, False)
+    voted = found._replace(
+        trees=lambda: (tree._replace(score=np.eye(5)[tree.vote]) for tree in found.trees()),
+    )
+    assert leaf_scores(voted, rows).argmax(axis=2).tolist() == leaves.argmax(axis=2).tolist()
+    mean = treelite.gtil.predict(model, rows).squeeze(axis=1)
+    sums = full_sums(found, rows)
+    np.testing.assert_allclose(found.link.probability(sums), mean, rtol=0, atol=1e-15)
+    assert ScoredForest.from_imported(found).full_scores(rows).tolist() == sums.tolist()
+
+
+def test_two_classes_with_trees_of_their_own_are_told_apart_by_the_difference():
+    lgb = pytest.importorskip("lightgbm")
+    X, y = data()
+    for objective, kind in [("multiclass", "logistic"), ("multiclassova", None)]:
+        settings = {"objective": objective, "num_class": 2, "verbose": -1, "num_threads": 1}
+        model = treelite.frontend.from_lightgbm(lgb.train(settings, lgb.Dataset(X, y), 5))
+        found = import_model(model)
+        rows = probes(model, np.float64)
+        own = treelite.gtil.predict(model, rows, pred_margin=True).squeeze(axis=1)
+        scores = full_scores(found, rows)
+        np.testing.assert_allclose(scores, own[:, 1] - own[:, 0], rtol=0, atol=1e-12)
+        assert (found.link and found.link.kind) == kind
+    xgb = pytest.importorskip("xgboost")
+    settings = {"objective": "multi:softprob", "num_class": 2, "multi_strategy": "multi_output_tree"}
+    model = treelite.frontend.from_xgboost(xgb.train({**settings, "nthread": 1}, xgb.DMatrix(X, y), 5))
+    found = import_model(model)
+    rows = probes(model, np.float32)
+    own = treelite.gtil.predict(model, rows).squeeze(axis=1)[:, 1]
+    np.testing.assert_allclose(found.link.probability(full_scores(found, rows)), own, atol=1e-6)
+
+
+def uneven_model(averages, postprocessor="softmax"):
+    """Three classes, of which the first has two trees and the last none; a tree is a single split."""
+    from treelite.model_builder import Metadata, ModelBuilder, PostProcessorFunc, TreeAnnotation
+
+    builder = ModelBuilder(
+        threshold_type="float64",
+        leaf_output_type="float64",
+        metadata=Metadata(
+            num_feature=1,
+            task_type="kMultiClf",
+            average_tree_output=averages,
+            num_target=1,
+            num_class=[3],
+            leaf_vector_shape=(1, 1),
+        ),
+        tree_annotation=TreeAnnotation(num_tree=3, target_id=[0, 0, 0], class_id=[1, 0, 0]),
+        postprocessor=PostProcessorFunc(name=postprocessor),
+        base_scores=[0.25, -0.5, 0.125],
+    )
+    for number in range(3):
+        builder.start_tree()
+        builder.start_node(0)
+        builder.numerical_test(
+            feature_id=0, threshold=number, opname="<", default_left=True, left_child_key=1, right_child_key=2
+        )
+        builder.end_node()
+        for key in (1, 2):
+            builder.start_node(key)
+            builder.leaf(2.0**number * key)
+            builder.end_node()
+        builder.end_tree()
+    return builder.commit()
+
+
+def test_a_class_with_fewer_trees_than_others_gets_trees_that_add_nothing():
+    model = uneven_model(averages=False)
+    found = import_model(model)
+    rows = np.array([[-1.0], [0.0], [0.5], [1.0], [2.0], [np.nan]])
+    assert leaf_scores(found, rows[:1]).tolist() == [[[2.0, 1.0, 0.0], [4.0, 0.0, 0.0]]]
+    own = treelite.gtil.predict(model, rows, pred_margin=True).squeeze(axis=1)
+    assert full_sums(found, rows).tolist() == own.tolist()
+    assert found.start.tolist() == [0.25, -0.5, 0.125]
+    assert ScoredForest.from_imported(found).full_scores(rows).tolist() == own.tolist()
+    assert import_model(uneven_model(averages=False, postprocessor="identity_multiclass")).link is None
+    with pytest.raises(InvalidInputError, match="some classes have more of them than others"):
+        import_model(uneven_model(averages=True))
+
+
 @pytest.mark.parametrize("operator", ["<", "<=", ">", ">="])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("default_left", [True, False])
@@ -200,11 +375,11 @@ def test_a_checkpoint_is_read_and_damaged_ones_are_refused_by_name(tmp_path):
     ("fitted", "message"),
     [
         (RandomForestRegressor(2, max_depth=2), "is for regression"),
-        (RandomForestClassifier(2, max_depth=2), "is for 3 classes"),
+        (RandomForestClassifier(2, max_depth=2), "a vote is between two classes, the model has 3"),
         (IsolationForest(n_estimators=2, max_samples=20), "is for outliers"),
     ],
 )
-def test_models_that_are_not_of_two_classes_are_refused(fitted, message):
+def test_models_that_do_not_vote_between_two_classes_are_refused(fitted, message):
     X, _ = data()
     X = np.nan_to_num(X)
     model = treelite.sklearn.import_model(fitted.fit(X, X[:, 3] % 3))
@@ -212,10 +387,14 @@ def test_models_that_are_not_of_two_classes_are_refused(fitted, message):
         PackedForest.from_treelite(model)
 
 
-def test_what_is_no_model_and_labels_that_are_not_two_are_refused():
+def test_what_is_no_model_and_labels_that_are_not_one_for_each_class_are_refused():
     with pytest.raises(InvalidInputError, match="path of a checkpoint is expected, not list"):
         PackedForest.from_treelite([])
     X, y = data()
     model = treelite.sklearn.import_model(RandomForestClassifier(1, max_depth=1).fit(X, y))
     with pytest.raises(InvalidInputError, match="two labels"):
         PackedForest.from_treelite(model, classes=["same", "same"])
+    many = treelite.sklearn.import_model(RandomForestClassifier(1, max_depth=1).fit(*many_classes(3)))
+    for classes in (["a", "b"], ["a", "b", "a"], [["a", "b", "c"]]):
+        with pytest.raises(InvalidInputError, match="classes must be 3 labels"):
+            import_model(many, classes)

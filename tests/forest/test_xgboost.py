@@ -1,4 +1,4 @@
-"""Scores of XGBoost models are their own margins, within the last bits; every row reaches the same leaves."""
+"""Scores of XGBoost models are their margins: added in float32 bit for bit, in float64 within last bits."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from foregone.errors import InvalidInputError
+from foregone.forest import ScoredForest
 from foregone.forest.importers.xgboost import import_model
+from tests.forest.slow_sums import full_sums, leaf_scores
 from tests.forest.slow_walk import full_scores, near_thresholds
 
 xgb = pytest.importorskip("xgboost")
@@ -58,10 +60,23 @@ def probes(found, X, rng):
     return np.concatenate([X[:60], rows, near_thresholds(found, X, rng, 40)])
 
 
-def assert_same_margins(found, rows, margins):
-    """The sum made in float32 is XGBoost's but for the last bits of base_score's logarithm."""
-    np.testing.assert_allclose(full_scores(found, rows, np.float32), margins, rtol=3e-7, atol=3e-7)
-    np.testing.assert_allclose(full_scores(found, rows), margins, rtol=2e-6, atol=2e-6)
+def many_classes(rng, n_classes, n_rows=400):
+    """The same columns, and a class that depends on all of them."""
+    X, _ = data(rng, n_rows)
+    score = (
+        np.nan_to_num(X) @ [1.0, -0.8, 1.0, 0.0] + np.nan_to_num(X[:, 3]) % 3 + rng.normal(size=n_rows) * 0.2
+    )
+    return X, np.argsort(np.argsort(score)) * n_classes // n_rows
+
+
+def assert_same_margins(found, rows, margins, exact=True):
+    """The sum made in float32 is XGBoost's, bit for bit if ``exact``; that in float64 is near it."""
+    total = full_scores if len(found.classes) == 2 else full_sums
+    own = total(found, rows, np.float32)
+    if exact:
+        np.testing.assert_array_equal(own, margins)
+    np.testing.assert_allclose(own, margins, rtol=2e-6, atol=2e-6)
+    np.testing.assert_allclose(total(found, rows), margins, rtol=2e-6, atol=2e-6)
 
 
 OPTIONS = {
@@ -92,13 +107,113 @@ def test_scores_are_the_margins_and_their_sign_is_the_answer(options, sets):
     model = xgb.XGBClassifier(**{**SMALL, **sets, **options}).fit(X, y)
     found = import_model(model)
     shift = 0.5 if options.get("objective") == "binary:logitraw" else 0.0
+    shifted = found._replace(start=found.start + shift)
     rows = probes(found, X, rng)
     for given in (rows, rows.astype(np.float32)):
-        assert_same_margins(
-            found._replace(start=found.start + shift), given, model.predict(given, output_margin=True)
-        )
+        is_dart = options.get("booster") == "dart"
+        assert_same_margins(shifted, given, model.predict(given, output_margin=True), exact=not is_dart)
+        if not sets:
+            finite = given[~np.isinf(given).any(axis=1)]  # a DMatrix takes no others
+            own = model.get_booster().predict(xgb.DMatrix(finite), output_margin=True)
+            assert_same_margins(shifted, finite, own)
         np.testing.assert_array_equal(full_scores(found, given) > 0, model.predict(given))
     assert any((tree.category_start >= 0).any() for tree in found.trees()) == bool(sets)
+
+
+MANY_OPTIONS = {
+    "plain": {},
+    "exact": {"tree_method": "exact", "gamma": 1.0},
+    "base score": {"base_score": 0.3, "tree_method": "approx"},
+    "dart": {"booster": "dart", "rate_drop": 0.5},
+    "parallel trees": {"num_parallel_tree": 3, "subsample": 0.5},
+    "parallel dart": {"booster": "dart", "rate_drop": 0.5, "num_parallel_tree": 2, "subsample": 0.5},
+    "softmax": {"objective": "multi:softmax", "grow_policy": "lossguide", "max_leaves": 6},
+    "vectors": {"multi_strategy": "multi_output_tree"},
+    "parallel vectors": {"multi_strategy": "multi_output_tree", "num_parallel_tree": 2, "subsample": 0.5},
+}
+MANY_CASES = [
+    pytest.param(options, sets, id=f"{name}, {kind}")
+    for name, options in MANY_OPTIONS.items()
+    for kind, sets in [("numbers", {}), ("categories", SETS)]
+    if not (sets and (name == "exact" or name.endswith("vectors")))  # which know no categories
+]
+
+
+@pytest.mark.parametrize(("options", "sets"), MANY_CASES)
+@pytest.mark.parametrize("n_classes", [3, 12])
+def test_sums_of_many_classes_are_the_margins_and_the_largest_is_the_answer(options, sets, n_classes):
+    rng = np.random.default_rng(n_classes)
+    X, y = many_classes(rng, n_classes)
+    model = xgb.XGBClassifier(**{**SMALL, **sets, **options}).fit(X, y)
+    found = import_model(model)
+    has_vectors = "multi_strategy" in options
+    assert found.trees_a_voter == (1 if has_vectors else n_classes)
+    rows = probes(found, X, rng)
+    n_voters = SMALL["n_estimators"] * options.get("num_parallel_tree", 1)
+    assert leaf_scores(found, rows).shape == (len(rows), n_voters, n_classes)
+    for given in (rows, rows.astype(np.float32)):
+        is_dart = options.get("booster") == "dart"
+        assert_same_margins(found, given, model.predict(given, output_margin=True), exact=not is_dart)
+        if not sets:
+            finite = given[~np.isinf(given).any(axis=1)]  # a DMatrix takes no others
+            own = model.get_booster().predict(xgb.DMatrix(finite), output_margin=True)
+            assert_same_margins(found, finite, own)
+        sums = full_sums(found, given)
+        np.testing.assert_allclose(
+            found.link.probability(sums), model.predict_proba(given), rtol=3e-6, atol=1e-7
+        )
+        first, second = np.sort(sums, axis=1)[:, :-3:-1].T
+        clear = first - second > 1e-5
+        assert clear.mean() > 0.7
+        np.testing.assert_array_equal(sums.argmax(axis=1)[clear], model.predict(given)[clear])
+    assert any((tree.category_start >= 0).any() for tree in found.trees()) == bool(sets)
+
+
+def test_models_made_up_at_random_are_read_bit_for_bit_in_float32():
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        n_classes = int(rng.choice([2, 3, 5, 20, 100]))
+        X, y = many_classes(rng, n_classes, int(rng.integers(4, 20)) * n_classes)
+        settings = {
+            "n_estimators": int(rng.integers(1, 200 if n_classes < 5 else 4)),
+            "max_depth": int(rng.integers(1, 6)),
+            "learning_rate": 0.1,
+            "num_parallel_tree": int(rng.choice([1, 1, 2])),
+            "subsample": 0.7,
+        }
+        if rng.random() < 0.3:
+            settings["multi_strategy"] = "multi_output_tree"
+        else:
+            settings |= SETS
+        model = xgb.XGBClassifier(**{**SMALL, **settings}).fit(X, y)
+        found = import_model(model)
+        rows = probes(found, X, rng)[::2]
+        assert_same_margins(found, rows, model.predict(rows, output_margin=True))
+        sums = full_scores(found, rows) if n_classes == 2 else full_sums(found, rows)
+        np.testing.assert_array_equal(ScoredForest.from_model(model).full_scores(rows), sums)
+
+
+def test_two_classes_with_trees_of_their_own_are_told_apart_by_the_difference():
+    rng = np.random.default_rng(7)
+    X, y = data(rng)
+    for strategy, n_voters in [("one_output_per_tree", 24), ("multi_output_tree", 12)]:
+        settings = {"objective": "multi:softprob", "num_class": 2, "max_depth": 3, "nthread": 1}
+        model = xgb.train({**settings, "multi_strategy": strategy}, xgb.DMatrix(X, y), 12)
+        found = import_model(model)
+        assert (len(list(found.trees())), found.trees_a_voter) == (n_voters, 1)
+        rows = xgb.DMatrix(X)
+        own = model.predict(rows, output_margin=True)
+        scores = full_scores(found, X)
+        np.testing.assert_allclose(scores, own[:, 1] - own[:, 0], rtol=0, atol=2e-6)
+        np.testing.assert_allclose(found.link.probability(scores), model.predict(rows)[:, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("base_score", [1e-9, 1e-6, 0.0123, 0.37, 0.5, 0.77, 0.999, 0.99999999])
+def test_the_margin_of_a_base_score_is_xgboosts_own(base_score):
+    settings = {"objective": "binary:logistic", "base_score": base_score, "nthread": 1}
+    rows = xgb.DMatrix(np.zeros((2, 1)), [0, 1])
+    model = xgb.train(settings, rows, 0)
+    assert np.float32(import_model(model).start) == model.predict(rows, output_margin=True)[0]
 
 
 def test_a_classifier_that_stopped_early_is_read_up_to_its_best_iteration_and_its_booster_whole():
@@ -113,14 +228,28 @@ def test_a_classifier_that_stopped_early_is_read_up_to_its_best_iteration_and_it
     assert len(list(found.trees())) == 2 * (model.best_iteration + 1) < len(list(whole.trees()))
     assert_same_margins(found, X[:50], model.predict(X[:50], output_margin=True))
     assert_same_margins(whole, X[:50], model.get_booster().predict(xgb.DMatrix(X[:50]), output_margin=True))
+    X, y = many_classes(rng, 3)
+    model.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
+    found, whole = import_model(model), import_model(model.get_booster())
+    assert leaf_scores(found, X).shape == (400, 2 * (model.best_iteration + 1), 3)
+    assert len(list(found.trees())) < len(list(whole.trees()))
+    assert_same_margins(found, X[:50], model.predict(X[:50], output_margin=True))
+    assert_same_margins(whole, X[:50], model.get_booster().predict(xgb.DMatrix(X[:50]), output_margin=True))
 
 
 def test_trees_of_a_single_leaf_and_random_forests_are_read():
     rng = np.random.default_rng(2)
     X, y = data(rng)
-    for model in (xgb.XGBClassifier(**SMALL, gamma=1e9), xgb.XGBRFClassifier(**SMALL)):
-        found = import_model(model.fit(X, y))
-        assert_same_margins(found, X[:50], model.predict(X[:50], output_margin=True))
+    vectors = {"multi_strategy": "multi_output_tree"}
+    for model in (
+        xgb.XGBClassifier(**SMALL, gamma=1e9),
+        xgb.XGBRFClassifier(**SMALL),
+        xgb.XGBClassifier(**SMALL, **vectors, gamma=1e9),
+        xgb.XGBRFClassifier(**SMALL, **vectors),
+    ):
+        for labels in (y, many_classes(rng, 5)[1]):
+            found = import_model(model.fit(X, labels))
+            assert_same_margins(found, X[:50], model.predict(X[:50], output_margin=True))
 
 
 def test_a_score_of_exactly_zero_means_no_for_both():
@@ -159,12 +288,21 @@ def test_names_of_categories_that_xgboost_does_not_keep_whole_are_refused():
         import_model(model)
 
 
-def test_what_has_no_scores_for_two_classes_is_refused_with_a_reason():
+def test_equal_sums_are_for_the_first_class_for_both():
+    model = xgb.XGBClassifier(**SMALL, base_score=0.5).fit(np.zeros((60, 1)), np.arange(60) % 3)
+    sums = full_sums(import_model(model), np.zeros((1, 1)))
+    assert len(set(sums[0].tolist())) == 1
+    assert model.predict(np.zeros((1, 1))).tolist() == [0]
+
+
+def test_what_has_no_scores_for_classes_is_refused_with_a_reason():
     rng = np.random.default_rng(4)
     X, y = data(rng, 90)
     small = {**SMALL, "n_estimators": 2}
-    with pytest.raises(InvalidInputError, match="two classes, the model has 3"):
-        import_model(xgb.XGBClassifier(**small).fit(X, np.arange(90) % 3))
+    with pytest.raises(InvalidInputError, match="the model has 1 class"):
+        import_model(xgb.XGBClassifier(**small, base_score=0.5).fit(X, np.zeros(90)))
+    with pytest.raises(InvalidInputError, match=r"objective is binary:logistic: only .* of one target"):
+        import_model(xgb.XGBClassifier(**small).fit(X, np.column_stack([y, 1 - y])))
     with pytest.raises(InvalidInputError, match="not XGBRegressor"):
         import_model(xgb.XGBRegressor(**small).fit(X, y))
     with pytest.raises(InvalidInputError, match="objective is reg:squarederror"):

@@ -73,7 +73,7 @@ def new_rows(model, seed, n_rows=150):
 
 
 def predictions(spark, model, rows):
-    """What each tree says, and the forest's sums for no and yes and its answer."""
+    """What each tree says, and the forest's sum for each class and its answer."""
     from pyspark.ml.linalg import Vectors
 
     vectors = [Vectors.dense(row.tolist()) for row in rows]
@@ -87,20 +87,25 @@ def predictions(spark, model, rows):
     }
 
 
-def main():
-    spark = start_session()
-    model = grow(spark, seed=1)
-    model.write().overwrite().save(str(FOLDER))
+def save_case(spark, folder, **options):
+    """Save a forest, new rows and what it says of them."""
+    model = grow(spark, seed=1, **options)
+    model.write().overwrite().save(str(folder))
     rows = new_rows(model, seed=2)
     content = {
         "rows": [[repr(float(value)) for value in row] for row in rows],
         **predictions(spark, model, rows),
     }
-    (FOLDER / "predictions.json").write_text(json.dumps(content), encoding="utf-8")
-    grow(spark, seed=1, n_trees=1, n_classes=3).write().overwrite().save(str(FOLDER / "three-classes"))
-    spark.stop()
-    for extra in [*FOLDER.rglob("*.crc"), *FOLDER.rglob("_SUCCESS")]:
+    (folder / "predictions.json").write_text(json.dumps(content), encoding="utf-8")
+    for extra in [*folder.rglob("*.crc"), *folder.rglob("_SUCCESS")]:
         extra.unlink()
+
+
+def main():
+    spark = start_session()
+    save_case(spark, FOLDER)
+    save_case(spark, FOLDER / "three-classes", n_classes=3)
+    spark.stop()
     shutil.rmtree(FOLDER / "three-classes" / "treesMetadata")
 
 

@@ -37,7 +37,7 @@ def threshold_keys(threshold: npt.NDArray[np.float64], key_bits: int = 32) -> np
         return np.where(bits >> np.uint64(63), ~bits, bits | np.uint64(1 << 63))
     with np.errstate(over="ignore"):
         rounded = threshold.astype(np.float32)
-    floor = np.where(rounded > threshold, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+        floor = np.where(rounded > threshold, np.nextafter(rounded, np.float32(-np.inf)), rounded)
     short = (floor + np.float32(0)).view(np.uint32)
     return np.where(short >> 31, ~short, short | np.uint32(1 << 31)).astype(np.uint32)
 

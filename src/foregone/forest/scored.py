@@ -168,6 +168,8 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
             If a walk could go astray, a score is not finite, or a sum could become so large that it is not.
         """
         words, first = self._payloads()
+        if self.table is not None and words.max() >= len(self.table):
+            raise InvalidInputError("leaves stand for scores that there are not")
         said = self.leaf.from_words(words)
         known = said if self.table is None else self.table
         if not (np.isfinite(known).all() and np.isfinite(self.start).all()):
@@ -191,8 +193,6 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
     ) -> npt.NDArray[np.float64]:
         """Return the same where leaves hold numbers: shape (2, n_trees, n_classes)."""
         assert self.table is not None
-        if numbers.max() >= len(self.table):
-            raise InvalidInputError("leaves stand for scores that there are not")
         bounds = np.zeros((2, self.n_trees, self.n_classes))
         for tree, own in enumerate(np.split(numbers, first[1:])):
             different = np.unique(own)

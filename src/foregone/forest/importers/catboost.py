@@ -63,7 +63,7 @@ def import_model(model: Any) -> Found:
     """
     saved = _saved(model)
     loss = _loss(saved)
-    classes = np.asarray(model.classes_)
+    classes = np.array(model.classes_.tolist())  # whose texts are objects
     scale, biases = saved["scale_and_bias"]
     n_sums = 1 if loss in SIGN else len(classes)
     if len(classes) < 2 or len(biases) != n_sums:
@@ -186,7 +186,7 @@ def _symmetric(part: dict[str, Any], n_sums: int, features: dict[int, tuple[int,
         weight.insert(0, weight[0].reshape(-1, 2).sum(axis=1))
     leaves = np.array(part["leaf_values"], np.float64).reshape(n_leaves, n_sums)
 
-    def by_node(of_split: list[Any], of_leaf: Any, dtype: type) -> npt.NDArray[Any]:
+    def by_node(of_split: list[Any], of_leaf: float, dtype: type) -> npt.NDArray[Any]:
         return np.append(np.repeat(np.array(of_split, dtype), repeats), np.full(n_leaves, of_leaf, dtype))
 
     return Tree(
@@ -194,7 +194,7 @@ def _symmetric(part: dict[str, Any], n_sums: int, features: dict[int, tuple[int,
         right=np.where(left < 0, -1, left + 1),
         feature=by_node(column, -1, np.int64),
         threshold=by_node(border, 0.0, np.float64),
-        missing_left=by_node(goes_left, False, np.bool_),
+        missing_left=by_node(goes_left, 0, np.bool_),
         category_start=np.full(n_splits + n_leaves, -1),
         weight=np.concatenate(weight),
         score=np.concatenate([np.zeros((n_splits, n_sums)), leaves]),

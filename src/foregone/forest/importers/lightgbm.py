@@ -9,8 +9,9 @@ order, up to the best iteration of a model that stopped early. Scores that rows 
   says no.
 - More classes: a voter is one iteration, a tree for each class. LightGBM's ``predict`` takes the first of the
   largest probabilities, here it is the first of the largest sums: they differ only where probabilities of
-  different sums are rounded to one number. With multiclass these are sums within about 1e-16 of each other,
-  with multiclassova all sums of more than about 37 (divided by ``sigmoid``), whose probability is 1.
+  different sums are rounded to one number. With multiclass these are sums within about 1e-16 of each other.
+  With multiclassova they are sums within about ``1e-16 * exp(s)``, where s is the larger one times
+  ``sigmoid``: all sums with s above 37 have the probability 1.
 - Objective multiclass or multiclassova with ``num_class=2``: each tree is a voter, and those of class 0 count
   with the opposite sign. Their sum is the difference of LightGBM's two raw scores, within its last bits.
 - ``boosting_type="rf"``: sums are over the trees, as LightGBM's raw scores are, though its probabilities are

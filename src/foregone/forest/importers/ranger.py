@@ -1,14 +1,16 @@
-"""Importing two-class forests of R's ranger, from a JSON file that a few lines of R write.
+"""Importing forests of R's ranger, from a JSON file that a few lines of R write.
 
 R's own objects cannot be read without R. The file is the ``forest`` element of a ranger object as jsonlite
 writes it, with every number as a text of 17 digits, which is as many as a float64 needs; the lines that write
 it are in docs/forests_from_elsewhere.md.
 
-ranger's own rule: a classification forest counts votes, as a `PackedForest` does, and decides ties at random
-(here a tie is no; an odd number of trees has none). A forest grown with ``probability = TRUE`` averages the
-class shares of the leaves, as a `ScoredForest` does. Either can be made of a probability forest; of a
-classification forest both are the same. A value goes left when it is at most the split value, as float64.
-Missing values are refused, as ranger 0.14 does, with which this was tested.
+ranger's own rule: a classification forest counts votes, as a `PackedForest` or `PluralityForest` does, and
+decides ties at random (here a tie is for the first class; an odd number of trees of two classes has none). A
+forest grown with ``probability = TRUE`` averages the class shares of the leaves, as a `ScoredForest` does.
+Either can be made of a probability forest, whose trees vote for the first of the largest shares. Of a
+classification forest both are the same: of more than two classes a leaf adds 1 to the sum of the class that
+it votes for. A value goes left when it is at most the split value, as float64. Missing values are refused, as
+ranger 0.14 does, with which this was tested.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from foregone._system.atomic_file import PathLike
 from foregone._system.file_reading import read_bytes
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest.category_values import CategoryValues, category_list
-from foregone.forest.importers.found import Found, Tree, check_links
+from foregone.forest.importers.found import MOST_CLASSES, Found, Tree, check_links
+from foregone.forest.importers.votes_as_scores import votes_as_scores
 from foregone.forest.link import Link
 
 __all__ = ["import_model"]
@@ -33,18 +36,21 @@ Floats = npt.NDArray[np.float64]
 
 
 def import_model(path: PathLike) -> Found:
-    """Read a two-class forest from an export.
+    """Read a forest from an export.
 
     Rows hold the columns in the order of ``independent.variable.names``. Factors are given as their whole
     numbers, or as their levels where ``respect.unordered.factors = "order"`` has put those in an order.
-    Yes is the second level; of numbers, the larger one. A leaf's score is half of p(yes) - p(no).
+    The classes are the levels in their order, or the numbers, rising. Of two, a leaf's score is half of
+    p(yes) - p(no), and yes is the second. Of more, the scores of a probability forest are the shares, added
+    as ranger adds them.
 
     Raises
     ------
     FileFormatError
         If the file is missing, damaged, or no export of a forest of ranger.
     InvalidInputError
-        If the forest is not one of two classes, or splits unordered factors into sets of levels.
+        If the forest has one class, is not for classification, or splits unordered factors into sets of
+        levels.
     """
     content = _read(path)
     try:
@@ -86,22 +92,22 @@ def _import(content: dict[str, Any]) -> Found:
         )
     values = _floats(content["class.values"])
     labels = _labels(content, values)
-    # Where ranger has yes: classes are listed in the order in which they came up in the training rows.
-    yes = int(np.argmax(values))
     levels = _covariate_levels(content, columns)
     # In an order of levels ranger counts from 1.
     shift = np.array([1.0 if column in levels else 0.0 for column in columns])
     n_trees = int(_floats([_single(content["num.trees"])])[0])
     if n_trees < 1 or len(content["child.nodeIDs"]) != n_trees:
         raise ValueError("the number of trees is not num.trees")
-    trees = [_tree(content, number, kind, values, yes, shift) for number in range(n_trees)]
+    trees = [_tree(content, number, kind, values, shift) for number in range(n_trees)]
+    n_classes = len(labels)
+    only_votes = n_classes > 2 and kind == VOTES
     places = [place for place, column in enumerate(columns) if column in levels]
     lists = tuple(category_list(levels[columns[place]]) for place in places)
     return Found(
-        lambda: iter(trees),
+        (lambda: votes_as_scores(trees, n_classes)) if only_votes else (lambda: iter(trees)),
         n_features=len(columns),
         classes=labels,
-        start=0.0,
+        start=0.0 if n_classes == 2 else np.zeros(n_classes),
         key_bits=64,
         takes_missing=False,
         takes_infinite=True,
@@ -112,13 +118,17 @@ def _import(content: dict[str, Any]) -> Found:
 
 
 def _labels(content: dict[str, Any], values: Floats) -> npt.NDArray[Any]:
-    """Return the labels of no and yes."""
+    """Return the labels of the classes, whose numbers are ``values``, from the smallest number on."""
     levels = content.get("levels")
     known = [_text(level) for level in levels] if levels else np.sort(values).tolist()
-    if len(known) != 2 or len(values) != 2 or values[0] == values[1]:
-        raise InvalidInputError(f"a vote is between two classes, the forest has {len(known)}: {known}")
-    if levels and sorted(values) != [1.0, 2.0]:
+    if not 2 <= len(known) <= MOST_CLASSES:
+        raise InvalidInputError(
+            f"two classes or more are expected, up to {MOST_CLASSES:,}; the forest has {len(known):,}"
+        )
+    if levels and np.sort(values).tolist() != list(range(1, len(known) + 1)):
         raise ValueError("class.values are not the numbers of the levels")
+    if len(set(known)) != len(known) or not np.isfinite(values).all():
+        raise ValueError("classes are not different from each other")
     return np.array(known)
 
 
@@ -130,7 +140,7 @@ def _covariate_levels(content: dict[str, Any], columns: list[str]) -> dict[str, 
     return {column: [_text(level) for level in levels] for column, levels in found.items() if levels}
 
 
-def _tree(content: dict[str, Any], number: int, kind: str, values: Floats, yes: int, shift: Floats) -> Tree:
+def _tree(content: dict[str, Any], number: int, kind: str, values: Floats, shift: Floats) -> Tree:
     left, right = (_whole(ids) for ids in content["child.nodeIDs"][number])
     split = _floats(content["split.values"][number])
     feature = _whole(content["split.varIDs"][number])
@@ -141,17 +151,7 @@ def _tree(content: dict[str, Any], number: int, kind: str, values: Floats, yes: 
     check_links(left, right)
     if ((feature < 0) | (feature >= len(shift)))[~is_leaf].any():
         raise ValueError("a split is by a column that is none")
-    score = np.zeros(len(left))
-    if kind == VOTES:
-        if not np.isin(split[is_leaf], values).all():
-            raise ValueError("a leaf is for a class that is none")
-        score[is_leaf] = np.where(split[is_leaf] == values[yes], 0.5, -0.5)
-    else:
-        listed = content["terminal.class.counts"][number]
-        shares = np.array([_floats(listed[leaf]) for leaf in np.flatnonzero(is_leaf)]).reshape(-1, 2)
-        if not (np.isfinite(shares).all() and (shares >= 0).all()):
-            raise ValueError("a leaf's shares are not those of two classes")
-        score[is_leaf] = (shares[:, yes] - shares[:, 1 - yes]) / 2
+    score, vote = _leaves(content, number, kind, values, is_leaf, split)
     feature = np.where(is_leaf, -1, feature)
     return Tree(
         left=left,
@@ -162,7 +162,41 @@ def _tree(content: dict[str, Any], number: int, kind: str, values: Floats, yes: 
         category_start=np.full(len(left), -1),
         weight=np.ones(len(left)),
         score=score,
+        vote=vote,
     )
+
+
+def _leaves(
+    content: dict[str, Any],
+    number: int,
+    kind: str,
+    values: Floats,
+    is_leaf: npt.NDArray[np.bool_],
+    split: Floats,
+) -> tuple[Floats, npt.NDArray[np.int64] | None]:
+    """Return what the nodes of a tree say as leaves: scores, and, of more than two classes, votes.
+
+    Of trees of many classes that only vote, the scores are left to `votes_as_scores`.
+    """
+    n_classes = len(values)
+    # Classes are listed in the order in which they came up in the training rows.
+    rising = np.argsort(values)
+    shares = np.zeros((len(is_leaf), n_classes if n_classes == 2 or kind == SHARES else 0))
+    vote = np.zeros(len(is_leaf), np.int64)
+    if kind == VOTES:
+        vote[is_leaf] = np.minimum(np.searchsorted(values[rising], split[is_leaf]), n_classes - 1)
+        if (values[rising][vote] != split)[is_leaf].any():
+            raise ValueError("a leaf is for a class that is none")
+        if n_classes == 2:
+            shares[is_leaf] = np.eye(2)[vote[is_leaf]]
+    else:
+        listed = content["terminal.class.counts"][number]
+        given = np.array([_floats(listed[leaf]) for leaf in np.flatnonzero(is_leaf)])
+        if given.shape != (is_leaf.sum(), n_classes) or not (np.isfinite(given).all() and (given >= 0).all()):
+            raise ValueError(f"a leaf's shares are not those of {n_classes} classes")
+        shares[is_leaf] = given[:, rising]
+        vote = shares.argmax(axis=1)
+    return ((shares[:, 1] - shares[:, 0]) / 2, None) if n_classes == 2 else (shares, vote)
 
 
 def _floats(texts: Any) -> Floats:

@@ -1,10 +1,13 @@
-"""Importing Spark ML's two-class RandomForestClassificationModel from the folder that its ``save`` wrote.
+"""Importing Spark ML's RandomForestClassificationModel from the folder that its ``save`` wrote.
 
 Spark's own rule: it averages. Each leaf's counts of the classes are divided by their sum, these shares are
-added over the trees, and the larger sum wins. That is what a `ScoredForest` does; a leaf's score is half of
-p(yes) - p(no), and only where the two sums are within the last bits of a tie may rounding decide otherwise.
-A `PackedForest` counts the trees' votes instead, each what ``model.trees[i].predict`` says; how often the two
-differ is to be measured on your rows. (Spark's old ``mllib`` counts votes.)
+added over the trees, and the first of the largest sums wins. That is what a `ScoredForest` does. Of two
+classes a leaf's score is half of p(yes) - p(no), and only where the two sums are within the last bits of a
+tie may rounding decide otherwise. Of more, a leaf's scores are the shares, and the sums are Spark's
+``rawPrediction``, bit for bit.
+
+A `PackedForest` or `PluralityForest` counts the trees' votes instead, each what ``model.trees[i].predict``
+says; how often the two differ is to be measured on your rows. (Spark's old ``mllib`` counts votes.)
 
 Values are compared as float64. A missing value, and a category that is none, is not at most any threshold and
 in no set, so it goes where that leads in Spark.
@@ -24,7 +27,7 @@ from foregone._system.atomic_file import PathLike
 from foregone._system.file_reading import MEMORY_PER_BYTE, Memory, cannot_read
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
 from foregone.forest.category_values import CategoryValues, category_list
-from foregone.forest.importers.found import CategorySets, Found, Tree, check_links
+from foregone.forest.importers.found import MOST_CLASSES, CategorySets, Found, Tree, check_links
 from foregone.forest.link import Link
 
 __all__ = ["import_model"]
@@ -35,33 +38,39 @@ SPLIT_FIELDS = ("featureIndex", "leftCategoriesOrThreshold", "numCategories")
 NUMERIC = -1  # in the place of the number of categories
 BYTES_A_CATEGORY = 150  # in the list of a column, while it is made
 BYTES_A_FEATURE = 24
-BYTES_A_NODE = 1_000  # while it is read
+BYTES_A_NODE = 1_000  # while it is read, with the counts of two classes
+BYTES_A_COUNT = 64  # of one more class
 
 
 def import_model(
-    folder: PathLike, classes: Sequence[Any] = (0.0, 1.0), max_memory: float | None = None
+    folder: PathLike, classes: Sequence[Any] | None = None, max_memory: float | None = None
 ) -> Found:
-    """Read a saved two-class forest, without Spark.
+    """Read a saved forest, without Spark.
 
     Rows hold the entries of the features column's vectors; categories are the numbers that Spark's indexers
-    gave them.
+    gave them. ``classes`` are the labels of 0.0, 1.0 and so on, by default these numbers.
 
     Raises
     ------
     FileFormatError
         If the folder does not hold such a model, or is damaged.
     InvalidInputError
-        If the forest has other than two classes, or thresholds that shift its answers.
+        If the forest has one class, or more than `MOST_CLASSES`, or thresholds that shift its answers; or if
+        there are not as many different labels as classes.
     """
     root = Path(folder)
     head = _metadata(root)
-    labels = np.asarray(classes)
-    if head["numClasses"] != 2:
+    n_classes = head["numClasses"]
+    if not 2 <= n_classes <= MOST_CLASSES:
         raise InvalidInputError(
-            f"{folder}: a vote is between two classes, the forest has {head['numClasses']}"
+            f"{folder}: two classes or more are expected, up to {MOST_CLASSES:,}; "
+            f"the forest has {n_classes:,}"
         )
-    if labels.shape != (2,) or labels[0] == labels[1]:
-        raise InvalidInputError(f"classes must be two labels, those of 0.0 and 1.0, not {classes!r}")
+    labels = np.arange(n_classes, dtype=np.float64) if classes is None else np.asarray(classes)
+    if labels.shape != (n_classes,) or len(set(labels.tolist())) != n_classes:
+        raise InvalidInputError(
+            f"classes must be {n_classes} different labels, for 0.0 to {n_classes - 1}.0, not {classes!r}"
+        )
     if head["paramMap"].get("thresholds") is not None:
         raise InvalidInputError(
             f"{folder}: the forest has thresholds that shift its answers, which is not supported: clear them "
@@ -69,13 +78,13 @@ def import_model(
         )
     memory = Memory(str(root), max_memory)
     memory.take(head["numFeatures"] * BYTES_A_FEATURE, f"for {head['numFeatures']:,} features")
-    reader = _Reader(root, head["numFeatures"], memory)
-    trees = reader.read(_nodes(root, memory), head["numTrees"])
+    reader = _Reader(root, head["numFeatures"], n_classes, memory)
+    trees = reader.read(_nodes(root, n_classes, memory), head["numTrees"])
     return Found(
         lambda: iter(trees),
         n_features=head["numFeatures"],
         classes=labels,
-        start=0.0,
+        start=0.0 if n_classes == 2 else np.zeros(n_classes),
         key_bits=64,
         takes_missing=True,
         takes_infinite=True,
@@ -111,7 +120,7 @@ def _metadata(root: Path) -> dict[str, Any]:
     return dict(head)
 
 
-def _nodes(root: Path, memory: Memory) -> dict[int, list[dict[str, Any]]]:
+def _nodes(root: Path, n_classes: int, memory: Memory) -> dict[int, list[dict[str, Any]]]:
     """Return the nodes of each tree."""
     try:
         from pyarrow import ArrowException, dataset
@@ -122,7 +131,8 @@ def _nodes(root: Path, memory: Memory) -> dict[int, list[dict[str, Any]]]:
         found = dataset.dataset(root / "data")
         size = sum(file.stat().st_size for file in map(Path, found.files))
         n_nodes = found.count_rows()
-        memory.take(max(n_nodes * BYTES_A_NODE - MEMORY_PER_BYTE * size, 0), f"for {n_nodes:,} nodes")
+        needed = n_nodes * (BYTES_A_NODE + BYTES_A_COUNT * (n_classes - 2))
+        memory.take(max(needed - MEMORY_PER_BYTE * size, 0), f"for {n_nodes:,} nodes")
         table = found.to_table(columns=["treeID", "nodeData"])
         rows = zip(table["treeID"].to_pylist(), table["nodeData"].to_pylist(), strict=True)
         trees: dict[int, list[dict[str, Any]]] = {}
@@ -141,9 +151,10 @@ def _nodes(root: Path, memory: Memory) -> dict[int, list[dict[str, Any]]]:
 class _Reader:
     """Turns Spark's nodes into arrays; remembers which columns hold how many categories."""
 
-    def __init__(self, root: Path, n_features: int, memory: Memory) -> None:
+    def __init__(self, root: Path, n_features: int, n_classes: int, memory: Memory) -> None:
         self.root = root
         self.n_features = n_features
+        self.n_classes = n_classes
         self.sets = CategorySets()
         self.n_categories: dict[int, int] = {}
         self.memory = memory
@@ -173,8 +184,9 @@ class _Reader:
         n_nodes = len(nodes)
         if [node["id"] for node in nodes] != list(range(n_nodes)):
             raise ValueError
-        counts = np.array([node["impurityStats"] for node in nodes], np.float64).reshape(n_nodes, 2)
-        total = counts.sum(axis=1)
+        stats = [node["impurityStats"] for node in nodes]
+        counts = np.array(stats, np.float64).reshape(n_nodes, self.n_classes)
+        total = np.cumsum(counts, axis=1)[:, -1]  # one after another, as Spark adds them
         if not (np.isfinite(total).all() and (counts >= 0).all()):
             raise ValueError
         left = np.array([node["leftChild"] for node in nodes], np.int64)
@@ -195,6 +207,7 @@ class _Reader:
             if is_right_set:
                 left[number], right[number] = right[number], left[number]
         share = np.divide(counts, total[:, None], out=np.zeros_like(counts), where=total[:, None] > 0)
+        two = self.n_classes == 2
         return Tree(
             left=left,
             right=right,
@@ -203,7 +216,8 @@ class _Reader:
             missing_left=np.zeros(n_nodes, np.bool_),
             category_start=category_start,
             weight=np.maximum(total, 1.0),
-            score=np.where(is_leaf, (share[:, 1] - share[:, 0]) / 2, 0.0),
+            score=np.where(is_leaf, (share[:, 1] - share[:, 0]) / 2, 0.0) if two else share,
+            vote=None if two else counts.argmax(axis=1),
         )
 
     def _set(self, column: int, values: list[float], n_categories: int) -> tuple[int, bool]:

@@ -1,31 +1,34 @@
-"""Importing two-class models of treelite, which reads those of XGBoost, LightGBM, scikit-learn and others.
+"""Importing classifiers of treelite, which reads those of XGBoost, LightGBM, scikit-learn and others.
 
 Treelite itself only adds up or averages what leaves hold; whether that is a vote is up to where it came from:
 
 - leaves with a probability for each class (scikit-learn's forests): treelite averages them, as a
-  `ScoredForest` does; each tree has a vote, for the larger one, and a `PackedForest` counts those votes;
-- leaves with a margin (all boosted trees, but also XGBoost's random forests, which add up margins, and
-  LightGBM's ``boosting="rf"``, which averages them): trees do not vote. They make a `ScoredForest`, which
-  says yes when the sum is above 0, that is when treelite's probability is above a half.
+  `ScoredForest` does; each tree has a vote, for the largest one, and a `PackedForest` counts those votes;
+- leaves with a margin, or one for each class (all boosted trees, but also XGBoost's random forests, which add
+  up margins, and LightGBM's ``boosting="rf"``, which averages them): trees do not vote. They make a
+  `ScoredForest`. Of two classes it says yes when the sum is above 0, that is when treelite's probability is
+  above a half; of more, the first of the largest sums is the answer.
 
 Every row reaches the same leaves as with ``treelite.gtil.predict``, given the same type of rows. Values are
 compared as the model's thresholds are stored: in float32 for XGBoost, in float64 for the others. (But
-scikit-learn rounds values to float32: round rows so, or use `PackedForest.from_sklearn`.)
+scikit-learn rounds values to float32: round rows so, or use `PackedForest.from_sklearn`.) Treelite adds up in
+the type of the leaves, here sums are made in float64: they are equal within the last bits of that type.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from foregone._system.file_reading import cannot_read
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
-from foregone.forest.importers.found import CategorySets, Found, Tree, check_links
+from foregone.forest.importers.found import MOST_CLASSES, CategorySets, Found, Tree, check_links
 from foregone.forest.link import Link
 
 __all__ = ["import_model"]
@@ -38,55 +41,87 @@ LEAF, NUMERIC, CATEGORICAL = 0, 1, 2
 LESS, AT_MOST, MORE, AT_LEAST = 2, 3, 4, 5
 
 SIGN_IS_THE_ANSWER = ("sigmoid", "hinge", "identity", "signed_square")
+LARGEST_IS_THE_ANSWER = ("softmax", "multiclass_ova", "identity_multiclass")
 Array = npt.NDArray[Any]
 
+LEAF_ONLY = np.full(1, -1)
+NOTHING = Tree(  # adds 0 to a class that has fewer trees than others
+    left=LEAF_ONLY,
+    right=LEAF_ONLY,
+    feature=LEAF_ONLY,
+    threshold=np.zeros(1),
+    missing_left=np.zeros(1, np.bool_),
+    category_start=LEAF_ONLY,
+    weight=np.ones(1),
+    score=np.zeros(1),
+)
 
-def import_model(model: Any, classes: Sequence[Any] = (0, 1)) -> Found:
+
+def import_model(model: Any, classes: Sequence[Any] | None = None) -> Found:
     """Read a ``treelite.Model``, or a checkpoint that its ``serialize`` wrote.
 
-    A leaf's score is its margin, or half of p(yes) - p(no). Scores are added up even where treelite divides
+    Of two classes, a leaf's score is its margin, or half of p(yes) - p(no). Of more, it is what the leaf
+    holds for each class; or, where each tree is of one class, a voter is the v-th tree of every class, and a
+    class with fewer trees than others gets trees that add 0. (Two such classes: every tree is a voter, and
+    those of the first class count with the opposite sign.) Scores are added up even where treelite divides
     by the number of trees. Categories are whole numbers; one between -1 and 0 is 0 here and unknown to
     treelite.
+
+    Parameters
+    ----------
+    model : treelite.Model or path
+        What to read.
+    classes : sequence of labels, optional
+        One for each class, in treelite's order; 0, 1 and so on by default.
 
     Raises
     ------
     InvalidInputError
-        If the model is not one of two classes, or tests for equality.
+        If the model is not one of classes, or tests for equality.
     FileFormatError
         If the file is no checkpoint of treelite.
     """
     model = _model(model)
     header = model.get_header_accessor()
-    labels = np.asarray(classes)
-    if labels.shape != (2,) or labels[0] == labels[1]:
-        raise InvalidInputError(f"classes must be two labels, those of 0 and 1, not {classes!r}")
-    by_class = _has_leaf_vectors(header)
+    leaves = _leaves(header)
+    labels = np.arange(leaves.n_classes) if classes is None else np.asarray(classes)
+    if labels.shape != (leaves.n_classes,) or len(set(labels.tolist())) != leaves.n_classes:
+        many = "two labels, those of 0 and 1" if leaves.n_classes == 2 else f"{leaves.n_classes} labels"
+        raise InvalidInputError(f"classes must be {many}, not {classes!r}")
     n_features = int(header.get_field("num_feature")[0])
-    averages, base = bool(header.get_field("average_tree_output")[0]), header.get_field("base_scores")
     sets = CategorySets()
     try:
         trees = [
-            _tree(model.get_tree_accessor(number), n_features, by_class, sets)
+            _tree(model.get_tree_accessor(number), n_features, leaves.width, sets)
             for number in range(model.num_tree)
         ]
+        class_of_tree = header.get_field("class_id").astype(np.int64)
+        trees, share = _voters(trees, leaves, class_of_tree)
     except (ValueError, IndexError) as error:
         if isinstance(error, InvalidInputError):
             raise
         raise InvalidInputError(f"this model of treelite is damaged: {error}") from None
-    start = (base[1] - base[0]) / 2 if by_class else base[0]
-    share = 1 / len(trees) if averages else 1.0
+    if not header.get_field("average_tree_output")[0]:
+        share = 1.0
+    elif np.isnan(share):
+        raise InvalidInputError(
+            "the model averages the trees of each class, and some classes have more of them than others, "
+            "which is not supported: give all classes the same number of trees"
+        )
+    start = _start(header, leaves) / share
     return Found(
         lambda: iter(trees),
         n_features=n_features,
         classes=labels,
-        start=float(start) / share,
+        start=start if leaves.n_classes > 2 else float(start[0]),
         key_bits=32 if header.get_field("threshold_type")[0] == FLOAT32 else 64,
         takes_missing=True,
         takes_infinite=True,
         categories=sets.words(),
-        trees_vote=by_class and start == 0,
-        link=_link(header, by_class, share),
-        in_order=not by_class,
+        trees_vote=leaves.are_chances and not start.any(),
+        link=_link(header, leaves, share),
+        in_order=not leaves.are_chances,
+        trees_a_voter=leaves.n_classes if leaves.n_classes > 2 and leaves.width == 1 else 1,
     )
 
 
@@ -117,32 +152,103 @@ def _model(model: Any) -> Any:
         ) from None
 
 
-def _has_leaf_vectors(header: Any) -> bool:
-    """Whether leaves have a probability for each of two classes, or one margin; raise if neither."""
+class _Leaves(NamedTuple):
+    """What the leaves of a model hold.
+
+    Attributes
+    ----------
+    n_classes : int
+        The number of classes, at least 2.
+    width : int
+        How many numbers a leaf holds: 1, or one for each class.
+    by_class : bool
+        Whether there is a sum for each class, even of two.
+    are_chances : bool
+        Whether the numbers are probabilities of the classes, else they are margins.
+    """
+
+    n_classes: int
+    width: int
+    by_class: bool
+    are_chances: bool
+
+
+def _leaves(header: Any) -> _Leaves:
+    """Return what the leaves hold; raise if that does not tell classes apart."""
     task, postprocessor = int(header.get_field("task_type")[0]), header.get_field("postprocessor")
     shape, n_classes = header.get_field("leaf_vector_shape").tolist(), header.get_field("num_class").tolist()
-    if task not in (BINARY, MULTICLASS) or len(n_classes) != 1 or n_classes[0] > 2:
-        what = f"{n_classes[0]} classes" if task == MULTICLASS else TASKS[task]
-        raise InvalidInputError(f"a vote is between two classes, this model of treelite is for {what}")
-    if shape == [1, 2] and postprocessor in ("identity_multiclass", "identity"):
-        return True
-    if shape != [1, 1] or task != BINARY or postprocessor not in SIGN_IS_THE_ANSWER:
+    if task not in (BINARY, MULTICLASS) or len(n_classes) != 1 or n_classes[0] > MOST_CLASSES:
+        what = f"{n_classes} classes" if task == MULTICLASS else TASKS[task]
         raise InvalidInputError(
-            f"leaves of shape {shape} that end in {postprocessor} are not supported: they should hold "
-            "probabilities of two classes, or a margin whose sign is the answer"
+            f"votes and scores are for one label of up to {MOST_CLASSES:,} classes, this model of treelite "
+            f"is for {what}"
         )
-    return False
+    many = max(n_classes[0], 2)
+    if shape == [1, many] and postprocessor in ("identity_multiclass", "identity"):
+        return _Leaves(many, many, by_class=True, are_chances=True)
+    if task == MULTICLASS and shape in ([1, 1], [1, many]) and postprocessor in LARGEST_IS_THE_ANSWER:
+        return _Leaves(many, shape[1], by_class=True, are_chances=False)
+    if task == BINARY and shape == [1, 1] and postprocessor in SIGN_IS_THE_ANSWER:
+        return _Leaves(2, 1, by_class=False, are_chances=False)
+    raise InvalidInputError(
+        f"leaves of shape {shape} that end in {postprocessor} are not supported: they should hold "
+        "probabilities of the classes, a margin whose sign is the answer, or margins whose largest is"
+    )
 
 
-def _link(header: Any, by_class: bool, share: float) -> Link | None:
-    """Return how a sum becomes treelite's probability; None if it gives another number."""
-    if by_class:
+def _start(header: Any, leaves: _Leaves) -> Array:
+    """Return the sum or the sums before the first tree."""
+    base: Array = header.get_field("base_scores").astype(np.float64)
+    if not leaves.by_class:
+        return base[:1]
+    return _of_classes(base[None, : leaves.n_classes], leaves).reshape(-1)
+
+
+def _of_classes(numbers: Array, leaves: _Leaves) -> Array:
+    """Return scores, given lines with a number for each class: those of two classes become one."""
+    if leaves.n_classes > 2:
+        return numbers
+    return (numbers[:, 1] - numbers[:, 0]) / (2 if leaves.are_chances else 1)
+
+
+def _voters(trees: list[Tree], leaves: _Leaves, class_of_tree: Array) -> tuple[list[Tree], float]:
+    """Return the trees as `Found` has them, and one over the number of those that add to a sum."""
+    if leaves.width > 1:
+        scored = [tree._replace(score=_of_classes(tree.score, leaves)) for tree in trees]
+        if leaves.are_chances and leaves.n_classes > 2:
+            scored = [tree._replace(vote=tree.score.argmax(axis=1)) for tree in scored]
+        return scored, 1 / max(len(trees), 1)
+    scored = [tree._replace(score=tree.score[:, 0]) for tree in trees]
+    if not leaves.by_class:
+        return scored, 1 / max(len(trees), 1)
+    if len(class_of_tree) != len(trees) or not np.isin(class_of_tree, np.arange(leaves.n_classes)).all():
+        raise ValueError("a tree is not of one class")
+    count = np.bincount(class_of_tree, minlength=leaves.n_classes)
+    # Where classes have different numbers of trees, means cannot be had from sums by one factor.
+    share = 1 / count[0] if count.min() == count.max() and count[0] else np.nan
+    if leaves.n_classes == 2:
+        signed = zip(scored, 2 * class_of_tree - 1, strict=True)
+        return [tree._replace(score=sign * tree.score) for tree, sign in signed], share
+    by_class = [
+        [tree for tree, own in zip(scored, class_of_tree, strict=True) if own == number]
+        for number in range(leaves.n_classes)
+    ]
+    voters = zip_longest(*by_class, fillvalue=NOTHING)
+    return [tree for voter in voters for tree in voter], share
+
+
+def _link(header: Any, leaves: _Leaves, share: float) -> Link | None:
+    """Return how sums become treelite's probabilities; None if it gives other numbers."""
+    postprocessor, alpha = header.get_field("postprocessor"), float(header.get_field("sigmoid_alpha")[0])
+    if leaves.are_chances:
         return Link("mean", share)
-    alpha = float(header.get_field("sigmoid_alpha")[0])
-    return Link("logistic", alpha * share) if header.get_field("postprocessor") == "sigmoid" else None
+    if postprocessor == "softmax":
+        return Link("softmax" if leaves.n_classes > 2 else "logistic", share)
+    is_logistic = postprocessor == "sigmoid" or (postprocessor == "multiclass_ova" and leaves.n_classes > 2)
+    return Link("logistic", alpha * share) if is_logistic else None
 
 
-def _tree(tree: Any, n_features: int, by_class: bool, sets: CategorySets) -> Tree:
+def _tree(tree: Any, n_features: int, width: int, sets: CategorySets) -> Tree:
     def get(name: str) -> Array:
         field: Array = tree.get_field(name)
         return field
@@ -167,13 +273,12 @@ def _tree(tree: Any, n_features: int, by_class: bool, sets: CategorySets) -> Tre
     for node in np.flatnonzero(is_set):
         category_start[node] = sets.add(listed[int(first[node]) : int(last[node])].tolist())
     swapped |= is_set & (get("category_list_right_child") > 0)
-    if by_class:
+    score = np.zeros((len(left), width))
+    if width > 1:
         starts = get("leaf_vector_begin")[is_leaf].astype(np.int64)
-        vectors = get("leaf_vector").astype(np.float64)
-        score = np.zeros(len(left))
-        score[is_leaf] = (vectors[starts + 1] - vectors[starts]) / 2
+        score[is_leaf] = get("leaf_vector").astype(np.float64)[starts[:, None] + np.arange(width)]
     else:
-        score = np.where(is_leaf, get("leaf_value").astype(np.float64), 0.0)
+        score[is_leaf, 0] = get("leaf_value")[is_leaf]
     weight = get("data_count") if get("data_count_present").all() else get("sum_hess")
     return Tree(
         left=np.where(swapped, right, left),

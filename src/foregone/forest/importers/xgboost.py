@@ -121,7 +121,7 @@ class _Member(NamedTuple):
 def _start(size: dict[str, str], objective: str, n_classes: int) -> float | npt.NDArray[np.float64]:
     """Return the margin of base_score: one number, or of more than two classes one for each."""
     base = np.array(str(size["base_score"]).strip("[]").split(","), np.float32)
-    if SIGN.get(objective, False):
+    if SIGN.get(objective):
         base = np.clip(base, SMALLEST_CHANCE, np.float32(1) - SMALLEST_CHANCE)
         odds = np.float32(1) / base - np.float32(1)
         base = -np.log(odds.astype(np.float64)).astype(np.float32)

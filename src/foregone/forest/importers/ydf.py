@@ -1,10 +1,17 @@
-"""Importing the two-class random forests of ydf (Yggdrasil Decision Forests), through its own tree API.
+"""Importing random forests and gradient boosted trees of ydf (Yggdrasil Decision Forests).
 
-Its own rule: with ``winner_take_all``, the default, every tree has one vote and votes are counted, as a
-`PackedForest` does; without it the leaves' probabilities are averaged, as a `ScoredForest` does. Either can
-be made of any forest. Each row reaches the same leaf of each tree as in ydf, missing values and categories
-that were not seen in training included. A leaf with as many for yes as for no votes no. So does a
-forest, while in ydf the rounding of its sums decides ties (an odd number of trees has none).
+A random forest's own rule: with ``winner_take_all``, the default, every tree has one vote and votes are
+counted, as a `PackedForest` or `PluralityForest` does; without it the leaves' probabilities are averaged, as
+a `ScoredForest` does. Votes can be counted of any forest: a leaf votes for the first of its largest classes.
+Scores of two classes are always averaged probabilities; of more classes they are the votes where ydf counts
+votes, and the leaves' probabilities where it averages them. Here a tie is for the first class, while in ydf
+the rounding of its float32 sums decides ties (an odd number of trees of two classes has none).
+
+Gradient boosted trees have scores that are added up: float32 leaves, which ydf adds in float32 and which are
+added in float64 here. The answer can differ from ydf's own only within the rounding of those sums.
+
+Each row reaches the same leaf of each tree as in ydf, missing values and categories that were not seen in
+training included.
 """
 
 from __future__ import annotations
@@ -20,54 +27,69 @@ import numpy.typing as npt
 from foregone._system.file_reading import cannot_read
 from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
 from foregone.forest.category_values import CategoryValues, category_list
-from foregone.forest.importers.found import CategorySets, Found, Tree
+from foregone.forest.importers.found import MOST_CLASSES, CategorySets, Found, Tree
+from foregone.forest.importers.votes_as_scores import votes_as_scores
 from foregone.forest.link import Link
 
 __all__ = ["import_model"]
 
 
 def import_model(model: Any) -> Found:
-    """Read a two-class ``RandomForestModel`` of ydf, or the folder that its ``save`` wrote.
+    """Read a ``RandomForestModel`` or ``GradientBoostedTreesModel`` of ydf, or the folder its ``save`` wrote.
 
     Rows hold the columns in the order of ``model.input_feature_names()``, as numbers, or as texts where
-    the model was trained on texts: in a frame or a list of lists. A leaf's score is half of p(yes) - p(no).
+    the model was trained on texts: in a frame or a list of lists. In a random forest of two classes a leaf's
+    score is half of p(yes) - p(no).
 
     Raises
     ------
     InvalidInputError
-        If the model is no random forest, has other than two classes, or tests that are not of one column,
-        such as oblique splits.
+        If the model is of another kind, has one class, another loss than those of classification, or tests
+        that are not of one column, such as oblique splits.
     FileFormatError
         If the folder holds no model of ydf.
     """
-    forest = _forest(model)
-    spec = forest.data_spec()
-    columns = {feature.column_idx: place for place, feature in enumerate(forest.input_features())}
+    source = _classifier(model)
+    classes = np.array(source.label_classes())
+    n_classes = len(classes)
+    spec = source.data_spec()
+    columns = {feature.column_idx: place for place, feature in enumerate(source.input_features())}
     lists = {place: _category_list(spec.columns[index]) for index, place in columns.items()}
     listed = {place: values for place, values in lists.items() if values is not None}
     reader = _Reader(spec.columns, columns, lists, CategorySets())
-    trees = [reader.read(tree.root) for tree in forest.iter_trees()]
+    is_boosted = hasattr(source, "initial_predictions")
+    trees = [_with_leaves(*reader.read(tree.root), is_boosted, n_classes) for tree in source.iter_trees()]
     values = CategoryValues(tuple(listed), tuple(listed.values()), others_last=True)
+    only_votes = n_classes > 2 and not is_boosted and source.winner_takes_all()
+    start: float | npt.NDArray[np.float64] = 0.0 if n_classes == 2 else np.zeros(n_classes)
+    link = Link("mean", 1 / len(trees))
+    if is_boosted:
+        starts = np.asarray(source.initial_predictions(), np.float64)
+        start = float(starts[0]) if n_classes == 2 else starts
+        link = Link("logistic" if n_classes == 2 else "softmax", 1.0)
     return Found(
-        lambda: iter(trees),
+        (lambda: votes_as_scores(trees, n_classes)) if only_votes else (lambda: iter(trees)),
         n_features=len(columns),
-        classes=np.array(forest.label_classes()),
-        start=0.0,
+        classes=classes,
+        start=start,
         key_bits=32,
         takes_missing=True,
         takes_infinite=True,
         categories=reader.sets.words(),
         category_values=values if listed else None,
-        trees_vote=True,
-        link=Link("mean", 1 / len(trees)),
+        trees_vote=not is_boosted,
+        link=link,
+        in_order=is_boosted,
+        trees_a_voter=n_classes if is_boosted and n_classes > 2 else 1,
     )
 
 
-def _forest(model: Any) -> Any:
+def _classifier(model: Any) -> Any:
+    """Return a model of ydf, read if need be; raise unless it is a classifier that can be taken."""
     try:
         import ydf
     except ImportError:
-        raise MissingExtraError("ydf", "forests", "Reading a random forest of ydf") from None
+        raise MissingExtraError("ydf", "forests", "Reading a model of ydf") from None
     if isinstance(model, str | os.PathLike):
         try:
             is_model = (Path(model) / "data_spec.pb").is_file()
@@ -80,16 +102,50 @@ def _forest(model: Any) -> Any:
         except Exception as error:  # it raises whatever its C++ side does
             reason = str(error).strip().partition("\n")[0]
             raise FileFormatError(f"{model}: ydf cannot read its model: {reason}") from None
-    if not isinstance(model, ydf.RandomForestModel):
-        raise InvalidInputError(f"a random forest of ydf is expected, not {type(model).__name__}")
-    if model.task() != ydf.Task.CLASSIFICATION:
-        raise InvalidInputError(f"the forest is for {model.task().name.lower()}, it does not vote on classes")
-    if len(model.label_classes()) != 2:
+    if not isinstance(model, ydf.RandomForestModel | ydf.GradientBoostedTreesModel):
         raise InvalidInputError(
-            f"a vote is between two classes, the forest has {len(model.label_classes())}: "
-            f"{model.label_classes()}"
+            f"a random forest or gradient boosted trees of ydf are expected, not {type(model).__name__}"
         )
+    if model.task() != ydf.Task.CLASSIFICATION:
+        raise InvalidInputError(
+            f"the model is for {model.task().name.lower()}, it does not tell classes apart"
+        )
+    n_classes = len(model.label_classes())
+    if not 2 <= n_classes <= MOST_CLASSES:
+        raise InvalidInputError(
+            f"two classes or more are expected, up to {MOST_CLASSES:,}; the model has {n_classes:,}"
+        )
+    if isinstance(model, ydf.GradientBoostedTreesModel):
+        _check_loss(model, n_classes)
     return model
+
+
+def _check_loss(model: Any, n_classes: int) -> None:
+    """Raise unless the answer of boosted trees is the sign of their sum, or the first of the largest sums."""
+    try:
+        activation = model.activation().name
+    except ValueError:  # of a loss that ydf has no name for
+        activation = "unknown"
+    n_trees = model.num_trees_per_iteration()
+    expected = ("SIGMOID", 1) if n_classes == 2 else ("SOFTMAX", n_classes)
+    if (activation, n_trees) != expected:
+        raise InvalidInputError(
+            f"boosted trees of ydf of {n_classes} classes with the activation {activation} and {n_trees} "
+            "trees an iteration are not supported: train with the default loss"
+        )
+    if model.output_logits():
+        raise InvalidInputError(
+            "the boosted trees of ydf give logits instead of classes: call model.set_output_logits(False)"
+        )
+
+
+def _with_leaves(splits: Tree, leaves: npt.NDArray[np.float64], is_boosted: bool, n_classes: int) -> Tree:
+    """Return a tree with the scores and votes that follow from what its leaves hold."""
+    if is_boosted:
+        return splits._replace(score=leaves[:, 0])
+    if n_classes == 2:
+        return splits._replace(score=(leaves[:, 1] - leaves[:, 0]) / 2)
+    return splits._replace(score=leaves, vote=leaves.argmax(axis=1))
 
 
 def _category_list(column: Any) -> npt.NDArray[Any] | None:
@@ -116,10 +172,12 @@ class _Reader(NamedTuple):
     lists: dict[int, npt.NDArray[Any] | None]
     sets: CategorySets
 
-    def read(self, root: Any) -> Tree:
+    def read(self, root: Any) -> tuple[Tree, npt.NDArray[np.float64]]:
+        """Return a tree without scores, and what its leaves hold, zeros elsewhere: an entry for each node."""
         rows: list[tuple[Any, ...]] = []
         parents: list[tuple[Any, int, int]] = [(root, -1, 0)]  # a node, its parent's number and side
         children: list[list[int]] = []
+        held: dict[int, Sequence[float]] = {}
         while parents:
             node, parent, side = parents.pop()
             number = len(rows)
@@ -127,17 +185,21 @@ class _Reader(NamedTuple):
                 children[parent][side] = number
             children.append([-1, -1])
             if node.is_leaf:
-                no, yes = node.value.probability
-                rows.append((-1, 0.0, False, -1, node.value.num_examples, (yes - no) / 2))
+                rows.append((-1, 0.0, False, -1, node.value.num_examples))
+                is_forest = hasattr(node.value, "probability")
+                held[number] = node.value.probability if is_forest else [node.value.value]
                 continue
             split, positive_is_left = self._split(node.condition)
             weight = node.value.num_examples if node.value is not None else 1.0
-            rows.append((*split, weight, 0.0))
+            rows.append((*split, weight))
             sides = (0, 1) if positive_is_left else (1, 0)
             parents += [(node.pos_child, number, sides[0]), (node.neg_child, number, sides[1])]
-        feature, threshold, missing_left, category_start, weight, score = zip(*rows, strict=True)
+        feature, threshold, missing_left, category_start, weight = zip(*rows, strict=True)
         left, right = np.array(children, np.int64).T.copy()
-        return Tree(
+        of_leaves = np.array(list(held.values()), np.float64)
+        leaves = np.zeros((len(rows), of_leaves.shape[1]))
+        leaves[list(held)] = of_leaves
+        splits = Tree(
             left=left,
             right=right,
             feature=np.array(feature, np.int64),
@@ -145,8 +207,9 @@ class _Reader(NamedTuple):
             missing_left=np.array(missing_left, np.bool_),
             category_start=np.array(category_start, np.int64),
             weight=np.array(weight, np.float64),
-            score=np.array(score, np.float64),
+            score=np.empty(0),
         )
+        return splits, leaves
 
     def _split(self, condition: Any) -> tuple[tuple[int, float, bool, int], bool]:
         """Return column, threshold, missing_left and set of a split; whether what it asks for goes left."""
