@@ -212,10 +212,14 @@ def test_a_booster_is_stopped_as_the_classifier_around_it(kind, wrap):
         early_stop(booster, X[CALIBRATE], voting="hard")
 
 
-def test_a_booster_for_several_classes_is_refused():
-    booster = BOOSTED["lightgbm"]().fit(X3, Y3).booster_
-    with pytest.raises(InvalidInputError, match="objective is multiclass"):
-        early_stop(booster, X3)
+@pytest.mark.parametrize("kind", ["lightgbm", "xgboost"])
+def test_a_booster_for_several_classes_is_stopped_as_the_classifier_around_it(kind):
+    model = BOOSTED[kind]().fit(X3[:600], Y3[:600])
+    booster = model.booster_ if kind == "lightgbm" else model.get_booster()
+    one, other = (early_stop(it, X3[600:1500], **SETTINGS) for it in (booster, model))
+    same(one, other, X3[1500:], X3[1500:])
+    np.testing.assert_array_equal(one.full_predict(X3[1500:]), model.predict(X3[1500:]))
+    np.testing.assert_array_equal(one.predict_proba(X3[1500:]), other.predict_proba(X3[1500:]))
 
 
 def test_a_packed_forest_of_several_classes_is_stopped_as_the_model_it_was_made_of(tmp_path):

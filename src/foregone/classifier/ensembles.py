@@ -315,7 +315,7 @@ def _refuse(model: Any) -> None:
         "RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, VotingClassifier, "
         "DecisionTreeClassifier, AdaBoostClassifier, GradientBoostingClassifier, "
         "HistGradientBoostingClassifier, a classifier of CatBoost, a classifier or Booster of LightGBM or "
-        "XGBoost, a list of fitted classifiers, or pipeline, search or CalibratedClassifierCV with one of "
+        "XGBoost, a list of fitted classifiers, or a pipeline, search or CalibratedClassifierCV with one of "
         "these inside"
     )
 
@@ -483,10 +483,16 @@ class GivenModel:
         scheme = self.scheme(settings, len(classes))
         if scheme is not None:
             DECIDERS[scheme].check(settings, scheme, classes, n_voters)
-        elif len(classes) == 2:
-            settings.for_two_classes(classes, n_voters)
-        else:
-            settings.for_one_limit(classes, n_voters)
+            return
+        errors = []
+        possible: tuple[Scheme, ...] = (self._counting(settings, len(classes)), "soft")
+        for scheme in possible:
+            try:
+                DECIDERS[scheme].check(settings, scheme, classes, n_voters)
+            except InvalidInputError as error:
+                errors.append(error)
+        if len(errors) == len(possible):
+            raise errors[0]
 
     def asked(self, settings: Settings) -> Asked:
         """Return those who vote in the fitted model, and how.
@@ -525,8 +531,12 @@ class GivenModel:
         own = self.kind.own_scheme(self.inside) if voting == "auto" else voting
         if self.calibrated is not None:
             return "soft"
-        if own != "hard" or n_classes == 2:
-            return own
+        return self._counting(settings, n_classes) if own == "hard" else own
+
+    def _counting(self, settings: Settings, n_classes: int) -> Scheme:
+        """Return how votes are counted."""
+        if n_classes == 2:
+            return "hard"
         n_states = count_states(self.kind.n_voters(self.inside), n_classes)
         return "plurality" if n_states <= MOST_COUNTED or settings.takes_counts else "lead"
 

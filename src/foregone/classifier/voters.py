@@ -395,7 +395,7 @@ class ScoreVoters(_OfMembers):
             return np.asarray(weight * (told if self.adds_by_class else told[:, 1] - 0.5))
         if self.adds_by_class:
             is_for = self.members.class_numbers(voter, X)[:, None] == np.arange(len(self.classes))
-            return np.where(is_for, weight, self._for_others * weight)
+            return np.asarray(np.where(is_for, weight, self._for_others * weight))
         return np.asarray(np.where(self.members.says_yes(voter, X), weight, -weight))
 
     @property
