@@ -70,8 +70,8 @@ MODELS = {
     "histograms": HistGradientBoostingClassifier(max_iter=30, random_state=0),
     "adaboost": AdaBoostClassifier(n_estimators=20, random_state=0),
     "adaboost of others": AdaBoostClassifier(GaussianNB(), n_estimators=5, random_state=0),
-    "lightgbm": lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, sigmoid=2.0),
-    "xgboost": xgboost.XGBClassifier(n_estimators=20),
+    "lightgbm": lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, sigmoid=2.0, n_jobs=1),
+    "xgboost": xgboost.XGBClassifier(n_estimators=20, n_jobs=1),
     "catboost": CatBoostClassifier(iterations=20, allow_writing_files=False, verbose=False, thread_count=1),
 }
 
