@@ -21,6 +21,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     VotingClassifier,
 )
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -322,3 +323,26 @@ def test_what_has_no_members_is_refused_inside_too():
     model = CalibratedClassifierCV(GaussianNB(), ensemble=False, cv=2).fit(*part("fit"))
     with pytest.raises(InvalidInputError, match="GaussianNB has no members"):
         early_stop(model)
+    with pytest.raises(InvalidInputError, match="LinearSVC has no members"):
+        EarlyStoppingClassifier(CalibratedClassifierCV(ensemble=False)).fit(*part("fit"))
+
+
+def test_what_was_never_fitted_is_refused():
+    model = CalibratedClassifierCV(RandomForestClassifier(5), ensemble=False)
+    with pytest.raises(NotFittedError):
+        early_stop(model, part("stop")[0])
+
+
+def test_a_frozen_forest_is_calibrated_when_the_classifier_is_fitted():
+    X, y = rows()
+    inside = FrozenEstimator(clone(MODELS["tuned forest"]).fit(*part("fit")))
+    classifier = EarlyStoppingClassifier(
+        CalibratedClassifierCV(inside, method="isotonic"),
+        max_disagreement=0.05,
+        calibration_size=0.5,
+        random_state=0,
+    ).fit(X[700:3000], y[700:3000])
+    assert classifier.expected_votes_ < 31
+    assert np.mean(classifier.predict(X[3000:]) != classifier.full_predict(X[3000:])) <= 0.06
+    wanted = classifier.predict_proba(X[3000:])[:, 1] > 0.5
+    assert np.mean(wanted != classifier.full_predict(X[3000:])) == 0

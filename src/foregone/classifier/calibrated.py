@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
+from sklearn.svm import LinearSVC
 
 from foregone.checks import FloatArray
 from foregone.classifier.voters import ScoreVoters
@@ -31,7 +32,9 @@ MARGIN = 1e-12
 def inside_calibrated(model: CalibratedClassifierCV) -> Any:
     """Return the one estimator that was calibrated; as long as nothing is fitted, the one to be fitted."""
     pairs = getattr(model, "calibrated_classifiers_", None)
-    return pairs[0].estimator if pairs else model.estimator
+    if pairs:
+        return pairs[0].estimator
+    return LinearSVC() if model.estimator is None else model.estimator  # scikit-learn's own default
 
 
 def check_calibrated(model: CalibratedClassifierCV) -> None:
