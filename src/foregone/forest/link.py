@@ -13,8 +13,8 @@ from foregone.strategy.json_file import Fields
 __all__ = ["Calibration", "Link"]
 
 
-Kind = Literal["mean", "logistic", "softmax"]
-Method = Literal["sigmoid", "isotonic", "temperature"]
+LinkKind = Literal["mean", "logistic", "softmax"]
+CalibrationMethod = Literal["sigmoid", "isotonic", "temperature"]
 
 SMALLEST = 1e-12  # what scikit-learn adds to probabilities before it takes their logarithm
 
@@ -40,7 +40,7 @@ class Calibration(NamedTuple):
     array([0.  , 0.25, 1.  ])
     """
 
-    method: Method
+    method: CalibrationMethod
     numbers: tuple[float, ...]
     shift: float
     slope: float | None
@@ -66,7 +66,7 @@ class Calibration(NamedTuple):
     def from_fields(cls, fields: Fields) -> Calibration:
         """Check what `to_fields` gave and make the calibration."""
         method = fields.text("method")
-        if method not in get_args(Method):
+        if method not in get_args(CalibrationMethod):
             raise fields.error("method", 'must be "sigmoid", "isotonic" or "temperature"')
         numbers = fields.numbers("numbers", {"sigmoid": 2, "temperature": 1}.get(method))
         if method == "isotonic" and (len(numbers) < 2 or len(numbers) % 2):
@@ -74,7 +74,7 @@ class Calibration(NamedTuple):
         if method == "isotonic" and (np.diff(numbers[: len(numbers) // 2]) < 0).any():
             raise fields.error("numbers", "must hold the positions of knots in ascending order")
         slope = fields.number("slope") if "slope" in fields else None
-        return cls(cast(Method, method), tuple(numbers.tolist()), fields.number("shift"), slope)
+        return cls(cast(CalibrationMethod, method), tuple(numbers.tolist()), fields.number("shift"), slope)
 
 
 class Link(NamedTuple):
@@ -99,7 +99,7 @@ class Link(NamedTuple):
     array([[0.125, 0.25 , 0.625]])
     """
 
-    kind: Kind
+    kind: LinkKind
     scale: float
     calibration: Calibration | None = None
 
@@ -127,7 +127,7 @@ class Link(NamedTuple):
     @classmethod
     def from_fields(cls, fields: Fields) -> Link:
         """Check what `to_fields` gave and make the link."""
-        if fields.text("kind") not in get_args(Kind):
+        if fields.text("kind") not in get_args(LinkKind):
             raise fields.error("kind", 'must be "mean", "logistic" or "softmax"')
         scale = fields.number("scale")
         if scale <= 0:
@@ -135,4 +135,4 @@ class Link(NamedTuple):
         calibration = None
         if "calibration" in fields:
             calibration = Calibration.from_fields(fields.section("calibration"))
-        return cls(cast(Kind, fields.text("kind")), scale, calibration)
+        return cls(cast(LinkKind, fields.text("kind")), scale, calibration)
