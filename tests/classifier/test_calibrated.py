@@ -31,6 +31,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, early_stop
+from foregone.classifier.calibrated import calibrate
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import ScoredForest, container
 from foregone.forest.link import Calibration, Link
@@ -127,6 +128,19 @@ def test_the_threshold_of_a_forest_of_pure_leaves_is_between_two_numbers_of_vote
     votes = np.arange(32)
     said = model.calibrated_classifiers_[0].calibrators[0].predict(votes / 31) > 0.5
     np.testing.assert_array_equal(votes - 31 / 2 + forest.start > 0, said)
+
+
+@pytest.mark.parametrize("n_trees", [10, 49])
+@pytest.mark.parametrize("has_votes", [True, False])
+def test_many_rows_right_at_the_threshold_are_answered_as_the_calibrated_model_does(n_trees, has_votes):
+    forest = RandomForestClassifier(n_trees, random_state=0).fit(*part("fit"))
+    model = CalibratedClassifierCV(FrozenEstimator(forest), method="isotonic").fit(*part("calibrate"))
+    X = part("test")[0]
+    for share in np.arange(1, n_trees, 4) / n_trees:  # where the calibrated probability is one half
+        model.calibrated_classifiers_[0].calibrators[0].fit([0, share, share, 1], [0, 0, 1, 1])
+        packed = ScoredForest.from_model(forest)
+        calibrate(packed, model, has_votes=has_votes)
+        np.testing.assert_array_equal(packed.run(X, None).answers, model.predict(X) == 1)
 
 
 def test_a_single_tree_has_a_threshold_too():
