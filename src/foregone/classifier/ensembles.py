@@ -509,7 +509,7 @@ class GivenModel:
         ensemble = self.voters(scheme)
         if self.calibrated is not None:
             calibrate(ensemble, self.calibrated, has_votes=self._has_pure_leaves())
-        terms = DECIDERS[scheme].check(settings, scheme, ensemble.classes, ensemble.n_voters)
+        terms = DECIDERS[scheme].check(settings, scheme, ensemble.classes, ensemble.n_steps)
         if self.transformers:
             ensemble = Transformed(self.transformers, ensemble)
         return Asked(ensemble, scheme, settings, terms)

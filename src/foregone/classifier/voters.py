@@ -155,6 +155,11 @@ class _OfMembers:
         return len(self.members)
 
     @property
+    def n_steps(self) -> int:
+        """How often someone is asked at most."""
+        return len(self.members)
+
+    @property
     def classes(self) -> Labels:
         """The labels; of two, those for no and yes."""
         return self.members.classes
@@ -343,6 +348,8 @@ class ScoreVoters(_OfMembers):
     adds_votes : bool
         Whether the score of a class is the number of voters for it.
     """
+
+    drops_classes = False  # a voter is asked about all classes at once
 
     def __init__(
         self,
