@@ -33,6 +33,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, certify, early_stop, evaluate, load, solve
+from foregone.classifier.deciding import Settings
+from foregone.classifier.ensembles import GivenModel
 from foregone.cli import main as foregone_command
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
@@ -46,6 +48,8 @@ MEMBERS = [(f"m{k}", member) for k, member in enumerate(
      DecisionTreeClassifier(max_depth=6, random_state=1), LogisticRegression(C=10.0)]
 )]  # fmt: skip
 WEIGHTS = [1, 2, 1, 2, 1]
+AVERAGING = RandomForestClassifier(25, min_samples_leaf=5, random_state=0)
+SOFT = VotingClassifier(MEMBERS, voting="soft", weights=WEIGHTS)
 
 
 class Kind(NamedTuple):
@@ -55,8 +59,9 @@ class Kind(NamedTuple):
     ----------
     name : str
         As the table has it.
-    tally : {"votes", "answers", "scores"}
-        What is added up.
+    tally : {"votes", "answers", "lead", "scores"}
+        What is added up; "lead" are votes among many classes, too many to count in every way they can be
+        split.
     n_classes : int
         How many labels there are.
     packed : bool
@@ -71,16 +76,29 @@ class Kind(NamedTuple):
     packed: bool
     model: Any
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether a `ScoreStrategy` stops it."""
+        return self.tally in ("scores", "lead")
+
+    @property
+    def is_many(self) -> bool:
+        """Whether there are more than two classes."""
+        return self.n_classes > 2
+
 
 KINDS = [
     Kind("votes, forest", "votes", 2, True, RandomForestClassifier(25, random_state=0)),
     Kind("votes, committee", "votes", 2, False, VotingClassifier(MEMBERS)),
     Kind("answers, forest", "answers", 3, True, RandomForestClassifier(25, random_state=0)),
     Kind("answers, committee", "answers", 3, False, VotingClassifier(MEMBERS)),
-    Kind("scores, forest", "scores", 2, True, RandomForestClassifier(25, min_samples_leaf=5, random_state=0)),
+    Kind("scores, forest", "scores", 2, True, AVERAGING),
     Kind("scores, boosted", "scores", 2, True, GradientBoostingClassifier(n_estimators=25, random_state=0)),
-    Kind("scores, committee", "scores", 2, False, VotingClassifier(MEMBERS, voting="soft", weights=WEIGHTS)),
-    Kind("scores of many classes", "many scores", 3, True, HistGradientBoostingClassifier(max_iter=5)),
+    Kind("scores, committee", "scores", 2, False, SOFT),
+    Kind("scores of many classes, boosted", "scores", 3, True, HistGradientBoostingClassifier(max_iter=15)),
+    Kind("scores of many classes, forest", "scores", 3, True, AVERAGING),
+    Kind("scores of many classes, committee", "scores", 3, False, SOFT),
+    Kind("votes of many classes by their lead", "lead", 7, True, RandomForestClassifier(60, random_state=0)),
 ]  # fmt: skip
 
 
@@ -127,6 +145,7 @@ def _predict(kind: Kind) -> None:
     np.testing.assert_array_equal(classifier.predict(data.new), labels)
     assert asked.mean() < 0.7 * classifier.ensemble_.n_voters
     assert (labels != classifier.full_predict(data.new)).mean() < 2 * LIMIT
+    assert (classifier._decider.scheme == "lead") == (kind.tally == "lead")
     everyone = asked == classifier.ensemble_.n_voters
     np.testing.assert_array_equal(labels[everyone], classifier.full_predict(data.new)[everyone])
 
@@ -163,7 +182,8 @@ def _no_confidence(kind: Kind) -> None:
 def _looks(kind: Kind) -> None:
     classifier, data = stopped(kind, looks=2), data_of(kind)
     asked = classifier.predict_with_votes(data.new)[1]
-    assert set(asked.tolist()) <= {*range(0, 30, 2), classifier.ensemble_.n_voters}
+    n_voters = classifier.ensemble_.n_voters
+    assert set(asked.tolist()) <= {*range(0, n_voters, 2), n_voters}
 
 
 def _order_per_row(kind: Kind) -> None:
@@ -215,7 +235,7 @@ def _plan(kind: Kind) -> None:
     made = classifier.plan([0.2, LIMIT], X=data_of(kind).calibration)
     assert made.max_disagreement in (0.2, LIMIT)
     assert str(made.max_disagreement) in made.recommendation
-    if kind.tally == "scores":  # estimated on the learning half
+    if kind.adds_up:  # estimated on the learning half
         assert made.rows[1].expected_votes == pytest.approx(classifier.expected_votes_, rel=0.4)
     else:  # on average over orders
         drawn = stopped(kind, order="shared")
@@ -227,12 +247,14 @@ def _solve(kind: Kind) -> None:
     classifier, data = stopped(kind, order="shared"), data_of(kind)
     ensemble, strategy = classifier.ensemble_, classifier.strategy_
     given: Any
-    if kind.tally == "scores":
+    if kind.adds_up:
+        own = np.searchsorted(classifier.classes_, data.model.predict(data.calibration))
         given = ScoreRows(
             ensemble.scores(data.calibration),
             start=strategy.start,
             order=strategy.order,
-            answers=data.model.predict(data.calibration) == classifier.classes_[1],
+            # Votes are held against the full vote.
+            answers=None if kind.tally == "lead" else own if kind.is_many else own == 1,
             random_state=classifier.seed_,
             bounds=ensemble.score_bounds,
         )
@@ -360,7 +382,7 @@ def _show(kind: Kind) -> None:
 
 
 def _evaluate(kind: Kind) -> None:
-    classifier = stopped(kind, confidence=None) if kind.tally != "scores" else stopped(kind)
+    classifier = stopped(kind) if kind.adds_up else stopped(kind, confidence=None)
     assert 0 < evaluate(classifier).worst().expected_votes <= classifier.ensemble_.n_voters
 
 
@@ -375,7 +397,8 @@ def _import(kind: Kind) -> None:
     data = data_of(kind)
     packed: Any = {"votes": PackedForest, "answers": PluralityForest}.get(kind.tally, ScoredForest)
     read = packed.from_model if packed is ScoredForest else packed.from_sklearn
-    got = early_stop(read(data.model), data.calibration, LIMIT, random_state=0)
+    of_votes = {"of_votes": True} if kind.tally == "lead" else {}
+    got = early_stop(read(data.model, **of_votes), data.calibration, LIMIT, random_state=0)
     np.testing.assert_array_equal(got.predict(data.new), stopped(kind).predict(data.new))
 
 
@@ -427,6 +450,10 @@ def _is(*tallies: str) -> Callable[[Kind], bool]:
     return lambda kind: kind.tally in tallies
 
 
+def _adds_up(kind: Kind) -> bool:
+    return kind.adds_up
+
+
 def _not_packed(kind: Kind) -> bool:
     return not kind.packed
 
@@ -434,7 +461,6 @@ def _not_packed(kind: Kind) -> bool:
 PYTHON = Refusal(
     _not_packed, "these voters are Python objects", "voters that are Python objects have no file of ours"
 )
-EVERYWHERE = Refusal(_is("many scores"), "Only binary classification|two classes", "not yet")
 REFUSALS: dict[str, list[Refusal]] = {
     "`predict_proba`": [
         Refusal(
@@ -443,25 +469,27 @@ REFUSALS: dict[str, list[Refusal]] = {
             "a majority of labels has none",
         )
     ],
-    "limits by class": [Refusal(_is("answers"), "limits by class are for two classes", "two classes only")],
+    "limits by class": [
+        Refusal(lambda kind: kind.is_many, "limits by class are for two classes", "two classes only")
+    ],
     "`confidence=None`": [
-        Refusal(_is("scores"), "always at a confidence", "scores are certified at a confidence, always")
+        Refusal(_adds_up, "always at a confidence", "scores are certified at a confidence, always")
     ],
     "criteria for every input (minimixed, minimax)": [
-        Refusal(_is("scores"), "scores have none", "there is no number of yes votes")
+        Refusal(_adds_up, "scores have none", "there is no number of yes votes")
     ],
-    "`looks`": [Refusal(_is("answers"), "looks are for two classes", "two classes only")],
+    "`looks`": [
+        Refusal(
+            _is("answers"), "are looked at one by one", "answers that are counted are looked at one by one"
+        )
+    ],
     '`order="per_row"`': [
-        Refusal(_is("scores"), "order='per_row' is for votes", "scores are certified in one order")
+        Refusal(_adds_up, "order='per_row' is for votes", "scores are certified in one order")
     ],
-    '`order="dealt"`': [
-        Refusal(_is("scores"), "order='dealt' is for votes", "scores are certified in one order")
-    ],
+    '`order="dealt"`': [Refusal(_adds_up, "order='dealt' is for votes", "scores are certified in one order")],
     "`EnvelopeDisplay`": [Refusal(_is("answers"), "more than two", "there is no number of yes votes")],
-    "`evaluate`": [
-        Refusal(_is("scores"), "cannot be evaluated exactly", "what scores cost depends on the rows")
-    ],
-    "`certify`": [Refusal(_is("scores"), "[Ss]core", "scores carry a certificate of their own")],
+    "`evaluate`": [Refusal(_adds_up, "cannot be evaluated exactly", "what scores cost depends on the rows")],
+    "`certify`": [Refusal(_adds_up, "[Ss]core", "scores carry a certificate of their own")],
     "forests of `foregone.forest`": [Refusal(_not_packed, "trees", "there are no trees to pack")],
     "`save`, `load`": [PYTHON],
     "`foregone score`": [PYTHON],
@@ -472,7 +500,32 @@ REFUSALS: dict[str, list[Refusal]] = {
 
 def refusal(feature: str, kind: Kind) -> Refusal | None:
     """Return why a feature has no meaning for a kind, None if it has one."""
-    return next((one for one in [EVERYWHERE, *REFUSALS.get(feature, [])] if one.applies(kind)), None)
+    if is_counted(feature, kind):
+        return None
+    return next((one for one in REFUSALS.get(feature, []) if one.applies(kind)), None)
+
+
+# Of votes whose lead is followed, settings that only counted votes have count them, which takes minutes.
+COUNTED: dict[str, dict[str, Any]] = {
+    "`confidence=None`": {"confidence": None},
+    "criteria for every input (minimixed, minimax)": {"criterion": "minimixed"},
+    '`order="per_row"`': {"order": "per_row"},
+    '`order="dealt"`': {"order": "dealt"},
+}
+COUNTED_NOTE = "then the votes are counted, as those of answers are"
+
+
+def is_counted(feature: str, kind: Kind) -> bool:
+    """Whether a feature turns votes whose lead would be followed into votes that are counted."""
+    return kind.tally == "lead" and feature in COUNTED
+
+
+def check_counted(feature: str, kind: Kind) -> None:
+    """Check that they will be counted, without counting them."""
+    settings = Settings.of(EarlyStoppingClassifier(None, **COUNTED[feature]))
+    model = GivenModel.of(data_of(kind).model)
+    assert model.scheme(settings, kind.n_classes) == "plurality"
+    assert model.scheme(Settings.of(EarlyStoppingClassifier(None)), kind.n_classes) == "lead"
 
 
 # The table in the docs -----------------------------------------------------------------------------
@@ -484,18 +537,19 @@ START, END = "<!-- table of kinds: made by python -m tests.kinds -->\n", "<!-- e
 def table() -> str:
     """Return the table in Markdown, with a note for each reason."""
     notes: list[str] = []
-    shown = [kind for kind in KINDS if not EVERYWHERE.applies(kind)]
-    lines = ["| | " + " | ".join(kind.name for kind in shown) + " |", "|---" + "|:-:" * len(shown) + "|"]
+    lines = ["| | " + " | ".join(kind.name for kind in KINDS) + " |", "|---" + "|:-:" * len(KINDS) + "|"]
     for feature in FEATURES:
         cells = []
-        for kind in shown:
+        for kind in KINDS:
             found = refusal(feature, kind)
-            if found is None:
+            counted = is_counted(feature, kind)
+            if found is None and not counted:
                 cells.append("yes")
                 continue
-            if found.reason not in notes:
-                notes.append(found.reason)
-            cells.append(f"no [{notes.index(found.reason) + 1}]")
+            note = COUNTED_NOTE if found is None else found.reason
+            if note not in notes:
+                notes.append(note)
+            cells.append(f"{'yes' if counted else 'no'} [{notes.index(note) + 1}]")
         lines.append(f"| {feature} | " + " | ".join(cells) + " |")
     listed = [f"{number}. {reason}" for number, reason in enumerate(notes, 1)]
     return "\n".join([*lines, "", *listed, ""])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from foregone.forest import PackedForest, PluralityForest, ScoredForest, contain
 from foregone.plurality import rules as plurality_rules
 from foregone.saved_file import PACKED, STRATEGIES, open_file
 
+GOLDEN = Path(__file__).parent / "golden"
 rng = np.random.default_rng(0)
 ROWS = rng.normal(size=(200, 4))
 TWO_CLASSES = RandomForestClassifier(5, random_state=0).fit(ROWS, ROWS[:, 0] > 0)
@@ -69,11 +71,69 @@ def test_what_is_known_about_the_file_is_told(tmp_path: Path) -> None:
         ("classifier-v1.foregone", "EarlyStoppingClassifier", 1),
         ("classifier-v3.foregone", "EarlyStoppingClassifier", 3),
         ("classifier-v4.foregone", "EarlyStoppingClassifier", 4),
+        ("classifier-v5.foregone", "EarlyStoppingClassifier", 5),
+        ("classifier-v5-leaves.foregone", "EarlyStoppingClassifier", 5),
     ],
 )
 def test_files_of_earlier_versions_are_read(name: str, kind: str, version: int) -> None:
-    saved = open_file(Path(__file__).parent / "golden" / name)
+    saved = open_file(GOLDEN / name)
     assert (type(saved.content).__name__, saved.version) == (kind, version)
+
+
+@pytest.mark.parametrize(
+    ("name", "trees_a_voter", "order", "n_asked", "n_labels", "bound"),
+    [
+        ("", 3, [0, 1, 2, 3, 4, 5], {1: 20, 2: 47, 3: 34, 4: 27, 5: 3, 6: 269}, (127, 241, 32), 0.0235),
+        (
+            "-leaves",
+            1,
+            [5, 6, 1, 0, 4, 2, 3],
+            {2: 137, 3: 45, 4: 38, 5: 27, 6: 42, 7: 111},
+            (121, 144, 135),
+            0.0452,
+        ),
+    ],
+)
+def test_files_of_version_5_hold_scores_of_many_classes(
+    name: str,
+    trees_a_voter: int,
+    order: list[int],
+    n_asked: dict[int, int],
+    n_labels: tuple[int, ...],
+    bound: float,
+) -> None:
+    """The files were written like this, each with its model, and the counts by them.
+
+    y = np.array(["ant", "bee", "cow"])[(X[:, 0] // 25 + X[:, 1]).astype(int) % 3]
+    GradientBoostingClassifier(n_estimators=6, max_depth=4, random_state=0)  # trees for each class
+    RandomForestClassifier(7, max_leaf_nodes=40, random_state=0)  # leaves with a number for each class
+    early_stop(model.fit(X, y), X, 0.05, random_state=0).save(GOLDEN / f"classifier-v5{name}.foregone")
+    """
+    X = np.array([[row, (7 * row) % 5] for row in range(400)], float)
+    saved = open_file(GOLDEN / f"classifier-v5{name}.foregone")
+    loaded: Any = saved.content
+    labels, asked, sums = loaded.predict_with_votes(X)
+    assert Counter(asked.tolist()) == n_asked
+    assert Counter(labels.tolist()) == dict(zip(["ant", "bee", "cow"], n_labels, strict=True))
+    np.testing.assert_array_equal(labels, loaded.classes_[sums.argmax(axis=1)])
+    assert loaded.order_.tolist() == order
+    assert loaded.promise_.bound == pytest.approx(bound, abs=5e-5)
+    facts = saved.facts()
+    assert (facts["n_answers"], facts["trees_a_voter"]) == (3, trees_a_voter)
+
+
+@pytest.mark.parametrize("of_votes", [False, True])
+def test_forests_and_strategies_of_many_classes_come_back(of_votes: bool, tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    forest = ScoredForest.from_model(THREE_CLASSES, of_votes=of_votes)
+    strategy = ScoreStrategy.from_thresholds(None, [9, 0.8, 0.5, 0.5, 0.2, 0], start=[0, 0, 0])
+    for thing in (forest, strategy):
+        thing.save(first)
+        loaded: Any = load(first)
+        loaded.save(second)
+        assert first.read_bytes() == second.read_bytes()
+        assert open_file(first).facts()["n_answers"] == 3
+    assert loaded == strategy
 
 
 @pytest.mark.parametrize(

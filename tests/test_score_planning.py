@@ -132,6 +132,54 @@ def test_it_stops_where_the_rows_can_tell_no_more() -> None:
     assert "Stopping only where the answer is certain takes" in curtailed.recommendation
 
 
+def draw_classes(n_rows: int = 4000, chances: tuple[float, ...] = (0.4, 0.3, 0.3)) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    truth = rng.choice(len(chances), p=chances, size=(n_rows, 1))
+    return rng.normal(0.5 * (truth == np.arange(len(chances)))[:, None], 1, (n_rows, 30, len(chances)))
+
+
+def test_rows_of_many_classes_are_about_what_solve_scores_certifies() -> None:
+    scores = draw_classes()
+    start = [0.1, 0.0, -0.5]
+    made = plan(ScoreRows(scores, start=start, random_state=3), LIMITS[:3], labels=["ant", "bee", "cow"])
+    final = (scores.sum(axis=1) + start).argmax(axis=1)
+    for row in made.rows:
+        strategy = solve_scores(scores, row.limit, order="given", start=start, random_state=3)
+        assert row.expected_votes == pytest.approx(strategy.certificate.mean_asked, rel=0.2)
+        assert list(row.by_class) == ["ant", "bee", "cow"]
+        halves = ScoreRows(scores, start=start, random_state=3).halves
+        shares = np.bincount(final[halves[0]]) / len(halves[0])
+        assert np.dot(shares, list(row.by_class.values())) == pytest.approx(row.disagreement)
+    assert made.class_budgets is None
+    assert "full sum" in made.recommendation
+    without = plan(ScoreRows(scores, start=start), [0.1])
+    assert list(without.chosen.by_class) == [0, 1, 2]
+    assert without.call.endswith("order='given', start=[0.1, 0.0, -0.5], random_state=0)")
+
+
+def test_labels_of_many_classes_are_as_many_as_these() -> None:
+    with pytest.raises(InvalidInputError, match="labels must be 3, one for each class, not 2"):
+        plan(ScoreRows(draw_classes(200)), [0.1], labels=["no", "yes"])
+    with pytest.raises(InvalidInputError, match="labels must be two, for no and for yes, not 3"):
+        plan(ScoreRows(draw(200)), [0.1], labels=["ant", "bee", "cow"])
+
+
+def test_a_rare_one_of_many_classes_that_loses_is_named_and_gets_no_limit_of_its_own() -> None:
+    scores = draw_classes(10_000, (0.6, 0.4))
+    rare = np.arange(0, 10_000, 200)
+    scores = np.concatenate([scores, np.zeros((10_000, 30, 1))], axis=2)
+    scores[rare, -1, 2] = 100  # only the last voter knows
+    made = plan(ScoreRows(scores), [0.02], labels=["ant", "bee", "cow"])
+    share = made.chosen.losing_classes()["cow"]
+    assert share > 0.2
+    assert made.class_budgets is None
+    assert made.max_disagreement == 0.02
+    said = f"{100 * share:.3g} % of the inputs with a full vote of 'cow' are answered otherwise"
+    assert said in made.recommendation
+    assert "If that is too much, take a tighter limit." in made.recommendation
+    assert "a limit for each class" not in made.recommendation
+
+
 def test_a_class_that_loses_gets_a_limit_of_its_own() -> None:
     made = plan_scores(draw(40_000, shift=-1.7), [0.01], labels=("healthy", "ill"))
     share = made.chosen.losing_classes()["yes"]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["SavedFile", "load", "open_file"]
 
 
-class Kind(NamedTuple):
+class FileKind(NamedTuple):
     """One kind of content.
 
     Attributes
@@ -43,21 +43,23 @@ class Kind(NamedTuple):
 
 # By the field "kind" of a file, and whether it says what its strategy is a solution of.
 STRATEGIES = {
-    ("strategy", False): Kind("strategy for votes between two answers", "foregone.strategy:StoppingStrategy"),
-    ("strategy", True): Kind("solution for votes between two answers", "foregone.solving:Solution"),
-    ("plurality", False): Kind(
+    ("strategy", False): FileKind(
+        "strategy for votes between two answers", "foregone.strategy:StoppingStrategy"
+    ),
+    ("strategy", True): FileKind("solution for votes between two answers", "foregone.solving:Solution"),
+    ("plurality", False): FileKind(
         "strategy for votes among many answers", "foregone.plurality:PluralityStrategy"
     ),
-    ("plurality", True): Kind(
+    ("plurality", True): FileKind(
         "solution for votes among many answers", "foregone.plurality:PluralitySolution"
     ),
-    ("scores", False): Kind("strategy for scores", "foregone.scores:ScoreStrategy"),
+    ("scores", False): FileKind("strategy for scores", "foregone.scores:ScoreStrategy"),
 }
 PACKED = {
-    "forest": Kind("forest that votes between two classes", "foregone.forest:PackedForest"),
-    "plurality forest": Kind("forest that votes among many classes", "foregone.forest:PluralityForest"),
-    "scored forest": Kind("forest with scores", "foregone.forest:ScoredForest"),
-    "classifier": Kind("early-stopping classifier", "foregone.classifier:EarlyStoppingClassifier"),
+    "forest": FileKind("forest that votes between two classes", "foregone.forest:PackedForest"),
+    "plurality forest": FileKind("forest that votes among many classes", "foregone.forest:PluralityForest"),
+    "scored forest": FileKind("forest with scores", "foregone.forest:ScoredForest"),
+    "classifier": FileKind("early-stopping classifier", "foregone.classifier:EarlyStoppingClassifier"),
 }
 READABLE = (
     "foregone reads strategies and solutions (JSON, as their save and 'foregone solve -o' write them), and "
@@ -105,6 +107,7 @@ class SavedFile(NamedTuple):
             "n_answers": getattr(ensemble, "n_classes", 2),
             "classes": None if classes is None else classes.tolist(),
             "n_features": getattr(ensemble, "n_features", None),
+            "trees_a_voter": getattr(ensemble, "trees_a_voter", None),
             "criterion": getattr(solution or self.content, "criterion", None),
             "max_disagreement": {str(key): rate for key, rate in limit.items()}
             if isinstance(limit, Mapping)

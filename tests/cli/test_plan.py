@@ -11,6 +11,7 @@ import pytest
 from foregone import Solution, VoteDistribution, plan
 from foregone.cli.options import recorded_items
 from foregone.plurality import PluralitySolution
+from foregone.scores import ScoreRows
 from tests.cli.conftest import Run
 
 COUNTS = [4000, 300, 100, 60, 40, *[15] * 6, *[4] * 7, 5, 6, 8, 9]  # 21 voters, yes is rare
@@ -188,3 +189,20 @@ def test_scores_of_a_file_are_planned(run: Run, tmp_path: Path) -> None:
     assert "certify the limit you choose on the other half" in " ".join(outcome.out.split())
     assert f"foregone solve --scores {file} --confidence 0.95" in outcome.out
     assert run("plan", "--scores", file, "--voters", "20").code == 2
+
+
+def test_scores_of_many_classes_in_a_file_are_planned(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=(2000, 1))
+    scores = rng.normal((truth == [0, 1, 2])[:, None], 1, size=(2000, 12, 3))
+    file = tmp_path / "scores.npy"
+    np.save(file, scores.reshape(2000, -1))
+    given = ("plan", "--scores", file, "--answers", "3", "--limits", "0.1,0.05")
+    outcome = run(*given)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("12 voters, 3 classes, minimean")
+    assert f"foregone solve --scores {file} --answers 3 --confidence 0.95" in outcome.out
+    limits = json.loads(run(*given, "--json").out)["limits"]
+    expected = plan(ScoreRows(scores), [0.1, 0.05])
+    assert limits == json.loads(json.dumps(expected.records()))
+    assert {"disagreement_0", "disagreement_1", "disagreement_2"} <= limits[0].keys()

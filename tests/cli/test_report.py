@@ -39,8 +39,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Any:
     boosting = GradientBoostingClassifier(n_estimators=9, random_state=0)
     skops.io.dump(boosting.fit(frame[:300], y[:300]), folder / "boosted.skops")
     skops.io.dump(boosting.fit(frame[:300], three[:300]), folder / "boosted3.skops")
-    many = RandomForestClassifier(9, max_depth=3, random_state=0).fit(frame[:300], three[:300])
+    many = RandomForestClassifier(9, random_state=0).fit(frame[:300], three[:300])
     skops.io.dump(many, folder / "forest3.skops")
+    averaging = RandomForestClassifier(9, max_depth=3, random_state=0).fit(frame[:300], three[:300])
+    skops.io.dump(averaging, folder / "averaging3.skops")
     return folder
 
 
@@ -73,7 +75,13 @@ def test_json_has_the_same_numbers(run: Run, files: Any, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("model", "voting", "n_classes"), [("boosted.skops", "soft", 2), ("forest3.skops", "hard", 3)]
+    ("model", "voting", "n_classes"),
+    [
+        ("boosted.skops", "soft", 2),
+        ("forest3.skops", "hard", 3),
+        ("averaging3.skops", "soft", 3),
+        ("boosted3.skops", "soft", 3),
+    ],
 )
 def test_models_of_other_kinds_lead_to_a_page(
     model: str, voting: str, n_classes: int, run: Run, files: Any, tmp_path: Path
@@ -114,7 +122,7 @@ def test_settings_are_taken(run: Run, files: Any, tmp_path: Path) -> None:
         (["forest.skops", "rows.parquet", "--voting", "loud"], 'voting must be one of "auto", "hard"'),
         (["boosted.skops", "rows.parquet", "--voting", "hard"], "have no vote each"),
         (["boosted.skops", "rows.parquet", "--criterion", "minimax"], "use criterion minimean"),
-        (["boosted3.skops", "rows.parquet"], "adds up scores, and there are 3 classes"),
+        (["boosted3.skops", "rows.parquet", "--criterion", "minimax"], "use criterion minimean"),
         (["forest.skops", "rows.parquet", "-o", "nowhere/page.html"], "make it first"),
         (["forest.skops"], "CALIBRATION_DATA"),
     ],

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from foregone import ScoreStrategy, StoppingStrategy, early_stop, evaluate, rules, solve, solve_plurality
-from foregone.forest import PluralityForest
+from foregone.forest import PluralityForest, ScoredForest
 from foregone.plurality import rules as plurality_rules
 from tests.cli.conftest import Run
 
@@ -129,6 +129,36 @@ def test_scores_show_their_thresholds_and_their_certificate(run: Run, tmp_path: 
     assert "Every voter will be asked: too few rows" in run("show", tmp_path / "all").out
 
 
+def test_scores_of_many_classes_show_the_lead_from_which_they_stop(run: Run, tmp_path: Path) -> None:
+    strategy = ScoreStrategy.from_thresholds(None, [float("inf"), 2, float("inf"), 0.5, 0], start=[0, 0.5, 0])
+    strategy.save(tmp_path / "scores")
+    out = run("show", tmp_path / "scores").out
+    assert out.startswith("Strategy for 4 voters, 3 classes\n")
+    assert re.search(r"voters asked +stops from a lead of\n\S+\n1 +2\n3 +0.5\n4 +0\n", out)
+    assert "Each of 3 classes has a sum of scores." in out
+    assert "answers yes" not in out
+    fields = json.loads(run("show", tmp_path / "scores", "--json").out)
+    assert fields["stops_from_a_lead_of"] == [[1, 2.0], [3, 0.5], [4, 0.0]]
+    assert (fields["n_answers"], fields["n_classes"], fields["looks"]) == (3, 3, [1, 3, 4])
+    assert "answers_yes_from" not in fields
+
+
+def test_classifiers_say_which_trees_a_voter_is_and_what_is_added_up(run: Run, tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    y = np.digitize(rows[:, 0], [-0.5, 0.5])
+    model = GradientBoostingClassifier(n_estimators=4, random_state=0).fit(rows, y)
+    early_stop(model, rows, max_disagreement=0.2, random_state=0).save(tmp_path / "model")
+    out = run("show", tmp_path / "model").out
+    assert "voters    4, each of them 3 trees, one for each class: 12 trees\n" in out
+    assert json.loads(run("show", tmp_path / "model", "--json").out)["trees_a_voter"] == 3
+    forest = RandomForestClassifier(5, random_state=0).fit(rows, y)
+    votes = ScoredForest.from_model(forest, of_votes=True)
+    early_stop(votes, rows, max_disagreement=0.2, random_state=0).save(tmp_path / "votes")
+    out = run("show", tmp_path / "votes").out
+    assert "Each of 3 classes has a number of votes." in out
+    assert "trees, one for each class" not in out
+
+
 def test_forests_and_classifiers_show_their_classes_and_features(run: Run, tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(300, 4))
     model = RandomForestClassifier(5, random_state=0).fit(rows, np.digitize(rows[:, 0], [-0.5, 0.5]))
@@ -164,8 +194,10 @@ def test_what_cannot_be_drawn_is_refused_with_the_reason(run: Run, tmp_path: Pat
         assert not (tmp_path / "picture.png").exists()
 
 
-def test_thresholds_of_scores_are_drawn(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("of_leads", [False, True])
+def test_thresholds_of_scores_are_drawn(of_leads: bool, run: Run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    ScoreStrategy.from_thresholds([-9, -2, -1, 0], [9, 2, 1, 0]).save(tmp_path / "scores")
+    lower, start = (None, [0, 0, 0]) if of_leads else ([-9, -2, -1, 0], 0)
+    ScoreStrategy.from_thresholds(lower, [9, 2, 1, 0], start=start).save(tmp_path / "scores")
     assert run("show", tmp_path / "scores", "--png", tmp_path / "picture.png").code == 0
     assert (tmp_path / "picture.png").read_bytes().startswith(PNG_START)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from foregone import Solution, StoppingStrategy, VoteDistribution, load, solve, solve_scores
@@ -180,7 +181,10 @@ def test_scores_that_cannot_be_certified_say_why(run: Run, score_file: Path) -> 
         ((), 'give criterion="minimean" and a confidence'),
         (("--confidence", "0.95", "--criterion", "minimax"), "certified for the mean"),
         (("--confidence", "0.95", "--voters", "20"), "leave out one or the other"),
-        (("--confidence", "0.95", "--answers", "3"), "leave out one or the other"),
+        (("--confidence", "0.95", "--answers", "3"), "20 columns, which is no multiple of 3 classes"),
+        (("--confidence", "0.95", "--answers", "any"), "--answers any has no meaning for scores"),
+        (("--confidence", "0.95", "--answers", "1"), "--answers 1 has no meaning for scores"),
+        (("--confidence", "0.95", "--votes", "votes.csv"), "leave out one or the other"),
     ],
 )
 def test_what_has_no_meaning_for_scores_is_refused(
@@ -189,6 +193,54 @@ def test_what_has_no_meaning_for_scores_is_refused(
     outcome = run("solve", "--scores", score_file, "--max-disagreement", "0.05", *options)
     assert outcome.code == 2
     assert reason in " ".join(outcome.err.split())
+
+
+@pytest.fixture
+def class_scores() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=(2000, 1))
+    return rng.normal((truth == [0, 1, 2])[:, None], 1, size=(2000, 12, 3))
+
+
+@pytest.mark.parametrize("kind", ["npy", "flat npy", "csv", "parquet"])
+def test_scores_of_many_classes_are_read_from_every_format(
+    kind: str, run: Run, tmp_path: Path, class_scores: np.ndarray
+) -> None:
+    file, output = tmp_path / f"scores.{kind.split()[-1]}", tmp_path / "strategy.json"
+    names = [f"voter {voter} class {number}" for voter in range(12) for number in range(3)]
+    table = pd.DataFrame(class_scores.reshape(2000, -1), columns=names)
+    if kind == "csv":
+        table.to_csv(file, index=False)
+    elif kind == "parquet":
+        table.to_parquet(file)
+    else:
+        np.save(file, class_scores if kind == "npy" else table.to_numpy())
+    answers = [] if kind == "npy" else ["--answers", "3"]
+    limit = ["--max-disagreement", "0.05", "--confidence", "0.95"]
+    outcome = run("solve", "--scores", file, *answers, *limit, "-o", output)
+    assert outcome.code == 0, outcome.err
+    assert "12 voters, 3 classes, scores on 2,000 rows" in outcome.out
+    assert "stops from a lead of" in outcome.out
+    expected = solve_scores(class_scores, 0.05, order="given", random_state=0)
+    assert expected.certificate is not None
+    assert load(output) == expected
+
+
+def test_what_has_no_meaning_for_scores_of_many_classes_is_refused(
+    run: Run, tmp_path: Path, class_scores: np.ndarray
+) -> None:
+    file = tmp_path / "scores.npy"
+    np.save(file, class_scores)
+    given = ["solve", "--scores", file, "--confidence", "0.95", "--max-disagreement"]
+    for options, reason in (
+        (["yes=0.1,no=0.1"], "are for two classes: of more, the lead is followed"),
+        (["0.05", "--answers", "4"], "scores of 3 classes, and --answers says 4"),
+    ):
+        outcome = run(*given, *options)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert reason in " ".join(outcome.err.split())
+    np.save(file, class_scores[..., None])
+    assert "its array has the shape (2000, 12, 3, 1)" in run(*given, "0.05").err
 
 
 def test_a_confidence_without_observed_votes_is_refused_for_many_answers_too(run: Run) -> None:

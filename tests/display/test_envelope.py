@@ -125,6 +125,27 @@ def test_bad_options_are_errors(options: dict[str, object]) -> None:
         EnvelopeDisplay.from_strategy(rules.curtailment(5), **options)
 
 
+def test_the_lead_of_many_classes_has_one_line() -> None:
+    inf = float("inf")
+    strategy = ScoreStrategy.from_thresholds(None, [inf, 2, 3, inf, 0.5, 0], start=[0, 0, 0])
+    display = EnvelopeDisplay.from_strategy(strategy, name="three classes")
+    line = next(line for line in display.ax_.lines if line.get_label() == "three classes")
+    np.testing.assert_array_equal(line.get_xdata(), [1, 2, np.nan, 4, 5])
+    np.testing.assert_array_equal(line.get_ydata(), [2, 3, np.nan, 0.5, 0])
+    assert display.ax_.get_ylim()[0] == 0
+    assert display.ax_.get_ylim()[1] > 3
+    assert display.ax_.get_ylabel() == "lead of the first class over the second"
+    words = [text.get_text() for text in display.ax_.texts]
+    assert "stop: the answer is the class that leads" in words
+    assert not any("yes" in word for word in words)
+    (region,) = (patch.get_path().vertices for patch in display.ax_.patches)
+    assert region[:, 1].min() == 0
+    n_lines = len(display.ax_.lines)
+    again = EnvelopeDisplay.from_strategy(strategy, display.ax_, answers=("no",))
+    assert len(again.ax_.lines) == n_lines + 1
+    assert EnvelopeDisplay.from_strategy(ScoreStrategy.ask_all(5, start=[0, 0, 0])).figure_ is not None
+
+
 def test_scores_have_no_yes_votes() -> None:
     with pytest.raises(InvalidInputError, match="scores"):
         EnvelopeDisplay.from_strategy(ScoreStrategy.ask_all(5), height="yes")

@@ -43,6 +43,12 @@ def scores() -> Any:
     return early_stop(forest, rows(2, 1)[0], 0.2, voting="soft")
 
 
+@pytest.fixture(scope="module")
+def many_scores() -> Any:
+    forest = RandomForestClassifier(9, max_depth=3, random_state=0).fit(*rows(3, 0))
+    return early_stop(forest, rows(3, 1)[0], 0.2, voting="soft", random_state=0)
+
+
 @pytest.mark.parametrize(
     "draw",
     [
@@ -108,6 +114,30 @@ def test_scores_have_no_yes_votes_to_draw(scores: Any, draw: Callable[[Any], obj
 def test_scores_have_thresholds_and_savings_to_draw(scores: Any) -> None:
     assert EnvelopeDisplay.from_estimator(scores).shape.n_voters == 9
     assert SavingsDisplay.from_estimator(scores, rows(2, 3)[0]).n_voters == 9
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        VoteDistributionDisplay.from_estimator,
+        lambda it: VoteDistributionDisplay.from_estimator(it, *rows(3, 2)),
+        RiskDisplay.from_estimator,
+        StateGraphDisplay.from_estimator,
+    ],
+)
+def test_scores_of_many_classes_have_no_yes_votes_to_draw(
+    many_scores: Any, draw: Callable[[Any], object]
+) -> None:
+    with pytest.raises(InvalidInputError, match="EnvelopeDisplay or SavingsDisplay"):
+        draw(many_scores)
+
+
+def test_scores_of_many_classes_have_thresholds_savings_and_a_plan_to_draw(many_scores: Any) -> None:
+    assert EnvelopeDisplay.from_estimator(many_scores).shape.of_leads
+    X = rows(3, 3)[0]
+    asked = many_scores.predict_with_votes(X)[1]
+    assert SavingsDisplay.from_estimator(many_scores, X).mean == pytest.approx(asked.mean())
+    assert len(TradeoffDisplay.from_estimator(many_scores, [0.3, 0.2], X=X).axes_) == 2
 
 
 @pytest.mark.parametrize("thing", [None, "x", [], 5, VoteDistribution.flat(3)])

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["KINDS", "SCORES", "fitted"]
+__all__ = ["KINDS", "LEAD", "MANY_SCORES", "SCORES", "fitted"]
 
 N_FIT = 400
 
@@ -49,9 +49,17 @@ KINDS: dict[str, tuple[int, str, Any]] = {
     "forest of two": (2, "hard", lambda: RandomForestClassifier(21, random_state=0)),
     "committee of two": (2, "hard", lambda: VotingClassifier(_members())),
     "list of two": (2, "hard", lambda: _members()),
-    "forest of three": (3, "hard", lambda: RandomForestClassifier(15, max_depth=5, random_state=0)),
+    "forest of three": (3, "hard", lambda: RandomForestClassifier(15, random_state=0)),
     "committee of four": (4, "hard", lambda: VotingClassifier(_members())),
-    "bag of three": (3, "hard", lambda: BaggingClassifier(GaussianNB(), 9, max_samples=0.2, random_state=0)),
+    "forest of seven": (7, "hard", lambda: RandomForestClassifier(60, random_state=0)),
+    "bag of three": (3, "soft", lambda: BaggingClassifier(GaussianNB(), 9, max_samples=0.2, random_state=0)),
+    "soft forest of three": (3, "soft", lambda: RandomForestClassifier(15, max_depth=5, random_state=0)),
+    "soft committee of four": (4, "soft", lambda: VotingClassifier(_members(), voting="soft")),
+    "hist boosting of three": (
+        3,
+        "soft",
+        lambda: HistGradientBoostingClassifier(max_iter=20, random_state=0),
+    ),
     "soft forest": (2, "soft", lambda: RandomForestClassifier(21, max_depth=4, random_state=0)),
     "weighted committee": (2, "soft", lambda: VotingClassifier(_members(), weights=[1, 2, 3, 1, 2])),
     "soft committee": (2, "soft", lambda: VotingClassifier(_members(), voting="soft")),
@@ -61,7 +69,9 @@ KINDS: dict[str, tuple[int, str, Any]] = {
     "lightgbm": (2, "soft", _lightgbm),
     "xgboost": (2, "soft", _xgboost),
 }
+LEAD = ["forest of seven"]  # too many votes to count: their lead is followed
 SCORES = [name for name, (_, voting, _) in KINDS.items() if voting == "soft"]
+MANY_SCORES = [name for name in SCORES if KINDS[name][0] > 2]
 
 
 def fitted(name: str) -> tuple[Any, pd.DataFrame, pd.Series]:
@@ -71,7 +81,9 @@ def fitted(name: str) -> tuple[Any, pd.DataFrame, pd.Series]:
         3000, 6, n_informative=5, n_redundant=0, n_classes=n_classes, class_sep=1.5, random_state=n_classes
     )
     rows = pd.DataFrame(X, columns=list("abcdef"))
-    labels = pd.Series(y if name == "xgboost" else np.array(["ant", "bee", "cow", "dog"])[y])
+    labels = pd.Series(
+        y if name == "xgboost" else np.array(["ant", "bee", "cow", "dog", "eel", "fox", "gnu"])[y]
+    )
     model = make()
     parts = [member for _, member in model] if isinstance(model, list) else [model]
     for part in parts:

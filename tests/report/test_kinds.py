@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import skops.io
-from sklearn.datasets import make_classification
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -25,7 +24,7 @@ from foregone.report.trade_off import LIMITS, trade_off
 from foregone.scores import CannotCertifyWarning, solve_scores
 from foregone.strategy.limits import Limits
 from tests.report.conftest import HOSTILE
-from tests.report.kinds import KINDS, SCORES, fitted
+from tests.report.kinds import KINDS, LEAD, MANY_SCORES, SCORES, fitted
 
 # Of many classes votes are counted where the model averages, and a classifier warns of that.
 pytestmark = pytest.mark.filterwarnings("ignore::foregone.classifier.HardVoteWarning")
@@ -81,7 +80,7 @@ def test_limits_for_each_class_are_in_the_call(report: Report, forest: Any, rare
     assert classifier.expected_votes_ == report.expected_votes
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if name not in SCORES])
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in [*SCORES, *LEAD]])
 def test_figures_of_votes_are_those_of_a_classifier_that_is_not_certified(name: str) -> None:
     report, model, rows, _ = reported(name)
     point = report.recommended
@@ -130,6 +129,38 @@ def test_classes_of_many_are_averaged_over_their_rows(name: str) -> None:
     assert "so disagreement is not shown by margin" in html
 
 
+@pytest.mark.parametrize("name", [*MANY_SCORES, *LEAD])
+def test_scores_of_many_classes_have_figures_for_each_class(name: str) -> None:
+    report, *_ = reported(name)
+    learning = report.trade_off.plan.kind
+    assert learning == "scores"
+    point, n_classes = report.recommended, KINDS[name][0]
+    assert len(point.by_class) == len(report.trade_off.shares) == n_classes
+    asked = [figures.expected_votes for figures in point.by_class]
+    assert min(asked) <= point.expected_votes <= max(asked)
+    np.testing.assert_allclose(
+        np.bincount(report.trade_off.full) / report.model.n_rows, report.trade_off.shares
+    )
+    html = unescape(report.html)
+    assert 'id="each-class"' not in html
+    assert "Limits for each class are for two classes" in html
+    assert "so disagreement is not shown by margin" in html
+    assert ("the class with the largest sum wins" in html) == (name in MANY_SCORES)
+    assert ("the class with most votes wins" in html) == (name in LEAD)
+    assert f"differ from {'the full vote' if name in LEAD else 'the full sum'}, on average" in html
+    assert (report.model.voters, "a round is one tree for each class" in html) == (
+        ("rounds", True) if "boosting" in name else ("trees" if "forest" in name else "voters", False)
+    )
+
+
+def test_votes_by_their_lead_are_held_against_the_full_vote() -> None:
+    report, model, rows, _ = reported("forest of seven")
+    counts = early_stop(model, rows, 0.1, random_state=0).full_votes(rows)
+    np.testing.assert_array_equal(report.trade_off.right, counts.argmax(axis=1))
+    assert "the full vote is the first of them" in report.html
+    assert "The choice of the limit" not in report.html  # it was made on the learning half alone
+
+
 @pytest.mark.parametrize("name", SCORES)
 def test_the_limit_for_scores_is_that_of_a_plan(name: str) -> None:
     report, model, rows, _ = reported(name)
@@ -139,7 +170,10 @@ def test_the_limit_for_scores_is_that_of_a_plan(name: str) -> None:
     assert "Disagreement by margin" not in report.html
 
 
-@pytest.mark.parametrize("name", ["forest of two", "forest of three", "soft forest", "gradient boosting"])
+@pytest.mark.parametrize(
+    "name",
+    ["forest of two", "forest of three", "soft forest", "gradient boosting", "soft forest of three", *LEAD],
+)
 def test_files_are_reported_as_the_models_in_them(name: str, tmp_path: Path) -> None:
     report, model, rows, _ = reported(name)
     skops.io.dump(model, tmp_path / "model.skops")
@@ -262,12 +296,12 @@ def test_rows_that_rounding_decides_are_counted_as_in_a_classifier() -> None:
 
 
 @pytest.mark.parametrize("voting", [None, "soft"])
-def test_scores_of_many_classes_are_refused_with_what_to_do(voting: str | None) -> None:
-    X, y = make_classification(300, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=0)
-    model: Any = GradientBoostingClassifier(n_estimators=2) if voting is None else RandomForestClassifier(3)
-    with pytest.raises(InvalidInputError, match=r"3 classes.*[Vv]otes") as caught:
-        make_report(model.fit(X, y), X, voting=voting)
-    assert 'voting="hard"' in str(caught.value)
+def test_labels_by_themselves_count_as_agreement_where_scores_are_of_many_classes(voting: str | None) -> None:
+    _, model, rows, _ = reported("soft forest of three")
+    report = make_report(model, rows, voting=voting)
+    own = np.searchsorted(model.classes_, model.predict(rows))
+    np.testing.assert_array_equal(report.trade_off.right, own)
+    assert report.trade_off.differing((own + 1) % 3) == len(own)
 
 
 @pytest.mark.parametrize("settings", [{"criterion": "minimax"}, {"confidence": None}])

@@ -184,8 +184,9 @@ def test_every_kind_of_model_and_column_gives_the_models_own_label(case, spark, 
     case.check(in_order(score(spark.read.parquet(str(file)), case.file(tmp_path)))["label"])
 
 
-def test_many_classes_are_scored_from_files_by_spark(spark, tmp_path):
-    case = case_of("many classes", "numbers")
+@pytest.mark.parametrize("name", ["many classes", "boosting of many classes"])
+def test_many_classes_are_scored_from_files_by_spark(name, spark, tmp_path):
+    case = case_of(name, "numbers")
     file, output = tmp_path / "rows.parquet", tmp_path / "out.parquet"
     case.rows.to_parquet(file)
     score_file(case.file(tmp_path), file, output, engine="spark")

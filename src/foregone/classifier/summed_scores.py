@@ -33,7 +33,7 @@ from foregone.scores.paths import full_answers
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import Limits, by_label, traits_of
 
-__all__ = ["SummedScores"]
+__all__ = ["SummedScores", "answers_of"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,6 +42,7 @@ __all__ = [
     "given_rules",
     "given_scores",
     "given_votes",
+    "in_classes",
     "most_answers",
     "recorded_items",
     "votes_meant",
@@ -100,7 +101,8 @@ AnswersOption = Annotated[
         "--answers",
         metavar="K",
         help="How many different answers voters can give: plurality among at most K, or 'any' number, not "
-        "only yes and no; --votes is then a file of recorded votes, as 'foregone replay' reads it.",
+        "only yes and no; --votes is then a file of recorded votes, as 'foregone replay' reads it. With "
+        "--scores: how many classes each voter has a score for.",
     ),
 ]
 VoteFile = Annotated[
@@ -118,7 +120,8 @@ ScoreFile = Annotated[
         "--scores",
         metavar="FILE",
         help="Scores to add up, instead of votes: Parquet, CSV or .npy, one row per input, one column per "
-        "voter in the order asked; the full sum says yes above 0. Needs a confidence.",
+        "voter in the order asked; the full sum says yes above 0. Of K classes, the largest sum wins: K "
+        "columns per voter and --answers K, or a .npy of shape (inputs, voters, K). Needs a confidence.",
     ),
 ]
 RuleList = Annotated[
@@ -184,16 +187,39 @@ def given_votes(
     return recorded_items(file, n_voters, n_classes, max_memory).find(which)
 
 
-def given_scores(file: Path, *votes: object) -> ScoreRows:
-    """Return the scores in ``file``; no votes may be given, too."""
-    if any(given is not None for given in votes):
+def given_scores(file: Path, n_voters: int | None, vote_file: Path | None, answers: str | None) -> ScoreRows:
+    """Return the scores in ``file``: one a voter, or one for each class; no votes may be given, too."""
+    if n_voters is not None or vote_file is not None:
         raise InvalidInputError(
-            "--scores is for scores that are added up, and --voters, --votes and --answers are for votes "
-            "that are counted: leave out one or the other"
+            "--scores is for scores that are added up, and --voters and --votes are for votes that are "
+            "counted: leave out one or the other"
         )
     from foregone.report.row_file import read_rows
 
-    return ScoreRows(np.asarray(read_rows(file)))
+    scores = np.asarray(read_rows(file, n_axes=(2, 3)))
+    if answers is None:
+        return ScoreRows(scores)
+    n_classes = most_answers(answers)
+    if n_classes is None or n_classes < 2:
+        raise InvalidInputError(
+            f"--answers {answers} has no meaning for scores: give the number of classes that each voter "
+            "has a column for; where voters have one column each, leave it out"
+        )
+    if scores.ndim == 3 and scores.shape[2] != n_classes:
+        raise InvalidInputError(
+            f"{file} holds scores of {scores.shape[2]} classes, and --answers says {n_classes}: leave it out"
+        )
+    if scores.ndim == 2 and scores.shape[1] % n_classes:
+        raise InvalidInputError(
+            f"{file} has {scores.shape[1]} columns, which is no multiple of {n_classes} classes: give each "
+            "voter a column for each class, voter after voter"
+        )
+    return ScoreRows(scores.reshape(len(scores), -1, n_classes))
+
+
+def in_classes(rows: ScoreRows) -> str:
+    """Return how many classes scores are of, to go on after the voters; nothing if there are two."""
+    return "" if rows.n_classes == 2 else f", {rows.n_classes} classes"
 
 
 def votes_meant(content: Any, file: Path | None, max_memory: float | None) -> AnyDistribution:

@@ -27,6 +27,7 @@ from foregone.cli.options import (
     check_writable,
     given_scores,
     given_votes,
+    in_classes,
     most_answers,
 )
 from foregone.cli.output import answers as answers_in_words
@@ -128,7 +129,11 @@ def plan_command(
         print_json(_fields(made, meant))
         return
     console = make_console()
-    whom = number_of_voters(made.n_voters) + ("" if answers is None else f", {answers_in_words(n_classes)}")
+    whom = number_of_voters(made.n_voters)
+    if isinstance(distribution, ScoreRows):
+        whom += in_classes(distribution)
+    elif answers is not None:
+        whom += f", {answers_in_words(n_classes)}"
     _print_tables(console, made, whom, meant)
     console.print("[bold]Recommendation[/]")
     for paragraph in made.advise():

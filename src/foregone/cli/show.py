@@ -85,8 +85,8 @@ def _draw(content: Any, png: Path) -> None:
     solution = solution_of(content)
     if kind_of(content) == "answers":
         raise InvalidInputError(
-            "--png draws strategies for two answers and for scores, which stop on two lines; one for many "
-            "answers does not. Leave out --png: the table says where it stops."
+            "--png draws strategies for two answers and for scores, which stop on lines; one that counts "
+            "votes among many answers does not. Leave out --png: the table says where it stops."
         )
     name = None
     if solution is not None:
@@ -103,6 +103,8 @@ def _headline(saved: SavedFile, facts: dict[str, Any]) -> str:
         if facts["classes"] is not None:
             return escape(f"{saved.kind[0].upper()}{saved.kind[1:]}, {voters}")
         many = "" if facts["n_answers"] == 2 else f", {answers(facts['n_answers'])}"
+        if many and kind_of(saved.content) == "scores":
+            many = f", {facts['n_answers']} classes"
         return f"Strategy for {voters}{many}"
     traits = traits_of(solution.criterion)
     cost = "at worst" if traits.minimises_the_worst else "on average"
@@ -121,6 +123,12 @@ def _print_facts(console: Console, saved: SavedFile, facts: dict[str, Any]) -> N
         left = len(facts["classes"]) - len(named)
         told["classes"] = ", ".join(named) + (f" and {left} more" if left else "")
         told["features"] = str(facts["n_features"])
+        if facts["trees_a_voter"] not in (None, 1):
+            n_trees = facts["n_voters"] * facts["trees_a_voter"]
+            told["voters"] = (
+                f"{facts['n_voters']:,}, each of them {facts['trees_a_voter']} trees, one for each class: "
+                f"{n_trees:,} trees"
+            )
     told["promise"] = facts["promise"]
     told["file"] = (
         f"format version {saved.version}, {saved.n_bytes:,} bytes, modified {saved.modified:%Y-%m-%d %H:%M}"

@@ -28,6 +28,7 @@ from foregone.cli.options import (
     check_writable,
     given_scores,
     given_votes,
+    in_classes,
 )
 from foregone.cli.output import (
     describe_votes,
@@ -98,6 +99,8 @@ def solve_command(
           --max-disagreement 0.01 --confidence 0.95 -o strategy.json
       foregone solve --scores scores.parquet --max-disagreement 0.01 \\
           --confidence 0.95
+      foregone solve --scores scores.csv --answers 3 --max-disagreement 0.01 \\
+          --confidence 0.95
     """
     check_writable(output)
     sure = parse_confidence(confidence)
@@ -122,7 +125,7 @@ def solve_command(
     if scores is None:
         _print(console, solution, describe_votes(votes, vote_file))
     else:
-        whom = number_of_voters(votes.n_voters)
+        whom = number_of_voters(votes.n_voters) + in_classes(votes)
         console.print(f"{whom}, scores on {votes.n_rows:,} rows in {scores}", markup=False)
         say(console, f"Promised: {told['promise']}")
         console.print()

@@ -326,18 +326,26 @@ class AnswerView(_CountedView):
 
 
 class ScoreView:
-    """Scores that are added up: thresholds on the running score, and the certificate."""
+    """Scores that are added up: thresholds on the running score or the lead, and the certificate."""
 
     def __init__(self, content: Any) -> None:
         self.strategy: Any = strategy_of(content)
+        ensemble: Any = getattr(content, "ensemble_", None)
+        self.adds_votes = hasattr(ensemble, "adds_votes") and bool(ensemble.adds_votes)
 
     def fields(self) -> dict[str, Any]:
-        """Return the thresholds that can be reached, as [asked, score]."""
+        """Return the thresholds that can be reached, as [asked, score] or, of many classes, [asked, lead]."""
         shape = score_shape(self.strategy)
 
         def states(stops: FloatArray) -> list[list[float]]:
             return [[int(asked), score] for asked, score in stops.tolist()]
 
+        if shape.of_leads:
+            return {
+                "n_classes": self.strategy.n_classes,
+                "looks": self.strategy.looks.tolist(),
+                "stops_from_a_lead_of": states(shape.stop_yes),
+            }
         return {
             "looks": self.strategy.looks.tolist(),
             "answers_yes_from": states(shape.stop_yes),
@@ -346,15 +354,7 @@ class ScoreView:
 
     def show(self, console: Console) -> None:
         """Print some thresholds, and what is known from the rows that certified it."""
-        lower, upper = self.strategy.lower, self.strategy.upper
-        rows = [
-            [
-                str(step),
-                *(f"{value + 0.0:.6g}" if np.isfinite(value) else "" for value in (upper[step], lower[step])),
-            ]
-            for step in few(self.strategy.looks.tolist())
-        ]
-        print_table(console, ["voters asked", "answers yes from", "answers no up to"], rows)
+        self._print_thresholds(console)
         console.print()
         certificate = self.strategy.certificate
         if certificate is not None:
@@ -372,6 +372,31 @@ class ScoreView:
         elif self.strategy.reason is not None:
             done = self.strategy.stops_in_words
             say(console, f"{done[0].upper()}{done[1:]}: {self.strategy.reason}")
+
+    def _print_thresholds(self, console: Console) -> None:
+        strategy = self.strategy
+        columns = {"answers yes from": strategy.upper, "answers no up to": strategy.lower}
+        if strategy.adds_by_class:
+            columns = {"stops from a lead of": strategy.upper}
+        rows = [
+            [
+                str(step),
+                *(
+                    f"{values[step] + 0.0:.6g}" if np.isfinite(values[step]) else ""
+                    for values in columns.values()
+                ),
+            ]
+            for step in few(strategy.looks.tolist())
+        ]
+        print_table(console, ["voters asked", *columns], rows)
+        if strategy.adds_by_class:
+            console.print()
+            what = "number of votes" if self.adds_votes else "sum of scores"
+            say(
+                console,
+                f"Each of {strategy.n_classes} classes has a {what}. The lead is the largest minus the "
+                "second largest; at a stop, the answer is the class with the largest, of several the first.",
+            )
 
 
 CountedView = VoteView | AnswerView

@@ -22,17 +22,23 @@ __all__ = ["EnvelopeDisplay"]
 
 AnyShape = EnvelopeShape | ScoreShape
 _GID = "foregone-envelope"
-_HEIGHTS = {"lead": "yes votes minus no votes", "yes": "yes votes", "score": "running score"}
+_HEIGHTS = {
+    "lead": "yes votes minus no votes",
+    "yes": "yes votes",
+    "score": "running score",
+    "class lead": "lead of the first class over the second",
+}
 
 
 class EnvelopeDisplay(Display):
     """Envelope of a stopping strategy: where it goes on, where it stops and with which answer.
 
     Votes asked from left to right, yes votes minus no votes (of a `ScoreStrategy` the running score) from
-    bottom to top. Between the two lines it goes on asking; on the upper line it stops and answers yes, on
-    the lower one no. A strategy that looks only now and then has points instead of lines: it stops there and
-    beyond. A diamond marks a state where chance decides. Make one with `from_strategy` or `from_estimator`;
-    draw several into the same axes to compare them.
+    bottom to top. Between the two lines it goes on asking; on the upper line it stops and answers yes, on the
+    lower one no. A `ScoreStrategy` for more than two classes has one line, on the lead of the first class
+    over the second: from there on it answers the class that leads. A strategy that looks only now and then
+    has points instead of lines: it stops there and beyond. A diamond marks a state where chance decides. Make
+    one with `from_strategy` or `from_estimator`; draw several into the same axes to compare them.
 
     Parameters
     ----------
@@ -140,9 +146,9 @@ class EnvelopeDisplay(Display):
         name : str, optional
             Name in the legend, instead of the display's own.
         height : {"lead", "yes"}, default="lead"
-            What goes up: yes votes minus no votes, or yes votes. Scores are always running scores.
+            What goes up: yes votes minus no votes, or yes votes. Scores are always running scores, or leads.
         answers : tuple of {"yes", "no"}
-            Which of the two lines to draw.
+            Which of the two lines to draw; of the leads of many classes, the one there is.
         fill : bool, default=True
             Whether to shade where it goes on asking.
         furnish : bool, default=True
@@ -151,6 +157,8 @@ class EnvelopeDisplay(Display):
             Passed on to the lines (``color``, ``linestyle``, ``linewidth``, ...).
         """
         self._check(height, answers)
+        if self._is_of_leads:
+            answers = ("yes",)
         (ax,) = take_axes(ax, 1, 8, 4.6)
         drawn_before = count_drawn(ax, _GID)
         label = name if name is not None else self.name
@@ -178,6 +186,10 @@ class EnvelopeDisplay(Display):
             self._furnish(ax, height, is_first=drawn_before == 0, has_label=label is not None)
         return self._drawn_into(ax)
 
+    @property
+    def _is_of_leads(self) -> bool:
+        return isinstance(self.shape, ScoreShape) and self.shape.of_leads
+
     def _check(self, height: str, answers: tuple[str, ...]) -> None:
         if height not in ("lead", "yes") or (height == "yes" and isinstance(self.shape, ScoreShape)):
             raise InvalidInputError(f'height must be "lead" or, unless of scores, "yes", not {height!r}')
@@ -190,16 +202,19 @@ class EnvelopeDisplay(Display):
         upwards = height == "lead" or isinstance(shape, ScoreShape)
         largest = max(shape.largest_lead * 1.28, 1e-9 if isinstance(shape, ScoreShape) else 1)
         low, high = (-largest, largest) if upwards else (0, 0.62 * shape.n_voters + 1)
+        if self._is_of_leads:
+            low = 0.0
         if is_first:
             middle = [0, 0] if upwards else [0, shape.n_voters / 2]
             ax.plot([0, shape.n_voters], middle, color="0.75", linewidth=0.8, zorder=0)
             ax.set_xlim(0, shape.n_voters * 1.01)
             ax.set_ylim(low, high)
             ax.set_xlabel("votes asked")
-            ax.set_ylabel(_HEIGHTS["score" if isinstance(shape, ScoreShape) else height])
+            of_scores = "class lead" if self._is_of_leads else "score"
+            ax.set_ylabel(_HEIGHTS[of_scores if isinstance(shape, ScoreShape) else height])
             ax.spines[["top", "right"]].set_visible(False)
             if upwards:
-                _write_words(ax, shape)
+                _write_words(ax, shape, of_leads=self._is_of_leads)
         ax.set_ylim(min(low, ax.get_ylim()[0]), max(high, ax.get_ylim()[1]))
         if has_label:
             legend_above(ax, len(LINES))
@@ -221,10 +236,13 @@ def _raise(height: str, asked: Any, lead: Any) -> tuple[Any, Any]:
     return asked, (asked + lead) / 2 if height == "yes" else lead
 
 
-def _write_words(ax: Axes, shape: AnyShape) -> None:
+def _write_words(ax: Axes, shape: AnyShape, *, of_leads: bool) -> None:
     words: dict[str, Any] = {"color": "0.25", "ha": "right", "transform": ax.transAxes, "fontsize": "large"}
-    ax.text(0.985, 0.955, "stop: the answer is yes", va="top", **words)
-    ax.text(0.985, 0.045, "stop: the answer is no", va="bottom", **words)
+    if of_leads:
+        ax.text(0.985, 0.955, "stop: the answer is the class that leads", va="top", **words)
+    else:
+        ax.text(0.985, 0.955, "stop: the answer is yes", va="top", **words)
+        ax.text(0.985, 0.045, "stop: the answer is no", va="bottom", **words)
     ax.annotate(
         "go on asking", (shape.last_asked * 0.35, 0), (0, 3), textcoords="offset points",
         ha="center", va="bottom", color="0.25", fontsize="large",

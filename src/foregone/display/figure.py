@@ -101,7 +101,13 @@ def legend_above(ax: Axes, columns: int) -> None:
 def fitted(estimator: Any, attribute: str) -> Any:
     """Return a fitted attribute. Raises InvalidInputError if the estimator has none."""
     if not hasattr(estimator, attribute):
-        if attribute == "votes_" and isinstance(getattr(estimator, "strategy_", None), ScoreStrategy):
+        strategy = getattr(estimator, "strategy_", None)
+        if attribute == "votes_" and isinstance(strategy, ScoreStrategy):
+            if strategy.adds_by_class:
+                raise InvalidInputError(
+                    "This classifier follows the lead of one of many classes, so there are no yes votes to "
+                    "draw: use EnvelopeDisplay or SavingsDisplay"
+                )
             raise InvalidInputError(
                 "This classifier adds up scores, so there are no yes votes to draw: use EnvelopeDisplay or "
                 'SavingsDisplay, or fit it with voting="hard"'

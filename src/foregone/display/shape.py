@@ -1,4 +1,4 @@
-"""What envelopes are drawn from: the states a strategy can be in, or thresholds on a running score.
+"""What envelopes are drawn from: the states a strategy can be in, or thresholds on a running score or lead.
 
 Computing, no drawing.
 """
@@ -167,7 +167,7 @@ def envelope_shape(strategy: StoppingStrategy) -> EnvelopeShape:
 
 @dataclass(frozen=True, eq=False)
 class ScoreShape:
-    """What there is to draw of thresholds on a running score.
+    """What there is to draw of thresholds on a running score or, of many classes, on a lead.
 
     Attributes
     ----------
@@ -175,12 +175,16 @@ class ScoreShape:
         Number of voters.
     stop_yes, stop_no : ndarray of float, shape (k, 2)
         Rows (asked, score): from which score on it stops with yes, and down from which with no; only steps
-        at which it can stop so.
+        at which it can stop so. Of leads, ``stop_yes`` says from which lead on it stops with the class that
+        leads, and ``stop_no`` is empty.
+    of_leads : bool
+        Whether the thresholds are on the lead of the first class over the second, which is never below 0.
     """
 
     n_voters: int
     stop_yes: FloatArray = field(repr=False)
     stop_no: FloatArray = field(repr=False)
+    of_leads: bool = False
     randomised: tuple[tuple[int, float, float], ...] = ()  # chance decides nothing
 
     @property
@@ -205,7 +209,9 @@ class ScoreShape:
         return np.split(stops, np.flatnonzero(np.diff(stops[:, 0]) > 1) + 1)
 
     def edge(self, answer: str) -> tuple[FloatArray, FloatArray]:
-        """Return the stops of one side as (asked, score)."""
+        """Return the stops of one side as (asked, score); below a lead there is none."""
+        if self.of_leads and answer == "no":
+            return self.stop_yes[:, 0], np.zeros(len(self.stop_yes))
         asked, score = (self.stop_yes if answer == "yes" else self.stop_no).T
         return asked, score
 
@@ -226,4 +232,4 @@ def score_shape(strategy: ScoreStrategy) -> ScoreShape:
         for values in (strategy.upper, strategy.lower)
         for finite in [np.isfinite(values)]
     )
-    return ScoreShape(strategy.n_voters, yes, no)
+    return ScoreShape(strategy.n_voters, yes, no, strategy.adds_by_class)

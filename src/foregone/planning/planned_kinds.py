@@ -119,8 +119,10 @@ def planned(
                 "any vote and answers the leader so far. Leave them out"
             )
         return _answers(votes, criterion, confidence, labels)
-    if labels is not None and len(labels) != 2:
-        raise InvalidInputError(f"labels must be two, for no and for yes, not {len(labels)}")
+    n_classes = votes.n_classes if isinstance(votes, ScoreRows) else 2
+    if labels is not None and len(labels) != n_classes:
+        wanted = "two, for no and for yes" if n_classes == 2 else f"{n_classes}, one for each class"
+        raise InvalidInputError(f"labels must be {wanted}, not {len(labels)}")
     if not isinstance(votes, ScoreRows):
         return _votes(Problem.check(criterion, votes, 0.0, None, looks, answer), confidence)
     if not traits_of(criterion).bounds_the_mean or confidence is None:
@@ -134,7 +136,8 @@ def planned(
             f"answer={answer!r} is for votes: a sum of scores that stops answers by the threshold it passed. "
             'Use "majority", the default'
         )
-    return _scores(votes, criterion, check_confidence(confidence), check_looks(looks, votes.n_voters))
+    sure = check_confidence(confidence)
+    return _scores(votes, criterion, sure, check_looks(looks, votes.n_voters), labels)
 
 
 def _confidence(given: Any, criterion: Criterion, votes: AnyDistribution) -> dict[str, Any]:
@@ -320,23 +323,31 @@ ESTIMATED = (
 
 
 def _scores(
-    rows: ScoreRows, criterion: Criterion, confidence: float, looks: tuple[int, ...] | None
+    rows: ScoreRows,
+    criterion: Criterion,
+    confidence: float,
+    looks: tuple[int, ...] | None,
+    labels: Sequence[Any] | None,
 ) -> Planned:
     order = repr(rows.order) if isinstance(rows.order, str) else "order"
-    added = [f"order={order}", f"start={rows.start!r}"]
-    labels = ("answers", "bounds", "groups", "clusters")
-    added += [f"{name}={name}" for name in labels if getattr(rows, name) is not None]
+    start = rows.start if isinstance(rows.start, float) else rows.start.tolist()
+    added = [f"order={order}", f"start={start!r}"]
+    others = ("answers", "bounds", "groups", "clusters")
+    added += [f"{name}={name}" for name in others if getattr(rows, name) is not None]
     said = ", ".join([*added, f"random_state={rows.random_state}"])
+    # Where each class has a sum, the lead is followed, which has one limit whoever leads.
+    numbers = None if isinstance(rows.start, float) else range(rows.n_classes)
     return Planned(
         kind="scores",
         n_voters=rows.n_voters,
         votes=None,
-        classes=NO_YES,
+        classes=NO_YES if numbers is None else tuple(numbers if labels is None else labels),
         solve=partial(_estimate_scores, rows, confidence, looks),
         solver_call=f"solve_scores(scores, {{limit}}{{options}}, {said})",
         criterion=criterion,
         confidence=confidence,
         looks=looks,
+        has_class_limits=numbers is None,
         priced_by="limit",  # what was measured on the rows jumps from limit to limit
         notes=(ESTIMATED,),
         is_estimated=True,
@@ -348,15 +359,15 @@ def _estimate_scores(
 ) -> SolvedLimit:
     found = estimate_scores(rows, limits, confidence, looks)
     wrong, asked = found.outcome
+    numbers = (False, True) if isinstance(rows.start, float) else range(rows.n_classes)
+    of_class = [found.final == number for number in numbers]
     return SolvedLimit(
         limits=limits,
         strategy=found.strategy,
         expected_votes=_mean(asked) or 0.0,
         disagreement=_mean(wrong) or 0.0,
         guaranteed=limits.given,
-        by_class=tuple(
-            ClassFigures(_mean(asked[of_it]), _mean(wrong[of_it])) for of_it in (~found.final, found.final)
-        ),
+        by_class=tuple(ClassFigures(_mean(asked[of_it]), _mean(wrong[of_it])) for of_it in of_class),
         reason=found.strategy.reason,
     )
 

@@ -182,7 +182,7 @@ def _losing(plan: Plan) -> str:
             "Give each class the limit for itself; that takes "
             f"{budgets.expected_votes:.1f} votes instead of {row.expected_votes:.1f}{_after_switching(plan)}."
         )
-    elif plan.kind == "answers":
+    elif plan.kind == "answers" or len(row.by_class) > 2:
         advice = "If that is too much, take a tighter limit."
     else:
         advice = (

@@ -1,15 +1,28 @@
-"""Texts: what the page says in other words for votes between two classes, votes among many, and scores."""
+"""Texts: what the page says in other words for votes between two classes, votes among many, and scores.
+
+Votes among many that are too many to count are added up like scores, and compared like votes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from foregone.planning import Planned, SolvedLimit
 from foregone.report.reported_model import ReportedModel
 
 __all__ = ["Texts", "texts_of"]
+
+ONE_LIMIT = (
+    "Limits for each class are for two classes: with more, strategies do not tell the classes apart, and the "
+    "limit is a mean over all rows."
+)
+OWN_HEADING = "Counting votes, or averaging probabilities"
+OWN_DIFFERS = (
+    "This comes from counting votes where the model averages probabilities, not from early stopping."
+)
+TIES = "Where several classes have the most votes, the full vote is the first of them."
 
 
 @dataclass(frozen=True)
@@ -61,7 +74,7 @@ class Texts:
 def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimit]) -> Texts:
     """Return what is said of a model, given how its limits were solved."""
     if planned.kind == "scores":
-        return _texts_of_scores(model)
+        return _texts_of_votes_added_up(model) if model.voting == "hard" else _texts_of_scores(model)
     gap, n_classes = max(point.gap or 0.0 for point in points), len(model.labels)
     every_row = not planned.bounds_the_mean
     is_many = planned.kind == "answers"
@@ -79,10 +92,6 @@ def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimi
     ties = "The bound counts such ties."
     if planned.confidence is None:
         ties = "The bound counts what such ties add on average over these rows."
-    one_limit = (
-        "Limits for each class are for two classes: with more, strategies do not tell the classes apart, and "
-        "the limit is a mean over all rows."
-    )
     covers_classes = "The limit holds for every single row, so also for each class." if every_row else None
     return Texts(
         full="the full vote",
@@ -92,20 +101,16 @@ def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimi
         f"orders of the {model.voters}.",
         averaged="on average over random orders",
         limits=(_limits_of_votes(model, planned), near if is_many else optimal),
-        own_heading="Counting votes, or averaging probabilities",
-        own_meaning=f"Each of the {model.voters} has one vote, and the "
-        f"{'class with most votes' if is_many else 'majority'} wins.",
-        own_differs="This comes from counting votes where the model averages probabilities, not from early "
-        "stopping.",
-        no_class_limits=one_limit if is_many else covers_classes,
+        own_heading=OWN_HEADING,
+        own_meaning=_own_meaning(model),
+        own_differs=OWN_DIFFERS,
+        no_class_limits=ONE_LIMIT if is_many else covers_classes,
         no_margins=f"With {n_classes} classes a full vote is more than a number of yes votes, so "
         "disagreement is not shown by margin."
         if is_many
         else None,
         holds_for_every_row=every_row,
-        ties=f"Where several classes have the most votes, the full vote is the first of them. {ties}"
-        if is_many
-        else None,
+        ties=f"{TIES} {ties}" if is_many else None,
     )
 
 
@@ -134,8 +139,26 @@ def _limits_of_votes(model: ReportedModel, planned: Planned) -> str:
     )
 
 
+def _own_meaning(model: ReportedModel) -> str:
+    most = "majority" if len(model.labels) == 2 else "class with most votes"
+    return f"Each of the {model.voters} has one vote, and the {most} wins."
+
+
+def _texts_of_votes_added_up(model: ReportedModel) -> Texts:
+    return replace(
+        _texts_of_scores(model),
+        full="the full vote",
+        own_heading=OWN_HEADING,
+        own_meaning=_own_meaning(model),
+        own_differs=OWN_DIFFERS,
+        no_margins=f"With {len(model.labels)} classes a full vote is more than a number of yes votes, so "
+        "disagreement is not shown by margin.",
+        ties=f"{TIES} The limit counts such ties.",
+    )
+
+
 def _texts_of_scores(model: ReportedModel) -> Texts:
-    voters = model.voters
+    voters, is_many = model.voters, len(model.labels) > 2
     return Texts(
         full="the full sum",
         mean="estimated",
@@ -152,8 +175,10 @@ def _texts_of_scores(model: ReportedModel) -> Texts:
             "breaks the guarantee.",
         ),
         own_heading="The full sum and the model's own predict",
-        own_meaning=f"The scores of all {voters} are added up in one order, as the model does in its own "
-        "order and precision.",
+        own_meaning=f"The scores of all {voters} are added up in one order, "
+        f"{'class by class, ' if is_many else ''}as the model does in its own order and precision"
+        f"{'; the class with the largest sum wins' if is_many else ''}.",
+        no_class_limits=ONE_LIMIT if is_many else None,
         own_differs="This is rounding, where the sum is next to a tie. The limit is about the model's own "
         "predict, and counts such rows as different.",
         no_margins="Scores have no number of yes votes, so disagreement is not shown by margin.",

@@ -171,7 +171,7 @@ def not_covered(report: Report) -> list[tuple[str, str]]:
     points = [] if promise.loss == "disagreement of every row" else about_these_rows
     if promise.about == "orders":
         points += [("The order in use", _order_in_use(report))]
-    elif points and report.model.voting == "hard":
+    elif points and not report.model.adds_up:
         chosen = (
             "The limit was recommended by looking at the calibration rows, which the confidence does not "
             "cover. Run the call on other rows, or on these with a limit that was fixed beforehand."

@@ -82,6 +82,11 @@ class ReportedModel:
         return self.classifier.voting_
 
     @property
+    def adds_up(self) -> bool:
+        """Whether what voters say is added up: scores, or votes of which the lead alone is followed."""
+        return self.classifier._decider.scheme in ("soft", "lead")
+
+    @property
     def order(self) -> str:
         """In which order voters are to be asked, as `foregone.early_stop` takes it."""
         return self.classifier.order
@@ -109,8 +114,10 @@ class ReportedModel:
 
     @property
     def voters(self) -> str:
-        """What the voters are called."""
-        return "trees" if isinstance(self.ensemble, Forest) else "voters"
+        """What the voters are called: a round is one tree for each class."""
+        if not isinstance(self.ensemble, Forest):
+            return "voters"
+        return "rounds" if getattr(self.ensemble, "trees_a_voter", 1) > 1 else "trees"
 
     @property
     def labels(self) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ __all__ = ["read_rows"]
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
-def read_rows(path: PathLike) -> Any:
+def read_rows(path: PathLike, n_axes: Container[int] = (2,)) -> Any:
     """Return the table in a file: a pandas frame, or an array where columns have no names.
 
     Parameters
@@ -23,6 +24,8 @@ def read_rows(path: PathLike) -> Any:
     path : path
         Parquet (a folder of its parts too), ``.npy``, or ``.csv`` and ``.tsv``, which may be compressed as
         in ``.csv.gz``. A CSV file whose first line holds nothing but numbers has no names.
+    n_axes : container of int
+        How many axes an array may have.
 
     Raises
     ------
@@ -41,7 +44,7 @@ def read_rows(path: PathLike) -> Any:
             getattr(error, "strerror", None) or " ".join(str(error).split())[:200] or type(error).__name__
         )
         raise FileFormatError(f"cannot read {file}: {reason}") from error
-    if getattr(table, "ndim", 2) != 2:
+    if getattr(table, "ndim", 2) not in n_axes:
         raise FileFormatError(f"{file}: must hold rows and columns, its array has the shape {table.shape}")
     if len(table) == 0:
         raise InvalidInputError(f"{file} has no rows: give rows like those to come")

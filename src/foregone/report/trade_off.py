@@ -13,6 +13,7 @@ from foregone import rules
 from foregone.certifying import Promise
 from foregone.classifier.calibration_scores import first_order, known_bounds, scores_of
 from foregone.classifier.deciding import Decider, Labels
+from foregone.classifier.summed_scores import answers_of
 from foregone.kinds import evaluate
 from foregone.planning import Plan, SolvedLimit, make_plan, planned
 from foregone.plurality import ClassVotes
@@ -164,22 +165,24 @@ class _Tally(NamedTuple):
 def _tally(model: ReportedModel, own: Labels | None) -> _Tally:
     """Ask everyone: the one place where the page tells votes, answers and scores apart."""
     n_voters, n_classes = model.n_voters, len(model.labels)
-    if model.voting == "soft":
+    if model.adds_up:
         scores, order = scores_of(model.ensemble, model.rows), first_order(model.ensemble, model.seed)
+        # Votes are held against the full vote, as in a classifier.
+        held_against = None if model.voting == "hard" else own
         rows = ScoreRows(
             scores,
             start=model.ensemble.start,
             order="optimized" if model.order == "optimized" else order,
-            answers=None if own is None else np.asarray(own == model.ensemble.classes[1], np.bool_),
+            answers=None if held_against is None else answers_of(held_against, model.ensemble.classes),
             random_state=model.seed,
             bounds=known_bounds(model.ensemble, scores),
         )
-        says_yes, is_yes = full_answers(scores, order, rows.start), rows.right(order)
+        full, right = full_answers(scores, order, rows.start), rows.right(order)
         certain = None
         if rows.bounds is not None:
             curtailed = score_rules.curtailment(rows.bounds, order=order, start=rows.start)
             certain = float(curtailed.run(scores)[1].mean())
-        return _Tally(rows, says_yes.astype(np.intp), is_yes.astype(np.intp), certain)
+        return _Tally(rows, full.astype(np.intp), right.astype(np.intp), certain)
     counts = model.votes()
     if n_classes == 2:
         votes = VoteDistribution.from_yes_counts(counts, n_voters)
