@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import skops.io
 from sklearn.base import clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import RidgeClassifier
@@ -117,12 +118,14 @@ def test_its_tags_are_those_of_a_classifier():
     tags = get_tags(make())
     assert tags.classifier_tags.multi_class
     weighted = VotingClassifier([("a", GaussianNB()), ("b", GaussianNB())], weights=[1, 2])
-    for two_classes_only in (
+    for any_number_of_classes in (
         EarlyStoppingClassifier(AdaBoostClassifier()),
         EarlyStoppingClassifier(RandomForestClassifier(), voting="soft"),
         EarlyStoppingClassifier(weighted),
     ):
-        assert not get_tags(two_classes_only).classifier_tags.multi_class
+        assert get_tags(any_number_of_classes).classifier_tags.multi_class
+    two_only = EarlyStoppingClassifier(CalibratedClassifierCV(RandomForestClassifier(), ensemble=False))
+    assert not get_tags(two_only).classifier_tags.multi_class
     assert tags.input_tags.allow_nan
     assert not tags.input_tags.sparse
     assert tags.target_tags.required

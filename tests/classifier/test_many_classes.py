@@ -9,7 +9,6 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
-    GradientBoostingClassifier,
     RandomForestClassifier,
     VotingClassifier,
 )
@@ -21,7 +20,7 @@ from foregone import EarlyStoppingClassifier, PluralityStrategy, early_stop
 from foregone.classifier import CalibrationWarning, HardVoteWarning
 from foregone.classifier.ensembles import GivenModel
 from foregone.errors import FileFormatError, InvalidInputError
-from foregone.forest import PluralityForest, container
+from foregone.forest import PluralityForest, ScoredForest, container
 from foregone.plurality import PluralitySolution, evaluate_plurality, rules
 from foregone.plurality.ties import disagreement_with_ties, settle_ties
 from tests.forest.simulation import ORDERS, order_named
@@ -212,10 +211,10 @@ def test_voters_of_any_kind_are_asked_as_packed_trees_are():
     np.testing.assert_array_equal(one.votes(X), other.votes(X))
 
 
-def test_a_forest_that_averages_probabilities_is_counted_and_a_warning_tells_how_much_that_changes():
+def test_a_forest_that_averages_is_counted_if_told_to_and_a_warning_tells_how_much_that_changes():
     soft = RandomForestClassifier(9, min_samples_leaf=40, random_state=0).fit(*to_fit())
     with pytest.warns(HardVoteWarning, match="averages probabilities"):
-        classifier = early_stop(soft, calibration(), 0.01, random_state=0)
+        classifier = early_stop(soft, calibration(), 0.01, voting="hard", random_state=0)
     hard = classifier.full_predict(calibration())
     assert classifier.hard_soft_disagreement_ == np.mean(hard != soft.predict(calibration())) > 0
 
@@ -269,16 +268,19 @@ def test_a_file_whose_parts_do_not_fit_is_refused(change, complaint, tmp_path):
     ("settings", "complaint"),
     [
         ({"max_disagreement": dict.fromkeys(LABELS, 0.1)}, "limits by class are for two classes"),
-        ({"looks": 5}, "looks are for two classes"),
+        ({"looks": 5, "voting": "hard"}, "looked at one by one"),
         ({"answer": "likeliest"}, "is for two classes"),
-        ({"voting": "soft"}, 'voting="soft" adds up scores, and there are 4 classes'),
+        ({"answer": "likeliest", "voting": "soft"}, "is for votes"),
+        ({"confidence": None, "voting": "soft"}, "scores have no such distribution"),
         ({"order": "optimized", "confidence": None}, 'order="optimized" is certified'),
         ({"criterion": "best"}, "criterion must be one of"),
         ({"max_disagreement": 2}, "max_disagreement"),
         ({"confidence": 1.5}, "confidence"),
     ],
 )
-def test_settings_that_are_for_two_classes_are_refused_before_anything_is_fitted(settings, complaint):
+def test_settings_without_a_meaning_among_many_classes_are_refused_before_anything_is_fitted(
+    settings, complaint
+):
     class NeverFitted(ExtraTreesClassifier):
         def fit(self, *_):
             raise AssertionError("fitted")
@@ -289,15 +291,16 @@ def test_settings_that_are_for_two_classes_are_refused_before_anything_is_fitted
         early_stop(forest(), calibration(), **{"max_disagreement": 0.1, **settings})
 
 
-def test_boosting_for_many_classes_is_refused():
-    with pytest.raises(ValueError, match=r"The type of the target is multiclass.*Boosting\w* adds up scores"):
-        EarlyStoppingClassifier(GradientBoostingClassifier()).fit(*to_fit())
-
-
-def test_too_many_voters_and_classes_are_refused_by_their_number_of_states():
+def test_too_many_votes_to_be_counted_are_refused_only_by_settings_that_take_counts():
     X, y = np.random.default_rng(0).normal(size=(400, 2)), np.arange(400) % 20
-    with pytest.raises(InvalidInputError, match=r"a vote of 300 among 20 different answers has .* states"):
-        EarlyStoppingClassifier(RandomForestClassifier(300)).fit(X, y)
+    forest = RandomForestClassifier(300, random_state=0)
+    for settings in ({"criterion": "minimax"}, {"confidence": None}, {"order": "dealt"}):
+        with pytest.raises(InvalidInputError, match=r"a vote of 300 among 20 different answers .* states"):
+            EarlyStoppingClassifier(forest, **settings).fit(X, y)
+    forest.set_params(n_estimators=60)
+    classifier = EarlyStoppingClassifier(forest, max_disagreement=0.3, calibration_size=0.3, random_state=0)
+    assert isinstance(classifier.fit(X, y).ensemble_, ScoredForest)
+    assert classifier.voting_ == "hard"
 
 
 def test_a_plan_is_for_the_calibration_votes_or_for_other_rows(tmp_path):

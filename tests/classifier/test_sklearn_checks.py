@@ -4,6 +4,7 @@ import warnings
 
 import pytest
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     GradientBoostingClassifier,
     RandomForestClassifier,
@@ -35,6 +36,8 @@ CLASSIFIERS = [
     ),
     EarlyStoppingClassifier(RandomForestClassifier(11, min_samples_leaf=3), voting="soft"),
     EarlyStoppingClassifier(GradientBoostingClassifier(n_estimators=10), order="optimized"),
+    EarlyStoppingClassifier(AdaBoostClassifier(GaussianNB(), n_estimators=5)),
+    EarlyStoppingClassifier(RandomForestClassifier(130, max_depth=2, random_state=0), voting="hard"),
     EarlyStoppingClassifier(
         VotingClassifier(
             [("a", GaussianNB()), ("b", LogisticRegression()), ("c", DecisionTreeClassifier(max_depth=2))],

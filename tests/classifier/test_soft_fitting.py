@@ -225,11 +225,11 @@ def test_scores_are_asked_for_in_blocks(monkeypatch):
     sizes = []
 
     class Watched:
-        n_voters = ensemble.n_voters
+        n_voters, start = ensemble.n_voters, ensemble.start
 
-        def scores(self, rows):
+        def compact_scores(self, rows):
             sizes.append(len(rows))
-            return ensemble.scores(rows)
+            return ensemble.compact_scores(rows)
 
     monkeypatch.setattr("foregone.scores.paths.BLOCK_SCORES", 21 * 700)
     np.testing.assert_array_equal(scores_of(Watched(), X), whole)

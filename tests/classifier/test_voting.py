@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -15,11 +17,16 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, early_stop
+from foregone.classifier.deciding import Settings
 from foregone.classifier.ensembles import GivenModel, leaves_are_pure
 from foregone.errors import InvalidInputError
 from tests.classifier import models, score_models
 
-MEMBERS = [("a", GaussianNB()), ("b", LogisticRegression()), ("c", DecisionTreeClassifier(max_depth=2))]
+MEMBERS = [
+    ("a", GaussianNB()),
+    ("b", LogisticRegression(max_iter=1000)),
+    ("c", DecisionTreeClassifier(max_depth=2)),
+]
 DECIDED = {
     "fully grown trees": (RandomForestClassifier(5, random_state=0), None, "hard"),
     "with class weights": (RandomForestClassifier(5, class_weight="balanced", random_state=0), None, "hard"),
@@ -40,15 +47,42 @@ DECIDED = {
 }
 
 
+def settings(**given):
+    """Return the defaults but for what is given."""
+    return Settings.of(EarlyStoppingClassifier(None, **given))
+
+
 @pytest.mark.parametrize(("model", "before", "after"), DECIDED.values(), ids=DECIDED.keys())
 def test_auto_counts_votes_only_where_that_is_what_the_estimator_does(model, before, after):
-    assert GivenModel.of(model).scheme("auto", 2) == before
-    assert GivenModel.of(model.fit(*models.to_fit())).scheme("auto", 2) == after
+    assert GivenModel.of(model).scheme(settings(), 2) == before
+    assert GivenModel.of(model.fit(*models.to_fit())).scheme(settings(), 2) == after
+
+
+@pytest.mark.parametrize(("model", "before", "after"), DECIDED.values(), ids=DECIDED.keys())
+def test_among_many_classes_the_same_is_decided(model, before, after):
+    assert GivenModel.of(clone(model)).scheme(settings(), 3) == {"hard": "plurality"}.get(before, before)
+    fitted = clone(model).fit(*load_iris(return_X_y=True))
+    assert GivenModel.of(fitted).scheme(settings(), 3) == {"hard": "plurality"}.get(after, after)
+
+
+def test_votes_that_can_be_split_in_too_many_ways_are_followed_by_their_lead():
+    grown = GivenModel.of(RandomForestClassifier(300))
+    for n_voters, n_classes, scheme in (
+        (300, 2, "hard"),
+        (21, 4, "plurality"),
+        (100, 10, "lead"),
+        (2000, 3, "lead"),
+        (30, 100, "plurality"),
+        (60, 100, "lead"),
+    ):
+        grown.inside.set_params(n_estimators=n_voters)
+        assert grown.scheme(settings(voting="hard"), n_classes) == scheme
+    assert grown.scheme(settings(voting="hard", criterion="minimax"), 100) == "plurality"
 
 
 def test_a_list_is_asked_for_votes_unless_told_otherwise():
-    assert GivenModel.of(models.several_models()).scheme("auto", 2) == "hard"
-    assert GivenModel.of(models.several_models()).scheme("soft", 2) == "soft"
+    assert GivenModel.of(models.several_models()).scheme(settings(), 2) == "hard"
+    assert GivenModel.of(models.several_models()).scheme(settings(voting="soft"), 2) == "soft"
 
 
 def test_a_single_mixed_leaf_makes_a_forest_soft():

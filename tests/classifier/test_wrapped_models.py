@@ -8,7 +8,7 @@ import pandas
 import pytest
 import skops.io
 import xgboost
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
@@ -113,6 +113,52 @@ def test_three_classes_behind_a_pipeline():
     np.testing.assert_array_equal(classifier.full_votes(X3[1500:]), votes)
 
 
+class Counted(TransformerMixin, BaseEstimator):
+    """Notes how many rows it is given each time."""
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        CALLS.append(X.shape[0])
+        return 2.0 * X
+
+
+CALLS = []
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("ensemble", ENSEMBLES)
+def test_the_steps_before_an_ensemble_run_once(ensemble, n_classes):
+    rows, labels = (X[:2000], Y[:2000]) if n_classes == 2 else (X3, Y3)
+    model = make_pipeline(Counted(), clone(ENSEMBLES[ensemble])).fit(rows[:600], labels[:600])
+    CALLS.clear()
+    classifier = early_stop(model, rows[600:1500], **SETTINGS)
+    assert CALLS == [900, 900]  # once here, and once in the model's own predict
+    for ask in ("predict", "predict_with_votes", "full_predict"):
+        CALLS.clear()
+        getattr(classifier, ask)(rows[1500:])
+        assert CALLS == [500]
+    CALLS.clear()
+    classifier.predict(rows[:1])
+    assert CALLS == [1]
+    np.testing.assert_array_equal(classifier.full_predict(rows[1500:]), model.predict(rows[1500:]))
+
+
+@pytest.mark.parametrize("ensemble", [*ENSEMBLES, "soft voters"])
+@pytest.mark.parametrize("wrapper", ["pipeline", "longer pipeline", "search", "random search"])
+def test_many_classes_behind_whatever_holds_the_ensemble(wrapper, ensemble):
+    soft = VotingClassifier(members()[:2], voting="soft")
+    model = WRAPPERS[wrapper](clone(ENSEMBLES.get(ensemble, soft))).fit(X3[:600], Y3[:600])
+    classifier = early_stop(model, X3[600:1500], 0.1, random_state=0)
+    np.testing.assert_array_equal(classifier.full_predict(X3[1500:]), model.predict(X3[1500:]))
+    assert np.mean(classifier.predict(X3[1500:]) != model.predict(X3[1500:])) <= 0.13
+    if hasattr(model, "predict_proba"):
+        own = model.predict_proba(X3[1500:])
+        np.testing.assert_allclose(classifier.predict_proba(X3[1500:]), own, atol=1e-12)
+
+
 def test_a_pipeline_takes_frames_texts_and_sparse_rows():
     frame = pandas.DataFrame({"colour": np.array(["red", "green", "blue"])[Y3], "size": X3[:, 0]})
     columns = make_column_transformer(
@@ -165,11 +211,11 @@ def test_a_pipeline_that_ends_in_no_ensemble_is_refused(last):
 
 
 BOOSTED = {
-    "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, sigmoid=2.0),
+    "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=20, verbose=-1, sigmoid=2.0, n_jobs=1),
     "lightgbm forest": lambda: lightgbm.LGBMClassifier(
-        boosting_type="rf", bagging_freq=1, bagging_fraction=0.5, n_estimators=20, verbose=-1
+        boosting_type="rf", bagging_freq=1, bagging_fraction=0.5, n_estimators=20, verbose=-1, n_jobs=1
     ),
-    "xgboost": lambda: xgboost.XGBClassifier(n_estimators=20),
+    "xgboost": lambda: xgboost.XGBClassifier(n_estimators=20, n_jobs=1),
     "histograms": lambda: HistGradientBoostingClassifier(max_iter=20),
     "gradients": lambda: GradientBoostingClassifier(n_estimators=20),
     "exponential": lambda: GradientBoostingClassifier(n_estimators=20, loss="exponential"),
@@ -212,10 +258,14 @@ def test_a_booster_is_stopped_as_the_classifier_around_it(kind, wrap):
         early_stop(booster, X[CALIBRATE], voting="hard")
 
 
-def test_a_booster_for_several_classes_is_refused():
-    booster = BOOSTED["lightgbm"]().fit(X3, Y3).booster_
-    with pytest.raises(InvalidInputError, match="objective is multiclass"):
-        early_stop(booster, X3)
+@pytest.mark.parametrize("kind", ["lightgbm", "xgboost"])
+def test_a_booster_for_several_classes_is_stopped_as_the_classifier_around_it(kind):
+    model = BOOSTED[kind]().fit(X3[:600], Y3[:600])
+    booster = model.booster_ if kind == "lightgbm" else model.get_booster()
+    one, other = (early_stop(it, X3[600:1500], **SETTINGS) for it in (booster, model))
+    same(one, other, X3[1500:], X3[1500:])
+    np.testing.assert_array_equal(one.full_predict(X3[1500:]), model.predict(X3[1500:]))
+    np.testing.assert_array_equal(one.predict_proba(X3[1500:]), other.predict_proba(X3[1500:]))
 
 
 def test_a_packed_forest_of_several_classes_is_stopped_as_the_model_it_was_made_of(tmp_path):

@@ -78,7 +78,7 @@ def random_class_scores(rng, leaves, n_classes=4, n_voters=7, **options):
         trees=lambda: iter(trees),
         classes=np.array([f"class {number}" for number in range(n_classes)]),
         start=np.zeros(n_classes) if leaves == "ones" else rng.normal(size=n_classes),
-        trees_a_voter=n_classes if leaves == "own" else 1,
+        trees_a_round=n_classes if leaves == "own" else 1,
     )
 
 

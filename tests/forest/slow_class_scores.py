@@ -31,10 +31,10 @@ def class_scores(found, X):
     rows = prepare(found, X)
     said = [tree.score[leaves_reached(found, tree, rows)] for tree in found.trees()]
     n_classes = len(found.classes)
-    if found.trees_a_voter == 1:
+    if found.trees_a_round == 1:
         assert all(scores.shape == (len(rows), n_classes) for scores in said)
         return np.stack(said, axis=1)
-    assert found.trees_a_voter == n_classes
+    assert found.trees_a_round == n_classes
     assert all(scores.shape == (len(rows),) for scores in said)
     return np.stack(said, axis=1).reshape(len(rows), -1, n_classes)
 

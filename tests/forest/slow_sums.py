@@ -24,8 +24,8 @@ def leaf_scores(found, X):
     """What each voter adds to each class for each row, shape (n_rows, n_voters, n_classes), in float64."""
     rows, n_classes = prepare(found, X), len(found.classes)
     trees = list(found.trees())
-    assert found.trees_a_voter in (1, n_classes)
-    width = n_classes if found.trees_a_voter == 1 else 1
+    assert found.trees_a_round in (1, n_classes)
+    width = n_classes if found.trees_a_round == 1 else 1
     said = [tree.score.reshape(-1, width)[leaf_reached(found, tree, rows)] for tree in trees]
     by_tree = np.array(said, np.float64).reshape(len(trees), len(rows), width)
     return by_tree.transpose(1, 0, 2).reshape(len(rows), -1, n_classes)

@@ -83,7 +83,7 @@ def test_scores_of_two_classes_are_the_raw_values_bit_for_bit(options, loss):
     y = y if loss == "CrossEntropy" else LABELS[y]
     model = cb.CatBoostClassifier(**{**SMALL, **options}, loss_function=loss).fit(X, y)
     found = import_model(model)
-    assert (found.n_features, found.trees_a_voter, found.in_order) == (4, 1, True)
+    assert (found.n_features, found.trees_a_round, found.in_order) == (4, 1, True)
     rows = probes(found, X, rng)
     for given in (rows, to_float32(rows)):
         scores = full_scores(found, given)
@@ -103,7 +103,7 @@ def test_scores_of_many_classes_are_the_raw_values_bit_for_bit(options, loss, n_
     X, y = data(rng, n_classes)
     model = cb.CatBoostClassifier(**{**SMALL, **options}, loss_function=loss).fit(X, LABELS[y])
     found = import_model(model)
-    assert found.trees_a_voter == 1
+    assert found.trees_a_round == 1
     rows = probes(found, X, rng)
     for given in (rows, to_float32(rows)):
         sums = full_sums(found, given)

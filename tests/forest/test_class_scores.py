@@ -38,24 +38,38 @@ SCORES = FOREST.scores(X)
 
 def random_strategy(rng, forest):
     """Thresholds of any shape; about a third of the steps do not look."""
-    upper = np.abs(rng.normal(size=forest.n_voters + 1)) * rng.choice([0.1, 0.5, 2.0])
+    upper = np.abs(rng.normal(size=forest.n_steps + 1)) * rng.choice([0.1, 0.5, 2.0, 8.0])
     upper[rng.random(len(upper)) < 0.3] = np.inf
     upper[0], upper[-1] = rng.choice([np.inf, 0.5]), 0  # at times all rows stop before the first tree
     return ScoreStrategy.from_thresholds(
-        None, upper, order=rng.permutation(forest.n_voters), start=forest.start
+        None,
+        upper,
+        order=rng.permutation(forest.n_steps),
+        start=forest.start,
+        drops_classes=forest.drops_classes,
     )
 
 
 def slow_run(strategy, scores):
-    """One row after another, one voter after another."""
+    """One row after another, one step after another, one class after another."""
     answers, asked, sums = [], [], []
     for row in scores:
-        running, step = np.array(strategy.start), 0
+        running, step, n_asked = list(strategy.start), 0, 0
         while (answer := strategy.decide(step, running)) is None:
-            running = running + row[strategy.order[step]]
+            first = max(running)
+            if strategy.drops_classes and step > 0:
+                leader = running.index(first)
+                for number, value in enumerate(running):
+                    if number != leader and first - value >= strategy.upper[step]:
+                        running[number] = -np.inf
+            for number, score in enumerate(row[strategy.order[step]]):
+                if running[number] > -np.inf:
+                    running[number] += score
+                    n_asked += strategy.drops_classes
+            n_asked += not strategy.drops_classes
             step += 1
         answers.append(answer)
-        asked.append(step)
+        asked.append(n_asked)
         sums.append(running)
     return np.array(answers), np.array(asked), np.array(sums)
 
@@ -96,7 +110,8 @@ def test_any_trees_do_what_the_strategy_says_about_their_scores(leaves, key_bits
     n_classes, n_voters = int(rng.integers(3, 9)), int(rng.integers(1, 30))
     found = random_class_scores(rng, leaves, n_classes, n_voters, key_bits=key_bits)
     forest = ScoredForest.from_imported(found)
-    assert (forest.n_voters, forest.n_classes) == (n_voters, n_classes)
+    assert (forest.n_steps, forest.n_classes) == (n_voters, n_classes)
+    assert forest.n_voters == n_voters * (n_classes if leaves == "own" else 1)
     assert_follows(forest, random_rows(rng, found, int(rng.integers(1, 40))), random_strategy(rng, forest))
 
 
@@ -125,9 +140,23 @@ def test_curtailment_by_the_bounds_of_the_trees_never_changes_an_answer(leaves, 
     scores = forest.scores(rows)
     assert ((low <= scores) & (scores <= high)).all()
     order = rng.permutation(12)
-    certain = rules.curtailment(forest.score_bounds, order=order, start=forest.start)
-    everyone = ScoreStrategy.ask_all(12, order=order, start=forest.start)
+    how = {"order": order, "start": forest.start, "drops_classes": forest.drops_classes}
+    certain, everyone = rules.curtailment(forest.score_bounds, **how), ScoreStrategy.ask_all(12, **how)
     np.testing.assert_array_equal(forest.run(rows, certain).answers, forest.run(rows, everyone).answers)
+
+
+def test_a_class_that_trails_too_far_is_asked_for_no_more():
+    found = random_class_scores(np.random.default_rng(4), "own", 5, 30)
+    forest = ScoredForest.from_imported(found)
+    rows = random_rows(np.random.default_rng(5), found, 300)
+    upper = np.append(np.full(30, 3.0), 0.0)
+    dropping = ScoreStrategy.from_thresholds(None, upper, start=forest.start, drops_classes=True)
+    by_lead = ScoreStrategy.from_thresholds(None, upper, start=forest.start)
+    steps = by_lead.run(forest.scores(rows))[1]
+    outcome = assert_follows(forest, rows, dropping)
+    assert outcome.asked.mean() < 0.7 * 5 * steps.mean()
+    with pytest.raises(InvalidInputError, match="Pass drops_classes=True"):
+        forest.run(rows, ScoreStrategy.ask_all(150, start=forest.start))
 
 
 def test_the_outcome_does_not_depend_on_threads_blocks_or_batches(monkeypatch):
@@ -207,6 +236,7 @@ def test_copies_and_pickles_do_the_same():
         (ScoreStrategy.ask_all(7, start=np.zeros(10)), "for 7 voters, the forest has 41"),
         (ScoreStrategy.ask_all(N_TREES), "starts at a score of 0.0"),
         (ScoreStrategy.ask_all(N_TREES, start=np.zeros(9)), "starts at a score of"),
+        (ScoreStrategy.ask_all(4, start=np.zeros(10), drops_classes=True), "for 40 voters"),
     ],
 )
 def test_strategies_for_other_ensembles_are_refused(strategy, message):
@@ -270,7 +300,7 @@ def test_words_with_any_bits_flipped_are_refused_or_harmless(name, data, tmp_pat
     except FileFormatError:
         return
     assert np.isfinite(loaded.full_scores(rows)).all()
-    assert loaded.run_one(rows[0], None)[1] == 3
+    assert loaded.run_one(rows[0], None)[1] == loaded.n_voters
 
 
 @pytest.mark.parametrize(
@@ -278,9 +308,9 @@ def test_words_with_any_bits_flipped_are_refused_or_harmless(name, data, tmp_pat
     [
         ("lines", {"start": 0.0}, {}, "start"),
         ("lines", {"start": [0.0] * 3}, {}, "start"),
-        ("lines", {"trees_a_voter": 4}, {}, "trees_a_voter"),
-        ("own", {"trees_a_voter": 3}, {}, "trees_a_voter"),
-        ("own", {"trees_a_voter": 1}, {}, "trees_a_voter"),
+        ("lines", {"trees_a_round": 4}, {}, "trees_a_round"),
+        ("own", {"trees_a_round": 3}, {}, "trees_a_round"),
+        ("own", {"trees_a_round": 1}, {}, "trees_a_round"),
         ("own", {"adds_votes": 2}, {}, "adds_votes"),
         ("lines", {}, {"table": FORESTS["lines"].table[:, :3].copy()}, "table"),
         ("lines", {}, {"table": FORESTS["lines"].table[:1].copy()}, "there are not"),

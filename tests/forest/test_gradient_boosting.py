@@ -53,7 +53,7 @@ def test_sums_are_the_decision_function_bit_for_bit(n_classes, n_stages, options
     X, y = data(rng, n_classes)
     model = GradientBoostingClassifier(n_estimators=n_stages, random_state=0, **options).fit(X, y * 10)
     found = assert_adds_up_as_the_model(model, X, rng)
-    assert found.trees_a_voter == n_classes
+    assert found.trees_a_round == n_classes
     assert len(list(found.trees())) == n_stages * n_classes
     assert (found.in_order, found.takes_missing, found.trees_vote) == (True, False, False)
     assert found.link.kind == "softmax"

@@ -111,7 +111,7 @@ def assert_adds_up_as_the_model(model, rows):
     np.testing.assert_array_equal(sums, model.decision_function(rows))
     np.testing.assert_array_equal(found.classes[sums.argmax(axis=1)], model.predict(rows))
     np.testing.assert_allclose(found.link.probability(sums), model.predict_proba(rows), rtol=1e-12)
-    assert found.trees_a_voter == len(found.classes)
+    assert found.trees_a_round == len(found.classes)
     assert_packs_the_same(found, rows)
     return found
 

@@ -98,7 +98,7 @@ def test_sums_of_many_classes_are_the_raw_scores_bit_for_bit(options, objective,
     model = lgb.LGBMClassifier(**{**SMALL, **SETS, **options}, objective=objective)
     model.fit(X, np.array(["b", "a", "d", "c"])[y], categorical_feature=categorical)
     found = import_model(model)
-    assert found.trees_a_voter == n_classes
+    assert found.trees_a_round == n_classes
     assert found.classes.tolist() == ["a", "b", "c", "d"]
     rows = probes(found, X, rng)
     for given in (rows, to_float32(rows)):
@@ -140,7 +140,7 @@ def test_two_classes_with_trees_of_their_own_are_told_apart_by_the_difference(ob
     X, y = data(rng)
     model = lgb.LGBMClassifier(**SMALL, objective=objective, num_class=2).fit(X, y)
     found = import_model(model)
-    assert (len(list(found.trees())), found.trees_a_voter) == (24, 1)
+    assert (len(list(found.trees())), found.trees_a_round) == (24, 1)
     rows = probes(found, X, rng)
     own = model.predict(rows, raw_score=True)
     scores = full_scores(found, rows)

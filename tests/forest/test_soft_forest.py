@@ -235,7 +235,7 @@ def assert_averages_many_as_the_model(model, rows):
     np.testing.assert_array_equal(class_votes(found, rows), expected.argmax(axis=2))
     assert_packs_the_same(found, rows)
     np.testing.assert_allclose(found.link.probability(sums), model.predict_proba(rows), rtol=1e-14)
-    assert (found.trees_a_voter, found.trees_vote, found.in_order) == (1, True, False)
+    assert (found.trees_a_round, found.trees_vote, found.in_order) == (1, True, False)
     return found
 
 
@@ -319,7 +319,7 @@ def test_adaboost_of_many_classes_adds_up_its_decision_function_before_the_divis
     assert_answers_as_the_model(model, probes, sums, decision)
     assert_packs_the_same(found, probes)
     np.testing.assert_allclose(found.link.probability(sums), model.predict_proba(probes), rtol=1e-12)
-    assert (found.trees_a_voter, found.trees_vote, found.in_order) == (1, False, True)
+    assert (found.trees_a_round, found.trees_vote, found.in_order) == (1, False, True)
 
 
 def test_a_member_of_adaboost_that_knows_only_some_classes_gives_the_others_the_negative_share():

@@ -183,7 +183,7 @@ def test_boosted_trees_of_many_classes_add_up_as_through_treelite(library, setti
     found = import_model(model, [f"class {number}" for number in range(n_classes)])
     rows = probes(model, np.float32 if library == "xgboost" else np.float64)
     has_vectors = "multi_strategy" in settings
-    assert found.trees_a_voter == (1 if has_vectors else n_classes)
+    assert found.trees_a_round == (1 if has_vectors else n_classes)
     assert len(found.categories) > 0 or has_vectors
     scores = leaf_scores(found, rows)
     leaves = treelite.gtil.predict_per_tree(model, rows).astype(np.float64).reshape(len(rows), -1)
@@ -216,7 +216,7 @@ def test_forests_of_many_classes_vote_and_average_as_through_treelite(kind):
     leaves = treelite.gtil.predict_per_tree(model, rows)
     assert leaf_scores(found, rows).tolist() == leaves.tolist()
     assert (found.classes.tolist(), found.start.tolist()) == ([0, 1, 2, 3, 4], [0.0] * 5)
-    assert (found.trees_a_voter, found.trees_vote, found.in_order) == (1, True, False)
+    assert (found.trees_a_round, found.trees_vote, found.in_order) == (1, True, False)
     voted = found._replace(
         trees=lambda: (tree._replace(score=np.eye(5)[tree.vote]) for tree in found.trees()),
     )

@@ -147,7 +147,7 @@ def test_sums_of_many_classes_are_the_margins_and_the_largest_is_the_answer(opti
     model = xgb.XGBClassifier(**{**SMALL, **sets, **options}).fit(X, y)
     found = import_model(model)
     has_vectors = "multi_strategy" in options
-    assert found.trees_a_voter == (1 if has_vectors else n_classes)
+    assert found.trees_a_round == (1 if has_vectors else n_classes)
     rows = probes(found, X, rng)
     n_voters = SMALL["n_estimators"] * options.get("num_parallel_tree", 1)
     assert leaf_scores(found, rows).shape == (len(rows), n_voters, n_classes)
@@ -200,7 +200,7 @@ def test_two_classes_with_trees_of_their_own_are_told_apart_by_the_difference():
         settings = {"objective": "multi:softprob", "num_class": 2, "max_depth": 3, "nthread": 1}
         model = xgb.train({**settings, "multi_strategy": strategy}, xgb.DMatrix(X, y), 12)
         found = import_model(model)
-        assert (len(list(found.trees())), found.trees_a_voter) == (n_voters, 1)
+        assert (len(list(found.trees())), found.trees_a_round) == (n_voters, 1)
         rows = xgb.DMatrix(X)
         own = model.predict(rows, output_margin=True)
         scores = full_scores(found, X)

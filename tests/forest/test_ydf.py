@@ -271,7 +271,7 @@ def test_boosted_trees_of_many_classes_add_up_the_leaves_that_ydf_does(settings,
     values = values_reached(model, frame).reshape(len(frame), -1, n_classes)
     np.testing.assert_array_equal(class_scores(found, rows), values)
     assert_packs_the_same(found, rows)
-    assert found.trees_a_voter == n_classes
+    assert found.trees_a_round == n_classes
     np.testing.assert_array_equal(found.start, model.initial_predictions())
     sums, own = class_sums(found, rows), predict(model, frame)
     np.testing.assert_allclose(found.link.probability(sums), own, rtol=0, atol=2e-6)

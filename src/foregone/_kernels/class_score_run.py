@@ -1,26 +1,28 @@
-"""Adding up scores of many classes until the lead stops: a block of rows voter by voter, or one row alone.
+"""Adding up scores of many classes until the lead stops: a block of rows step by step, or one row alone.
 
-A voter is ``per_voter`` trees, and ``roots[i * per_voter + c]`` is tree c of the voter to ask as number i.
-What its leaf carries is added to the sums of a row, ``n_classes`` numbers of ``sums`` from ``at`` on, as
-``table`` says:
+A step asks one tree, which has a score for every class, or, where each class has trees of its own
+(``per_step`` is the number of classes), one tree of each class that is not out. Tree c of step i is
+``roots[i * per_step + c]``. What its leaf carries is added to the sums of a row, ``n_classes`` numbers of
+``sums`` from ``at`` on, as ``table`` says:
 
 None               to the sum of class c, the number itself
 one row            to the sum of the class with this number, the entry of that class
 one row a line     to the sums of all classes, the line with this number
 
-After i voters a row stops when the lead of its largest sum over the second largest is at least ``upper[i]``;
-that is infinite where a strategy does not look, and 0 at the end. Every sum is the start plus one tree's
-score after another: nothing is ever added in any other order.
+After i steps a row stops when the lead of its largest sum over the second largest is at least ``upper[i]``;
+that is infinite where a strategy does not look, and 0 at the end. Where each class has trees of its own, the
+classes that trail by as much are out, see `foregone._kernels.class_sums`. Every sum is the start plus one
+tree's score after another: nothing is ever added in any other order.
 """
 
 import numpy as np
 from numba import types
 from numba.extending import overload
 
-from foregone._kernels.class_sums import leader_of
+from foregone._kernels.class_sums import drop_classes, leader_of
 from foregone._kernels.compiled import compiled, compiled_only
 from foregone._kernels.forest_keys import REFUSED, load_keys
-from foregone._kernels.forest_nodes import U0, U1
+from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_walk import LANES, WORD, add_trees
 from foregone._kernels.looping_walk import find_leaves
 
@@ -69,65 +71,93 @@ def _said_by(word, table):
 
 
 @compiled
-def finish_row(
-    nodes, table, roots, upper, ahead, per_voter, keys, shift, base, memory, asked, sums, at, n_classes
-):  # fmt: skip
-    """Ask on from running sums until the row stops; return how many voters were asked, and who leads then.
+def list_trees(roots, per_step, sums, at, first, end, listed, numbers, filled):
+    """List the trees of steps from ``first`` to before ``end``, behind the ``filled`` ones.
 
-    ``memory`` needs no content, and room for ``2 * LANES + len(roots)`` words. ``ahead`` voters set out from
-    the beginning, whether they will be needed or not.
+    Those of classes that are out are left out. Returns how many are listed then; ``numbers`` are those of
+    trees within their step.
     """
-    n_voters = len(upper) - 1
-    started, walking = np.uint64(asked * per_voter), U0
+    for step in range(first, end):
+        for tree in range(per_step):
+            if per_step > 1 and sums[at + np.uint64(tree)] == -np.inf:
+                continue
+            listed[filled], numbers[filled] = roots[step * per_step + tree], tree
+            filled += 1
+    return filled
+
+
+@compiled
+def finish_row(
+    nodes, table, roots, upper, ahead, per_step, keys, shift, base, memory, listed, numbers,
+    step, asked, sums, at, n_classes,
+):  # fmt: skip
+    """Ask on from running sums until the row stops; return how many trees were asked, and who leads then.
+
+    ``memory`` needs no content, and room for ``2 * LANES + len(roots)`` words, ``listed`` and ``numbers`` for
+    ``len(roots)``. Trees of ``ahead`` steps set out from the beginning, whether they will be needed or not.
+    """
+    n_steps = len(upper) - 1
+    # Of the trees listed: up to which step, how many, how many have been asked, have set out, are under way.
+    until, filled, done, started, walking = step, 0, 0, U0, U0
     while True:
         leader, lead = leader_of(sums, at, n_classes)
-        if lead >= upper[asked]:
+        if lead >= upper[step] or step == n_steps:
             return asked, leader
-        if asked == n_voters:  # a lead that is no number
-            return asked, leader
-        decision = asked + 1
+        may_drop = per_step > 1 and step > 0 and upper[step] < np.inf
+        if may_drop and drop_classes(sums, at, n_classes, leader, upper[step]):
+            until, filled, done, started, walking = step, 0, 0, U0, U0
+        decision = step + 1
         while upper[decision] == np.inf:
             decision += 1
         # Trees set out before it is known whether they are needed, but no more than were needed so far.
-        end = np.uint64(min(max(decision + asked, ahead), n_voters) * per_voter)
-        for voter in range(asked, decision):
-            for tree in range(per_voter):
-                number = np.uint64(voter * per_voter + tree)
-                word, started, walking = add_trees(
-                    nodes, WORD, roots, keys, shift, base, memory,
-                    number, number + U1, end, started, walking, U0,
-                )  # fmt: skip
-                add_leaf(sums, at, n_classes, np.uint64(tree), said_by(word, table), table)
-        asked = decision
+        end = min(max(decision + step, ahead), n_steps)
+        if end > until:
+            filled = list_trees(roots, per_step, sums, at, until, end, listed, numbers, filled)
+            until = end
+        n_needed = decision - step
+        if per_step > 1:
+            n_in = 0
+            for number in range(n_classes):
+                n_in += sums[at + number] > -np.inf
+            n_needed *= n_in
+        for _ in range(n_needed):
+            word, started, walking = add_trees(
+                nodes, WORD, listed, keys, shift, base, memory,
+                np.uint64(done), np.uint64(done + 1), np.uint64(filled), started, walking, U0,
+            )  # fmt: skip
+            add_leaf(sums, at, n_classes, np.uint64(numbers[done]), said_by(word, table), table)
+            done += 1
+        asked += n_needed
+        step = decision
 
 
 @compiled
 def _run_row(values, nodes, schedule, keys):
-    numbers, table = schedule
-    n_trees, takes, ahead, per_voter, n_classes = (
-        numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
-    )  # fmt: skip
+    words, table = schedule
+    n_trees, takes, ahead, per_step, n_classes = words[0], words[1], words[2], words[3], words[4]
     memory = np.empty(2 * LANES + n_trees, np.uint64)
+    listed, numbers = np.empty(n_trees, np.int64), np.empty(n_trees, np.int64)
     upper_from = HEADER + n_trees
-    start_from = upper_from + n_trees // per_voter + 1
-    sums = numbers[start_from : start_from + n_classes].view(np.float64).copy()
-    shift = load_keys(values, keys, takes, numbers[start_from + n_classes :])
+    start_from = upper_from + n_trees // per_step + 1
+    sums = words[start_from : start_from + n_classes].view(np.float64).copy()
+    shift = load_keys(values, keys, takes, words[start_from + n_classes :])
     if shift == REFUSED:
         return 0, REFUSED, sums
     asked, leader = finish_row(
-        nodes, table, numbers[HEADER:upper_from], numbers[upper_from:start_from].view(np.float64),
-        ahead, per_voter, keys, np.uint64(shift), U0, memory, 0, sums, U0, np.uint64(n_classes),
+        nodes, table, words[HEADER:upper_from], words[upper_from:start_from].view(np.float64),
+        ahead, per_step, keys, np.uint64(shift), U0, memory, listed, numbers, 0, 0, sums, U0,
+        np.uint64(n_classes),
     )  # fmt: skip
     return np.int64(leader), asked, sums
 
 
 @compiled(nogil=True)
 def run_row_32(values, nodes, schedule):
-    """Run one row, from its raw values on; return the class, how many voters were asked, and the sums.
+    """Run one row, from its raw values on; return the class, how many trees were asked, and the sums.
 
     ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds one array and the table. In the
-    array are the number of trees, what rows may hold, how many voters set out from the beginning, trees a
-    voter and the number of classes; then roots, the bits of upper and of the start, and the columns' rules.
+    array are the number of trees, what rows may hold, how many steps set out from the beginning, trees a
+    step and the number of classes; then roots, the bits of upper and of the start, and the columns' rules.
     """
     return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint32))
 
@@ -140,7 +170,7 @@ def run_row_64(values, nodes, schedule):
 
 @compiled(nogil=True)
 def run_block(
-    nodes, table, roots, upper, start, ahead, per_voter,
+    nodes, table, roots, upper, start, ahead, per_step,
     looping, keys, stride, shift, rows, places, walking, answers, asked, sums,
 ):  # fmt: skip
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
@@ -152,7 +182,9 @@ def run_block(
     stride, shift = np.uint64(stride), np.uint64(shift)
     left, n_classes = sums.shape
     n_classes = np.uint64(n_classes)
+    n_steps = len(upper) - 1
     flat = sums.reshape(-1)
+    in_race = np.empty_like(rows) if per_step > 1 else rows
     for k in range(left):
         rows[k] = k
         asked[k] = 0
@@ -163,31 +195,46 @@ def run_block(
         for k in range(left):
             answers[k] = first
         left = 0
-    for voter in range(len(upper) - 1):
+    for step in range(n_steps):
         if left < ALONE:
             memory = np.empty(2 * LANES + len(roots), np.uint64)
+            listed, numbers = np.empty(len(roots), np.int64), np.empty(len(roots), np.int64)
             for k in range(left):
                 row = rows[k]
                 asked[row], answers[row] = finish_row(
-                    nodes, table, roots, upper, ahead, per_voter,
-                    keys, shift, row * stride, memory, voter, flat, row * n_classes, n_classes,
+                    nodes, table, roots, upper, ahead, per_step, keys, shift, row * stride,
+                    memory, listed, numbers, step, asked[row], flat, row * n_classes, n_classes,
                 )  # fmt: skip
             break
-        for tree in range(per_voter):
-            number = voter * per_voter + tree
+        for tree in range(per_step):
+            number = np.uint64(tree)
+            n_rows = left
+            if per_step > 1:
+                n_rows = 0
+                for k in range(left):
+                    in_race[n_rows] = rows[k]
+                    n_rows += np.int64(flat[rows[k] * n_classes + number] > -np.inf)
+                if n_rows == 0:
+                    continue
             find_leaves(
-                trees, leaves, bounds, number, phases, keys, stride, shift, rows, left, places, walking
-            )
-            for k in range(left):
-                add_leaf(flat, rows[k] * n_classes, n_classes, np.uint64(tree), leaves[places[k]], table)
-        threshold = upper[voter + 1]
+                trees, leaves, bounds, step * per_step + tree, phases,
+                keys, stride, shift, in_race, n_rows, places, walking,
+            )  # fmt: skip
+            for k in range(n_rows):
+                row = in_race[k]
+                add_leaf(flat, row * n_classes, n_classes, number, leaves[places[k]], table)
+                asked[row] += 1
+        threshold = upper[step + 1]
         if threshold == np.inf:
             continue
         kept = 0
         for k in range(left):
             row = rows[k]
-            answers[row], lead = leader_of(flat, row * n_classes, n_classes)
-            asked[row] = voter + 1
+            at = row * n_classes
+            leader, lead = leader_of(flat, at, n_classes)
+            answers[row] = leader
+            if per_step > 1 and lead < threshold:
+                drop_classes(flat, at, n_classes, leader, threshold)
             rows[kept] = row
             kept += np.int64(lead < threshold)
         left = kept

@@ -24,8 +24,8 @@ Ensemble = ScoredForest | ScoreVoters | Transformed
 
 def first_order(ensemble: Ensemble, seed: int) -> npt.NDArray[np.int64]:
     """Return the order in which voters are asked: a boosted model's own, else one drawn at random."""
-    n_voters = ensemble.n_voters
-    return np.arange(n_voters) if ensemble.in_order else random_order(n_voters, seed)
+    n_steps = ensemble.n_steps
+    return np.arange(n_steps) if ensemble.in_order else random_order(n_steps, seed)
 
 
 def scores_of(ensemble: Ensemble, rows: Any) -> Scores:
@@ -33,7 +33,7 @@ def scores_of(ensemble: Ensemble, rows: Any) -> Scores:
 
     A score takes 8 bytes, and little beside it; what the leaves of trees say of many classes, 4 bytes.
     """
-    shape = (rows.shape[0], ensemble.n_voters, *np.shape(ensemble.start))
+    shape = (rows.shape[0], ensemble.n_steps, *np.shape(ensemble.start))
     scores: Scores | None = None
     for block in blocks(shape):
         part = ensemble.compact_scores(_safe_indexing(rows, block))

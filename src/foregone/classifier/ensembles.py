@@ -12,19 +12,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
     ExtraTreesClassifier,
     RandomForestClassifier,
+    StackingClassifier,
     VotingClassifier,
 )
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.model_selection._search import BaseSearchCV
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from foregone.classifier.calibrated import (
+    calibrate,
+    check_calibrated,
+    check_number_of_classes,
+    inside_calibrated,
+)
 from foregone.classifier.counted_votes import CountedVotes
 from foregone.classifier.deciding import Asked, Decider, Labels, Scheme, Settings
 from foregone.classifier.summed_scores import SummedScores
@@ -67,10 +78,21 @@ def _n_estimators(model: Any) -> int:
     if hasattr(model, "estimators_"):
         return len(model.estimators_)
     planned = getattr(model, "max_iter", getattr(model, "n_estimators", 1))
+    if importer_of(model) == "catboost":
+        planned = _iterations(model)
     if planned is None:
         planned = 100  # XGBoost's own default
     # What makes no sense as voters, here and elsewhere, is left to the model's own fit to refuse.
     return int(planned) if isinstance(planned, int | np.integer) and planned >= 1 else 1
+
+
+def _iterations(model: Any) -> int:
+    """Return how many trees CatBoost has, or will have at most; the parameter has many names there."""
+    if model.is_fitted():
+        return int(model.tree_count_)
+    given = model.get_params()
+    names = ("iterations", "n_estimators", "num_boost_round", "num_trees")
+    return next((given[name] for name in names if name in given), 1000)
 
 
 class ModelKind(NamedTuple):
@@ -231,7 +253,7 @@ def _adds_scores(model: Any) -> tuple[str, str]:
 
 
 def _is_boosted_trees(model: Any) -> bool:
-    return importer_of(model) in ("gradient_boosting", "hist_boosting", "lightgbm", "xgboost")
+    return importer_of(model) in ("gradient_boosting", "hist_boosting", "lightgbm", "xgboost", "catboost")
 
 
 def _is_booster(model: Any) -> bool:
@@ -260,7 +282,10 @@ def leaves_are_pure(model: Any) -> bool:
 def _check_fitted(model: Any) -> None:
     check_is_fitted(model)
     if getattr(model, "n_outputs_", 1) != 1:
-        raise InvalidInputError(f"Only one output is supported. The model has {model.n_outputs_} outputs.")
+        raise InvalidInputError(
+            f"Only one output is supported. The model has {model.n_outputs_} outputs: fit one ensemble for "
+            "each, MultiOutputClassifier(EarlyStoppingClassifier(estimator)) does"
+        )
     _check_number_of(np.asarray(model.classes_))
 
 
@@ -282,12 +307,16 @@ def _refuse(model: Any) -> None:
     if not _is_classifier(model):
         name = model.__name__ if isinstance(model, type) else type(model).__name__
         raise InvalidInputError(f"The estimator {name} should be a classifier.")
+    for kinds, reason in REFUSED.items():
+        if isinstance(model, kinds):
+            raise InvalidInputError(f"{type(model).__name__} {reason}")
     raise InvalidInputError(
         f"{type(model).__name__} has no members to ask one by one: estimator must be a "
         "RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, VotingClassifier, "
         "DecisionTreeClassifier, AdaBoostClassifier, GradientBoostingClassifier, "
-        "HistGradientBoostingClassifier, a classifier or Booster of LightGBM or XGBoost, a list of "
-        "fitted classifiers, or a pipeline or search with one of these at its end"
+        "HistGradientBoostingClassifier, a classifier of CatBoost, a classifier or Booster of LightGBM or "
+        "XGBoost, a list of fitted classifiers, or a pipeline, search or CalibratedClassifierCV with one of "
+        "these inside"
     )
 
 
@@ -298,6 +327,31 @@ def _is_classifier(model: Any) -> bool:
 
 def _is(*types: type) -> Callable[[Any], bool]:
     return lambda model: isinstance(model, types)
+
+
+# What holds ensembles, but does not decide by one sum of what they say.
+REFUSED: dict[tuple[type, ...], str] = {
+    (OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier): (
+        "compares the probabilities of several ensembles, each of two classes, and all of them need every "
+        "voter: give the ensemble itself, which is stopped early for any number of classes"
+    ),
+    (MultiOutputClassifier,): (
+        "predicts several outputs with an ensemble for each: stop them early inside, "
+        "MultiOutputClassifier(EarlyStoppingClassifier(estimator))"
+    ),
+    (ClassifierChain,): (
+        "predicts several outputs with an ensemble for each, and every one is given the answers before it: "
+        "stop them early inside, ClassifierChain(EarlyStoppingClassifier(estimator))"
+    ),
+    (StackingClassifier,): (
+        "decides by a model of what its members say, not by their sum: stop an ensemble early inside, as "
+        "final_estimator=EarlyStoppingClassifier(estimator), or as a member with stack_method='predict'"
+    ),
+    (FixedThresholdClassifier, TunedThresholdClassifierCV): (
+        "compares a probability with a threshold of its own, for which every voter is asked: give the "
+        "estimator inside it, fitted with class_weight or sample_weight such that one half is the threshold"
+    ),
+}
 
 
 # The kinds there are -----------------------------------------------------------------------------
@@ -367,18 +421,27 @@ class GivenModel:
         What transforms its rows, first things first.
     is_fitted_already : bool
         Whether the user says that nothing is to be fitted any more.
+    calibrated : CalibratedClassifierCV or None
+        What calibrates the probabilities of the ensemble; None if nothing does.
     """
 
     whole: Any
     inside: Any
     transformers: list[Any]
     is_fitted_already: bool
+    calibrated: CalibratedClassifierCV | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> GivenModel:
         """Look into a model; whether it can be used is for `check` to say."""
         is_fitted = isinstance(estimator, FrozenEstimator) or _kind_of(estimator).is_fitted
-        return cls(unwrap(estimator), *peel(estimator), is_fitted)
+        inside, transformers = peel(estimator)
+        calibrated = None
+        if isinstance(inside, CalibratedClassifierCV):
+            calibrated = inside
+            inside, own_transformers = peel(inside_calibrated(calibrated))
+            transformers = transformers + own_transformers
+        return cls(unwrap(estimator), inside, transformers, is_fitted, calibrated)
 
     @property
     def kind(self) -> ModelKind:
@@ -387,6 +450,8 @@ class GivenModel:
 
     def check(self) -> None:
         """Raise unless it holds an ensemble whose members can be asked one by one."""
+        if self.calibrated is not None:
+            check_calibrated(self.calibrated)
         self.kind.check(self.inside)
         if self.is_fitted_already and hasattr(self.inside, "fit"):
             check_is_fitted(self.inside)
@@ -399,18 +464,35 @@ class GivenModel:
     @property
     def has_votes(self) -> bool:
         """Whether its votes can be counted."""
-        return self.kind.no_votes(self.inside) is None
+        return self._no_votes() is None
+
+    def _no_votes(self) -> tuple[str, str] | None:
+        """Return why votes cannot be counted, as a reason and as a sentence; None if they can be."""
+        if self.calibrated is None:
+            return self.kind.no_votes(self.inside)
+        return (
+            "CalibratedClassifierCV calibrates a score",
+            "CalibratedClassifierCV calibrates the score of its ensemble, votes are not what it decides by",
+        )
 
     def check_settings(self, settings: Settings, classes: Labels) -> None:
         """Raise for settings that will make no sense once it is fitted, as far as can be told before."""
+        if self.calibrated is not None:
+            check_number_of_classes(classes)
         n_voters = self.kind.n_voters(self.inside)
         scheme = self.scheme(settings, len(classes))
         if scheme is not None:
             DECIDERS[scheme].check(settings, scheme, classes, n_voters)
-        elif len(classes) == 2:
-            settings.for_two_classes(classes, n_voters)
-        else:
-            settings.for_one_limit(classes, n_voters)
+            return
+        errors = []
+        possible: tuple[Scheme, ...] = (self._counting(settings, len(classes)), "soft")
+        for scheme in possible:
+            try:
+                DECIDERS[scheme].check(settings, scheme, classes, n_voters)
+            except InvalidInputError as error:
+                errors.append(error)
+        if len(errors) == len(possible):
+            raise errors[0]
 
     def asked(self, settings: Settings) -> Asked:
         """Return those who vote in the fitted model, and how.
@@ -425,7 +507,9 @@ class GivenModel:
         scheme = self.scheme(settings, self._n_classes())
         assert scheme is not None  # with members, it can be told
         ensemble = self.voters(scheme)
-        terms = DECIDERS[scheme].check(settings, scheme, ensemble.classes, ensemble.n_voters)
+        if self.calibrated is not None:
+            calibrate(ensemble, self.calibrated, has_votes=self._has_pure_leaves())
+        terms = DECIDERS[scheme].check(settings, scheme, ensemble.classes, ensemble.n_steps)
         if self.transformers:
             ensemble = Transformed(self.transformers, ensemble)
         return Asked(ensemble, scheme, settings, terms)
@@ -433,7 +517,7 @@ class GivenModel:
     def scheme(self, settings: Settings, n_classes: int) -> Scheme | None:
         """Return what is done with what voters say; None as long as that depends on members yet to come."""
         own: Scheme | None
-        voting, no_votes = settings.voting, self.kind.no_votes(self.inside)
+        voting, no_votes = settings.voting, self._no_votes()
         if isinstance(self.inside, Forest):
             own = self.kind.own_scheme(self.inside)
             known, needed = ("soft", "PackedForest") if own == "soft" else ("hard", "ScoredForest")
@@ -445,14 +529,26 @@ class GivenModel:
         if voting == "hard" and no_votes is not None:
             raise InvalidInputError(f'{no_votes[1]}: leave it to voting="auto", which adds them up')
         own = self.kind.own_scheme(self.inside) if voting == "auto" else voting
-        if own != "hard" or n_classes == 2:
-            return own
+        if self.calibrated is not None:
+            return "soft"
+        return self._counting(settings, n_classes) if own == "hard" else own
+
+    def _counting(self, settings: Settings, n_classes: int) -> Scheme:
+        """Return how votes are counted."""
+        if n_classes == 2:
+            return "hard"
         n_states = count_states(self.kind.n_voters(self.inside), n_classes)
         return "plurality" if n_states <= MOST_COUNTED or settings.takes_counts else "lead"
 
     def voters(self, scheme: Scheme) -> Any:
         """Return those who vote, or have a score, in the fitted ensemble: a forest if they are trees."""
         return self.kind.voters(self.inside, scheme)
+
+    def _has_pure_leaves(self) -> bool:
+        """Whether a fitted ensemble holds trees that average and are always sure."""
+        members = getattr(self.inside, "estimators_", None)
+        averages = self.kind.own_scheme in (_by_leaves, _by_members)
+        return averages and members is not None and _are_trees(members) and leaves_are_pure(self.inside)
 
     def _n_classes(self) -> int:
         """Return how many labels the fitted ensemble knows; 2 if it cannot tell."""
@@ -464,8 +560,8 @@ class GivenModel:
         """Return what the model itself predicts; None where it has no labels, or no ``predict``."""
         if _is_booster(self.inside) or not hasattr(self.whole, "predict"):
             return None
-        labels: Labels = self.whole.predict(X)
-        return labels
+        labels: Labels = np.asarray(self.whole.predict(X))
+        return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels  # CatBoost's
 
 
 def unwrap(estimator: Any) -> Any:
@@ -500,6 +596,10 @@ def names_of_features(model: Any, X: Any) -> Labels | None:
     LightGBM makes names up where it was given none, and underscores of spaces; those are found in X again.
     """
     names: Any = getattr(model, "feature_names_in_", None)
+    if importer_of(model) == "catboost":
+        names = model.feature_names_
+        if list(names) == [str(place) for place in range(len(names))]:
+            return None
     if names is None or list(names) == [f"Column_{place}" for place in range(len(names))]:
         return None
     given = [str(name) for name in getattr(X, "columns", ())]

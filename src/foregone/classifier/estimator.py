@@ -311,6 +311,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         model = GivenModel.of(self.estimator)
         inside = model.inside
         tags.target_tags.required = not model.is_fitted_already
+        tags.classifier_tags.multi_class = model.calibrated is None
         if hasattr(inside, "__sklearn_tags__"):
             its = get_tags(model.whole if model.transformers else inside).input_tags
             tags.input_tags.allow_nan = its.allow_nan

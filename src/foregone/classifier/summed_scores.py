@@ -127,6 +127,7 @@ class SummedScores:
                 groups=labels,
                 random_state=seed,
                 on_failure="raise",
+                drops_classes=ensemble.drops_classes,
             )
         except SolverError as error:
             if settings.on_failure == "raise":
@@ -141,7 +142,7 @@ class SummedScores:
         full = full_answers(scores, strategy.order, strategy.start)
         right = full if held_against is None else held_against
         asks_all = len(strategy.looks) == 1
-        answers, n_asked = (full, np.full(len(full), len(order))) if asks_all else strategy.run(scores)
+        answers, n_asked = (full, np.full(len(full), ensemble.n_voters)) if asks_all else strategy.run(scores)
         right_labels, given_labels = (ensemble.classes.take(said) for said in (right, answers))
         warn_of_losing_classes(terms, right_labels, given_labels, ensemble.classes)
         if ensemble.adds_votes and own is not None:
@@ -252,13 +253,14 @@ class SummedScores:
             "bounds": known_bounds(self.ensemble, scores),
             "groups": None,
             "clusters": None,
+            "drops_classes": self.ensemble.drops_classes,
         }
         added = {name: options.get(name, own) for name, own in adding.items()}
         others = {name: value for name, value in options.items() if name not in adding}
         own = {
             "confidence": _confidence(self.terms),
             "looks": self.terms["looks"],
-            "labels": self.ensemble.classes.tolist(),
+            "labels": self.ensemble.classes.tolist() if len(self.ensemble.classes) == 2 else None,
         }
         return plan(ScoreRows(scores, **added), limits, **{**own, **others})
 
@@ -298,7 +300,7 @@ class SummedScores:
         order: Any = fields.text("order")
         if order not in ("auto", "shared", "optimized"):
             raise fields.error("order", 'must be "auto", "shared" or "optimized"')
-        terms = _read_terms(fields, forest.n_voters)
+        terms = _read_terms(fields, forest.n_steps)
         # Files from before there were promises: what is not certified there asks everyone.
         known, certificate, n_voters = "promise" in fields, strategy.certificate, float(forest.n_voters)
         votes = n_voters if certificate is None else certificate.mean_asked
@@ -327,9 +329,14 @@ def _curtailed(
     ensemble: Any, bounds: FloatArray | None, order: IntArray, terms: Terms, reason: str
 ) -> ScoreStrategy:
     """Return the strategy that stops only where the answer is certain, and why it does no better."""
+    how: dict[str, Any] = {
+        "order": order,
+        "start": ensemble.start,
+        "drops_classes": ensemble.drops_classes,
+    }
     if bounds is None:
-        return ScoreStrategy.ask_all(ensemble.n_voters, order=order, start=ensemble.start, reason=reason)
-    strategy = rules.curtailment(bounds, order=order, start=ensemble.start, looks=terms["looks"])
+        return ScoreStrategy.ask_all(ensemble.n_steps, reason=reason, **how)
+    strategy = rules.curtailment(bounds, looks=terms["looks"], **how)
     return replace(strategy, reason=reason)
 
 

@@ -155,6 +155,11 @@ class _OfMembers:
         return len(self.members)
 
     @property
+    def n_steps(self) -> int:
+        """How often someone is asked at most."""
+        return len(self.members)
+
+    @property
     def classes(self) -> Labels:
         """The labels; of two, those for no and yes."""
         return self.members.classes
@@ -344,6 +349,8 @@ class ScoreVoters(_OfMembers):
         Whether the score of a class is the number of voters for it.
     """
 
+    drops_classes = False  # a voter is asked about all classes at once
+
     def __init__(
         self,
         members: Members,
@@ -395,7 +402,7 @@ class ScoreVoters(_OfMembers):
             return np.asarray(weight * (told if self.adds_by_class else told[:, 1] - 0.5))
         if self.adds_by_class:
             is_for = self.members.class_numbers(voter, X)[:, None] == np.arange(len(self.classes))
-            return np.where(is_for, weight, self._for_others * weight)
+            return np.asarray(np.where(is_for, weight, self._for_others * weight))
         return np.asarray(np.where(self.members.says_yes(voter, X), weight, -weight))
 
     @property

@@ -96,7 +96,12 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     @property
     def n_voters(self) -> int:
-        """Number of voters: every tree is one, unless each class has trees of its own."""
+        """Number of voters: every tree is one."""
+        return self.n_trees
+
+    @property
+    def n_steps(self) -> int:
+        """How often trees are asked at most; one at a time, unless each class has trees of its own."""
         return self.n_trees
 
     @property

@@ -55,7 +55,7 @@ def _numbered(found: Found, numbers: list[npt.NDArray[np.int64]]) -> Found:
             score[tree.left < 0] = own
             yield tree._replace(score=score)  # type: ignore[arg-type]  # numbers instead of scores
 
-    return found._replace(trees=trees, trees_a_voter=1)
+    return found._replace(trees=trees, trees_a_round=1)
 
 
 def _different(scores: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:

@@ -10,10 +10,71 @@ from scipy.special import expit, softmax
 
 from foregone.strategy.json_file import Fields
 
-__all__ = ["Link"]
+__all__ = ["Calibration", "Link"]
 
 
-Kind = Literal["mean", "logistic", "softmax"]
+LinkKind = Literal["mean", "logistic", "softmax"]
+CalibrationMethod = Literal["sigmoid", "isotonic", "temperature"]
+
+SMALLEST = 1e-12  # what scikit-learn adds to probabilities before it takes their logarithm
+
+
+class Calibration(NamedTuple):
+    """How a model of two classes that was calibrated makes its probabilities of those of its ensemble.
+
+    Attributes
+    ----------
+    method : {"sigmoid", "isotonic", "temperature"}
+        The curve, as `sklearn.calibration.CalibratedClassifierCV` names it.
+    numbers : tuple of float
+        What was fitted: slope and intercept of "sigmoid"; the inverse "temperature"; of "isotonic" the
+        positions of the knots, ascending, and then as many values.
+    shift : float
+        What is added to the ensemble's own sums, so that those above 0 say yes after calibration.
+    slope : float or None
+        The curve is of the ensemble's own sum times this; None if it is of the ensemble's probability.
+
+    Examples
+    --------
+    >>> Calibration("isotonic", (0.2, 0.6, 0.0, 1.0), 0.0, None).curve(np.array([0.1, 0.3, 0.9]))
+    array([0.  , 0.25, 1.  ])
+    """
+
+    method: CalibrationMethod
+    numbers: tuple[float, ...]
+    shift: float
+    slope: float | None
+
+    def curve(self, response: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the calibrated probability of yes, given what the ensemble says."""
+        if self.method == "sigmoid":
+            slope, intercept = self.numbers
+            return np.asarray(expit(-(slope * response + intercept)))
+        if self.method == "temperature":
+            log_odds = 2 * response
+            if self.slope is None:
+                log_odds = np.log(response + SMALLEST) - np.log(1 - response + SMALLEST)
+            return np.asarray(expit(self.numbers[0] * log_odds))
+        positions, values = np.array(self.numbers).reshape(2, -1)
+        return np.asarray(np.interp(response, positions, values))
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields of a file."""
+        return {**self._asdict(), "numbers": list(self.numbers)}
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> Calibration:
+        """Check what `to_fields` gave and make the calibration."""
+        method = fields.text("method")
+        if method not in get_args(CalibrationMethod):
+            raise fields.error("method", 'must be "sigmoid", "isotonic" or "temperature"')
+        numbers = fields.numbers("numbers", {"sigmoid": 2, "temperature": 1}.get(method))
+        if method == "isotonic" and (len(numbers) < 2 or len(numbers) % 2):
+            raise fields.error("numbers", "must hold the positions of knots and as many values")
+        if method == "isotonic" and (np.diff(numbers[: len(numbers) // 2]) < 0).any():
+            raise fields.error("numbers", "must hold the positions of knots in ascending order")
+        slope = fields.number("slope") if "slope" in fields else None
+        return cls(cast(CalibrationMethod, method), tuple(numbers.tolist()), fields.number("shift"), slope)
 
 
 class Link(NamedTuple):
@@ -27,6 +88,8 @@ class Link(NamedTuple):
         sums are log odds of one class to another.
     scale : float
         What sums are multiplied with first: one over the sum of the weights, for a mean.
+    calibration : Calibration or None
+        How the probability is calibrated then, of two classes; None if it is not.
 
     Examples
     --------
@@ -36,11 +99,17 @@ class Link(NamedTuple):
     array([[0.125, 0.25 , 0.625]])
     """
 
-    kind: Kind
+    kind: LinkKind
     scale: float
+    calibration: Calibration | None = None
 
     def probability(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the probability of yes for each full sum, or of each class for sums of many classes."""
+        if self.calibration is not None:
+            uncalibrated, slope = scores - self.calibration.shift, self.calibration.slope
+            if slope is not None:
+                return self.calibration.curve(slope * uncalibrated)
+            return self.calibration.curve(self._replace(calibration=None).probability(uncalibrated))
         scaled = self.scale * scores
         if self.kind == "softmax":
             return np.asarray(softmax(scaled, axis=-1))
@@ -50,14 +119,20 @@ class Link(NamedTuple):
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of a file."""
-        return self._asdict()
+        fields: dict[str, Any] = {"kind": self.kind, "scale": self.scale}
+        if self.calibration is not None:
+            fields["calibration"] = self.calibration.to_fields()
+        return fields
 
     @classmethod
     def from_fields(cls, fields: Fields) -> Link:
         """Check what `to_fields` gave and make the link."""
-        if fields.text("kind") not in get_args(Kind):
+        if fields.text("kind") not in get_args(LinkKind):
             raise fields.error("kind", 'must be "mean", "logistic" or "softmax"')
         scale = fields.number("scale")
         if scale <= 0:
             raise fields.error("scale", "must be above 0")
-        return cls(cast(Kind, fields.text("kind")), scale)
+        calibration = None
+        if "calibration" in fields:
+            calibration = Calibration.from_fields(fields.section("calibration"))
+        return cls(cast(LinkKind, fields.text("kind")), scale, calibration)

@@ -27,13 +27,13 @@ class ScoreSchedule(BaseSchedule):
     Attributes
     ----------
     roots : ndarray of int, shape (n_trees,)
-        Roots in the order asked, those of one voter after another.
-    lower, upper : ndarray of float, shape (n_voters + 1,)
+        Roots in the order asked, those of one step after another.
+    lower, upper : ndarray of float, shape (n_steps + 1,)
         Thresholds of each step.
     start : float or ndarray of float
         The score before the first tree.
     ahead : int
-        How many voters of a row alone set out at once: as many as it takes until any row could stop.
+        Trees of how many steps set out at once for a row alone: as many as it takes until any could stop.
     """
 
     strategy: ScoreStrategy | None
@@ -57,31 +57,38 @@ class ScoreSchedule(BaseSchedule):
 
         Parameters
         ----------
-        roots : ndarray of int, shape (n_voters, trees_a_voter)
+        roots : ndarray of int, shape (n_steps, trees_a_round)
             Of the forest's trees.
         start, table, row_format
             Of the forest.
-        bounds : ndarray of float, shape (2, n_voters) or (2, n_voters, n_classes)
-            The lowest and the highest score of each voter.
+        bounds : ndarray of float, shape (2, n_steps) or (2, n_steps, n_classes)
+            The lowest and the highest score that each step adds.
         strategy : ScoreStrategy or None
             Its order, thresholds and start.
         """
-        n_voters, a_voter = roots.shape
-        check_n_trees(strategy, n_voters)
-        followed = ScoreStrategy.ask_all(n_voters, start=start) if strategy is None else strategy
+        n_steps, a_round = roots.shape
+        drops = a_round > 1
+        check_n_trees(strategy, roots.size)
+        everyone = ScoreStrategy.ask_all(n_steps, start=start, drops_classes=drops)
+        followed = everyone if strategy is None else strategy
         if not np.array_equal(followed.start, start):
             raise InvalidInputError(
                 f"the strategy starts at a score of {followed.start}, the forest at {start}: "
                 f"pass start={start} when the strategy is made"
             )
+        if followed.drops_classes != drops:
+            raise InvalidInputError(
+                f"each class has trees of its own in this forest: {drops}, for the strategy: "
+                f"{followed.drops_classes}. Pass drops_classes={drops} when the strategy is made"
+            )
         order, lower, upper = followed.order, followed.lower, followed.upper
         first_stop = _first_possible_stop(start, bounds[:, order], lower, upper)
-        ahead = max(first_stop, min(FEWEST_AHEAD, n_voters))
+        ahead = max(first_stop, min(FEWEST_AHEAD, n_steps))
         header = np.array([roots.size, row_format.takes, ahead], np.int64)
         asked_roots = roots[order].ravel()
         thresholds = [lower, upper]
         if followed.adds_by_class:
-            header = np.append(header, [a_voter, followed.n_classes])
+            header = np.append(header, [a_round, followed.n_classes])
             thresholds = [upper]
         floats = np.concatenate([*thresholds, np.atleast_1d(start)]).view(np.int64)
         numbers = np.concatenate([header, asked_roots, floats, row_format.rules])
@@ -90,7 +97,7 @@ class ScoreSchedule(BaseSchedule):
 
 
 def _first_possible_stop(start: Start, bounds: FloatArray, lower: FloatArray, upper: FloatArray) -> int:
-    """Return how many voters must be asked before any row could stop, about: rounding is left aside."""
+    """Return how many steps it takes before any row could stop, about: rounding is left aside."""
     added = np.cumsum(bounds, axis=1)
     lowest, highest = start + np.concatenate([np.zeros_like(added[:, :1]), added], axis=1)
     if lowest.ndim == 1:

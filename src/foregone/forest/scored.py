@@ -31,7 +31,7 @@ class ScoreOutcome(NamedTuple):
     """What became of rows: the answers, how many voters were asked, and the running scores then.
 
     Of two classes, answers are True for yes and a row has one score; of more, answers are numbers of classes
-    and a row has a score for each.
+    and a row has a score for each, ``-inf`` where a class was dropped.
     """
 
     answers: npt.NDArray[Any]
@@ -43,8 +43,8 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
     """An ensemble of trees whose scores are added up.
 
     Of two classes there is one sum, which says yes if it is above 0. Of more, every class has a sum, and the
-    first of the largest is the answer; a voter is a tree that has a score for each class, or one tree for
-    each class.
+    first of the largest is the answer; a tree has a score for each class, or each class has trees of its own.
+    Then a round asks one tree of each class, and a class that trails too far is asked for no more.
 
     Sums are made in float64, one voter after another in the order asked, so that every result is, bit for
     bit, what the strategy says about the matrix of `scores`. Make one with `from_model` or `load`.
@@ -53,8 +53,8 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
     ----------
     nodes, tree_start : ndarray
         The trees, see `foregone.forest.layout.pack`. Read-only. Every walk through them ends.
-    n_trees, n_voters, n_features : int
-        Numbers of trees, of voters and of columns of the rows.
+    n_trees, n_features : int
+        Numbers of voters and of columns of the rows.
     classes : ndarray of shape (n_classes,)
         The labels; of two, those for no and yes.
     start : float or ndarray of shape (n_classes,)
@@ -67,8 +67,8 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         How full sums become the source's own probabilities; None if the source tells none.
     in_order : bool
         Whether trees are best asked in the model's order, as those of boosted models are.
-    trees_a_voter : int
-        1, or the number of classes if each has trees of its own.
+    trees_a_round : int
+        1, or the number of classes if each has trees of its own: those of a round stand side by side.
     table : ndarray of float or None
         Where a tree has a score for each of many classes, what the numbers in its leaves stand for, see
         `foregone.forest.leaf_table.share_leaves`.
@@ -113,14 +113,14 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         categories: npt.NDArray[np.uint32],
         link: Link | None = None,
         in_order: bool = False,
-        trees_a_voter: int = 1,
+        trees_a_round: int = 1,
         table: npt.NDArray[Any] | None = None,
         adds_votes: bool = False,
     ) -> None:
         self.start = start
         self.link = link
         self.in_order = in_order
-        self.trees_a_voter = trees_a_voter
+        self.trees_a_round = trees_a_round
         self.table = table
         self.adds_votes = adds_votes
         super().__init__(nodes, tree_start, classes, rows, categories)
@@ -144,9 +144,14 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         return not isinstance(self.start, float)
 
     @property
-    def n_voters(self) -> int:
-        """Number of voters: trees, or, where each class has its own, as many as a class has."""
-        return self.n_trees // self.trees_a_voter
+    def n_steps(self) -> int:
+        """How often trees are asked at most: each by itself, or, where each class has its own, in rounds."""
+        return self.n_trees // self.trees_a_round
+
+    @property
+    def drops_classes(self) -> bool:
+        """Whether each class has trees of its own, so that a class can be dropped."""
+        return self.trees_a_round > 1
 
     @property
     def nbytes(self) -> int:
@@ -160,7 +165,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         """Do nothing: the bounds of the scores are made of the leaves, and that checks them."""
 
     def _score_bounds(self) -> npt.NDArray[np.float64]:
-        """Return the lowest and the highest score of each voter.
+        """Return the lowest and the highest score that each step adds.
 
         Raises
         ------
@@ -207,9 +212,9 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
 
     @property
     def score_bounds(self) -> npt.NDArray[np.float64]:
-        """The smallest and the largest score that each voter can give.
+        """The smallest and the largest score that each step can add.
 
-        The shape is (2, n_voters), or (2, n_voters, n_classes) for more than two classes.
+        The shape is (2, n_steps), or (2, n_steps, n_classes) for more than two classes.
         """
         return self._bounds.copy()
 
@@ -239,7 +244,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
 
     @classmethod
     def _packed(cls, found: Found) -> Self:
-        if len(found.classes) == 2 or found.trees_a_voter > 1:
+        if len(found.classes) == 2 or found.trees_a_round > 1:
             return super()._packed(found)
         numbered, table = share_leaves(found)
         return cls._packed_as(LeafKind.SCORES, numbered, table=table)
@@ -252,7 +257,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
             "start": float(found.start) if n_classes == 2 else many,
             "link": found.link,
             "in_order": found.in_order,
-            "trees_a_voter": found.trees_a_voter,
+            "trees_a_round": found.trees_a_round,
         }
 
     @classmethod
@@ -263,16 +268,16 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
             table.dtype not in (np.float32, np.float64) or table.shape[-1:] != (n_classes,) or table.ndim > 2
         ):
             raise fields.error("table", "must hold a score for each class, in lines")
-        a_voter = fields.whole("trees_a_voter", 1) if "trees_a_voter" in fields else 1
+        a_voter = fields.whole("trees_a_round", 1) if "trees_a_round" in fields else 1
         n_trees = fields.whole("n_trees", 1)
         by_class = n_classes > 2
         if a_voter not in (1, n_classes) or n_trees % a_voter or by_class == (a_voter == 1 and table is None):
-            raise fields.error("trees_a_voter", "does not say how classes get their scores")
+            raise fields.error("trees_a_round", "does not say how classes get their scores")
         return {
             "start": fields.numbers("start", n_classes) if by_class else fields.number("start"),
             "link": Link.from_fields(fields.section("link")) if "link" in fields else None,
             "in_order": "in_order" in fields and bool(fields.whole("in_order", 0, 1)),
-            "trees_a_voter": a_voter,
+            "trees_a_round": a_voter,
             "table": table,
             "adds_votes": "adds_votes" in fields and bool(fields.whole("adds_votes", 0, 1)),
         }
@@ -284,20 +289,20 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
             "start": self.start if isinstance(self.start, float) else self.start.tolist(),
             "link": None if self.link is None else self.link.to_fields(),
             "in_order": int(self.in_order),
-            "trees_a_voter": self.trees_a_voter,
+            "trees_a_round": self.trees_a_round,
             "adds_votes": int(self.adds_votes),
         }
         return {**fields, **besides}, arrays if self.table is None else {**arrays, "table": self.table}
 
     def scores(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return every voter's score of every row, voters in the model's order.
+        """Return every tree's score of every row, trees in the model's order.
 
-        The shape is (n_rows, n_voters), or (n_rows, n_voters, n_classes) for more than two classes.
+        The shape is (n_rows, n_trees), or (n_rows, n_steps, n_classes) for more than two classes.
         """
         known = self.compact_scores(X)
         if not isinstance(known, ClassScores):
             return known
-        voters = [known.of_voter(voter) for voter in range(self.n_voters)]
+        voters = [known.of_voter(voter) for voter in range(self.n_steps)]
         return np.stack(voters, axis=1).astype(np.float64, copy=False)
 
     def compact_scores(self, X: npt.ArrayLike) -> Scores:
@@ -306,12 +311,12 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         if not self.adds_by_class:
             return said
         if self.table is None:
-            return ClassScores(None, said.reshape(len(said), self.n_voters, self.n_classes))
+            return ClassScores(None, said.reshape(len(said), self.n_steps, self.n_classes))
         table = np.diag(self.table) if self.table.ndim == 1 else self.table
         return ClassScores(said, table.astype(np.float64))
 
     def full_scores(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> npt.NDArray[np.float64]:
-        """Return the start plus the scores of all voters, added in the model's order, for each row.
+        """Return the start plus the scores of all trees, added in the model's order, for each row.
 
         Of more than two classes, one for each class: the shape is (n_rows, n_classes).
         """
@@ -327,7 +332,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         X : array-like of shape (n_rows, n_features)
             float32 or float64 in C order is used as it is.
         strategy : ScoreStrategy or None
-            For ``n_voters`` voters and with the same ``start``. None asks every tree, in the model's order.
+            For ``n_trees`` voters and with the same ``start``. None asks every tree, in the model's order.
         n_threads : int, optional
             At most this many threads; by default as many as the process may use. Small work stays on one.
             No result depends on it.
@@ -356,14 +361,14 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         answer : bool or int
             What the strategy answers at the stop; of more than two classes, the number of one.
         asked : int
-            How many voters were asked.
+            How many trees were asked.
         score : float or ndarray
             The running score then; of more than two classes, that of each.
         """
         return self._run_one(x, strategy, 0, "shared")  # type: ignore[no-any-return]  # a kernel's
 
     def _new_schedule(self, strategy: ScoreStrategy | None, seed: int, order: Order) -> ScoreSchedule:
-        roots = self.tree_start[:-1].reshape(self.n_voters, self.trees_a_voter)
+        roots = self.tree_start[:-1].reshape(self.n_steps, self.trees_a_round)
         return ScoreSchedule.make(roots, self.start, self._bounds, self.table, self.rows, strategy)
 
     def _new_outcome(self, n_rows: int) -> ScoreOutcome:
@@ -373,7 +378,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
     def _run_block(self, schedule: ScoreSchedule, block: Rows, scratch: Scratch, outcome: list[Any]) -> None:
         loaded = self._looping.load(block, scratch, schedule.roots)
         if self.adds_by_class:
-            by_lead = (schedule.upper, schedule.start, schedule.ahead, self.trees_a_voter)
+            by_lead = (schedule.upper, schedule.start, schedule.ahead, self.trees_a_round)
             class_score_run.run_block(self._trees, self.table, schedule.roots, *by_lead, *loaded, *outcome)
         else:
             by_score = (schedule.lower, schedule.upper, schedule.start, schedule.ahead)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from foregone.checks import BoolArray, FloatArray, IntArray, check_looks
-from foregone.scores.paths import Paths
+from foregone.scores.paths import ClassPaths, Paths
 
 __all__ = [
     "SHAPES",
@@ -45,13 +45,17 @@ class Shape:
         sum says otherwise is small enough.
     ratio : float
         For chances: how much smaller it must be to stop with "yes" than to stop with "no".
+    at_knots : bool
+        For chances: whether it looks at some steps only, the later the fewer. Every look is a chance to be
+        wrong, and where one voter changes little it is not worth it.
     """
 
     kind: Literal["margin", "chance"]
     ratio: float = 1.0
+    at_knots: bool = False
 
 
-SHAPES = (Shape("margin"), Shape("chance"))
+SHAPES = (Shape("margin"), Shape("chance"), Shape("chance", at_knots=True))
 # With a limit for each answer, also these; the limits and the classes may differ by orders of magnitude.
 WEIGHED_SHAPES = tuple(Shape("chance", ratio) for ratio in (1 / 256, 1 / 32, 1 / 4, 4.0, 32.0, 256.0))
 
@@ -74,8 +78,8 @@ class Learned:
     def __init__(self, paths: Paths, steps: IntArray, limit: float, certain: Thresholds) -> None:
         self._steps = steps
         self._certain = certain
-        self._n_voters = paths.n_voters
-        self._of_leads = paths.leaders is not None
+        self._n_steps = paths.n_steps
+        self._of_leads = isinstance(paths, ClassPaths)
         self._sizes = np.sort(np.abs(paths.running[:, steps - 1]), axis=None)
         self._careful, self._bold = np.log(limit / 300), np.log(min(limit * 100, 1.0))
         places = np.linspace(0, np.sqrt(len(steps) - 1), KNOTS) ** 2  # close where most rows stop: early
@@ -96,13 +100,15 @@ class Learned:
         # Early on the next voter tells much, so that waiting for it pays: the chance to stop at grows.
         growth = np.sqrt(self._knots / self._knots[len(self._knots) // 2])
         chance = np.exp(self._careful + boldness * (self._bold - self._careful)) * growth
-        return self._everywhere(
-            self._where(-_log_odds_against(chance * np.sqrt(shape.ratio)), -np.inf),
-            self._where(_log_odds_against(chance / np.sqrt(shape.ratio)), np.inf),
-        )
+        lower = self._where(-_log_odds_against(chance * np.sqrt(shape.ratio)), -np.inf)
+        upper = self._where(_log_odds_against(chance / np.sqrt(shape.ratio)), np.inf)
+        if shape.at_knots:
+            between = ~np.isin(self._steps, self._knots)
+            lower[between], upper[between] = -np.inf, np.inf
+        return self._everywhere(lower, upper)
 
     def _everywhere(self, lower: FloatArray, upper: FloatArray) -> Thresholds:
-        return everywhere(self._n_voters, self._steps, None if self._of_leads else lower, upper)
+        return everywhere(self._n_steps, self._steps, None if self._of_leads else lower, upper)
 
     def _where(self, log_odds: FloatArray, never: float) -> FloatArray:
         """Return, for every step, the score with these log odds; next to a knot that has none, never."""

@@ -6,20 +6,21 @@ Each check raises InvalidInputError if something is wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.class_sums import fill_leads
+from foregone._kernels.class_sums import fill_paths, follow_leads
 from foregone.checks import BoolArray, FloatArray, IntArray, as_float, as_numbers
 from foregone.errors import InvalidInputError
 from foregone.scores.class_scores import ClassScores, as_class_scores
 
 __all__ = [
     "Answers",
+    "ClassPaths",
     "Paths",
     "Scores",
     "Start",
@@ -113,17 +114,10 @@ def blocks(shape: tuple[int, ...]) -> list[slice]:
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
-def paths_of(scores: Scores, order: IntArray, start: Start) -> Paths:
+def paths_of(scores: Scores, order: IntArray, start: Start, *, drops_classes: bool = False) -> Paths:
     """Return what rows are stopped by: ``start`` plus the scores so far, added one by one in order."""
     if isinstance(scores, ClassScores):
-        sums = np.tile(np.asarray(start, np.float64), (len(scores), 1))
-
-        def added_up() -> Iterator[FloatArray]:
-            for voter in order:
-                np.add(sums, scores.of_voter(voter), out=sums)
-                yield sums
-
-        return _leads(added_up(), scores.shape, start)
+        return ClassPaths(scores, order, np.asarray(start), drops_classes=drops_classes)
     running = np.asfortranarray(scores[:, order])
     with np.errstate(over="ignore", invalid="ignore"):
         running[:, 0] += start
@@ -133,26 +127,12 @@ def paths_of(scores: Scores, order: IntArray, start: Start) -> Paths:
     return Paths(running, start=float(start))
 
 
-def paths_given(running: Scores, start: Start) -> Paths:
+def paths_given(running: Scores, start: Start, *, drops_classes: bool = False) -> Paths:
     """Return the same where sums are running ones already: of voter k, those after k + 1 voters."""
-    if not isinstance(running, ClassScores):
-        return Paths(np.asfortranarray(running), start=float(start))
-    sums = (np.ascontiguousarray(running.of_voter(step)) for step in range(running.shape[1]))
-    return _leads(sums, running.shape, start)
-
-
-def _leads(sums: Iterable[FloatArray], shape: tuple[int, int, int], start: Start) -> Paths:
-    """Return the leads and leaders of running sums of many classes, one matrix of them a step."""
-    n_rows, n_voters, _ = shape
-    leads: FloatArray = np.empty((n_rows, n_voters), order="F")
-    leaders: Leaders = np.empty((n_rows, n_voters), np.uint16, order="F")
-    with np.errstate(over="ignore", invalid="ignore"):
-        for step, running in enumerate(sums):
-            fill_leads(running, leads[:, step], leaders[:, step])
-    _check_finite(leads, "the leads")
-    first_lead, first_leader = np.empty(1), np.empty(1, np.uint16)
-    fill_leads(np.array([start], np.float64), first_lead, first_leader)
-    return Paths(leads, leaders, float(first_lead[0]), int(first_leader[0]))
+    if isinstance(running, ClassScores):
+        order = np.arange(running.shape[1])
+        return ClassPaths(running, order, np.asarray(start), are_running=True, drops_classes=drops_classes)
+    return Paths(np.asfortranarray(running), start=float(start))
 
 
 def full_answers(scores: Scores, order: IntArray, start: Start) -> Answers:
@@ -177,55 +157,46 @@ def look_steps(lower: FloatArray, upper: FloatArray) -> IntArray:
 class Paths:
     """What rows are stopped by: one number after each voter, and the answer that goes with it.
 
+    These are of two classes; `ClassPaths` has the same for more.
+
     Attributes
     ----------
     running : ndarray of float, shape (n_rows, n_voters)
-        After each voter, the running score; of many classes, the lead of the first over the second. Stored by
-        column, because that is how it is read.
-    leaders : ndarray of int, shape (n_rows, n_voters), or None
-        Of many classes, the number of the class that leads after each voter. Of two, the sign of the score
-        tells it.
+        The running score after each voter. Stored by column, because that is how it is read.
     start : float
         The number before anyone was asked.
-    first_leader : int
-        Of many classes, who leads then.
     """
 
     running: FloatArray
-    leaders: Leaders | None = None
     start: float = 0.0
-    first_leader: int = 0
 
     def __len__(self) -> int:
         return len(self.running)
 
     @property
-    def n_voters(self) -> int:
-        """Number of voters."""
+    def n_steps(self) -> int:
+        """How often someone is asked."""
         return int(self.running.shape[1])
 
     @property
     def final(self) -> Answers:
-        """The answers of the full sums: whether they say yes, or which of many classes leads."""
-        return self.leaders[:, -1].astype(np.int64) if self.leaders is not None else self.running[:, -1] > 0
+        """The answers of the full sums: whether they say yes."""
+        return np.asarray(self.running[:, -1] > 0)
 
     def take(self, rows: IntArray) -> Paths:
         """Return those of some rows."""
-        leaders = None if self.leaders is None else np.asfortranarray(self.leaders[rows])
-        return Paths(np.asfortranarray(self.running[rows]), leaders, self.start, self.first_leader)
+        return Paths(np.asfortranarray(self.running[rows]), self.start)
 
     def is_upwards(self, step: int) -> BoolArray:
-        """Whether a large number at this step tells the answer: a final yes, or a leader who stays."""
-        if self.leaders is None:
-            return self.running[:, -1] > 0
-        return np.asarray(self.leaders[:, step - 1] == self.leaders[:, -1])
+        """Whether a large number at this step tells the answer: a final yes."""
+        return self.final
 
     def follow(self, lower: FloatArray, upper: FloatArray) -> tuple[Answers, IntArray]:
         """Return the answers, and how many voters each row took, at these thresholds.
 
         Rows leave as they are answered, so that it takes time in proportion to the voters asked.
         """
-        answers: Answers = np.zeros(len(self), np.bool_ if self.leaders is None else np.int64)
+        answers = np.zeros(len(self), np.bool_)
         asked = np.zeros(len(self), dtype=np.int64)
         rows = np.arange(len(self))
         for step in look_steps(lower, upper):
@@ -235,10 +206,88 @@ class Paths:
             no = numbers <= lower[step]
             stop = no | (numbers >= upper[step])
             stopped = rows[stop]
-            if self.leaders is None:
-                answers[stopped] = ~no[stop]
-            else:
-                answers[stopped] = self.leaders[stopped, step - 1] if step else self.first_leader
+            answers[stopped] = ~no[stop]
             asked[stopped] = step
             rows = rows[~stop]
+        return answers, asked
+
+
+class ClassPaths(Paths):
+    """The same for many classes: the number is the lead of the first over the second, the answer the leader.
+
+    Parameters
+    ----------
+    scores : ClassScores
+        Of single voters, or, with ``are_running``, the sums so far.
+    order : ndarray of int
+        The voters in the order asked.
+    start : ndarray of float, shape (n_classes,)
+        The scores before anyone was asked.
+    drops_classes : bool
+        Whether a class that trails the leader by the threshold is out, and asked for no more.
+    """
+
+    def __init__(
+        self,
+        scores: ClassScores,
+        order: IntArray,
+        start: FloatArray,
+        *,
+        are_running: bool = False,
+        drops_classes: bool = False,
+    ) -> None:
+        self._scores, self._order, self._start = scores, order, start
+        self._are_running, self._drops = are_running, drops_classes
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    @property
+    def n_steps(self) -> int:
+        """How often someone is asked."""
+        return len(self._order)
+
+    @cached_property
+    def _leads(self) -> tuple[FloatArray, Leaders]:
+        """Leads, and who leads, after each step if no class is ever out."""
+        shape = len(self), self.n_steps
+        leads, leaders = np.empty(shape), np.empty(shape, np.uint16)
+        how = (self._are_running, self._order, self._start)
+        fill_paths(self._scores.lines, self._scores.table, *how, leads, leaders)
+        _check_finite(leads, "the leads")
+        return leads, leaders
+
+    @property
+    def running(self) -> FloatArray:
+        """The lead after each voter, shape (n_rows, n_voters)."""
+        return self._leads[0]
+
+    @property
+    def final(self) -> Answers:
+        """The answers of the full sums: the numbers of the classes that lead."""
+        return self._leads[1][:, -1].astype(np.int64)
+
+    def take(self, rows: IntArray) -> Paths:
+        """Return those of some rows."""
+        taken = ClassPaths(
+            self._scores[rows],
+            self._order,
+            self._start,
+            are_running=self._are_running,
+            drops_classes=self._drops,
+        )
+        leads, leaders = self._leads
+        taken._leads = leads[rows], leaders[rows]
+        return taken
+
+    def is_upwards(self, step: int) -> BoolArray:
+        """Whether a large number at this step tells the answer: a leader who stays."""
+        leaders = self._leads[1]
+        return np.asarray(leaders[:, step - 1] == leaders[:, -1])
+
+    def follow(self, lower: FloatArray, upper: FloatArray) -> tuple[Answers, IntArray]:
+        """Return the answers, and how many voters each row took; there are no lower thresholds."""
+        answers, asked = np.empty((2, len(self)), np.int64)
+        how = (self._are_running, self._order, self._start, upper, self._drops)
+        follow_leads(self._scores.lines, self._scores.table, *how, answers, asked)
         return answers, asked

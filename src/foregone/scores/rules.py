@@ -17,7 +17,17 @@ from foregone.errors import InvalidInputError
 from foregone.scores.class_scores import ClassScores
 from foregone.scores.curtailing import check_bounds, curtailing
 from foregone.scores.families import everywhere, steps_before_all
-from foregone.scores.paths import Scores, Start, check_order, check_scores, check_start, paths_given, paths_of
+from foregone.scores.paths import (
+    ClassPaths,
+    Paths,
+    Scores,
+    Start,
+    check_order,
+    check_scores,
+    check_start,
+    paths_given,
+    paths_of,
+)
 from foregone.scores.score_strategy import ScoreStrategy
 
 __all__ = ["constant_margin", "curtailment", "lightgbm_margin", "qwyc"]
@@ -65,10 +75,8 @@ def constant_margin(
 
     # A row goes wrong at a margin if the first score that is as far from 0 lies on the wrong side: that is at
     # the margins between an earlier record of the distance and a new one on the wrong side.
-    if followed.leaders is None:
-        is_right = followed.final[:, None] == (followed.running[:, steps - 1] > 0)
-    else:
-        is_right = followed.final[:, None] == followed.leaders[:, steps - 1]
+    by_step = [_is_right(followed, step) for step in steps.tolist()]
+    is_right = np.array(by_step, np.bool_).reshape(len(steps), len(known)).T
     towards = np.where(is_right, 1.0, -1.0) * np.abs(followed.running[:, steps - 1])
     record = np.maximum.accumulate(np.abs(towards), axis=1)
     earlier = np.concatenate([np.zeros((len(record), 1)), record[:, :-1]], axis=1)
@@ -82,6 +90,13 @@ def constant_margin(
     return ScoreStrategy(voters, begin, *everywhere(n_voters, steps, lower, margin))
 
 
+def _is_right(paths: Paths, step: int) -> npt.NDArray[np.bool_]:
+    """Whether the answer at a step is that of the full sum."""
+    if isinstance(paths, ClassPaths):
+        return paths.is_upwards(step)
+    return np.asarray((paths.running[:, step - 1] > 0) == paths.final)
+
+
 def _start_for(scores: Scores, start: Any) -> Start:
     """Return the start that goes with scores of two classes, or of many."""
     return check_start(start, scores.shape[2] if isinstance(scores, ClassScores) else None)
@@ -93,6 +108,7 @@ def curtailment(
     order: npt.ArrayLike | None = None,
     start: float | npt.ArrayLike = 0.0,
     looks: int | Iterable[int] | None = None,
+    drops_classes: bool = False,
 ) -> ScoreStrategy:
     """Stop where the voters not yet asked cannot change the answer, whatever they say.
 
@@ -109,6 +125,9 @@ def curtailment(
         The score before the first voter.
     looks : int or iterable of int, optional
         As in `solve_scores`; by default after every voter.
+    drops_classes : bool
+        Whether each of many classes has voters of its own, as in `solve_scores`: a class that cannot win any
+        more is asked for no more.
 
     Examples
     --------
@@ -122,7 +141,7 @@ def curtailment(
     first = check_start(start, checked.shape[2] if checked.ndim == 3 else None)
     thresholds = curtailing(checked[:, voters], steps_before_all(looks, n_voters), n_voters, first)
     reason = "stopping only where the answer is certain was asked for"
-    return ScoreStrategy(voters, first, *thresholds, None, reason)
+    return ScoreStrategy(voters, first, *thresholds, None, reason, drops_classes)
 
 
 def lightgbm_margin(

@@ -32,7 +32,7 @@ from foregone.strategy.limits import Limits
 __all__ = ["ScoreRows"]
 
 ORDERS = ("given", "random", "optimized")
-OPTIONS = ("order", "start", "answers", "random_state", "bounds", "groups", "clusters")
+OPTIONS = ("order", "start", "answers", "random_state", "bounds", "groups", "clusters", "drops_classes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,10 @@ class ScoreRows:
         The smallest and the largest score that each voter can give.
     groups, clusters : array-like of shape (n_rows,), optional
         Labels of the rows, as in `foregone.solve_scores`.
+    drops_classes : bool
+        Whether each class has voters of its own, as in `foregone.solve_scores`.
     labels : RowLabels
-        Both, as numbers.
+        Groups and clusters, as numbers.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class ScoreRows:
     bounds: Any = None
     groups: Any = None
     clusters: Any = None
+    drops_classes: bool = False
     labels: RowLabels = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -86,6 +89,8 @@ class ScoreRows:
         start = check_start(self.start, n_classes)
         if isinstance(start, float) != (n_classes is None):
             raise InvalidInputError("start must be one number, where a voter gives one number")
+        if self.drops_classes and n_classes is None:
+            raise InvalidInputError("drops_classes is for scores of more than two classes")
         checked = {
             "scores": scores,
             "start": start,
@@ -106,7 +111,7 @@ class ScoreRows:
         """Raise if a score, or the step from one running score to the next, is outside of its bounds."""
         if isinstance(self.scores, ClassScores):
             before: Any = self.start
-            for voter in range(self.n_voters):
+            for voter in range(self.n_steps):
                 said, (low, high) = self.scores.of_voter(voter), bounds[:, voter]
                 if self.order is None:
                     low, high, before = before + low, before + high, said
@@ -136,7 +141,12 @@ class ScoreRows:
 
     @property
     def n_voters(self) -> int:
-        """Number of voters."""
+        """Number of voters; where each class has its own, those of all classes."""
+        return self.n_steps * (self.n_classes if self.drops_classes else 1)
+
+    @property
+    def n_steps(self) -> int:
+        """How often someone is asked at most."""
         return int(self.scores.shape[1])
 
     @property
@@ -157,12 +167,12 @@ class ScoreRows:
     @cached_property
     def orders(self) -> tuple[IntArray, ...]:
         """The order in which voters are asked, or those from which the learning half shall choose."""
-        given = np.arange(self.n_voters, dtype=np.int64)
+        given = np.arange(self.n_steps, dtype=np.int64)
         if self.order is None or isinstance(self.order, np.ndarray):
             return (given if self.order is None else self.order,)
         if self.order == "random":
             rng = np.random.default_rng([self.random_state, 1])
-            return (rng.permutation(self.n_voters).astype(np.int64),)
+            return (rng.permutation(self.n_steps).astype(np.int64),)
         learning = self.halves[0]
         if self.order == "given" or len(learning) == 0:
             return (given,)
@@ -171,7 +181,11 @@ class ScoreRows:
     def trial(self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray) -> Trial:
         """Return some rows to try thresholds on, with voters asked in this order, stopped at these steps."""
         part: Any = self.scores[rows]
-        paths = paths_given(part, self.start) if self.order is None else paths_of(part, order, self.start)
+        drops = self.drops_classes
+        if self.order is None:
+            paths = paths_given(part, self.start, drops_classes=drops)
+        else:
+            paths = paths_of(part, order, self.start, drops_classes=drops)
         final = paths.final if self.answers is None else np.asarray(self.answers)[rows]
         labels = self.labels.take(rows)
         return Trial(
@@ -179,7 +193,7 @@ class ScoreRows:
             final,
             labels,
             Parts.of(limits, final, labels),
-            curtailing(self.bounds_in(order), steps, self.n_voters, self.start),
+            curtailing(self.bounds_in(order), steps, self.n_steps, self.start),
         )
 
     def bounds_in(self, order: IntArray) -> FloatArray | None:

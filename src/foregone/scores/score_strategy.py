@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,19 +44,22 @@ class ScoreStrategy(Strategy):
 
     Of more classes, every class has a running score, and the lead is that of the largest over the second
     largest. The strategy stops with the class that leads if the lead is at least ``upper[asked]``; of several
-    that lead, with the first.
+    that lead, with the first. Where each class has voters of its own, as boosted trees are, it also drops
+    every class that trails the leader by ``upper[asked]`` or more: such a class is out, whatever comes, and
+    its voters are asked no more. Then a step asks one voter of each class that is left.
 
     When everyone has been asked it stops with the answer of the full sum. Made by `solve_scores`, by a
     function of `foregone.scores.rules`, or by `from_thresholds`.
 
     Attributes
     ----------
-    order : ndarray of int, shape (n_voters,)
-        The voters in the order in which they are asked; each stands there once.
+    order : ndarray of int, shape (n_steps,)
+        The voters in the order in which they are asked, or the rounds of voters, one a class; each stands
+        there once.
     start : float or ndarray of float, shape (n_classes,)
         The score before the first voter: a boosted ensemble's baseline, 0 for a forest. One number for two
         classes, one for each class if there are more.
-    lower, upper : ndarray of float, shape (n_voters + 1,)
+    lower, upper : ndarray of float, shape (n_steps + 1,)
         Per step. Invariants: ``lower[i] <= upper[i]``, none is NaN; where it does not look they are
         infinite, ``-inf`` and ``inf``; the last of each is 0. Of many classes, ``lower`` is ``-inf``
         throughout.
@@ -65,6 +68,8 @@ class ScoreStrategy(Strategy):
     reason : str or None
         Why it only curtails (stops where the voters not yet asked cannot change the answer) or asks everyone,
         when `solve_scores` could not do better.
+    drops_classes : bool
+        Whether each class has voters of its own.
 
     Examples
     --------
@@ -89,6 +94,7 @@ class ScoreStrategy(Strategy):
     upper: FloatArray
     certificate: ScoreCertificate | None = None
     reason: str | None = None
+    drops_classes: bool = False
 
     # Making one ------------------------------------------------------------------------------
 
@@ -101,12 +107,13 @@ class ScoreStrategy(Strategy):
         order: npt.ArrayLike | None = None,
         start: float | npt.ArrayLike = 0.0,
         certificate: ScoreCertificate | None = None,
+        drops_classes: bool = False,
     ) -> ScoreStrategy:
         """From thresholds for every step, from nobody asked to everyone.
 
         Parameters
         ----------
-        lower, upper : array-like of float, shape (n_voters + 1,)
+        lower, upper : array-like of float, shape (n_steps + 1,)
             As in the attributes of the same name; ``lower`` is None for more than two classes.
         order : array-like of int, shape (n_voters,), optional
             The voters in the order asked; by default that of the columns.
@@ -114,12 +121,18 @@ class ScoreStrategy(Strategy):
             The score before the first voter; for more than two classes, that of each.
         certificate : ScoreCertificate, optional
             What is known about its disagreement.
+        drops_classes : bool
+            Whether each class has voters of its own; for more than two classes.
         """
         first = check_start(start)
         low, high = _check_thresholds(lower, upper, of_leads=not isinstance(first, float))
-        n_voters = len(low) - 1
-        given = np.arange(n_voters) if order is None else order
-        return cls(check_order(given, n_voters), first, low, high, certificate)
+        if drops_classes and isinstance(first, float):
+            raise InvalidInputError(
+                "drops_classes is for more than two classes, whose start is one number each"
+            )
+        n_steps = len(low) - 1
+        given = np.arange(n_steps) if order is None else order
+        return cls(check_order(given, n_steps), first, low, high, certificate, None, drops_classes)
 
     @classmethod
     def ask_all(
@@ -129,17 +142,28 @@ class ScoreStrategy(Strategy):
         order: npt.ArrayLike | None = None,
         start: float | npt.ArrayLike = 0.0,
         reason: str | None = None,
+        drops_classes: bool = False,
     ) -> ScoreStrategy:
-        """Return the strategy that asks everyone, with the reason why."""
+        """Return the strategy that asks everyone, with the reason why.
+
+        Where each class has voters of its own, ``n_voters`` is how many a class has.
+        """
         low = np.append(np.full(check_n_voters(n_voters), -np.inf), 0.0)
-        everyone = cls.from_thresholds(None if np.ndim(start) else low, -low, order=order, start=start)
-        return cls(everyone.order, everyone.start, everyone.lower, everyone.upper, None, reason)
+        everyone = cls.from_thresholds(
+            None if np.ndim(start) else low, -low, order=order, start=start, drops_classes=drops_classes
+        )
+        return replace(everyone, reason=reason)
 
     # Reading it ------------------------------------------------------------------------------
 
     @property
     def n_voters(self) -> int:
         """Number of voters in the ensemble."""
+        return len(self.order) * (self.n_classes if self.drops_classes else 1)
+
+    @property
+    def n_steps(self) -> int:
+        """How often someone is asked at most: as many voters as there are, or as a class has of its own."""
         return len(self.order)
 
     @property
@@ -154,7 +178,7 @@ class ScoreStrategy(Strategy):
 
     @property
     def looks(self) -> IntArray:
-        """The numbers of voters after which it may stop."""
+        """The steps after which it may stop."""
         return look_steps(self.lower, self.upper)
 
     @property
@@ -165,14 +189,16 @@ class ScoreStrategy(Strategy):
         return "it stops only where the voters not yet asked cannot change the answer"
 
     def decide(self, asked: int, running: float | npt.ArrayLike) -> bool | int | None:
-        """Return the answer after ``asked`` voters at this running score, or None to go on.
+        """Return the answer after ``asked`` steps at this running score, or None to go on.
 
-        Of many classes, ``running`` are their scores, and the answer is the number of a class.
+        Of many classes, ``running`` are their scores, and the answer is the number of a class; those that are
+        out have ``-inf``.
         """
-        if not 0 <= asked <= self.n_voters:
-            raise InvalidInputError(f"step {asked} is impossible: need 0 <= asked <= {self.n_voters}")
+        if not 0 <= asked <= self.n_steps:
+            raise InvalidInputError(f"step {asked} is impossible: need 0 <= asked <= {self.n_steps}")
         numbers = as_numbers(running, "the running score").astype(np.float64)
-        if not np.isfinite(numbers).all():
+        is_out = (numbers == -np.inf) & self.drops_classes
+        if not (np.isfinite(numbers) | is_out).all() or np.all(is_out):
             raise InvalidInputError(f"the running score must be finite, not {running!r}")
         if numbers.shape != np.shape(self.start):
             raise InvalidInputError(
@@ -199,22 +225,24 @@ class ScoreStrategy(Strategy):
         answers : ndarray of bool or of int, shape (n_rows,)
             True for yes; of many classes, their numbers.
         asked : ndarray of int, shape (n_rows,)
-            How many voters each row took.
+            How many voters each row took; where each class has its own, those of all classes.
         """
         known = self._checked(scores, "scores")
         answers: Answers = np.empty(len(known), np.int64 if self.adds_by_class else np.bool_)
         asked = np.empty(len(known), np.int64)
         for rows in blocks(known.shape):
-            paths = paths_of(known[rows], self.order, self.start)
+            paths = paths_of(known[rows], self.order, self.start, drops_classes=self.drops_classes)
             answers[rows], asked[rows] = paths.follow(self.lower, self.upper)
         return answers, asked
 
     def run_paths(self, paths: npt.ArrayLike) -> tuple[Answers, IntArray]:
         """Answer rows whose running scores are known: column k is the score after k + 1 voters."""
-        return paths_given(self._checked(paths, "paths"), self.start).follow(self.lower, self.upper)
+        known = self._checked(paths, "paths")
+        followed = paths_given(known, self.start, drops_classes=self.drops_classes)
+        return followed.follow(self.lower, self.upper)
 
     def _checked(self, scores: Any, what: str) -> Scores:
-        known = check_scores(scores, what, self.n_voters)
+        known = check_scores(scores, what, self.n_steps)
         of_classes = known.shape[2] if isinstance(known, ClassScores) else None
         if of_classes != (self.n_classes if self.adds_by_class else None):
             wanted = f"for each of {self.n_classes} classes" if self.adds_by_class else "one number a voter"
@@ -228,7 +256,8 @@ class ScoreStrategy(Strategy):
             self.lower + 0.0,
             self.upper + 0.0,
         )  # -0.0 is 0.0
-        return hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
+        kind = b"drops" if self.drops_classes else b""
+        return hashlib.sha256(kind + b"".join(part.tobytes() for part in parts)).digest()
 
     def __repr__(self) -> str:
         if self.certificate is not None:
@@ -253,30 +282,36 @@ class ScoreStrategy(Strategy):
             "upper": _to_json(self.upper),
             "certificate": None if self.certificate is None else self.certificate.to_fields(),
             "reason": self.reason,
+            **({"drops_classes": int(self.drops_classes)} if self.adds_by_class else {}),
         }
 
     @classmethod
     def _from_fields(cls, fields: Fields) -> ScoreStrategy:
-        n_voters = fields.whole("n_voters", 1)
+        n_voters = n_steps = fields.whole("n_voters", 1)
+        drops = "drops_classes" in fields and bool(fields.whole("drops_classes", 0, 1))
+        if drops:
+            n_steps = len(fields.entries("order"))
+            if n_steps * len(fields.entries("start")) != n_voters:
+                raise fields.error("n_voters", "must be as many for each class as there are in the order")
         try:
-            order = check_order(fields.whole_numbers("order", n_voters), n_voters)
+            order = check_order(fields.whole_numbers("order", n_steps), n_steps)
         except InvalidInputError as error:
             raise fields.error("order", f"is not valid: {error}") from None
         by_class = isinstance(fields.entry("start"), list)
-        lower = None if by_class else _from_json(fields, "lower", n_voters + 1)
+        lower = None if by_class else _from_json(fields, "lower", n_steps + 1)
         try:
             start: Start = check_start(fields.numbers("start")) if by_class else fields.number("start")
         except InvalidInputError as error:
             raise fields.error("start", f"is not valid: {error}") from None
         try:
-            low, high = _check_thresholds(lower, _from_json(fields, "upper", n_voters + 1), of_leads=by_class)
+            low, high = _check_thresholds(lower, _from_json(fields, "upper", n_steps + 1), of_leads=by_class)
         except InvalidInputError as error:
             raise fields.error("lower/upper", f"is not valid: {error}") from None
         certificate = None
         if "certificate" in fields:
             certificate = ScoreCertificate.from_fields(fields.section("certificate"), n_voters)
         reason = fields.text("reason") if "reason" in fields else None
-        return cls(order, start, low, high, certificate, reason)
+        return cls(order, start, low, high, certificate, reason, drops)
 
 
 def _check_thresholds(

@@ -50,6 +50,7 @@ def solve_scores(
     clusters: npt.ArrayLike | None = None,
     random_state: int | np.random.Generator | None = None,
     on_failure: Literal["curtail", "raise"] = "curtail",
+    drops_classes: bool = False,
 ) -> ScoreStrategy:
     """Learn when to stop adding up scores, with a limit on the disagreement that holds for new rows.
 
@@ -81,7 +82,8 @@ def solve_scores(
         the columns, in one drawn at random, in the better of the columns' and a learned one (both judged on
         the learning half), or in this one.
     looks : int or iterable of int, optional
-        A number k to stop only after every k voters, or the numbers of voters after which it may stop.
+        A number k to stop only after every k voters, or the numbers of voters after which it may stop; where
+        each class has its own, voters of one class.
     start : float or array-like of float, shape (n_classes,), default 0.0
         The score before the first voter.
     answers : array-like of bool or int, shape (n_rows,), optional
@@ -106,6 +108,10 @@ def solve_scores(
         answer is certain (without ``bounds``, that asks everyone), with the ``reason``, and warn
         (`CannotCertifyWarning`); or raise SolverError. With a limit of 0 the former is what is asked for, so
         there is nothing to warn of.
+    drops_classes : bool
+        Whether each of many classes has voters of its own, as boosted trees have them, one a class and round.
+        Then a class that trails the leader by the threshold is out, and its voters are asked no more, which
+        saves most of them. Each voter of a class counts as one.
 
     Returns
     -------
@@ -142,9 +148,10 @@ def solve_scores(
         bounds=bounds,
         groups=groups,
         clusters=clusters,
+        drops_classes=drops_classes,
     )
     _check_limits(rows, limits)
-    steps = steps_before_all(looks, rows.n_voters)
+    steps = steps_before_all(looks, rows.n_steps)
     learning, certifying = rows.halves
     voters = rows.orders[0]
     learn, certify = (rows.trial(half, limits, voters, steps) for half in (learning, certifying))
@@ -163,9 +170,9 @@ def solve_scores(
             certificate = _certificate(
                 limits, confidence, certify, climbed.rung, climbed.judged, len(learning), len(boldnesses)
             )
-            return ScoreStrategy(voters, rows.start, *climbed.rung, certificate)
+            return ScoreStrategy(voters, rows.start, *climbed.rung, certificate, None, drops_classes)
         reason = _too_often_wrong(certify.parts, climbed.failed)
-    curtailed = ScoreStrategy(voters, rows.start, *certify.certain, None, reason)
+    curtailed = ScoreStrategy(voters, rows.start, *certify.certain, None, reason, drops_classes)
     if limits.loosest == 0:
         return curtailed
     if on_failure == "raise":
@@ -202,7 +209,7 @@ def estimate_scores(
     ``random_state``.
     """
     _check_limits(rows, limits)
-    steps = steps_before_all(looks, rows.n_voters)
+    steps = steps_before_all(looks, rows.n_steps)
     voters = rows.orders[0]
     learn = rows.trial(rows.halves[0], limits, voters, steps)
     thresholds, outcome = learn.certain, learn.outcome(learn.certain)
@@ -214,7 +221,8 @@ def estimate_scores(
         else:
             learned = learn.learn(np.arange(learn.n_rows), steps)
             thresholds, outcome = learned.thresholds(choice.shape, choice.boldness), choice.outcome
-    return ScoreEstimate(ScoreStrategy(voters, rows.start, *thresholds, None, reason), outcome, learn.final)
+    strategy = ScoreStrategy(voters, rows.start, *thresholds, None, reason, rows.drops_classes)
+    return ScoreEstimate(strategy, outcome, learn.final)
 
 
 def _check_limits(rows: ScoreRows, limits: Limits) -> None:

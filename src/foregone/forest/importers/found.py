@@ -163,9 +163,9 @@ class Found(NamedTuple):
     in_order : bool
         Whether trees are best asked in the source's order: those of boosted models add to what the trees
         before them left to do. Otherwise any order is as good.
-    trees_a_voter : int
-        How many trees are asked as one: 1, or, where each of more than two classes has trees of its own,
-        ``n_classes``. Then trees come voter by voter, one for each class, in the order of the classes.
+    trees_a_round : int
+        How many trees are asked side by side: 1, or, where each of more than two classes has trees of its
+        own, ``n_classes``. Then trees come round by round, one for each class, in the order of the classes.
     """
 
     trees: Callable[[], Iterator[Tree]]
@@ -182,7 +182,7 @@ class Found(NamedTuple):
     link: Link | None = None
     in_order: bool = False
     array_bits: Literal[32, 64] = 64
-    trees_a_voter: int = 1
+    trees_a_round: int = 1
 
     def check_leaves(self, kind: LeafKind) -> None:
         """Raise InvalidInputError unless the trees have leaves of this kind."""

@@ -58,5 +58,5 @@ def import_model(model: Any) -> Found:
         takes_missing=False,
         link=Link("logistic" if two else "softmax", 2.0 if model.loss == "exponential" else 1.0),
         in_order=True,
-        trees_a_voter=len(starts),
+        trees_a_round=len(starts),
     )

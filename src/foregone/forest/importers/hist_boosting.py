@@ -71,7 +71,7 @@ def import_model(model: Any) -> Found:
         category_values=lists,
         link=Link("logistic" if two else "softmax", 1.0),
         in_order=True,
-        trees_a_voter=len(starts),
+        trees_a_round=len(starts),
     )
 
 

@@ -111,7 +111,7 @@ def import_model(model: Any) -> Found:
         array_bits=32,
         link=_link(objective, n_classes, _sigmoid(head) / (n_rounds if "\naverage_output\n" in head else 1)),
         in_order=True,
-        trees_a_voter=n_classes if n_classes > 2 else 1,
+        trees_a_round=n_classes if n_classes > 2 else 1,
     )
 
 

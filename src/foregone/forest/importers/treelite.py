@@ -121,7 +121,7 @@ def import_model(model: Any, classes: Sequence[Any] | None = None) -> Found:
         trees_vote=leaves.are_chances and not start.any(),
         link=_link(header, leaves, share),
         in_order=not leaves.are_chances,
-        trees_a_voter=leaves.n_classes if leaves.n_classes > 2 and leaves.width == 1 else 1,
+        trees_a_round=leaves.n_classes if leaves.n_classes > 2 and leaves.width == 1 else 1,
     )
 
 

@@ -101,7 +101,7 @@ def import_model(model: Any) -> Found:
         category_values=_category_values(learner),
         link=_link(objective, n_classes),
         in_order=True,
-        trees_a_voter=n_classes if n_classes > 2 and not has_vectors else 1,
+        trees_a_round=n_classes if n_classes > 2 and not has_vectors else 1,
     )
 
 

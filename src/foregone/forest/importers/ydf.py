@@ -80,7 +80,7 @@ def import_model(model: Any) -> Found:
         trees_vote=not is_boosted,
         link=link,
         in_order=is_boosted,
-        trees_a_voter=n_classes if is_boosted and n_classes > 2 else 1,
+        trees_a_round=n_classes if is_boosted and n_classes > 2 else 1,
     )
 
 
