@@ -181,9 +181,12 @@ def _no_confidence(kind: Kind) -> None:
 
 def _looks(kind: Kind) -> None:
     classifier, data = stopped(kind, looks=2), data_of(kind)
-    asked = classifier.predict_with_votes(data.new)[1]
-    n_voters = classifier.ensemble_.n_voters
-    assert set(asked.tolist()) <= {*range(0, n_voters, 2), n_voters}
+    asked, strategy = classifier.predict_with_votes(data.new)[1], classifier.strategy_
+    if kind.adds_up:
+        assert set(strategy.looks.tolist()) <= {*range(0, strategy.n_steps, 2), strategy.n_steps}
+    if kind.adds_up and strategy.drops_classes:  # a step asks one of each class that is left
+        return
+    assert set(asked.tolist()) <= {*range(0, strategy.n_voters, 2), strategy.n_voters}
 
 
 def _order_per_row(kind: Kind) -> None:
@@ -257,6 +260,7 @@ def _solve(kind: Kind) -> None:
             answers=None if kind.tally == "lead" else own if kind.is_many else own == 1,
             random_state=classifier.seed_,
             bounds=ensemble.score_bounds,
+            drops_classes=strategy.drops_classes,
         )
     else:
         given = classifier.votes_

@@ -81,9 +81,16 @@ def test_files_of_earlier_versions_are_read(name: str, kind: str, version: int) 
 
 
 @pytest.mark.parametrize(
-    ("name", "trees_a_voter", "order", "n_asked", "n_labels", "bound"),
+    ("name", "trees_a_round", "order", "n_asked", "n_labels", "bound"),
     [
-        ("", 3, [0, 1, 2, 3, 4, 5], {1: 20, 2: 47, 3: 34, 4: 27, 5: 3, 6: 269}, (127, 241, 32), 0.0235),
+        (
+            "",
+            3,
+            [0, 1, 2, 3, 4, 5],
+            {3: 18, 5: 6, 6: 13, 7: 5, 8: 7, 9: 22, 11: 2, 13: 15, 14: 30, 15: 16, 16: 7, 18: 259},
+            (127, 241, 32),
+            0.0235,
+        ),
         (
             "-leaves",
             1,
@@ -96,7 +103,7 @@ def test_files_of_earlier_versions_are_read(name: str, kind: str, version: int) 
 )
 def test_files_of_version_5_hold_scores_of_many_classes(
     name: str,
-    trees_a_voter: int,
+    trees_a_round: int,
     order: list[int],
     n_asked: dict[int, int],
     n_labels: tuple[int, ...],
@@ -119,7 +126,7 @@ def test_files_of_version_5_hold_scores_of_many_classes(
     assert loaded.order_.tolist() == order
     assert loaded.promise_.bound == pytest.approx(bound, abs=5e-5)
     facts = saved.facts()
-    assert (facts["n_answers"], facts["trees_a_voter"]) == (3, trees_a_voter)
+    assert (facts["n_answers"], facts["trees_a_round"]) == (3, trees_a_round)
 
 
 @pytest.mark.parametrize("of_votes", [False, True])

@@ -157,6 +157,18 @@ def test_rows_of_many_classes_are_about_what_solve_scores_certifies() -> None:
     assert without.call.endswith("order='given', start=[0.1, 0.0, -0.5], random_state=0)")
 
 
+def test_a_plan_counts_the_voters_of_every_class_where_each_has_its_own() -> None:
+    scores = draw_classes(2000)
+    rows = ScoreRows(scores, drops_classes=True)
+    made = plan(rows, [0.1], looks=4)
+    assert (made.n_voters, made.n_steps) == (90, 30)
+    strategy = solve_scores(scores, 0.1, order="given", looks=4, random_state=0, drops_classes=True)
+    assert made.rows[0].expected_votes == pytest.approx(strategy.certificate.mean_asked, rel=0.2)
+    together = plan(ScoreRows(scores), [0.1], looks=4)
+    assert together.rows[0].expected_votes < made.rows[0].expected_votes < 3 * together.rows[0].expected_votes
+    assert "looks=4, order='given', start=[0.0, 0.0, 0.0], drops_classes=True, random_state=0)" in made.call
+
+
 def test_votes_that_are_added_up_are_compared_with_the_full_vote() -> None:
     votes = draw_classes(1000).argmax(axis=2)
     made = plan(ScoreRows(ClassScores.of_votes(votes, 3)), [0.1])

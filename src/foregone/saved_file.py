@@ -107,7 +107,7 @@ class SavedFile(NamedTuple):
             "n_answers": getattr(ensemble, "n_classes", 2),
             "classes": None if classes is None else classes.tolist(),
             "n_features": getattr(ensemble, "n_features", None),
-            "trees_a_voter": getattr(ensemble, "trees_a_voter", None),
+            "trees_a_round": getattr(ensemble, "trees_a_round", None),
             "criterion": getattr(solution or self.content, "criterion", None),
             "max_disagreement": {str(key): rate for key, rate in limit.items()}
             if isinstance(limit, Mapping)

@@ -143,20 +143,23 @@ def test_scores_of_many_classes_show_the_lead_from_which_they_stop(run: Run, tmp
     assert "answers_yes_from" not in fields
 
 
-def test_classifiers_say_which_trees_a_voter_is_and_what_is_added_up(run: Run, tmp_path: Path) -> None:
+def test_classifiers_say_who_votes_and_what_is_added_up(run: Run, tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(300, 4))
     y = np.digitize(rows[:, 0], [-0.5, 0.5])
     model = GradientBoostingClassifier(n_estimators=4, random_state=0).fit(rows, y)
     early_stop(model, rows, max_disagreement=0.2, random_state=0).save(tmp_path / "model")
     out = run("show", tmp_path / "model").out
-    assert "voters    4, each of them 3 trees, one for each class: 12 trees\n" in out
-    assert json.loads(run("show", tmp_path / "model", "--json").out)["trees_a_voter"] == 3
+    assert "voters    12 trees, 4 rounds of one for each class\n" in out
+    assert "rounds asked   stops from a lead of" in out
+    assert "its voters are asked no more" in " ".join(out.split())
+    fields = json.loads(run("show", tmp_path / "model", "--json").out)
+    assert (fields["n_voters"], fields["trees_a_round"], fields["drops_classes"]) == (12, 3, True)
     forest = RandomForestClassifier(5, random_state=0).fit(rows, y)
     votes = ScoredForest.from_model(forest, of_votes=True)
     early_stop(votes, rows, max_disagreement=0.2, random_state=0).save(tmp_path / "votes")
     out = run("show", tmp_path / "votes").out
     assert "Each of 3 classes has a number of votes." in out
-    assert "trees, one for each class" not in out
+    assert "rounds" not in out
 
 
 def test_forests_and_classifiers_show_their_classes_and_features(run: Run, tmp_path: Path) -> None:

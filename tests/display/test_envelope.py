@@ -144,6 +144,15 @@ def test_the_lead_of_many_classes_has_one_line() -> None:
     again = EnvelopeDisplay.from_strategy(strategy, display.ax_, answers=("no",))
     assert len(again.ax_.lines) == n_lines + 1
     assert EnvelopeDisplay.from_strategy(ScoreStrategy.ask_all(5, start=[0, 0, 0])).figure_ is not None
+    assert display.ax_.get_xlabel() == "votes asked"
+
+
+def test_where_each_class_has_voters_of_its_own_rounds_are_drawn() -> None:
+    strategy = ScoreStrategy.from_thresholds(None, [9, 2, 1, 0], start=[0, 0, 0], drops_classes=True)
+    display = EnvelopeDisplay.from_strategy(strategy, name="rounds")
+    line = next(line for line in display.ax_.lines if line.get_label() == "rounds")
+    np.testing.assert_array_equal(line.get_xdata(), [0, 1, 2, 3])
+    assert display.ax_.get_xlabel() == "rounds asked, of one voter for each class"
 
 
 def test_scores_have_no_yes_votes() -> None:

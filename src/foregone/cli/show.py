@@ -123,12 +123,10 @@ def _print_facts(console: Console, saved: SavedFile, facts: dict[str, Any]) -> N
         left = len(facts["classes"]) - len(named)
         told["classes"] = ", ".join(named) + (f" and {left} more" if left else "")
         told["features"] = str(facts["n_features"])
-        if facts["trees_a_voter"] not in (None, 1):
-            n_trees = facts["n_voters"] * facts["trees_a_voter"]
-            told["voters"] = (
-                f"{facts['n_voters']:,}, each of them {facts['trees_a_voter']} trees, one for each class: "
-                f"{n_trees:,} trees"
-            )
+        a_round = facts["trees_a_round"]
+        if a_round not in (None, 1):
+            n_rounds = facts["n_voters"] // a_round
+            told["voters"] = f"{facts['n_voters']:,} trees, {n_rounds:,} rounds of one for each class"
     told["promise"] = facts["promise"]
     told["file"] = (
         f"format version {saved.version}, {saved.n_bytes:,} bytes, modified {saved.modified:%Y-%m-%d %H:%M}"

@@ -343,6 +343,7 @@ class ScoreView:
         if shape.of_leads:
             return {
                 "n_classes": self.strategy.n_classes,
+                "drops_classes": self.strategy.drops_classes,
                 "looks": self.strategy.looks.tolist(),
                 "stops_from_a_lead_of": states(shape.stop_yes),
             }
@@ -388,7 +389,8 @@ class ScoreView:
             ]
             for step in few(strategy.looks.tolist())
         ]
-        print_table(console, ["voters asked", *columns], rows)
+        steps = "rounds asked" if strategy.drops_classes else "voters asked"
+        print_table(console, [steps, *columns], rows)
         if strategy.adds_by_class:
             console.print()
             what = "number of votes" if self.adds_votes else "sum of scores"
@@ -396,6 +398,13 @@ class ScoreView:
                 console,
                 f"Each of {strategy.n_classes} classes has a {what}. The lead is the largest minus the "
                 "second largest; at a stop, the answer is the class with the largest, of several the first.",
+            )
+        if strategy.drops_classes:
+            console.print()
+            say(
+                console,
+                "A round asks one voter of each class. A class that trails the leader by as much as such a "
+                "lead is out: its voters are asked no more.",
             )
 
 

@@ -209,7 +209,8 @@ class EnvelopeDisplay(Display):
             ax.plot([0, shape.n_voters], middle, color="0.75", linewidth=0.8, zorder=0)
             ax.set_xlim(0, shape.n_voters * 1.01)
             ax.set_ylim(low, high)
-            ax.set_xlabel("votes asked")
+            has_rounds = isinstance(shape, ScoreShape) and shape.of_rounds
+            ax.set_xlabel("rounds asked, of one voter for each class" if has_rounds else "votes asked")
             of_scores = "class lead" if self._is_of_leads else "score"
             ax.set_ylabel(_HEIGHTS[of_scores if isinstance(shape, ScoreShape) else height])
             ax.spines[["top", "right"]].set_visible(False)

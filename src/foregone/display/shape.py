@@ -172,19 +172,22 @@ class ScoreShape:
     Attributes
     ----------
     n_voters : int
-        Number of voters.
+        Number of voters; where each class has its own, of rounds of them.
     stop_yes, stop_no : ndarray of float, shape (k, 2)
         Rows (asked, score): from which score on it stops with yes, and down from which with no; only steps
         at which it can stop so. Of leads, ``stop_yes`` says from which lead on it stops with the class that
         leads, and ``stop_no`` is empty.
     of_leads : bool
         Whether the thresholds are on the lead of the first class over the second, which is never below 0.
+    of_rounds : bool
+        Whether a step asks one voter of each class.
     """
 
     n_voters: int
     stop_yes: FloatArray = field(repr=False)
     stop_no: FloatArray = field(repr=False)
     of_leads: bool = False
+    of_rounds: bool = False
     randomised: tuple[tuple[int, float, float], ...] = ()  # chance decides nothing
 
     @property
@@ -226,10 +229,10 @@ def score_shape(strategy: ScoreStrategy) -> ScoreShape:
     >>> shape.stop_yes.tolist(), shape.stop_no.tolist()
     ([[1.0, 2.0], [2.0, 0.0]], [[0.0, -9.0], [1.0, -2.0], [2.0, 0.0]])
     """
-    steps = np.arange(strategy.n_voters + 1.0)
+    steps = np.arange(strategy.n_steps + 1.0)
     yes, no = (
         np.stack([steps[finite], values[finite]], axis=1)
         for values in (strategy.upper, strategy.lower)
         for finite in [np.isfinite(values)]
     )
-    return ScoreShape(strategy.n_voters, yes, no, strategy.adds_by_class)
+    return ScoreShape(strategy.n_steps, yes, no, strategy.adds_by_class, strategy.drops_classes)

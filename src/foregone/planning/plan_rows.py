@@ -157,7 +157,7 @@ class Plan(PlanTerms):
     reason : {"price", "observations", "uncertified", "end"}
         Why no tighter limit was chosen: avoiding a disagreement would cost too much; so few observed inputs
         cannot tell; so few rows cannot certify it; or there was no tighter one.
-    kind, n_voters, votes, criterion, confidence, looks, answer, worth
+    kind, n_voters, n_steps, votes, criterion, confidence, looks, answer, worth
         What it was made for: a ``kind`` of "votes", "answers" or "scores", which have no ``votes``.
         ``confidence`` is None where it has no meaning.
     notes : tuple of str

@@ -44,6 +44,9 @@ class PlanTerms:
         Votes between two answers, votes among many, or scores.
     n_voters : int
         Number of voters.
+    n_steps : int
+        How often someone is asked at most: each voter, or a round of voters, one for each class. Looks are
+        numbers of steps.
     votes : VoteDistribution, CompositionDistribution or None
         How the full votes are distributed; None for scores.
     criterion, confidence, looks, answer
@@ -60,6 +63,7 @@ class PlanTerms:
 
     kind: KindOfVote
     n_voters: int
+    n_steps: int
     votes: AnyDistribution | None
     criterion: Criterion
     solver_call: str
@@ -142,7 +146,7 @@ def planned(
             'Use "majority", the default'
         )
     sure = check_confidence(confidence)
-    return _scores(votes, criterion, sure, check_looks(looks, votes.n_voters), labels)
+    return _scores(votes, criterion, sure, check_looks(looks, votes.n_steps), labels)
 
 
 def _confidence(given: Any, criterion: Criterion, votes: AnyDistribution) -> dict[str, Any]:
@@ -169,6 +173,7 @@ def _votes(problem: Problem, confidence: Any) -> Planned:
     return Planned(
         kind="votes",
         n_voters=problem.n_voters,
+        n_steps=problem.n_voters,
         votes=problem.votes,
         classes=NO_YES,
         solve=partial(
@@ -256,6 +261,7 @@ def _answers(
     return Planned(
         kind="answers",
         n_voters=votes.n_voters,
+        n_steps=votes.n_voters,
         votes=votes,
         classes=classes,
         solve=partial(solve_one, votes, of_class, {"criterion": criterion, "confidence": sure["confidence"]}),
@@ -339,12 +345,14 @@ def _scores(
     added = [f"order={order}", f"start={start!r}"]
     others = ("answers", "bounds", "groups", "clusters")
     added += [f"{name}={name}" for name in others if getattr(rows, name) is not None]
+    added += ["drops_classes=True"] if rows.drops_classes else []
     said = ", ".join([*added, f"random_state={rows.random_state}"])
     # Where each class has a sum, the lead is followed, which has one limit whoever leads.
     numbers = None if isinstance(rows.start, float) else range(rows.n_classes)
     return Planned(
         kind="scores",
         n_voters=rows.n_voters,
+        n_steps=rows.n_steps,
         votes=None,
         classes=NO_YES if numbers is None else tuple(numbers if labels is None else labels),
         solve=partial(_estimate_scores, rows, confidence, looks),

@@ -82,7 +82,7 @@ def python_call(plan: Plan) -> str:
     if plan.confidence is not None or (plan.labels is not None and plan.bounds_the_mean):
         options["confidence"] = plan.confidence
     if plan.looks is not None:
-        options["looks"] = short_looks(plan.looks, plan.n_voters)
+        options["looks"] = short_looks(plan.looks, plan.n_steps)
     if plan.answer != "majority":
         options["answer"] = plan.answer
     said, limit = "".join(f", {name}={value!r}" for name, value in options.items()), plan.max_disagreement

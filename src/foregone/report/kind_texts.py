@@ -159,6 +159,12 @@ def _texts_of_votes_added_up(model: ReportedModel) -> Texts:
 
 def _texts_of_scores(model: ReportedModel) -> Texts:
     voters, is_many = model.voters, len(model.labels) > 2
+    dropped = (
+        " Each class has trees of its own, and one that trails too far is out: its trees are asked no more."
+        if model.drops_classes
+        else ""
+    )
+    close = "votes" if model.voting == "hard" else "sums"
     return Texts(
         full="the full sum",
         mean="estimated",
@@ -166,8 +172,8 @@ def _texts_of_scores(model: ReportedModel) -> Texts:
         "are estimates from that half. The recommended limit was then certified on the other half.",
         averaged="on average",
         limits=(
-            f"The limit is a mean: close {'votes' if model.voting == 'hard' else 'sums'}, or one class, may take "
-            f"most of it. With fewer rows more {voters} are asked, and with too few it stops only where the {voters} not yet asked cannot "
+            f"The limit is a mean: close {close}, or one class, may take most of it. With fewer rows more "
+            f"{voters} are asked, and with too few it stops only where the {voters} not yet asked cannot "
             "change the answer.",
             "Certified, not proven optimal: the thresholds are the ones that asked fewest in learning and "
             "passed an exact test on rows that they were not learned from. Another random_state splits the "
@@ -177,7 +183,7 @@ def _texts_of_scores(model: ReportedModel) -> Texts:
         own_heading="The full sum and the model's own predict",
         own_meaning=f"The scores of all {voters} are added up in one order, "
         f"{'class by class, ' if is_many else ''}as the model does in its own order and precision"
-        f"{'; the class with the largest sum wins' if is_many else ''}.",
+        f"{'; the class with the largest sum wins' if is_many else ''}.{dropped}",
         no_class_limits=ONE_LIMIT if is_many else None,
         own_differs="This is rounding, where the sum is next to a tie. The limit is about the model's own "
         "predict, and counts such rows as different.",

@@ -177,7 +177,7 @@ def _about(report: Report) -> Html:
     facts = {
         "Model": f"{report.names['model']}: {model.name}, {model.n_voters:,} {model.voters}, "
         f"voting={model.voting!r}",
-        "Rounds": "a round is one tree for each class" if model.voters == "rounds" else None,
+        "Rounds": f"{model.n_steps:,}, of one tree for each class" if model.drops_classes else None,
         "Classes": f"{', '.join(others)} and {last}; of a tie, the first",
         "Calibration rows": f"{model.n_rows:,}, from {report.names['data']}",
         "Criterion": f"{model.settings['criterion']}{sure}",

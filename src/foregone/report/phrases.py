@@ -91,7 +91,7 @@ def call(report: Report) -> str:
     settings = {**model.settings, "order": model.order}
     stated = {name: value for name, value in settings.items() if value != usual[name].default}
     if "looks" in stated:
-        stated["looks"] = short_looks(check_looks(stated["looks"], model.n_voters), model.n_voters)
+        stated["looks"] = short_looks(check_looks(stated["looks"], model.n_steps), model.n_steps)
     options: dict[str, Any] = {"voting": model.voting, **stated, "random_state": model.random_state}
     said = "".join(f", {name}={value!r}" for name, value in options.items())
     return f"early_stop(model, X, {report.plan.max_disagreement!r}{said})"

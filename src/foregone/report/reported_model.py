@@ -114,10 +114,18 @@ class ReportedModel:
 
     @property
     def voters(self) -> str:
-        """What the voters are called: a round is one tree for each class."""
-        if not isinstance(self.ensemble, Forest):
-            return "voters"
-        return "rounds" if getattr(self.ensemble, "trees_a_voter", 1) > 1 else "trees"
+        """What the voters are called."""
+        return "trees" if isinstance(self.ensemble, Forest) else "voters"
+
+    @property
+    def n_steps(self) -> int:
+        """How often someone is asked at most: each voter, or a round of voters, one a class."""
+        return int(self.ensemble.n_steps)
+
+    @property
+    def drops_classes(self) -> bool:
+        """Whether each class has trees of its own, which are asked no more once it is out."""
+        return self.adds_up and bool(self.ensemble.drops_classes)
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -150,7 +158,7 @@ class ReportedModel:
         settings = Settings(
             max_disagreement, self.voting, **self.settings, order=self.order, on_failure="curtail"
         )
-        terms = type(maker).check(settings, maker.scheme, classes, self.n_voters)
+        terms = type(maker).check(settings, maker.scheme, classes, self.n_steps)
         with warnings.catch_warnings(record=True) as caught, _taking_rows():
             warnings.simplefilter("ignore")  # the page says by itself what a class loses
             warnings.simplefilter("always", CannotCertifyWarning)

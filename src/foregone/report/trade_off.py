@@ -176,11 +176,14 @@ def _tally(model: ReportedModel, own: Labels | None) -> _Tally:
             answers=None if held_against is None else answers_of(held_against, model.ensemble.classes),
             random_state=model.seed,
             bounds=known_bounds(model.ensemble, scores),
+            drops_classes=model.drops_classes,
         )
         full, right = full_answers(scores, order, rows.start), rows.right(order)
         certain = None
         if rows.bounds is not None:
-            curtailed = score_rules.curtailment(rows.bounds, order=order, start=rows.start)
+            curtailed = score_rules.curtailment(
+                rows.bounds, order=order, start=rows.start, drops_classes=rows.drops_classes
+            )
             certain = float(curtailed.run(scores)[1].mean())
         return _Tally(rows, full.astype(np.intp), right.astype(np.intp), certain)
     counts = model.votes()
