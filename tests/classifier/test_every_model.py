@@ -262,6 +262,20 @@ def test_categories_and_missing_values_of_histograms_are_taken(n_classes):
     assert np.mean(classifier.predict(fresh) != model.predict(fresh)) <= most(LIMIT, 1400)
 
 
+@pytest.mark.parametrize("name", ["gradients", "histograms", "lightgbm", "xgboost"])
+def test_where_each_class_has_trees_of_its_own_every_tree_is_a_voter(name):
+    classifier, X = stopped(name, 4), part("test", 4)[0]
+    assert classifier.ensemble_.n_voters == 4 * classifier.ensemble_.n_steps == 48
+    _, asked, sums = classifier.predict_with_votes(X)
+    dropped = np.isneginf(sums)
+    assert dropped.any()
+    assert not dropped.all(axis=1).any()
+    assert (asked < 48).any()
+    assert (asked <= 48).all()
+    looked = early_stop(fitted(name, 4), part("calibrate", 4)[0], LIMIT, looks=4, random_state=0)
+    assert set(looked.strategy_.looks) <= {4, 8, 12}  # rounds, which ask one tree for each class
+
+
 # Weights -------------------------------------------------------------------------------------
 
 

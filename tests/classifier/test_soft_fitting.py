@@ -225,7 +225,7 @@ def test_scores_are_asked_for_in_blocks(monkeypatch):
     sizes = []
 
     class Watched:
-        n_voters, start = ensemble.n_voters, ensemble.start
+        n_steps, start = ensemble.n_steps, ensemble.start
 
         def compact_scores(self, rows):
             sizes.append(len(rows))

@@ -38,8 +38,10 @@ SCORES = FOREST.scores(X)
 
 def random_strategy(rng, forest):
     """Thresholds of any shape; about a third of the steps do not look."""
-    upper = np.abs(rng.normal(size=forest.n_steps + 1)) * rng.choice([0.1, 0.5, 2.0, 8.0])
-    upper[rng.random(len(upper)) < 0.3] = np.inf
+    shape = (forest.n_steps + 1, forest.n_classes) if forest.drops_classes else forest.n_steps + 1
+    upper = np.abs(rng.normal(size=shape)) * rng.choice([0.1, 0.5, 2.0, 8.0])
+    upper[rng.random(shape) < 0.2] = np.inf
+    upper[rng.random(len(upper)) < 0.2] = np.inf
     upper[0], upper[-1] = rng.choice([np.inf, 0.5]), 0  # at times all rows stop before the first tree
     return ScoreStrategy.from_thresholds(
         None,
@@ -55,13 +57,16 @@ def slow_run(strategy, scores):
     answers, asked, sums = [], [], []
     for row in scores:
         running, step, n_asked = list(strategy.start), 0, 0
-        while (answer := strategy.decide(step, running)) is None:
+        while True:
+            answer = strategy.decide(step, running)
             first = max(running)
-            if strategy.drops_classes and step > 0:
+            if strategy.drops_classes and 0 < step < strategy.n_steps:
                 leader = running.index(first)
                 for number, value in enumerate(running):
-                    if number != leader and first - value >= strategy.upper[step]:
+                    if number != leader and first - value >= strategy.upper[step, number]:
                         running[number] = -np.inf
+            if answer is not None:
+                break
             for number, score in enumerate(row[strategy.order[step]]):
                 if running[number] > -np.inf:
                     running[number] += score
@@ -150,7 +155,8 @@ def test_a_class_that_trails_too_far_is_asked_for_no_more():
     forest = ScoredForest.from_imported(found)
     rows = random_rows(np.random.default_rng(5), found, 300)
     upper = np.append(np.full(30, 3.0), 0.0)
-    dropping = ScoreStrategy.from_thresholds(None, upper, start=forest.start, drops_classes=True)
+    each = np.repeat(upper[:, None], 5, axis=1)
+    dropping = ScoreStrategy.from_thresholds(None, each, start=forest.start, drops_classes=True)
     by_lead = ScoreStrategy.from_thresholds(None, upper, start=forest.start)
     steps = by_lead.run(forest.scores(rows))[1]
     outcome = assert_follows(forest, rows, dropping)

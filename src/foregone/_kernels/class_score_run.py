@@ -9,17 +9,16 @@ None               to the sum of class c, the number itself
 one row            to the sum of the class with this number, the entry of that class
 one row a line     to the sums of all classes, the line with this number
 
-After i steps a row stops when the lead of its largest sum over the second largest is at least ``upper[i]``;
-that is infinite where a strategy does not look, and 0 at the end. Where each class has trees of its own, the
-classes that trail by as much are out, see `foregone._kernels.class_sums`. Every sum is the start plus one
-tree's score after another: nothing is ever added in any other order.
+``upper`` has one threshold a step, or ``n_classes`` of them where each class has trees of its own, see
+`foregone._kernels.class_sums.stops_here`; they are infinite where a strategy does not look, and 0 at the end.
+Every sum is the start plus one tree's score after another: nothing is ever added in any other order.
 """
 
 import numpy as np
 from numba import types
 from numba.extending import overload
 
-from foregone._kernels.class_sums import drop_classes, leader_of
+from foregone._kernels.class_sums import leader_of, looks, stops_here
 from foregone._kernels.compiled import compiled, compiled_only
 from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
@@ -96,18 +95,17 @@ def finish_row(
     ``memory`` needs no content, and room for ``2 * LANES + len(roots)`` words, ``listed`` and ``numbers`` for
     ``len(roots)``. Trees of ``ahead`` steps set out from the beginning, whether they will be needed or not.
     """
-    n_steps = len(upper) - 1
+    n_steps = len(upper) // per_step - 1
     # Of the trees listed: up to which step, how many, how many have been asked, have set out, are under way.
     until, filled, done, started, walking = step, 0, 0, U0, U0
-    while True:
-        leader, lead = leader_of(sums, at, n_classes)
-        if lead >= upper[step] or step == n_steps:
-            return asked, leader
-        may_drop = per_step > 1 and step > 0 and upper[step] < np.inf
-        if may_drop and drop_classes(sums, at, n_classes, leader, upper[step]):
+    stops, leader, dropped = False, U0, False
+    if per_step == 1 or step > 0:
+        stops, leader, _ = stops_here(sums, at, n_classes, upper, step, per_step)
+    while not stops:
+        if dropped:
             until, filled, done, started, walking = step, 0, 0, U0, U0
         decision = step + 1
-        while upper[decision] == np.inf:
+        while not looks(upper, decision, per_step):
             decision += 1
         # Trees set out before it is known whether they are needed, but no more than were needed so far.
         end = min(max(decision + step, ahead), n_steps)
@@ -129,6 +127,8 @@ def finish_row(
             done += 1
         asked += n_needed
         step = decision
+        stops, leader, dropped = stops_here(sums, at, n_classes, upper, step, per_step)
+    return asked, leader
 
 
 @compiled
@@ -138,7 +138,7 @@ def _run_row(values, nodes, schedule, keys):
     memory = np.empty(2 * LANES + n_trees, np.uint64)
     listed, numbers = np.empty(n_trees, np.int64), np.empty(n_trees, np.int64)
     upper_from = HEADER + n_trees
-    start_from = upper_from + n_trees // per_step + 1
+    start_from = upper_from + n_trees + per_step
     sums = words[start_from : start_from + n_classes].view(np.float64).copy()
     shift = load_keys(values, keys, takes, words[start_from + n_classes :])
     if shift == REFUSED:
@@ -182,7 +182,7 @@ def run_block(
     stride, shift = np.uint64(stride), np.uint64(shift)
     left, n_classes = sums.shape
     n_classes = np.uint64(n_classes)
-    n_steps = len(upper) - 1
+    n_steps = len(upper) // per_step - 1
     flat = sums.reshape(-1)
     in_race = np.empty_like(rows) if per_step > 1 else rows
     for k in range(left):
@@ -191,7 +191,7 @@ def run_block(
         for number in range(n_classes):
             flat[k * n_classes + number] = start[number]
     first, lead = leader_of(start, U0, n_classes)
-    if lead >= upper[0]:
+    if per_step == 1 and lead >= upper[0]:
         for k in range(left):
             answers[k] = first
         left = 0
@@ -224,17 +224,12 @@ def run_block(
                 row = in_race[k]
                 add_leaf(flat, row * n_classes, n_classes, number, leaves[places[k]], table)
                 asked[row] += 1
-        threshold = upper[step + 1]
-        if threshold == np.inf:
+        if not looks(upper, step + 1, per_step):
             continue
         kept = 0
         for k in range(left):
             row = rows[k]
-            at = row * n_classes
-            leader, lead = leader_of(flat, at, n_classes)
-            answers[row] = leader
-            if per_step > 1 and lead < threshold:
-                drop_classes(flat, at, n_classes, leader, threshold)
+            stops, answers[row], _ = stops_here(flat, row * n_classes, n_classes, upper, step + 1, per_step)
             rows[kept] = row
-            kept += np.int64(lead < threshold)
+            kept += np.int64(not stops)
         left = kept

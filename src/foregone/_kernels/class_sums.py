@@ -27,15 +27,38 @@ def leader_of(sums, at, n_classes):
 
 
 @compiled
-def drop_classes(sums, at, n_classes, leader, threshold):
-    """Put every class out that trails the leader by the threshold or more; return whether any was not yet."""
-    first, dropped = sums[at + leader], False
+def looks(upper, step, width):
+    """Whether anything could stop, or be dropped, after this step: whether a threshold is finite."""
+    smallest = np.inf
+    for place in range(step * width, (step + 1) * width):
+        smallest = min(smallest, upper[place])
+    return smallest < np.inf
+
+
+@compiled
+def stops_here(sums, at, n_classes, upper, step, width):
+    """Return whether a row stops after a step, who leads then, and whether a class was put out.
+
+    ``upper`` has ``width`` thresholds a step. With one, a row stops when the lead reaches it. With one for
+    each class, every class is out that trails the leader by its threshold, and a row stops when all others
+    are; nobody is put out by the last step, which always stops.
+    """
+    leader, lead = leader_of(sums, at, n_classes)
+    if width == 1:
+        return lead >= upper[step], leader, False
+    if (step + 1) * width == len(upper):
+        return True, leader, False
+    first, n_left, dropped = sums[at + leader], 0, False
     for number in range(n_classes):
         value = sums[at + number]
-        if number != leader and value > -np.inf and first - value >= threshold:
+        if number == leader or value == -np.inf:
+            continue
+        if first - value >= upper[step * width + np.int64(number)]:
             sums[at + number] = -np.inf
             dropped = True
-    return dropped
+        else:
+            n_left += 1
+    return n_left == 0, leader, dropped
 
 
 @compiled
@@ -74,30 +97,51 @@ def fill_paths(lines, table, are_running, order, start, leads, leaders):
 
 
 @compiled
-def follow_leads(lines, table, are_running, order, start, upper, drops, answers, asked):
+def fill_gaps(lines, table, are_running, order, start, knots, gaps):
+    """Fill by how much each class trails the leader after some steps, if no class is ever out."""
+    n_classes = np.uint64(len(start))
+    sums = np.empty(len(start))
+    for row in range(len(gaps)):
+        sums[:] = start
+        knot = 0
+        for step in range(len(order)):
+            for number in range(len(start)):
+                score = score_at(lines, table, row, order[step], number)
+                sums[number] = score if are_running else sums[number] + score
+            if knot < len(knots) and knots[knot] == step + 1:
+                leader, _ = leader_of(sums, U0, n_classes)
+                for number in range(len(start)):
+                    gaps[row, knot, number] = sums[leader] - sums[number]
+                knot += 1
+
+
+@compiled
+def follow_leads(lines, table, are_running, order, start, upper, width, answers, asked):
     """Fill the class that each row is answered with, and how many voters that takes.
 
-    With ``are_running``, scores are the sums so far instead of what is added to them. With ``drops``, classes
-    that trail by the threshold are out, and what is asked is counted for every class by itself.
+    With ``are_running``, scores are the sums so far instead of what is added to them. Thresholds are those of
+    `stops_here`; with one for each class, what is asked is counted for every class by itself.
     """
     n_classes = np.uint64(len(start))
     n_steps = len(order)
     sums = np.empty(len(start))
     for row in range(len(answers)):
         sums[:] = start
-        n_asked = 0
+        n_asked, step, stops = 0, 0, False
         leader, lead = leader_of(sums, U0, n_classes)
-        step = 0
-        while lead < upper[step] and step < n_steps:
+        if width == 1:
+            stops = lead >= upper[0]
+        while not stops and step < n_steps:
             for number in range(len(start)):
-                if drops and sums[number] == -np.inf:
+                if width > 1 and sums[number] == -np.inf:
                     continue
                 score = score_at(lines, table, row, order[step], number)
                 sums[number] = score if are_running else sums[number] + score
-                n_asked += drops
-            n_asked += not drops
+                n_asked += width > 1
+            n_asked += width == 1
             step += 1
-            leader, lead = leader_of(sums, U0, n_classes)
-            if drops and step < n_steps and upper[step] < np.inf:
-                drop_classes(sums, U0, n_classes, leader, upper[step])
+            if looks(upper, step, width):
+                stops, leader, _ = stops_here(sums, U0, n_classes, upper, step, width)
+        if not stops:
+            leader, _ = leader_of(sums, U0, n_classes)
         answers[row], asked[row] = leader, n_asked

@@ -28,8 +28,8 @@ class ScoreSchedule(BaseSchedule):
     ----------
     roots : ndarray of int, shape (n_trees,)
         Roots in the order asked, those of one step after another.
-    lower, upper : ndarray of float, shape (n_steps + 1,)
-        Thresholds of each step.
+    lower, upper : ndarray of float
+        Thresholds of each step, those for each class one after another.
     start : float or ndarray of float
         The score before the first tree.
     ahead : int
@@ -89,11 +89,11 @@ class ScoreSchedule(BaseSchedule):
         thresholds = [lower, upper]
         if followed.adds_by_class:
             header = np.append(header, [a_round, followed.n_classes])
-            thresholds = [upper]
+            thresholds = [upper.ravel()]
         floats = np.concatenate([*thresholds, np.atleast_1d(start)]).view(np.int64)
         numbers = np.concatenate([header, asked_roots, floats, row_format.rules])
         packed = (numbers, table) if followed.adds_by_class else numbers
-        return cls(strategy, 0, "shared", packed, asked_roots, lower.copy(), upper.copy(), start, ahead)
+        return cls(strategy, 0, "shared", packed, asked_roots, lower.copy(), upper.ravel(), start, ahead)
 
 
 def _first_possible_stop(start: Start, bounds: FloatArray, lower: FloatArray, upper: FloatArray) -> int:
@@ -105,4 +105,4 @@ def _first_possible_stop(start: Start, bounds: FloatArray, lower: FloatArray, up
     # The lead of a class over the highest that any other must have at least.
     by_size, is_first = np.sort(lowest, axis=1), lowest.argmax(axis=1)[:, None] == np.arange(lowest.shape[1])
     leads = highest - np.where(is_first, by_size[:, [-2]], by_size[:, [-1]])
-    return int(np.argmax(leads.max(axis=1) >= upper))
+    return int(np.argmax(leads.max(axis=1) >= (upper if upper.ndim == 1 else upper.max(axis=1))))

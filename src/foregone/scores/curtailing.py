@@ -54,7 +54,9 @@ def check_bounds(bounds: Any, shape: tuple[int, ...] | None = None) -> FloatArra
     return given
 
 
-def curtailing(bounds: FloatArray | None, steps: IntArray, n_voters: int, start: Start) -> Thresholds:
+def curtailing(
+    bounds: FloatArray | None, steps: IntArray, n_voters: int, start: Start, *, drops_classes: bool = False
+) -> Thresholds:
     """Return the thresholds that stop only where the answer of the full sum is certain.
 
     Parameters
@@ -68,6 +70,8 @@ def curtailing(bounds: FloatArray | None, steps: IntArray, n_voters: int, start:
         How many voters there are.
     start : float or ndarray of float, shape (n_classes,)
         The score before the first voter, or that of each class.
+    drops_classes : bool
+        Whether there is a threshold for each class: how far it may trail before it cannot win any more.
 
     Examples
     --------
@@ -78,10 +82,11 @@ def curtailing(bounds: FloatArray | None, steps: IntArray, n_voters: int, start:
     """
     of_leads = not isinstance(start, float)
     if bounds is None:
-        never = np.full(len(steps), np.inf)
+        never = np.full((len(steps), *np.shape(start)) if drops_classes else len(steps), np.inf)
         return everywhere(n_voters, steps, None if of_leads else -never, never)
     if of_leads:
-        return everywhere(n_voters, steps, None, _certain_leads(bounds, np.abs(start))[steps])
+        certain = _certain_gaps(bounds, np.abs(start))[steps]
+        return everywhere(n_voters, steps, None, certain if drops_classes else certain.max(axis=1))
     smallest, largest = bounds.tolist()
     lower = _backwards(largest, 0.0)
     # To end above 0 is to have the opposite at or below the first number under 0; rounding is symmetric.
@@ -89,25 +94,24 @@ def curtailing(bounds: FloatArray | None, steps: IntArray, n_voters: int, start:
     return everywhere(n_voters, steps, lower[steps], upper[steps])
 
 
-def _certain_leads(bounds: FloatArray, start: FloatArray) -> FloatArray:
-    """Return, for each step from 0 to all, a lead that the voters not yet asked cannot make up for.
+def _certain_gaps(bounds: FloatArray, start: FloatArray) -> FloatArray:
+    """Return, for each step from 0 to all and each class, how far it may trail at most and still win.
 
     What the rest can add to each class, and what it must, are sums from the end. No sum of a class is ever
     larger than ``size``, so that n additions are off by at most ``n * size`` half units in the last place;
     sums of both classes, the lead, and the sums made here stay far below eight times as many whole ones.
     """
-    n_voters = bounds.shape[1]
-    rest = np.zeros((2, n_voters + 1, bounds.shape[2]))
+    n_voters, n_classes = bounds.shape[1:]
+    rest = np.zeros((2, n_voters + 1, n_classes))
     with np.errstate(over="ignore", invalid="ignore"):
         rest[:, :-1] = np.cumsum(bounds[:, ::-1], axis=1)[:, ::-1]
         least, most = rest
-        # The most that the rest can add to any other class: for the class that can get most, the second.
-        by_size = np.sort(most, axis=1)
-        others = np.where(
-            most.argmax(axis=1)[:, None] == np.arange(most.shape[1]), by_size[:, [-2]], by_size[:, [-1]]
-        )
+        # The least that the rest adds to any leader: for the class that gets least, the second.
+        by_size = np.sort(least, axis=1)
+        is_smallest = least.argmin(axis=1)[:, None] == np.arange(n_classes)
+        leaders = np.where(is_smallest, by_size[:, [1]], by_size[:, [0]])
         size = float((start + np.abs(bounds).max(axis=0).sum(axis=0)).max())
-        certain = (others - least).max(axis=1) + 8 * (n_voters + 2) * sys.float_info.epsilon * size
+        certain = most - leaders + 8 * (n_voters + 2) * sys.float_info.epsilon * size
     return np.where(np.isfinite(certain), np.maximum(certain, 0.0), np.inf)
 
 

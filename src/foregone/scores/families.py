@@ -19,6 +19,7 @@ __all__ = [
     "SHAPES",
     "WEIGHED_SHAPES",
     "Learned",
+    "LearnedByClass",
     "Shape",
     "Thresholds",
     "everywhere",
@@ -32,6 +33,7 @@ KNOTS = 40  # steps at which chances are fitted; thresholds are interpolated bet
 LARGEST_CHANCE = 0.45  # a stop is never less sure than this
 RIDGE = 1e-2  # keeps separable rows finite; far below what any row weighs
 LARGEST_STEP = 4.0  # of the coefficients, in one round of the fit
+MOST_FITTED, FEWEST_FITTED = 200_000, 2_000  # gaps of classes, and rows, that a fit looks at
 
 
 @dataclass(frozen=True)
@@ -97,15 +99,20 @@ class Learned:
             margin = self._sizes[int((1 - boldness) ** 2 * (len(self._sizes) - 1))]
             upper = np.full(len(self._steps), margin)
             return self._everywhere(-upper, upper)
-        # Early on the next voter tells much, so that waiting for it pays: the chance to stop at grows.
-        growth = np.sqrt(self._knots / self._knots[len(self._knots) // 2])
-        chance = np.exp(self._careful + boldness * (self._bold - self._careful)) * growth
+        chance = self._chances(boldness)
         lower = self._where(-_log_odds_against(chance * np.sqrt(shape.ratio)), -np.inf)
         upper = self._where(_log_odds_against(chance / np.sqrt(shape.ratio)), np.inf)
         if shape.at_knots:
             between = ~np.isin(self._steps, self._knots)
             lower[between], upper[between] = -np.inf, np.inf
         return self._everywhere(lower, upper)
+
+    def _chances(self, boldness: float) -> FloatArray:
+        """Return, for every knot, the chance to be wrong at which to stop."""
+        # Early on the next voter tells much, so that waiting for it pays: the chance to stop at grows.
+        growth = np.sqrt(self._knots / self._knots[len(self._knots) // 2])
+        chances = np.exp(self._careful + boldness * (self._bold - self._careful)) * growth
+        return np.asarray(chances)
 
     def _everywhere(self, lower: FloatArray, upper: FloatArray) -> Thresholds:
         return everywhere(self._n_steps, self._steps, None if self._of_leads else lower, upper)
@@ -117,6 +124,76 @@ class Learned:
         tells = (self._slope > 0) & np.isfinite(at_knots)
         between = np.interp(self._steps, self._knots, np.where(tells, at_knots, 0.0))
         return np.where(np.interp(self._steps, self._knots, ~tells) > 0, never, between)
+
+
+class LearnedByClass(Learned):
+    """The same where each class has voters of its own: how far each may trail before it is out.
+
+    At each knot the log odds that a class wins after all are ``level[class] - slope * gap``, where the gap is
+    how far it trails the leader: rare classes begin far behind, and some catch up.
+    """
+
+    def __init__(self, paths: ClassPaths, steps: IntArray, limit: float, certain: Thresholds) -> None:
+        super().__init__(paths, steps, limit, certain)
+        self._levels, self._slopes = _log_odds_to_win(paths, self._knots)
+
+    def _thresholds(self, shape: Shape, boldness: float) -> Thresholds:
+        n_classes = self._levels.shape[1]
+        if shape.kind == "margin":
+            upper = super()._thresholds(shape, boldness)[1][self._steps]
+            return self._everywhere(-upper, np.repeat(upper[:, None], n_classes, axis=1))
+        against = _log_odds_against(self._chances(boldness))
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            gaps = np.maximum((self._levels + against[:, None]) / self._slopes[:, None], 0.0)
+        gaps[~(self._slopes > 0)] = np.inf
+        between = [np.interp(self._steps, self._knots, gaps[:, number]) for number in range(n_classes)]
+        upper = np.stack(between, axis=1)
+        if shape.at_knots:
+            upper[~np.isin(self._steps, self._knots)] = np.inf
+        return self._everywhere(-upper, upper)
+
+
+def _log_odds_to_win(paths: ClassPaths, knots: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Fit the log odds that a class that trails wins after all: levels by knot and class, slopes by knot."""
+    n_classes = paths.n_classes
+    some = paths.take(np.arange(min(len(paths), max(FEWEST_FITTED, MOST_FITTED // n_classes))))
+    wins = some.final[:, None] == np.arange(n_classes)
+    levels, slopes = np.empty((len(knots), n_classes)), np.empty(len(knots))
+    level, slope = np.zeros(n_classes), 0.0
+    for place, gaps in enumerate(np.moveaxis(some.gaps(knots), 1, 0)):
+        scale = float(np.sqrt(np.mean(gaps**2))) or 1.0
+        level, slope = fit_by_class(gaps / scale, wins, level, slope)
+        levels[place], slopes[place] = level, slope / scale
+    return levels, slopes
+
+
+def fit_by_class(
+    gaps: FloatArray, wins: BoolArray, level: FloatArray, slope: float
+) -> tuple[FloatArray, float]:
+    """Return the level and slope of the log odds of ``wins``, starting from these; leaders are left out.
+
+    They are ``level[class] - slope * gap``. Newton's method, as in `fit_logistic`; levels are bound to the
+    slope only, not to each other, so that it takes no matrix.
+    """
+    trails = gaps > 0
+    level = level.copy()
+    for _ in range(50):
+        log_odds = np.clip(level - slope * gaps, -30, 30)
+        chance = 1 / (1 + np.exp(-log_odds))
+        left, weight = (wins - chance) * trails, chance * (1 - chance) * trails
+        by_level = left.sum(axis=0) - RIDGE * level
+        by_slope = -float((left * gaps).sum()) - RIDGE * slope
+        weighted = weight * gaps
+        own, shared = weight.sum(axis=0) + RIDGE, -weighted.sum(axis=0)
+        of_slope = float((weighted * gaps).sum()) + RIDGE - float((shared**2 / own).sum())
+        slope_step = (by_slope - float((shared * by_level / own).sum())) / max(of_slope, 1e-12)
+        level_step = (by_level - shared * slope_step) / own
+        size = max(abs(slope_step), float(np.abs(level_step).max()))
+        damping = min(1.0, LARGEST_STEP / max(size, 1e-300))
+        level, slope = level + damping * level_step, slope + damping * slope_step
+        if size < 1e-3:
+            break
+    return level, slope
 
 
 def _log_odds(paths: Paths, knots: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -148,9 +225,9 @@ def steps_before_all(looks: Any, n_voters: int) -> IntArray:
 def everywhere(n_voters: int, steps: IntArray, lower: FloatArray | None, upper: FloatArray) -> Thresholds:
     """Return thresholds for every step from those at some steps: infinite elsewhere, 0 at the end.
 
-    Leads, which have no lower ones, are given None.
+    Leads, which have no lower ones, are given None; there may be an upper one for each class.
     """
-    low, high = np.full(n_voters + 1, -np.inf), np.full(n_voters + 1, np.inf)
+    low, high = np.full(n_voters + 1, -np.inf), np.full((n_voters + 1, *upper.shape[1:]), np.inf)
     high[steps], high[-1] = upper, 0.0
     if lower is not None:
         low[steps], low[-1] = lower, 0.0
@@ -167,6 +244,8 @@ def joined(thresholds: Thresholds, certain: Thresholds) -> Thresholds:
     (array([-3.]), array([4.]))
     """
     (lower, upper), (surely_no, surely_yes) = thresholds, certain
+    if upper.ndim == 2:  # one for each class, and no lower ones
+        return lower, np.minimum(upper, surely_yes)
     return (
         np.maximum(surely_no, np.minimum(lower, np.nextafter(surely_yes, -np.inf))),
         np.minimum(surely_yes, np.maximum(upper, np.nextafter(surely_no, np.inf))),

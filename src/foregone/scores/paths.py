@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.class_sums import fill_paths, follow_leads
+from foregone._kernels.class_sums import fill_gaps, fill_paths, follow_leads
 from foregone.checks import BoolArray, FloatArray, IntArray, as_float, as_numbers
 from foregone.errors import InvalidInputError
 from foregone.scores.class_scores import ClassScores, as_class_scores
@@ -149,8 +149,9 @@ def full_answers(scores: Scores, order: IntArray, start: Start) -> Answers:
 
 
 def look_steps(lower: FloatArray, upper: FloatArray) -> IntArray:
-    """Return the numbers of voters after which these thresholds may stop."""
-    return np.flatnonzero((lower > -np.inf) | (upper < np.inf)).astype(np.int64)
+    """Return the steps after which these thresholds may stop."""
+    tightest = upper if upper.ndim == 1 else upper.min(axis=1)
+    return np.flatnonzero((lower > -np.inf) | (tightest < np.inf)).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +225,7 @@ class ClassPaths(Paths):
     start : ndarray of float, shape (n_classes,)
         The scores before anyone was asked.
     drops_classes : bool
-        Whether a class that trails the leader by the threshold is out, and asked for no more.
+        Whether a class that trails the leader by its threshold is out, and asked for no more.
     """
 
     def __init__(
@@ -237,7 +238,7 @@ class ClassPaths(Paths):
         drops_classes: bool = False,
     ) -> None:
         self._scores, self._order, self._start = scores, order, start
-        self._are_running, self._drops = are_running, drops_classes
+        self._are_running, self.drops_classes = are_running, drops_classes
 
     def __len__(self) -> int:
         return len(self._scores)
@@ -247,13 +248,17 @@ class ClassPaths(Paths):
         """How often someone is asked."""
         return len(self._order)
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self._start)
+
     @cached_property
     def _leads(self) -> tuple[FloatArray, Leaders]:
         """Leads, and who leads, after each step if no class is ever out."""
         shape = len(self), self.n_steps
         leads, leaders = np.empty(shape), np.empty(shape, np.uint16)
-        how = (self._are_running, self._order, self._start)
-        fill_paths(self._scores.lines, self._scores.table, *how, leads, leaders)
+        fill_paths(*self._added_up, leads, leaders)
         _check_finite(leads, "the leads")
         return leads, leaders
 
@@ -267,14 +272,14 @@ class ClassPaths(Paths):
         """The answers of the full sums: the numbers of the classes that lead."""
         return self._leads[1][:, -1].astype(np.int64)
 
-    def take(self, rows: IntArray) -> Paths:
+    def take(self, rows: IntArray) -> ClassPaths:
         """Return those of some rows."""
         taken = ClassPaths(
             self._scores[rows],
             self._order,
             self._start,
             are_running=self._are_running,
-            drops_classes=self._drops,
+            drops_classes=self.drops_classes,
         )
         leads, leaders = self._leads
         taken._leads = leads[rows], leaders[rows]
@@ -288,6 +293,20 @@ class ClassPaths(Paths):
     def follow(self, lower: FloatArray, upper: FloatArray) -> tuple[Answers, IntArray]:
         """Return the answers, and how many voters each row took; there are no lower thresholds."""
         answers, asked = np.empty((2, len(self)), np.int64)
-        how = (self._are_running, self._order, self._start, upper, self._drops)
-        follow_leads(self._scores.lines, self._scores.table, *how, answers, asked)
+        width = upper.shape[1] if upper.ndim == 2 else 1
+        follow_leads(*self._added_up, np.ascontiguousarray(upper).ravel(), width, answers, asked)
         return answers, asked
+
+    def gaps(self, steps: IntArray) -> FloatArray:
+        """Return by how much each class trails the leader after some steps, if no class is ever out.
+
+        The shape is (n_rows, len(steps), n_classes).
+        """
+        gaps = np.empty((len(self), len(steps), len(self._start)))
+        fill_gaps(*self._added_up, steps, gaps)
+        return gaps
+
+    @property
+    def _added_up(self) -> tuple[Any, ...]:
+        """The first arguments of all kernels."""
+        return self._scores.lines, self._scores.table, self._are_running, self._order, self._start

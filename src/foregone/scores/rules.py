@@ -139,7 +139,8 @@ def curtailment(
     n_voters = checked.shape[1]
     voters = np.arange(n_voters) if order is None else check_order(order, n_voters)
     first = check_start(start, checked.shape[2] if checked.ndim == 3 else None)
-    thresholds = curtailing(checked[:, voters], steps_before_all(looks, n_voters), n_voters, first)
+    steps = steps_before_all(looks, n_voters)
+    thresholds = curtailing(checked[:, voters], steps, n_voters, first, drops_classes=drops_classes)
     reason = "stopping only where the answer is certain was asked for"
     return ScoreStrategy(voters, first, *thresholds, None, reason, drops_classes)
 

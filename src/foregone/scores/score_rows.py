@@ -193,7 +193,7 @@ class ScoreRows:
             final,
             labels,
             Parts.of(limits, final, labels),
-            curtailing(self.bounds_in(order), steps, self.n_steps, self.start),
+            curtailing(self.bounds_in(order), steps, self.n_steps, self.start, drops_classes=drops),
         )
 
     def bounds_in(self, order: IntArray) -> FloatArray | None:

@@ -44,9 +44,10 @@ class ScoreStrategy(Strategy):
 
     Of more classes, every class has a running score, and the lead is that of the largest over the second
     largest. The strategy stops with the class that leads if the lead is at least ``upper[asked]``; of several
-    that lead, with the first. Where each class has voters of its own, as boosted trees are, it also drops
-    every class that trails the leader by ``upper[asked]`` or more: such a class is out, whatever comes, and
-    its voters are asked no more. Then a step asks one voter of each class that is left.
+    that lead, with the first. Where each class has voters of its own, as boosted trees are, it drops
+    every class that trails the leader by its ``upper[asked]`` or more: such a class is out, whatever comes,
+    and its voters are asked no more. Then a step asks one voter of each class that is left, and the strategy
+    stops when only one is.
 
     When everyone has been asked it stops with the answer of the full sum. Made by `solve_scores`, by a
     function of `foregone.scores.rules`, or by `from_thresholds`.
@@ -60,9 +61,10 @@ class ScoreStrategy(Strategy):
         The score before the first voter: a boosted ensemble's baseline, 0 for a forest. One number for two
         classes, one for each class if there are more.
     lower, upper : ndarray of float, shape (n_steps + 1,)
-        Per step. Invariants: ``lower[i] <= upper[i]``, none is NaN; where it does not look they are
-        infinite, ``-inf`` and ``inf``; the last of each is 0. Of many classes, ``lower`` is ``-inf``
-        throughout.
+        Per step; where each class has voters of its own, ``upper`` has the shape (n_steps + 1, n_classes),
+        and at least one of each is asked. Invariants: ``lower[i] <= upper[i]``, none is NaN; where it does
+        not look they are infinite, ``-inf`` and ``inf``; the last of each is 0. Of many classes, ``lower`` is
+        ``-inf`` throughout.
     certificate : ScoreCertificate or None
         Why its disagreement is within a limit; None if nothing is promised.
     reason : str or None
@@ -125,7 +127,8 @@ class ScoreStrategy(Strategy):
             Whether each class has voters of its own; for more than two classes.
         """
         first = check_start(start)
-        low, high = _check_thresholds(lower, upper, of_leads=not isinstance(first, float))
+        n_classes = None if isinstance(first, float) else len(first)
+        low, high = _check_thresholds(lower, upper, n_classes, drops_classes=drops_classes)
         if drops_classes and isinstance(first, float):
             raise InvalidInputError(
                 "drops_classes is for more than two classes, whose start is one number each"
@@ -149,8 +152,9 @@ class ScoreStrategy(Strategy):
         Where each class has voters of its own, ``n_voters`` is how many a class has.
         """
         low = np.append(np.full(check_n_voters(n_voters), -np.inf), 0.0)
+        high = np.repeat(-low[:, None], np.size(start), axis=1) if drops_classes else -low
         everyone = cls.from_thresholds(
-            None if np.ndim(start) else low, -low, order=order, start=start, drops_classes=drops_classes
+            None if np.ndim(start) else low, high, order=order, start=start, drops_classes=drops_classes
         )
         return replace(everyone, reason=reason)
 
@@ -206,8 +210,14 @@ class ScoreStrategy(Strategy):
                 f"{numbers.shape}"
             )
         if self.adds_by_class:
-            second, first = np.sort(numbers)[-2:]
-            return int(numbers.argmax()) if first - second >= self.upper[asked] else None
+            leader = int(numbers.argmax())
+            others = np.arange(len(numbers)) != leader
+            if asked == self.n_steps:
+                return leader
+            if self.drops_classes and asked == 0:
+                return None
+            trails = numbers[leader] - numbers >= self.upper[asked]
+            return leader if trails[others].all() else None
         if numbers <= self.lower[asked]:
             return False
         return True if numbers >= self.upper[asked] else None
@@ -279,7 +289,7 @@ class ScoreStrategy(Strategy):
             "order": self.order.tolist(),
             "start": start if isinstance(start, float) else start.tolist(),
             "lower": None if self.adds_by_class else _to_json(self.lower),
-            "upper": _to_json(self.upper),
+            "upper": [_to_json(line) for line in self.upper] if self.drops_classes else _to_json(self.upper),
             "certificate": None if self.certificate is None else self.certificate.to_fields(),
             "reason": self.reason,
             **({"drops_classes": int(self.drops_classes)} if self.adds_by_class else {}),
@@ -303,8 +313,12 @@ class ScoreStrategy(Strategy):
             start: Start = check_start(fields.numbers("start")) if by_class else fields.number("start")
         except InvalidInputError as error:
             raise fields.error("start", f"is not valid: {error}") from None
+        n_classes = None if isinstance(start, float) else len(start)
+        upper = _lines_from_json(fields, "upper", n_steps + 1, n_classes) if drops else None
+        if upper is None:
+            upper = _from_json(fields, "upper", n_steps + 1)
         try:
-            low, high = _check_thresholds(lower, _from_json(fields, "upper", n_steps + 1), of_leads=by_class)
+            low, high = _check_thresholds(lower, upper, n_classes, drops_classes=drops)
         except InvalidInputError as error:
             raise fields.error("lower/upper", f"is not valid: {error}") from None
         certificate = None
@@ -315,31 +329,40 @@ class ScoreStrategy(Strategy):
 
 
 def _check_thresholds(
-    lower: npt.ArrayLike | None, upper: npt.ArrayLike, *, of_leads: bool
+    lower: npt.ArrayLike | None, upper: npt.ArrayLike, n_classes: int | None, *, drops_classes: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return copies of the thresholds. Raises InvalidInputError if they are not valid."""
+    """Return copies of the thresholds. Raises InvalidInputError if they are not valid.
+
+    ``n_classes`` is None for two classes with one sum.
+    """
     high: FloatArray = as_numbers(upper, "upper").astype(np.float64)
+    of_leads = n_classes is not None
     if of_leads != (lower is None):
         raise InvalidInputError(
             "lower must be None for more than two classes: thresholds are on the lead, which is never below 0"
             if of_leads
             else "lower is missing: only where start has a number for each class, it is None"
         )
+    if of_leads and drops_classes and (high.ndim != 2 or high.shape[1] != n_classes or len(high) < 2):
+        raise InvalidInputError(
+            f"upper must have n_steps + 1 rows with a number for each of {n_classes} classes"
+        )
     low: FloatArray = (
-        np.append(np.full(max(high.size - 1, 0), -np.inf), 0.0)
+        np.append(np.full(max(len(high) - 1, 0), -np.inf), 0.0)
         if lower is None
         else as_numbers(lower, "lower").astype(np.float64)
     )
-    if low.ndim != 1 or low.shape != high.shape or len(low) < 2:
+    if low.ndim != 1 or (not drops_classes and low.shape != high.shape) or len(low) < 2:
         raise InvalidInputError("lower and upper must be two rows of n_voters + 1 numbers each")
-    broken = np.flatnonzero(~((low <= high) & (low < np.inf) & (high > -np.inf)))  # also True for NaN
+    tightest = high.min(axis=1) if drops_classes else high  # NaN, where there is one
+    broken = np.flatnonzero(~((low <= tightest) & (low < np.inf) & (tightest > -np.inf)))  # also True for NaN
     if len(broken):
         step = broken[0]
         raise InvalidInputError(
             f"step {step} needs lower <= upper, lower not inf and upper not -inf, "
             f"got lower={low[step]} and upper={high[step]}"
         )
-    if low[-1] != 0 or high[-1] != 0:
+    if low[-1] != 0 or (high[-1] != 0).any():
         raise InvalidInputError(
             "lower and upper of the last step must be 0: when everyone was asked, the answer is that of the "
             "full sum"
@@ -353,8 +376,18 @@ def _to_json(thresholds: FloatArray) -> list[float | str]:
     return [value if np.isfinite(value) else f"{value}" for value in thresholds.tolist()]
 
 
+def _lines_from_json(fields: Fields, key: str, length: int, n_classes: int | None) -> FloatArray:
+    lines = fields.rows(key, n_classes or 0)
+    if len(lines) != length:
+        raise fields.error(key, f"must hold {length} entries, found {len(lines)}")
+    return np.array([_thresholds_in(fields, key, line) for line in lines])
+
+
 def _from_json(fields: Fields, key: str, length: int) -> FloatArray:
-    values = fields.entries(key, length)
+    return _thresholds_in(fields, key, fields.entries(key, length))
+
+
+def _thresholds_in(fields: Fields, key: str, values: list[Any]) -> FloatArray:
     if not all(is_finite_number(value) or (isinstance(value, str) and value in NEVER) for value in values):
         raise fields.error(key, 'must hold only finite numbers, "inf" and "-inf"')
     return np.array([NEVER[value] if isinstance(value, str) else value for value in values], dtype=np.float64)

@@ -9,8 +9,8 @@ import numpy as np
 
 from foregone.certifying import Parts, RowLabels
 from foregone.checks import BoolArray, IntArray
-from foregone.scores.families import SHAPES, WEIGHED_SHAPES, Learned, Shape, Thresholds
-from foregone.scores.paths import Answers, Paths
+from foregone.scores.families import SHAPES, WEIGHED_SHAPES, Learned, LearnedByClass, Shape, Thresholds
+from foregone.scores.paths import Answers, ClassPaths, Paths
 
 __all__ = ["Choice", "Trial", "TrialOutcome", "choose"]
 
@@ -61,7 +61,10 @@ class Trial:
 
     def learn(self, rows: IntArray, steps: IntArray) -> Learned:
         """Return what some of the rows teach."""
-        return Learned(self.paths.take(rows), steps, self.limit, self.certain)
+        some = self.paths.take(rows)
+        if isinstance(some, ClassPaths) and some.drops_classes:
+            return LearnedByClass(some, steps, self.limit, self.certain)
+        return Learned(some, steps, self.limit, self.certain)
 
     def outcome(self, thresholds: Thresholds) -> TrialOutcome:
         """Return how all rows fare."""
