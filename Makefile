@@ -48,6 +48,7 @@ bench-orders: $(VENV)/.has-test  ## Deal rows over many orders: what it costs, a
 
 bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: trees asked, limits kept, speed (15 minutes)
 	$(BIN)/python -m benchmarks.scores $(BENCH)
+	$(BIN)/python -m benchmarks.class_scores $(BENCH)
 
 bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
 	$(BIN)/python -m benchmarks.replay $(BENCH)

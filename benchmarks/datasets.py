@@ -68,15 +68,16 @@ def load(
     most_test_rows: int,
     split: int = 0,
     n_classes: int = 2,
+    target: str = "target",
 ) -> Dataset:
     """Read a dataset from ``folder / NAME.parquet``, or generate its stand-in when that is not there.
 
     Each number for ``split`` shuffles the rows in a way of its own. With more than two classes none are
-    merged, and the labels are their numbers.
+    merged, and the labels are their numbers. Another column than the last can be the ``target``.
     """
     path = folder / f"{name}.parquet" if folder else None
     is_real = path is not None and path.exists()
-    X, y = _read(path, n_classes) if is_real else _generate(name, n_classes)
+    X, y = _read(path, n_classes, target) if is_real else _generate(name, n_classes)
     shuffled = np.random.default_rng(split).permutation(len(X))
     X, y = np.ascontiguousarray(X[shuffled], np.float32), y[shuffled]
     end_of_training, end_of_calibration = int(0.7 * len(X)), int(0.8 * len(X))
@@ -94,11 +95,11 @@ def load(
     )
 
 
-def _read(path: Path, n_classes: int) -> tuple[npt.NDArray[np.float64], Labels]:
+def _read(path: Path, n_classes: int, named: str) -> tuple[npt.NDArray[np.float64], Labels]:
     import pandas as pd
 
     frame = pd.read_parquet(path)
-    target = frame.pop("target")
+    target = frame.pop(named)
     for column in frame.columns:
         if not pd.api.types.is_numeric_dtype(frame[column]):
             frame[column] = pd.factorize(frame[column])[0]

@@ -15,7 +15,7 @@ from benchmarks.timing import sampled_times
 from foregone import EarlyStoppingClassifier, early_stop
 from foregone.classifier.calibration_scores import scores_of
 
-__all__ = ["measure"]
+__all__ = ["measure", "predict_times", "time_ratio"]
 
 TIMED_ROWS = 10_000
 ONE_ROW_CALLS = 200
@@ -30,7 +30,7 @@ def measure(name: str, model: Any, data: Dataset, rounds: int, with_rivals: bool
         limit: early_stop(model, data.X_calibration, limit, voting="soft", n_jobs=1, random_state=0)
         for limit in LIMITS
     }
-    times = _times(name, model, stopped, data, rounds)
+    times = predict_times(name, model, stopped, data, rounds)
     results = []
     for limit, classifier in stopped.items():
         labels, asked, _ = classifier.predict_with_votes(data.X_test)
@@ -50,10 +50,10 @@ def measure(name: str, model: Any, data: Dataset, rounds: int, with_rivals: bool
             "rounding": float(np.mean(classifier.full_predict(data.X_test) != own)),
             "error": float(np.mean(labels != data.y_test)),
             "own_error": float(np.mean(own != data.y_test)),
-            "batch": _ratio(min, times["batch"], str(limit)),
-            "batch_median": _ratio(statistics.median, times["batch"], str(limit)),
-            "batch_all": _ratio(min, times["batch"], "all"),
-            "one_row": _ratio(min, times["one_row"], str(limit)),
+            "batch": time_ratio(min, times["batch"], str(limit)),
+            "batch_median": time_ratio(statistics.median, times["batch"], str(limit)),
+            "batch_all": time_ratio(min, times["batch"], "all"),
+            "one_row": time_ratio(min, times["one_row"], str(limit)),
             **_hard(model, data, limit, own),
         }
         if with_rivals:
@@ -62,7 +62,7 @@ def measure(name: str, model: Any, data: Dataset, rounds: int, with_rivals: bool
     return results
 
 
-def _ratio(pick: Callable[[list[float]], float], times: dict[str, list[float]], ours: str) -> float:
+def time_ratio(pick: Callable[[list[float]], float], times: dict[str, list[float]], ours: str) -> float:
     """Return the model's own time by ours, each the one that is picked of its rounds."""
     return pick(times["own"]) / pick(times[ours])
 
@@ -91,7 +91,7 @@ def _rules(classifier: EarlyStoppingClassifier, data: Dataset, differing: float)
     )
 
 
-def _times(
+def predict_times(
     name: str, model: Any, stopped: dict[float, EarlyStoppingClassifier], data: Dataset, rounds: int
 ) -> dict[str, dict[str, list[float]]]:
     """Return seconds a call for each round, the model's own and ours in turns."""

@@ -14,7 +14,7 @@ from foregone import ScoreStrategy, solve_scores
 from foregone.classifier.calibration_scores import scores_of
 from foregone.forest import ScoredForest
 
-__all__ = ["REAL", "real_splits", "simulated"]
+__all__ = ["REAL", "excess", "real_splits", "simulated"]
 
 # Which models of which datasets, and at which limit.
 REAL = (
@@ -44,7 +44,7 @@ def real_splits(model: Any, data: Dataset, limit: float, n_splits: int) -> dict[
         answers, n_asked = strategy.run(scores[fresh])
         wrong.append(int(np.count_nonzero(answers != own[fresh])))
         asked.append(float(n_asked.mean() / forest.n_voters))
-    return {"limit": limit, "n_calibrated": CALIBRATED, "asked": asked, **_excess(wrong, n_fresh, limit)}
+    return {"limit": limit, "n_calibrated": CALIBRATED, "asked": asked, **excess(wrong, n_fresh, limit)}
 
 
 def simulated(limit: float, n_rows: int, n_voters: int, n_draws: int) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def simulated(limit: float, n_rows: int, n_voters: int, n_draws: int) -> dict[st
         asked.append(float(n_asked.mean() / n_voters))
     return {
         "limit": limit, "n_calibrated": n_rows, "n_voters": n_voters, "asked": asked,
-        **_excess(wrong, SIMULATED_TRUTH, limit),
+        **excess(wrong, SIMULATED_TRUTH, limit),
     }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def _draw(rng: np.random.Generator, n_rows: int, n_voters: int) -> Scores:
     return rng.normal(rng.normal(size=(n_rows, 1)), 1.0, size=(n_rows, n_voters))
 
 
-def _excess(wrong: list[int], n_fresh: int, limit: float) -> dict[str, Any]:
+def excess(wrong: list[int], n_fresh: int, limit: float) -> dict[str, Any]:
     """Return how many are above the limit, and by more than the noise of so many fresh rows explains.
 
     The latter: so many wrong answers, or more, come up in at most 5 of 100 samples if the true disagreement

@@ -24,6 +24,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.class_scores import PARTS as class_parts
+from benchmarks.class_scores import TASKS
 from benchmarks.datasets import Dataset, data_folder, load
 from benchmarks.forests import Cache
 from benchmarks.markdown import put_into
@@ -166,8 +168,10 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--data", type=Path, help="folder of NAME.parquet files with a last column `target`")
-    parser.add_argument("--only", nargs="+", choices=DATASETS, metavar="NAME", help="these datasets alone")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
+    # `make bench-scores` gives the same options to `benchmarks.class_scores`.
+    names, parts = {*DATASETS, *TASKS}, {*PARTS, *class_parts}
+    parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help="these datasets alone")
+    parser.add_argument("--parts", nargs="+", choices=parts, default=list(PARTS), metavar="PART")
     parser.add_argument("--rows", type=int, default=40_000, help="most fresh rows")
     parser.add_argument("--training-rows", type=int, default=20_000, help="most rows to train forests on")
     parser.add_argument("--boosting-rows", type=int, default=200_000, help="most to train boosted trees on")
