@@ -37,20 +37,22 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     and the limit is promised on average over random orders. ``promise_`` says which, in one sentence. A tie
     is for ``classes_[0]``.
 
-    With more than two classes votes are counted, and the most votes win; of several that lead, the first in
-    ``classes_``. Where several lead at a stop before the end, the one that was voted for first is answered.
+    With more than two classes the most votes win, or the largest sum of scores; of several that lead, the
+    first in ``classes_``. Where votes are counted and several lead at a stop before the end, the one that was
+    voted for first is answered.
 
     Parameters
     ----------
     estimator : classifier, FrozenEstimator, list of fitted classifiers or packed forest
         RandomForest, ExtraTrees, DecisionTree, GradientBoosting and HistGradientBoosting classifiers, those
-        of LightGBM and XGBoost, and Bagging and AdaBoost of trees are packed and run by compiled loops;
-        VotingClassifier, Bagging and AdaBoost of anything else and a list of fitted classifiers are asked
-        through their methods, each only for the rows still undecided. Boosting is for two classes only.
+        of LightGBM, XGBoost and CatBoost, and Bagging and AdaBoost of trees are packed and run by compiled
+        loops; VotingClassifier, Bagging and AdaBoost of anything else and a list of fitted classifiers are
+        asked through their methods, each only for the rows still undecided. All of any number of classes; a
+        CalibratedClassifierCV of one of these, of two.
         A `Pipeline`, `GridSearchCV` or `RandomizedSearchCV` of these works too: the last step of the pipeline
         stops early, on rows that the other steps have transformed.
         Inside `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again; nor is a Booster of
-        LightGBM or XGBoost, whose labels are 0 and 1, or a `foregone.forest.PackedForest`,
+        LightGBM or XGBoost, whose labels are 0, 1, ..., or a `foregone.forest.PackedForest`,
         `PluralityForest` or `ScoredForest`, which forests grown elsewhere are read into.
     max_disagreement : float or dict, default=1e-3
         Allowed probability to answer otherwise than everyone would, from 0 to 1: on average over rows for
@@ -61,8 +63,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         "hard" counts votes, "soft" adds up what the estimator itself adds up: probabilities, weights, leaf
         values of boosted trees. "auto" does what agrees with the estimator's own ``predict``: it counts
         votes where that is the same, as in forests whose leaves are all pure, and adds up scores elsewhere.
-        Scores are for two classes; with more, "auto" counts votes, and ``hard_soft_disagreement_`` tells
-        how often that differs from the estimator's own ``predict``.
+        Votes of many classes that can be split in more than 250,000 ways are added up like scores, to follow
+        the lead of the first class alone.
     criterion : {"minimean", "minimixed", "minimax"}, default="minimean"
         What is minimised and what is bounded, see `foregone.solve`. Scores: minimean only.
     confidence : float or None, default=0.95
@@ -73,7 +75,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         values of ``random_state``, or several limits on the same rows, and keeping the best is not covered.
     looks : int, list of int or None, default=None
         Stop only after every so many votes, or only after these numbers of votes (and when all were asked),
-        for voters that come in batches. None: after any vote. Two classes only.
+        for voters that come in batches; of boosted trees with one tree a class, rounds. None: after any. Not
+        where votes of many classes are counted.
     answer : {"majority", "likeliest"}, default="majority"
         At a stop, answer the majority so far, or the class that the full vote is most likely for, given the
         votes seen and how votes are spread over the calibration rows. Not for minimax, nor for scores, nor
@@ -113,7 +116,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         ``bound``, ``n_rows``. ``print(promise_)`` says it in one sentence.
     strategy_ : StoppingStrategy, PluralityStrategy or ScoreStrategy
         When to stop: for votes between two classes, among more of them, for scores. The last one has a
-        ``certificate``, or a ``reason`` why it asks everyone.
+        ``certificate``, or a ``reason`` why it asks everyone or only curtails.
     solution_ : Solution or PluralitySolution
         Votes only: the strategy with the evidence that it is optimal among those that count votes in random
         order. If the classifier is certified, it is what the learning rows suggest for a limit near the one
@@ -121,8 +124,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     votes_ : VoteDistribution or CompositionDistribution
         Votes only: how those of the calibration rows were spread.
     expected_votes_ : float
-        Number of voters asked, on average over rows like the calibration rows. Without any rows, the number
-        of all voters, for want of a better one.
+        Number of voters asked, on average over rows like the calibration rows; of boosted trees with one tree
+        a class, trees of all classes. Without any rows, the number of all voters, for want of a better one.
     disagreement_by_class_ : dict of label to float
         Two classes only. Given that everyone together is for this class, how large the disagreement may be:
         on average over its rows with the given ``confidence`` (without one, over its calibration rows); for
@@ -143,7 +146,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         What is asked; for a pipeline a `Transformed`, with one of these as its ``ensemble`` and the other
         steps before it. The fitted model itself is not kept.
     order_ : ndarray of shape (n_voters,) or str
-        The voters in the order in which all rows ask them; "dealt" or "per_row" where rows differ in that.
+        The voters in the order in which all rows ask them; "dealt" or "per_row" where rows differ in that. Of
+        boosted trees with one tree a class, rounds of trees.
     seed_ : int
         Decides random orders and the draws.
     classes_ : ndarray of shape (n_classes,)
