@@ -24,7 +24,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.class_scores import PARTS as class_parts
 from benchmarks.class_scores import TASKS
 from benchmarks.datasets import Dataset, data_folder, load
 from benchmarks.forests import Cache
@@ -169,7 +168,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--data", type=Path, help="folder of NAME.parquet files with a last column `target`")
     # `make bench-scores` gives the same options to `benchmarks.class_scores`.
-    names, parts = {*DATASETS, *TASKS}, {*PARTS, *class_parts}
+    names, parts = {*DATASETS, *TASKS}, {*PARTS, "memory"}
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help="these datasets alone")
     parser.add_argument("--parts", nargs="+", choices=parts, default=list(PARTS), metavar="PART")
     parser.add_argument("--rows", type=int, default=40_000, help="most fresh rows")
