@@ -238,6 +238,7 @@ def _plan(kind: Kind) -> None:
     made = classifier.plan([0.2, LIMIT], X=data_of(kind).calibration)
     assert made.max_disagreement in (0.2, LIMIT)
     assert str(made.max_disagreement) in made.recommendation
+    assert made.labels == tuple(classifier.classes_.tolist())
     if kind.adds_up:  # estimated on the learning half
         assert made.rows[1].expected_votes == pytest.approx(classifier.expected_votes_, rel=0.4)
     else:  # on average over orders

@@ -150,10 +150,11 @@ def test_classifiers_say_who_votes_and_what_is_added_up(run: Run, tmp_path: Path
     early_stop(model, rows, max_disagreement=0.2, random_state=0).save(tmp_path / "model")
     out = run("show", tmp_path / "model").out
     assert "voters    12 trees, 4 rounds of one for each class\n" in out
-    assert "rounds asked   stops from a lead of" in out
+    assert "rounds asked   class 0 out at   class 1 out at   class 2 out at" in out
     assert "its voters are asked no more" in " ".join(out.split())
     fields = json.loads(run("show", tmp_path / "model", "--json").out)
     assert (fields["n_voters"], fields["trees_a_round"], fields["drops_classes"]) == (12, 3, True)
+    assert [of_class[-1] for of_class in fields["drops_a_class_from"]] == [[4, 0.0]] * 3
     forest = RandomForestClassifier(5, random_state=0).fit(rows, y)
     votes = ScoredForest.from_model(forest, of_votes=True)
     early_stop(votes, rows, max_disagreement=0.2, random_state=0).save(tmp_path / "votes")

@@ -148,10 +148,16 @@ def test_the_lead_of_many_classes_has_one_line() -> None:
 
 
 def test_where_each_class_has_voters_of_its_own_rounds_are_drawn() -> None:
-    strategy = ScoreStrategy.from_thresholds(None, [9, 2, 1, 0], start=[0, 0, 0], drops_classes=True)
+    inf = float("inf")
+    upper = [[inf] * 3, [2, 3, inf], [1, 2, 4], [0, 0, 0]]
+    strategy = ScoreStrategy.from_thresholds(None, upper, start=[0, 0, 0], drops_classes=True)
     display = EnvelopeDisplay.from_strategy(strategy, name="rounds")
     line = next(line for line in display.ax_.lines if line.get_label() == "rounds")
-    np.testing.assert_array_equal(line.get_xdata(), [0, 1, 2, 3])
+    np.testing.assert_array_equal(line.get_xdata(), [1, 2, 3, np.nan, 1, 2, 3, np.nan, 2, 3])
+    np.testing.assert_array_equal(line.get_ydata(), [2, 1, 0, np.nan, 3, 2, 0, np.nan, 4, 0])
+    assert display.ax_.get_ylim()[1] > 4
+    assert display.ax_.get_ylabel() == "distance of a class behind the leader"
+    assert "out: its voters are asked no more" in [text.get_text() for text in display.ax_.texts]
     assert display.ax_.get_xlabel() == "rounds asked, of one voter for each class"
 
 

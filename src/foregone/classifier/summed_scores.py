@@ -260,7 +260,7 @@ class SummedScores:
         own = {
             "confidence": _confidence(self.terms),
             "looks": self.terms["looks"],
-            "labels": self.ensemble.classes.tolist() if len(self.ensemble.classes) == 2 else None,
+            "labels": self.ensemble.classes.tolist(),
         }
         return plan(ScoreRows(scores, **added), limits, **{**own, **others})
 

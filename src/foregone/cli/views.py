@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 MOST_CHANCE_LINES = 5
+MOST_CLASSES = 3  # columns of thresholds
 MOST_LOOKS = 6  # at either end
 SHARES_COMPARED = (0.1, 0.3)
 Thing = TypeVar("Thing")
@@ -330,11 +331,15 @@ class ScoreView:
 
     def __init__(self, content: Any) -> None:
         self.strategy: Any = strategy_of(content)
+        self.classes: Any = getattr(content, "classes_", None)
         ensemble: Any = getattr(content, "ensemble_", None)
         self.adds_votes = hasattr(ensemble, "adds_votes") and bool(ensemble.adds_votes)
 
     def fields(self) -> dict[str, Any]:
-        """Return the thresholds that can be reached, as [asked, score] or, of many classes, [asked, lead]."""
+        """Return the thresholds that can be reached, as [asked, score] or, of many classes, [asked, lead].
+
+        Where each class has voters of its own, those of every class.
+        """
         shape = score_shape(self.strategy)
 
         def states(stops: FloatArray) -> list[list[float]]:
@@ -345,7 +350,11 @@ class ScoreView:
                 "n_classes": self.strategy.n_classes,
                 "drops_classes": self.strategy.drops_classes,
                 "looks": self.strategy.looks.tolist(),
-                "stops_from_a_lead_of": states(shape.stop_yes),
+                **(
+                    {"drops_a_class_from": [states(of_class) for of_class in shape.trailing]}
+                    if shape.trailing
+                    else {"stops_from_a_lead_of": states(shape.stop_yes)}
+                ),
             }
         return {
             "looks": self.strategy.looks.tolist(),
@@ -377,7 +386,9 @@ class ScoreView:
     def _print_thresholds(self, console: Console) -> None:
         strategy = self.strategy
         columns = {"answers yes from": strategy.upper, "answers no up to": strategy.lower}
-        if strategy.adds_by_class:
+        if strategy.drops_classes:
+            columns = self._distances()
+        elif strategy.adds_by_class:
             columns = {"stops from a lead of": strategy.upper}
         rows = [
             [
@@ -391,7 +402,15 @@ class ScoreView:
         ]
         steps = "rounds asked" if strategy.drops_classes else "voters asked"
         print_table(console, [steps, *columns], rows)
-        if strategy.adds_by_class:
+        if strategy.drops_classes:
+            console.print()
+            say(
+                console,
+                f"Each of {strategy.n_classes} classes has a sum of scores, and voters of its own: a round "
+                "asks one of each class. A class that trails the leader by as much as stands here, or more, "
+                "is out, and its voters are asked no more. When one class is left, it is the answer.",
+            )
+        elif strategy.adds_by_class:
             console.print()
             what = "number of votes" if self.adds_votes else "sum of scores"
             say(
@@ -399,13 +418,14 @@ class ScoreView:
                 f"Each of {strategy.n_classes} classes has a {what}. The lead is the largest minus the "
                 "second largest; at a stop, the answer is the class with the largest, of several the first.",
             )
-        if strategy.drops_classes:
-            console.print()
-            say(
-                console,
-                "A round asks one voter of each class. A class that trails the leader by as much as such a "
-                "lead is out: its voters are asked no more.",
-            )
+
+    def _distances(self) -> dict[str, FloatArray]:
+        """Return how far behind the leader each class is out; of many, where the first and the last are."""
+        upper: FloatArray = self.strategy.upper
+        if self.strategy.n_classes > MOST_CLASSES:
+            return {"first class out at": upper.min(axis=1), "every class out at": upper.max(axis=1)}
+        names = range(self.strategy.n_classes) if self.classes is None else self.classes
+        return {f"class {name} out at": of_class for name, of_class in zip(names, upper.T, strict=True)}
 
 
 CountedView = VoteView | AnswerView

@@ -27,7 +27,9 @@ _HEIGHTS = {
     "yes": "yes votes",
     "score": "running score",
     "class lead": "lead of the first class over the second",
+    "distance": "distance of a class behind the leader",
 }
+LEADER = "stop: the answer is the class that leads"
 
 
 class EnvelopeDisplay(Display):
@@ -36,9 +38,11 @@ class EnvelopeDisplay(Display):
     Votes asked from left to right, yes votes minus no votes (of a `ScoreStrategy` the running score) from
     bottom to top. Between the two lines it goes on asking; on the upper line it stops and answers yes, on the
     lower one no. A `ScoreStrategy` for more than two classes has one line, on the lead of the first class
-    over the second: from there on it answers the class that leads. A strategy that looks only now and then
-    has points instead of lines: it stops there and beyond. A diamond marks a state where chance decides. Make
-    one with `from_strategy` or `from_estimator`; draw several into the same axes to compare them.
+    over the second: from there on it answers the class that leads. Where each class has voters of its own, it
+    has a line for each: a class that trails the leader by so much is out, and it stops when one is left. A
+    strategy that looks only now and then has points instead of lines: it stops there and beyond. A diamond
+    marks a state where chance decides. Make one with `from_strategy` or `from_estimator`; draw several into
+    the same axes to compare them.
 
     Parameters
     ----------
@@ -190,6 +194,10 @@ class EnvelopeDisplay(Display):
     def _is_of_leads(self) -> bool:
         return isinstance(self.shape, ScoreShape) and self.shape.of_leads
 
+    @property
+    def _has_rounds(self) -> bool:
+        return isinstance(self.shape, ScoreShape) and bool(self.shape.trailing)
+
     def _check(self, height: str, answers: tuple[str, ...]) -> None:
         if height not in ("lead", "yes") or (height == "yes" and isinstance(self.shape, ScoreShape)):
             raise InvalidInputError(f'height must be "lead" or, unless of scores, "yes", not {height!r}')
@@ -209,13 +217,14 @@ class EnvelopeDisplay(Display):
             ax.plot([0, shape.n_voters], middle, color="0.75", linewidth=0.8, zorder=0)
             ax.set_xlim(0, shape.n_voters * 1.01)
             ax.set_ylim(low, high)
-            has_rounds = isinstance(shape, ScoreShape) and shape.of_rounds
-            ax.set_xlabel("rounds asked, of one voter for each class" if has_rounds else "votes asked")
-            of_scores = "class lead" if self._is_of_leads else "score"
+            rounds = "rounds asked, of one voter for each class"
+            ax.set_xlabel(rounds if self._has_rounds else "votes asked")
+            of_scores = "distance" if self._has_rounds else "class lead" if self._is_of_leads else "score"
             ax.set_ylabel(_HEIGHTS[of_scores if isinstance(shape, ScoreShape) else height])
             ax.spines[["top", "right"]].set_visible(False)
             if upwards:
-                _write_words(ax, shape, of_leads=self._is_of_leads)
+                leads = "out: its voters are asked no more" if self._has_rounds else LEADER
+                _write_words(ax, shape, leads if self._is_of_leads else None)
         ax.set_ylim(min(low, ax.get_ylim()[0]), max(high, ax.get_ylim()[1]))
         if has_label:
             legend_above(ax, len(LINES))
@@ -237,10 +246,10 @@ def _raise(height: str, asked: Any, lead: Any) -> tuple[Any, Any]:
     return asked, (asked + lead) / 2 if height == "yes" else lead
 
 
-def _write_words(ax: Axes, shape: AnyShape, *, of_leads: bool) -> None:
+def _write_words(ax: Axes, shape: AnyShape, of_leads: str | None) -> None:
     words: dict[str, Any] = {"color": "0.25", "ha": "right", "transform": ax.transAxes, "fontsize": "large"}
-    if of_leads:
-        ax.text(0.985, 0.955, "stop: the answer is the class that leads", va="top", **words)
+    if of_leads is not None:
+        ax.text(0.985, 0.955, of_leads, va="top", **words)
     else:
         ax.text(0.985, 0.955, "stop: the answer is yes", va="top", **words)
         ax.text(0.985, 0.045, "stop: the answer is no", va="bottom", **words)

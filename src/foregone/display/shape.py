@@ -179,15 +179,16 @@ class ScoreShape:
         leads, and ``stop_no`` is empty.
     of_leads : bool
         Whether the thresholds are on the lead of the first class over the second, which is never below 0.
-    of_rounds : bool
-        Whether a step asks one voter of each class.
+    trailing : tuple of ndarray of float, shape (k, 2)
+        Where a step asks one voter of each class: for every class, rows (asked, distance), from which
+        distance behind the leader on it is out. Then ``stop_yes`` has the largest of these.
     """
 
     n_voters: int
     stop_yes: FloatArray = field(repr=False)
     stop_no: FloatArray = field(repr=False)
     of_leads: bool = False
-    of_rounds: bool = False
+    trailing: tuple[FloatArray, ...] = ()
     randomised: tuple[tuple[int, float, float], ...] = ()  # chance decides nothing
 
     @property
@@ -208,8 +209,10 @@ class ScoreShape:
         answer : {"yes", "no"}
             The upper or the lower side.
         """
-        stops = self.stop_yes if answer == "yes" else self.stop_no
-        return np.split(stops, np.flatnonzero(np.diff(stops[:, 0]) > 1) + 1)
+        sides = self.trailing or (self.stop_yes,) if answer == "yes" else (self.stop_no,)
+        return [
+            run for stops in sides for run in np.split(stops, np.flatnonzero(np.diff(stops[:, 0]) > 1) + 1)
+        ]
 
     def edge(self, answer: str) -> tuple[FloatArray, FloatArray]:
         """Return the stops of one side as (asked, score); below a lead there is none."""
@@ -229,10 +232,16 @@ def score_shape(strategy: ScoreStrategy) -> ScoreShape:
     >>> shape.stop_yes.tolist(), shape.stop_no.tolist()
     ([[1.0, 2.0], [2.0, 0.0]], [[0.0, -9.0], [1.0, -2.0], [2.0, 0.0]])
     """
-    steps = np.arange(strategy.n_steps + 1.0)
-    yes, no = (
-        np.stack([steps[finite], values[finite]], axis=1)
-        for values in (strategy.upper, strategy.lower)
-        for finite in [np.isfinite(values)]
-    )
-    return ScoreShape(strategy.n_steps, yes, no, strategy.adds_by_class, strategy.drops_classes)
+    lower, upper = strategy.lower, strategy.upper
+    no = _finite(lower)
+    if not strategy.drops_classes:
+        return ScoreShape(strategy.n_steps, _finite(upper), no, strategy.adds_by_class)
+    largest = np.where(np.isfinite(upper), upper, -np.inf).max(axis=1)
+    trailing = tuple(_finite(of_class) for of_class in upper.T)
+    return ScoreShape(strategy.n_steps, _finite(largest), no, of_leads=True, trailing=trailing)
+
+
+def _finite(thresholds: FloatArray) -> FloatArray:
+    """Return rows (asked, threshold) of those that can be reached."""
+    steps = np.flatnonzero(np.isfinite(thresholds))
+    return np.stack([steps.astype(np.float64), thresholds[steps]], axis=1)
