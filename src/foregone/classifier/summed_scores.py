@@ -321,8 +321,9 @@ def answers_of(labels: Labels, classes: Labels) -> npt.NDArray[Any]:
     """Return which labels are the second of two classes, or the numbers of those of many classes."""
     if len(classes) == 2:
         return np.asarray(labels == classes[1], np.bool_)
-    numbers: npt.NDArray[Any] = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-    return numbers
+    in_order = np.argsort(classes)
+    places = np.searchsorted(classes, labels, sorter=in_order).clip(max=len(classes) - 1)
+    return np.asarray(in_order[places])
 
 
 def _curtailed(
