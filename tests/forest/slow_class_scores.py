@@ -39,13 +39,13 @@ def class_scores(found, X):
     return np.stack(said, axis=1).reshape(len(rows), -1, n_classes)
 
 
-def class_sums(found, X):
-    """The start and then voter after voter, shape (n_rows, n_classes)."""
+def class_sums(found, X, dtype=np.float64):
+    """The start and then voter after voter, added in ``dtype``, shape (n_rows, n_classes)."""
     assert np.shape(found.start) == found.classes.shape
     scores = class_scores(found, X)
-    total = np.repeat(found.start[None], len(scores), axis=0)
+    total = np.tile(np.asarray(found.start, dtype), (len(scores), 1))
     for voter in range(scores.shape[1]):
-        total += scores[:, voter]
+        total += scores[:, voter].astype(dtype)
     return total
 
 

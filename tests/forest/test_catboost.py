@@ -9,7 +9,7 @@ from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
 from foregone.forest.importers.by_model import importer_of
 from foregone.forest.importers.catboost import import_model
-from tests.forest.slow_sums import full_sums, leaf_scores
+from tests.forest.slow_class_scores import class_scores, class_sums
 from tests.forest.slow_walk import full_scores, near_thresholds
 
 cb = pytest.importorskip("catboost")
@@ -106,7 +106,7 @@ def test_scores_of_many_classes_are_the_raw_values_bit_for_bit(options, loss, n_
     assert found.trees_a_round == 1
     rows = probes(found, X, rng)
     for given in (rows, to_float32(rows)):
-        sums = full_sums(found, given)
+        sums = class_sums(found, given)
         np.testing.assert_array_equal(sums, raw_values(model, given))
         np.testing.assert_array_equal(found.classes[sums.argmax(axis=1)], model.predict(given).ravel())
     own = model.predict_proba(to_float32(rows))
@@ -130,7 +130,7 @@ def test_models_made_up_at_random_are_read_bit_for_bit():
         found = import_model(model)
         rows = probes(found, X, rng)
         own = raw_values(model, rows)
-        sums = full_scores(found, rows) if n_classes == 2 else full_sums(found, rows)
+        sums = full_scores(found, rows) if n_classes == 2 else class_sums(found, rows)
         np.testing.assert_array_equal(sums, own)
         np.testing.assert_array_equal(ScoredForest.from_model(model).full_scores(rows), own)
         assert len(list(found.trees())) == model.tree_count_ == many
@@ -162,12 +162,12 @@ def test_scale_and_bias_come_last_and_change_the_last_bits_at_most():
         plain = plain._replace(start=0.0 * plain.start)
         for _ in range(2):
             found = import_model(model)
-            sums = full_scores(found, X) if n_classes == 2 else full_sums(found, X)
+            sums = full_scores(found, X) if n_classes == 2 else class_sums(found, X)
             np.testing.assert_allclose(sums, raw_values(model, X), rtol=0, atol=1e-14)
             assert n_classes == 3 or found.start != 0
             model.set_scale_and_bias(-1.7, bias)
         assert found.start == bias if n_classes == 2 else found.start.tolist() == bias
-        sums = full_scores(plain, X) if n_classes == 2 else full_sums(plain, X)
+        sums = full_scores(plain, X) if n_classes == 2 else class_sums(plain, X)
         np.testing.assert_array_equal(-1.7 * sums + bias, raw_values(model, X))
 
 
@@ -196,10 +196,10 @@ def test_a_model_cut_to_its_best_iteration_is_read_as_cut():
     model.fit(X[:200], y[:200], eval_set=(X[200:], y[200:]))
     found = import_model(model)
     assert len(list(found.trees())) == model.tree_count_ == model.best_iteration_ + 1 < 195
-    np.testing.assert_array_equal(full_sums(found, X), raw_values(model, X))
+    np.testing.assert_array_equal(class_sums(found, X), raw_values(model, X))
     model.shrink(2)
-    assert leaf_scores(import_model(model), X).shape == (400, 2, 3)
-    np.testing.assert_array_equal(full_sums(import_model(model), X), raw_values(model, X))
+    assert class_scores(import_model(model), X).shape == (400, 2, 3)
+    np.testing.assert_array_equal(class_sums(import_model(model), X), raw_values(model, X))
 
 
 @pytest.mark.parametrize("labels", [[True, False], [3, 7, 5], [0.5, 2.5, 1.5], ["b", "a", "c"]], ids=str)
@@ -222,7 +222,7 @@ def test_labels_are_those_of_the_model(labels, tmp_path):
 def test_equal_sums_are_for_the_first_class_for_both():
     X = np.arange(40.0)[:, None] % 2
     model = cb.CatBoostClassifier(**SMALL, loss_function="MultiClass").fit(X, np.arange(40) // 2 % 4)
-    sums = full_sums(import_model(model), X)
+    sums = class_sums(import_model(model), X)
     tied = sums == sums.max(axis=1, keepdims=True)
     assert (tied.sum(axis=1) > 1).any()
     np.testing.assert_array_equal(sums.argmax(axis=1), model.predict(X).ravel())
@@ -235,7 +235,7 @@ def test_values_that_were_never_missing_in_training_may_be_missing_later():
     rng = np.random.default_rng(6)
     X, y = data(rng, 3)
     model = cb.CatBoostClassifier(**SMALL, nan_mode="Max").fit(np.nan_to_num(X), y)
-    np.testing.assert_array_equal(full_sums(import_model(model), X), raw_values(model, X))
+    np.testing.assert_array_equal(class_sums(import_model(model), X), raw_values(model, X))
 
 
 def test_weights_are_the_numbers_of_training_rows():

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
 from foregone.forest.importers.lightgbm import ZERO, import_model
-from tests.forest.slow_sums import full_sums, leaf_scores
+from tests.forest.slow_class_scores import class_scores, class_sums
 from tests.forest.slow_walk import full_scores, near_thresholds
 
 lgb = pytest.importorskip("lightgbm")
@@ -102,7 +102,7 @@ def test_sums_of_many_classes_are_the_raw_scores_bit_for_bit(options, objective,
     assert found.classes.tolist() == ["a", "b", "c", "d"]
     rows = probes(found, X, rng)
     for given in (rows, to_float32(rows)):
-        sums = full_sums(found, given)
+        sums = class_sums(found, given)
         np.testing.assert_array_equal(sums, model.predict(given, raw_score=True))
         np.testing.assert_array_equal(found.classes[sums.argmax(axis=1)], model.predict(given))
         own = model.predict_proba(given)
@@ -128,10 +128,10 @@ def test_models_made_up_at_random_are_read_bit_for_bit():
         model = lgb.LGBMClassifier(**{**SMALL, **SETS, **settings}).fit(X, y, categorical_feature=[3])
         found = import_model(model)
         rows = probes(found, X, rng)[::2]
-        sums = full_scores(found, rows) if n_classes == 2 else full_sums(found, rows)
+        sums = full_scores(found, rows) if n_classes == 2 else class_sums(found, rows)
         np.testing.assert_array_equal(sums, model.predict(rows, raw_score=True))
         np.testing.assert_array_equal(ScoredForest.from_model(model).full_scores(rows), sums)
-        assert n_classes == 2 or leaf_scores(found, rows[:1]).shape == (1, n_trees, n_classes)
+        assert n_classes == 2 or class_scores(found, rows[:1]).shape == (1, n_trees, n_classes)
 
 
 @pytest.mark.parametrize(("objective", "kind"), [("multiclass", "logistic"), ("multiclassova", None)])
@@ -160,7 +160,7 @@ def test_scores_that_rows_were_given_in_training_are_not_part_of_the_model():
     model = lgb.LGBMClassifier(**SMALL).fit(X, y, init_score=given)
     found = import_model(model)
     assert found.start.tolist() == [0.0] * 3
-    np.testing.assert_array_equal(full_sums(found, X), model.predict(X, raw_score=True))
+    np.testing.assert_array_equal(class_sums(found, X), model.predict(X, raw_score=True))
 
 
 def test_classes_without_a_split_have_trees_of_a_single_leaf():
@@ -171,16 +171,16 @@ def test_classes_without_a_split_have_trees_of_a_single_leaf():
     model = lgb.LGBMClassifier(**SMALL, min_child_weight=8.0).fit(X, y)
     found = import_model(model)
     assert {len(tree.left) for tree in found.trees()} > {1}
-    np.testing.assert_array_equal(full_sums(found, X), model.predict(X, raw_score=True))
+    np.testing.assert_array_equal(class_sums(found, X), model.predict(X, raw_score=True))
     flat = lgb.LGBMClassifier(**SMALL).fit(np.zeros((60, 2)), np.arange(60) % 3)
     np.testing.assert_array_equal(
-        full_sums(import_model(flat), X[:2, :2]), flat.predict(np.zeros((2, 2)), raw_score=True)
+        class_sums(import_model(flat), X[:2, :2]), flat.predict(np.zeros((2, 2)), raw_score=True)
     )
 
 
 def test_equal_sums_are_for_the_first_class_for_both():
     flat = lgb.LGBMClassifier(**SMALL).fit(np.zeros((60, 1)), np.arange(60) % 3)
-    sums = full_sums(import_model(flat), np.zeros((1, 1)))
+    sums = class_sums(import_model(flat), np.zeros((1, 1)))
     assert len(set(sums[0].tolist())) == 1
     assert flat.predict(np.zeros((1, 1))).tolist() == [0]
 
@@ -213,9 +213,9 @@ def test_a_model_that_stopped_early_is_read_up_to_its_best_iteration():
     booster = lgb.train(options, train, 200, valid_sets=[valid], callbacks=[stop], keep_training_booster=True)
     found = import_model(booster)
     assert found.classes.tolist() == [0, 1, 2]
-    assert leaf_scores(found, X).shape == (400, booster.best_iteration, 3)
+    assert class_scores(found, X).shape == (400, booster.best_iteration, 3)
     assert booster.best_iteration < booster.current_iteration() < 200
-    np.testing.assert_array_equal(full_sums(found, X[:50]), booster.predict(X[:50], raw_score=True))
+    np.testing.assert_array_equal(class_sums(found, X[:50]), booster.predict(X[:50], raw_score=True))
 
 
 def test_trees_of_a_single_leaf_add_their_one_score():

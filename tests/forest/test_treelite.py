@@ -16,7 +16,7 @@ from sklearn.ensemble import (
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PackedForest, ScoredForest
 from foregone.forest.importers.treelite import import_model
-from tests.forest.slow_sums import full_sums, leaf_scores
+from tests.forest.slow_class_scores import class_scores, class_sums
 from tests.forest.slow_walk import full_scores
 
 treelite = pytest.importorskip("treelite")
@@ -168,7 +168,7 @@ MANY = {
 def assert_same_sums(model, found, rows, averages=1):
     """Sums and probabilities are treelite's, within the last bits of float32."""
     own = treelite.gtil.predict(model, rows, pred_margin=True).squeeze(axis=1)
-    sums = full_sums(found, rows)
+    sums = class_sums(found, rows)
     np.testing.assert_allclose(sums / averages, own, rtol=0, atol=2e-6)
     chances = treelite.gtil.predict(model, rows).squeeze(axis=1)
     np.testing.assert_allclose(found.link.probability(sums), chances, rtol=1e-6, atol=2e-6)
@@ -185,7 +185,7 @@ def test_boosted_trees_of_many_classes_add_up_as_through_treelite(library, setti
     has_vectors = "multi_strategy" in settings
     assert found.trees_a_round == (1 if has_vectors else n_classes)
     assert len(found.categories) > 0 or has_vectors
-    scores = leaf_scores(found, rows)
+    scores = class_scores(found, rows)
     leaves = treelite.gtil.predict_per_tree(model, rows).astype(np.float64).reshape(len(rows), -1)
     class_of_tree = np.repeat(
         model.get_header_accessor().get_field("class_id"), n_classes if has_vectors else 1
@@ -214,15 +214,15 @@ def test_forests_of_many_classes_vote_and_average_as_through_treelite(kind):
     found = import_model(model)
     rows = probes(model, np.float64)
     leaves = treelite.gtil.predict_per_tree(model, rows)
-    assert leaf_scores(found, rows).tolist() == leaves.tolist()
+    assert class_scores(found, rows).tolist() == leaves.tolist()
     assert (found.classes.tolist(), found.start.tolist()) == ([0, 1, 2, 3, 4], [0.0] * 5)
     assert (found.trees_a_round, found.trees_vote, found.in_order) == (1, True, False)
     voted = found._replace(
         trees=lambda: (tree._replace(score=np.eye(5)[tree.vote]) for tree in found.trees()),
     )
-    assert leaf_scores(voted, rows).argmax(axis=2).tolist() == leaves.argmax(axis=2).tolist()
+    assert class_scores(voted, rows).argmax(axis=2).tolist() == leaves.argmax(axis=2).tolist()
     mean = treelite.gtil.predict(model, rows).squeeze(axis=1)
-    sums = full_sums(found, rows)
+    sums = class_sums(found, rows)
     np.testing.assert_allclose(found.link.probability(sums), mean, rtol=0, atol=1e-15)
     assert ScoredForest.from_imported(found).full_scores(rows).tolist() == sums.tolist()
 
@@ -286,9 +286,9 @@ def test_a_class_with_fewer_trees_than_others_gets_trees_that_add_nothing():
     model = uneven_model(averages=False)
     found = import_model(model)
     rows = np.array([[-1.0], [0.0], [0.5], [1.0], [2.0], [np.nan]])
-    assert leaf_scores(found, rows[:1]).tolist() == [[[2.0, 1.0, 0.0], [4.0, 0.0, 0.0]]]
+    assert class_scores(found, rows[:1]).tolist() == [[[2.0, 1.0, 0.0], [4.0, 0.0, 0.0]]]
     own = treelite.gtil.predict(model, rows, pred_margin=True).squeeze(axis=1)
-    assert full_sums(found, rows).tolist() == own.tolist()
+    assert class_sums(found, rows).tolist() == own.tolist()
     assert found.start.tolist() == [0.25, -0.5, 0.125]
     assert ScoredForest.from_imported(found).full_scores(rows).tolist() == own.tolist()
     assert import_model(uneven_model(averages=False, postprocessor="identity_multiclass")).link is None

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
 from foregone.forest.importers.xgboost import import_model
-from tests.forest.slow_sums import full_sums, leaf_scores
+from tests.forest.slow_class_scores import class_scores, class_sums
 from tests.forest.slow_walk import full_scores, near_thresholds
 
 xgb = pytest.importorskip("xgboost")
@@ -71,7 +71,7 @@ def many_classes(rng, n_classes, n_rows=400):
 
 def assert_same_margins(found, rows, margins, exact=True):
     """The sum made in float32 is XGBoost's, bit for bit if ``exact``; that in float64 is near it."""
-    total = full_scores if len(found.classes) == 2 else full_sums
+    total = full_scores if len(found.classes) == 2 else class_sums
     own = total(found, rows, np.float32)
     if exact:
         np.testing.assert_array_equal(own, margins)
@@ -150,7 +150,7 @@ def test_sums_of_many_classes_are_the_margins_and_the_largest_is_the_answer(opti
     assert found.trees_a_round == (1 if has_vectors else n_classes)
     rows = probes(found, X, rng)
     n_voters = SMALL["n_estimators"] * options.get("num_parallel_tree", 1)
-    assert leaf_scores(found, rows).shape == (len(rows), n_voters, n_classes)
+    assert class_scores(found, rows).shape == (len(rows), n_voters, n_classes)
     for given in (rows, rows.astype(np.float32)):
         is_dart = options.get("booster") == "dart"
         assert_same_margins(found, given, model.predict(given, output_margin=True), exact=not is_dart)
@@ -158,7 +158,7 @@ def test_sums_of_many_classes_are_the_margins_and_the_largest_is_the_answer(opti
             finite = given[~np.isinf(given).any(axis=1)]  # a DMatrix takes no others
             own = model.get_booster().predict(xgb.DMatrix(finite), output_margin=True)
             assert_same_margins(found, finite, own)
-        sums = full_sums(found, given)
+        sums = class_sums(found, given)
         np.testing.assert_allclose(
             found.link.probability(sums), model.predict_proba(given), rtol=3e-6, atol=1e-7
         )
@@ -189,7 +189,7 @@ def test_models_made_up_at_random_are_read_bit_for_bit_in_float32():
         found = import_model(model)
         rows = probes(found, X, rng)[::2]
         assert_same_margins(found, rows, model.predict(rows, output_margin=True))
-        sums = full_scores(found, rows) if n_classes == 2 else full_sums(found, rows)
+        sums = full_scores(found, rows) if n_classes == 2 else class_sums(found, rows)
         np.testing.assert_array_equal(ScoredForest.from_model(model).full_scores(rows), sums)
 
 
@@ -231,7 +231,7 @@ def test_a_classifier_that_stopped_early_is_read_up_to_its_best_iteration_and_it
     X, y = many_classes(rng, 3)
     model.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
     found, whole = import_model(model), import_model(model.get_booster())
-    assert leaf_scores(found, X).shape == (400, 2 * (model.best_iteration + 1), 3)
+    assert class_scores(found, X).shape == (400, 2 * (model.best_iteration + 1), 3)
     assert len(list(found.trees())) < len(list(whole.trees()))
     assert_same_margins(found, X[:50], model.predict(X[:50], output_margin=True))
     assert_same_margins(whole, X[:50], model.get_booster().predict(xgb.DMatrix(X[:50]), output_margin=True))
@@ -290,7 +290,7 @@ def test_names_of_categories_that_xgboost_does_not_keep_whole_are_refused():
 
 def test_equal_sums_are_for_the_first_class_for_both():
     model = xgb.XGBClassifier(**SMALL, base_score=0.5).fit(np.zeros((60, 1)), np.arange(60) % 3)
-    sums = full_sums(import_model(model), np.zeros((1, 1)))
+    sums = class_sums(import_model(model), np.zeros((1, 1)))
     assert len(set(sums[0].tolist())) == 1
     assert model.predict(np.zeros((1, 1))).tolist() == [0]
 

@@ -7,7 +7,7 @@ array its name, type and shape, in the order in which they follow.
 
 Version 2 holds strategies that say what they answer; version 3 forests that say which of their columns hold
 categories, and to what arrays of integers are rounded; version 4 classifiers that say what they promise, and
-in which order they ask. Files of all versions are read for ever.
+in which order they ask; version 5 scores of many classes. Files of all versions are read for ever.
 """
 
 from __future__ import annotations
