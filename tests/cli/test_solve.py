@@ -226,6 +226,23 @@ def test_scores_of_many_classes_are_read_from_every_format(
     assert load(output) == expected
 
 
+def test_classes_with_voters_of_their_own_are_dropped(
+    run: Run, tmp_path: Path, class_scores: np.ndarray
+) -> None:
+    file, output = tmp_path / "scores.npy", tmp_path / "strategy.json"
+    np.save(file, class_scores)
+    given = ["--scores", file, "--drop-classes", "--confidence", "0.95"]
+    outcome = run("solve", *given, "--max-disagreement", "0.05", "-o", output)
+    assert outcome.code == 0, outcome.err
+    assert "36 voters, 3 classes" in outcome.out
+    assert load(output) == solve_scores(class_scores, 0.05, order="given", random_state=0, drops_classes=True)
+    planned = run("plan", *given)
+    assert planned.code == 0, planned.err
+    assert "foregone solve --drop-classes --scores" in planned.out
+    np.save(file, class_scores[:, :, 0])
+    assert "drops_classes is for scores of more than two classes" in run("plan", *given).err
+
+
 def test_what_has_no_meaning_for_scores_of_many_classes_is_refused(
     run: Run, tmp_path: Path, class_scores: np.ndarray
 ) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "AnswersOption",
     "Confidence",
     "CriterionName",
+    "DropClasses",
     "JsonFlag",
     "Looks",
     "MaxDisagreementOption",
@@ -124,6 +125,14 @@ ScoreFile = Annotated[
         "columns per voter and --answers K, or a .npy of shape (inputs, voters, K). Needs a confidence.",
     ),
 ]
+DropClasses = Annotated[
+    bool,
+    typer.Option(
+        "--drop-classes",
+        help="With --scores of many classes: each class has voters of its own, such as boosted trees. One "
+        "that trails too far is asked for no more.",
+    ),
+]
 RuleList = Annotated[
     str | None,
     typer.Option(
@@ -187,7 +196,9 @@ def given_votes(
     return recorded_items(file, n_voters, n_classes, max_memory).find(which)
 
 
-def given_scores(file: Path, n_voters: int | None, vote_file: Path | None, answers: str | None) -> ScoreRows:
+def given_scores(
+    file: Path, n_voters: int | None, vote_file: Path | None, answers: str | None, *, drops_classes: bool
+) -> ScoreRows:
     """Return the scores in ``file``: one a voter, or one for each class; no votes may be given, too."""
     if n_voters is not None or vote_file is not None:
         raise InvalidInputError(
@@ -198,7 +209,7 @@ def given_scores(file: Path, n_voters: int | None, vote_file: Path | None, answe
 
     scores = np.asarray(read_rows(file, n_axes=(2, 3)))
     if answers is None:
-        return ScoreRows(scores)
+        return ScoreRows(scores, drops_classes=drops_classes)
     n_classes = most_answers(answers)
     if n_classes is None or n_classes < 2:
         raise InvalidInputError(
@@ -214,7 +225,7 @@ def given_scores(file: Path, n_voters: int | None, vote_file: Path | None, answe
             f"{file} has {scores.shape[1]} columns, which is no multiple of {n_classes} classes: give each "
             "voter a column for each class, voter after voter"
         )
-    return ScoreRows(scores.reshape(len(scores), -1, n_classes))
+    return ScoreRows(scores.reshape(len(scores), -1, n_classes), drops_classes=drops_classes)
 
 
 def in_classes(rows: ScoreRows) -> str:

@@ -17,6 +17,7 @@ from foregone.cli.options import (
     AnswersOption,
     Confidence,
     CriterionName,
+    DropClasses,
     JsonFlag,
     Looks,
     MaxMemory,
@@ -79,6 +80,7 @@ def plan_command(
     ] = None,
     answers: AnswersOption = None,
     scores: ScoreFile = None,
+    drop_classes: DropClasses = False,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -102,7 +104,7 @@ def plan_command(
     is_truth = sure is None or not traits_of(chosen).bounds_the_mean
     distribution: AnyDistribution | ScoreRows
     if scores is not None:
-        distribution = given_scores(scores, n_voters, vote_file, answers)
+        distribution = given_scores(scores, n_voters, vote_file, answers, drops_classes=drop_classes)
     else:
         which: WhichVotes = "averaged" if is_truth else "observed"
         distribution = given_votes(n_voters, vote_file, answers, max_memory, which)
@@ -138,7 +140,8 @@ def plan_command(
     console.print("[bold]Recommendation[/]")
     for paragraph in made.advise():
         say(console, paragraph, bullet=True)
-    console.print(f"\n{_command(made, vote_file, looks, answers, scores)}", markup=False)
+    options = "--drop-classes " if drop_classes else ""
+    console.print(f"\n{_command(made, vote_file, looks, answers, scores, options)}", markup=False)
     for file in (png, csv):
         if file is not None:
             console.print(f"\nWritten to {file}", markup=False)
@@ -214,7 +217,12 @@ def _name(row: PlanRow) -> str:
 
 
 def _command(
-    made: Plan, vote_file: Path | None, looks: str | None, answers: str | None, scores: Path | None
+    made: Plan,
+    vote_file: Path | None,
+    looks: str | None,
+    answers: str | None,
+    scores: Path | None,
+    flags: str,
 ) -> str:
     """Return the command that solves what is recommended."""
     limit = made.max_disagreement
@@ -230,4 +238,4 @@ def _command(
         "answer": None if made.answer == "majority" else made.answer,
     }
     options = " ".join(f"--{name} {value}" for name, value in given.items() if value is not None)
-    return f"  foregone solve {options} \\\n      --max-disagreement {said} -o strategy.json"
+    return f"  foregone solve {flags}{options} \\\n      --max-disagreement {said} -o strategy.json"

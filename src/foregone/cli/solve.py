@@ -17,6 +17,7 @@ from foregone.cli.options import (
     AnswersOption,
     Confidence,
     CriterionName,
+    DropClasses,
     JsonFlag,
     Looks,
     MaxDisagreementOption,
@@ -78,6 +79,7 @@ def solve_command(
     ] = "dual",
     answers: AnswersOption = None,
     scores: ScoreFile = None,
+    drop_classes: DropClasses = False,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -106,7 +108,7 @@ def solve_command(
     sure = parse_confidence(confidence)
     votes: Any
     if scores is not None:
-        votes = given_scores(scores, voters, vote_file, answers)
+        votes = given_scores(scores, voters, vote_file, answers, drops_classes=drop_classes)
     else:
         which: WhichVotes = "averaged" if sure is None else "observed"
         votes = given_votes(voters, vote_file, answers, max_memory, which)

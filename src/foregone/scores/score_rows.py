@@ -90,7 +90,9 @@ class ScoreRows:
         if isinstance(start, float) != (n_classes is None):
             raise InvalidInputError("start must be one number, where a voter gives one number")
         if self.drops_classes and n_classes is None:
-            raise InvalidInputError("drops_classes is for scores of more than two classes")
+            raise InvalidInputError(
+                "drops_classes is for scores of more than two classes; on the command line, --drop-classes"
+            )
         checked = {
             "scores": scores,
             "start": start,
