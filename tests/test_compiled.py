@@ -14,10 +14,10 @@ from types import ModuleType
 
 import numba
 import pytest
-from numba.core.caching import IndexDataCacheFile
 
 import foregone
 from foregone._kernels import compiled as room
+from foregone._kernels.compiled import CacheFile
 
 SOURCE = """
 from foregone._kernels.compiled import compiled
@@ -49,13 +49,44 @@ def load(folder: Path) -> ModuleType:
     return module
 
 
+def test_processes_that_compile_at_once_never_run_the_code_of_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One has read the index before the other wrote it, and loses its entry: so it is with numba's numbers."""
+    first, second, reader = (CacheFile(str(tmp_path), "kernel-1.py311", "stamp") for _ in range(3))
+    integers, floats = (("for integers", "magic", "code"), ("for floats", "magic", "code"))
+    monkeypatch.setattr(first, "_load_index", dict)
+    monkeypatch.setattr(first, "_save_index", lambda index: None)
+    second.save(floats, "code for floats")
+    first.save(integers, "code for integers")
+    assert reader.load(floats) == "code for floats"
+    assert reader.load(integers) is None
+    reader.save(integers, "code for integers")
+    assert (reader.load(floats), reader.load(integers)) == ("code for floats", "code for integers")
+
+
+def test_compiled_code_is_not_used_after_any_kernel_was_changed(
+    kernels: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kernels.double(2) == 4
+    assert load(tmp_path).double(2) == 4
+    assert sum(load(tmp_path).double.stats.cache_hits.values()) == 0  # nothing was called yet
+    again = load(tmp_path)
+    assert again.double(2) == 4
+    assert sum(again.double.stats.cache_hits.values()) == 1
+    monkeypatch.setattr(room, "_stamp_of_kernels", lambda: (("other.py", 0.0, 1),))
+    changed = load(tmp_path)
+    assert changed.double(2) == 4
+    assert sum(changed.double.stats.cache_hits.values()) == 0
+
+
 def test_a_disk_without_space_costs_a_warning_and_nothing_else(
     kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: IndexDataCacheFile, key: object, data: object) -> None:
+    def full(self: CacheFile, key: object, data: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(IndexDataCacheFile, "save", full)
+    monkeypatch.setattr(CacheFile, "save", full)
     with pytest.warns(RuntimeWarning, match="No space left on device.*set NUMBA_CACHE_DIR") as warned:
         assert (kernels.double(2), kernels.double(2.5)) == (4, 5.0)  # compiled twice, told once
     assert len(warned) == 1

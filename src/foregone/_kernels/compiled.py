@@ -3,14 +3,17 @@
 Compiled code sees no signal, Python sees them in between: long loops are cut into `pieces`.
 """
 
+import hashlib
 import multiprocessing
 import warnings
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import njit
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-__all__ = ["cache_problem", "compiled", "compiled_only", "pieces"]
+__all__ = ["CacheFile", "cache_problem", "compiled", "compiled_only", "pieces"]
 
 CELLS = 25_000_000  # that a piece goes through, in less than a tenth of a second
 
@@ -25,10 +28,10 @@ def compiled(function: Any = None, *, nogil: bool = False) -> Any:
     if function is None:
         return lambda function: compiled(function, nogil=nogil)
     kernel: Any = njit(nogil=nogil)(function)
-    cache: Any = _Cache
+    own_cache: Any = _Cache
     if kernel is not function:  # as it is when NUMBA_DISABLE_JIT is set
         try:
-            kernel._cache = cache(function)  # what numba's cache=True does, with a cache of its own
+            kernel._cache = own_cache(function)  # what numba's cache=True does, with a cache of its own
         except (RuntimeError, OSError) as error:  # it finds no folder to write to
             _report(error)
     return kernel
@@ -44,8 +47,37 @@ def cache_problem() -> str | None:
     return _problems[0] if _problems else None
 
 
+class CacheFile(IndexDataCacheFile):
+    """Names the file of each compiled kernel by what it was compiled for.
+
+    Numba numbers them, and two processes that compile at the same time may give one number to two kernels:
+    then one of them would run the code of the other.
+    """
+
+    def save(self, key, data):
+        """Keep compiled code. What another process keeps meanwhile may be forgotten, but not mixed up."""
+        signature, *rest = key
+        types = [repr(kind) for kind in getattr(signature, "args", (signature,))]
+        digest = hashlib.sha256(repr((types, str(signature), rest, self._source_stamp)).encode())
+        name = f"{self._index_name.removesuffix('.nbi')}.{digest.hexdigest()[:24]}.nbc"
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
+
+
+@cache
+def _stamp_of_kernels() -> tuple[tuple[str, float, int], ...]:
+    """Return when each file of kernels was written: compiled code holds that of kernels in other files."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return tuple((file.name, file.stat().st_mtime, file.stat().st_size) for file in files)
+
+
 class _Cache(FunctionCache):
     """Treats what cannot be read as absent, and goes on if it cannot write."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp(), _stamp_of_kernels()
+        self._cache_file = CacheFile(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig, target_context):
         try:

@@ -79,7 +79,8 @@ class EarlyPredictions:
         """Return the labels, how many voters were asked, and what they came to.
 
         That is how many of them said ``classes_[1]`` where votes between two classes are counted, how many
-        said the label answered where there are more classes, and otherwise the sum of their scores.
+        said the label answered where votes of more classes are, and otherwise the sum of their scores: with
+        more than two classes one for each, ``-inf`` for classes that were dropped.
         """
         answers, asked, came_to = self._ask(X, "run", early=True)
         return self._labels(answers), asked, came_to
