@@ -84,7 +84,7 @@ def _xgboost() -> Any:
 MODELS: dict[str, Callable[[], Any]] = {
     "forest, default": _forest,
     "forest, min_samples_leaf=3": lambda: _forest(min_samples_leaf=3, max_features=0.5),
-    "HistGradientBoosting": lambda: HistGradientBoostingClassifier(early_stopping=False, random_state=0),
+    "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=0),
     "LightGBM": _lightgbm,
     "XGBoost": _xgboost,
 }

@@ -52,7 +52,7 @@ def load(folder: Path) -> ModuleType:
 def test_processes_that_compile_at_once_never_run_the_code_of_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One has read the index before the other wrote it, and loses its entry: so it is with numba's numbers."""
+    """One has read the index before the other wrote it, and loses its entry: numba's numbers mix them up."""
     first, second, reader = (CacheFile(str(tmp_path), "kernel-1.py311", "stamp") for _ in range(3))
     integers, floats = (("for integers", "magic", "code"), ("for floats", "magic", "code"))
     monkeypatch.setattr(first, "_load_index", dict)

@@ -18,21 +18,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from foregone import EarlyStoppingClassifier, early_stop
+from foregone import EarlyStoppingClassifier, ScoreStrategy, early_stop
 from foregone.certifying import RowLabels, clopper_pearson_bound, rows_needed
 from foregone.classifier.certified_votes import LEARNING_SHARE, learned_order
 from foregone.errors import InvalidInputError, SolverError
 from foregone.scores import CannotCertifyWarning
 from tests.kinds import KINDS, Kind, data_of, stopped
 
-ONES_THAT_WORK = [kind for kind in KINDS if kind.tally != "many scores"]
-every_kind = pytest.mark.parametrize("kind", ONES_THAT_WORK, ids=lambda kind: kind.name)
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 CONFIDENCE = 0.95
 
 
 def certifying_rows(classifier: EarlyStoppingClassifier, n_rows: int, labels: RowLabels) -> Any:
     """Return the numbers of the rows that a fit certified with, divided as it says it does."""
-    share = 0.5 if classifier.voting_ == "soft" else LEARNING_SHARE
+    share = 0.5 if isinstance(classifier.strategy_, ScoreStrategy) else LEARNING_SHARE
     return labels.split(n_rows, share, np.random.default_rng(classifier.seed_))[1]
 
 
@@ -58,8 +57,8 @@ def test_what_was_certified_is_what_predicts(kind: Kind) -> None:
 def test_the_order_in_use_is_known(kind: Kind) -> None:
     classifier, rows = stopped(kind), data_of(kind).new[:200]
     order = classifier.order_
-    assert sorted(order.tolist()) == list(range(classifier.ensemble_.n_voters))
-    if kind.tally == "scores":
+    assert sorted(order.tolist()) == list(range(classifier.ensemble_.n_steps))
+    if kind.tally in ("scores", "lead"):
         return
     said = classifier.ensemble_.vote_matrix(rows)
     _, asked, counted = classifier.predict_with_votes(rows)
