@@ -16,6 +16,7 @@ from foregone.checks import BoolArray, FloatArray, IntArray, check_looks
 from foregone.scores.paths import ClassPaths, Paths
 
 __all__ = [
+    "LEAD_SHAPES",
     "SHAPES",
     "WEIGHED_SHAPES",
     "Learned",
@@ -57,7 +58,8 @@ class Shape:
     at_knots: bool = False
 
 
-SHAPES = (Shape("margin"), Shape("chance"), Shape("chance", at_knots=True))
+SHAPES = (Shape("margin"), Shape("chance"))
+LEAD_SHAPES = (Shape("chance", at_knots=True),)  # also for many classes
 # With a limit for each answer, also these; the limits and the classes may differ by orders of magnitude.
 WEIGHED_SHAPES = tuple(Shape("chance", ratio) for ratio in (1 / 256, 1 / 32, 1 / 4, 4.0, 32.0, 256.0))
 

@@ -9,7 +9,15 @@ import numpy as np
 
 from foregone.certifying import Parts, RowLabels
 from foregone.checks import BoolArray, IntArray
-from foregone.scores.families import SHAPES, WEIGHED_SHAPES, Learned, LearnedByClass, Shape, Thresholds
+from foregone.scores.families import (
+    LEAD_SHAPES,
+    SHAPES,
+    WEIGHED_SHAPES,
+    Learned,
+    LearnedByClass,
+    Shape,
+    Thresholds,
+)
 from foregone.scores.paths import Answers, ClassPaths, Paths
 
 __all__ = ["Choice", "Trial", "TrialOutcome", "choose"]
@@ -117,7 +125,8 @@ def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
 
     best = Choice(Shape("chance"), 0.0)
     has_sides = any(part.side != "all" for part in learn.parts)
-    for shape in SHAPES + WEIGHED_SHAPES if has_sides else SHAPES:
+    others = LEAD_SHAPES if isinstance(learn.paths, ClassPaths) else WEIGHED_SHAPES if has_sides else ()
+    for shape in SHAPES + others:
         certain, too_bold = 0.0, 1.0
         for _ in range(HALVINGS):
             boldness = (certain + too_bold) / 2
