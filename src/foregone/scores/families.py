@@ -137,6 +137,8 @@ class LearnedByClass(Learned):
 
     def __init__(self, paths: ClassPaths, steps: IntArray, limit: float, certain: Thresholds) -> None:
         super().__init__(paths, steps, limit, certain)
+        # Far behind, the log odds are extrapolated, and many classes have a chance each: begin more careful.
+        self._careful = np.log(limit / 10_000)
         self._levels, self._slopes = _log_odds_to_win(paths, self._knots)
 
     def _thresholds(self, shape: Shape, boldness: float) -> Thresholds:
