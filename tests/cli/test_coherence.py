@@ -31,6 +31,7 @@ VOCABULARY = {
     "--confidence": "how surely a mean limit is kept for inputs to come",
     "--criterion": "what is minimised and for whom the limit holds",
     "--csv": "a table, written to a file",
+    "--drop-classes": "that each class has voters of its own",
     "--engine": "what does the work",
     "--escape-formulas": "keep spreadsheets from running texts",
     "--help": "what a command does",
