@@ -11,16 +11,9 @@ runs in turns, on one thread. digits is scikit-learn's; the others are read from
 
 from __future__ import annotations
 
-import argparse
-import datetime
-import importlib.metadata
-import json
-import platform
 import sys
 import time
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,18 +22,16 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 from benchmarks.datasets import Dataset, data_folder, load
-from benchmarks.forests import Cache
-from benchmarks.markdown import put_into, table
+from benchmarks.markdown import table
 from benchmarks.score_measure import predict_times, time_ratio
-from benchmarks.score_models import DATASETS, on_one_thread
+from benchmarks.score_models import on_one_thread
+from benchmarks.score_run import ROOT, KeptPieces, options_of, publish
 from benchmarks.score_splits import excess
-from benchmarks.score_tables import Target, splits_table, targets_table
+from benchmarks.score_tables import Target, splits_table
 from foregone import early_stop, solve_scores
 from foregone.classifier.calibration_scores import first_order, known_bounds, scores_of
 
-ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs" / "class_scores.md"
-PARTS = ("table", "splits", "memory")
 PACKAGES = ("foregone", "numpy", "scikit-learn", "lightgbm", "xgboost")
 N_MEMORY = 500  # trees of the forest whose memory is measured
 FEWER, NAMED = 3.0, ("digits", "ground_cover")  # at least so many times fewer trees on these
@@ -92,47 +83,37 @@ SPLIT_MODELS = ("forest, default", "forest, min_samples_leaf=3", "LightGBM")
 
 
 def main(arguments: list[str]) -> int:
-    options = _parser().parse_args(arguments)
-    began = time.time()
+    options = options_of(
+        arguments, "python -m benchmarks.class_scores", __doc__, rows=20_000, training_rows=40_000, rounds=9
+    )
     run = Run(options)
     results, splits, memory = run.table(), run.splits(), run.memory()
-    targets = targets_of(results, splits, memory)
-    facts = [
-        f"- date: {datetime.date.today().isoformat()}",
-        f"- command: `make bench-scores` (at most {options.training_rows:,} rows to train on and "
-        f"{options.rows:,} fresh ones; {options.splits} splits; {options.rounds} rounds of timing)",
-        "- versions: Python "
-        + ", ".join([platform.python_version(), *(f"{p} {importlib.metadata.version(p)}" for p in PACKAGES)]),
-    ]
-    if generated := sorted({one["dataset"] for one in results if not one["is_real"]}):
-        facts.append(f"- generated, since there are no data: {', '.join(generated)}")
-    parts = [
-        "\n".join(facts),
-        targets_table(targets),
-        "### Stopped early\n\n" + main_table(results),
-        "### Random calibrations of real data\n\n" + splits_table(splits),
-        "### Memory\n\n" + memory_table(memory),
-    ]
-    text = "\n\n".join(parts) + "\n"
-    print("\n" + text + f"\n{time.time() - began:.0f} s")
-    if options.write_docs:
-        put_into(DOCS, text)
-    return 0 if all(target.is_met for target in targets) else 1
+    return publish(
+        options,
+        DOCS,
+        f"at most {options.training_rows:,} rows to train on and {options.rows:,} fresh ones; "
+        f"{options.splits} splits; {options.rounds} rounds of timing",
+        PACKAGES,
+        results,
+        targets_of(results, splits, memory),
+        {
+            "Stopped early": main_table(results),
+            "Random calibrations of real data": splits_table(splits),
+            "Memory": memory_table(memory),
+        },
+    )
 
 
-class Run:
-    """What is measured, piece by piece; each piece is kept as soon as it is there."""
+class Run(KeptPieces):
+    """What is measured of models of many classes."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
-        self.options = options
-        self.cache = Cache(options.cache)
-        self.loaded: tuple[str, Dataset] | None = None
+    folder = "class_scores"
 
     def table(self) -> list[Result]:
         """Return the figures of every model on every dataset that is wanted."""
         return [
             found
-            for name in self._wanted()
+            for name in self.wanted(tuple(TASKS))
             for model in MODELS
             if (found := self._piece("table", name, model, lambda n=name, m=model: self._measure(n, m)))
         ]
@@ -141,7 +122,7 @@ class Run:
         """Return how often limits were exceeded over random calibrations of real data."""
         return [
             found
-            for name in self._wanted()
+            for name in self.wanted(tuple(TASKS))
             for model in SPLIT_MODELS
             if (found := self._piece("splits", name, model, lambda n=name, m=model: self._split(n, m)))
         ]
@@ -149,13 +130,10 @@ class Run:
     def memory(self) -> list[Result]:
         """Return how small a tuned forest becomes."""
         name = "ground_cover"
-        if name not in self._wanted():
+        if name not in self.wanted(tuple(TASKS)):
             return []
         found = self._piece("memory", name, f"{N_MEMORY} trees", lambda: self._pack(name))
         return [found] if found else []
-
-    def _wanted(self) -> list[str]:
-        return [name for name in TASKS if not self.options.only or name in self.options.only]
 
     def _data(self, name: str) -> Dataset:
         if self.loaded is None or self.loaded[0] != name:
@@ -257,20 +235,9 @@ class Run:
         }
 
     def _piece(self, part: str, name: str, model: str, work: Callable[[], Result]) -> Result | None:
-        """Return what is kept of a piece, or measure it; None if it is neither kept nor wanted."""
         options = self.options
         sizes = f"{options.training_rows} {options.rows} {options.rounds} {options.splits}"
-        file = f"{part} {name} {model} {sizes}.json".replace(" ", "_").replace(",", "")
-        path = self.cache.folder / "class_scores" / file
-        if part not in options.parts or (path.exists() and not options.again):
-            return json.loads(path.read_text()) if path.exists() else None
-        began = time.time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a limit that cannot be certified is shown in the table
-            found = work()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(found))
-        print(f"{part} {name}, {model}: {time.time() - began:.0f} s", flush=True)
+        found: Result | None = self.piece(part, f"{part} {name} {model}", sizes, work)
         return found
 
 
@@ -357,29 +324,6 @@ def memory_table(memory: list[Result]) -> str:
         for one in memory
     ]
     return table(["trees", "nodes", "different leaves", "scikit-learn", "packed", "share"], rows)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.class_scores",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--data", type=Path, help="folder of NAME.parquet files with a last column `target`")
-    # `make bench-scores` gives the same options to `benchmarks.scores`.
-    names, parts = {*TASKS, *DATASETS}, {*PARTS, "simulation"}
-    parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help="these datasets alone")
-    parser.add_argument("--parts", nargs="+", choices=parts, default=list(PARTS), metavar="PART")
-    parser.add_argument("--rows", type=int, default=20_000, help="most fresh rows")
-    parser.add_argument("--training-rows", type=int, default=40_000, help="most rows to train on")
-    parser.add_argument("--splits", type=int, default=100, help="random calibrations")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds of timing")
-    parser.add_argument("--again", action="store_true", help="measure anew what is kept")
-    parser.add_argument(
-        "--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder to keep it in"
-    )
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/class_scores.md")
-    return parser
 
 
 if __name__ == "__main__":
