@@ -34,7 +34,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, certify, early_stop, evaluate, load, solve
 from foregone.classifier.deciding import Settings
-from foregone.classifier.ensembles import GivenModel
+from foregone.classifier.given_model import GivenModel
 from foregone.cli import main as foregone_command
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest

@@ -15,7 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from foregone.classifier.ensembles import KINDS, GivenModel
+from foregone.classifier.ensembles import KINDS
+from foregone.classifier.given_model import GivenModel
 from foregone.classifier.voters import PluralityVoters, ScoreVoters, Voters
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
 from tests.classifier import models

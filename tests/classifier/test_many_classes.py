@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, PluralityStrategy, early_stop
 from foregone.classifier import CalibrationWarning, HardVoteWarning
-from foregone.classifier.ensembles import GivenModel
+from foregone.classifier.given_model import GivenModel
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import PluralityForest, ScoredForest, container
 from foregone.plurality import PluralitySolution, evaluate_plurality, rules

@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, ScoreStrategy, early_stop
-from foregone.classifier.ensembles import GivenModel
+from foregone.classifier.given_model import GivenModel
 from foregone.classifier.voters import Members, ScoreVoters
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest

@@ -18,7 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, early_stop
 from foregone.classifier.deciding import Settings
-from foregone.classifier.ensembles import GivenModel, leaves_are_pure
+from foregone.classifier.ensembles import leaves_are_pure
+from foregone.classifier.given_model import GivenModel
 from foregone.errors import InvalidInputError
 from tests.classifier import models, score_models
 

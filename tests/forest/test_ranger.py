@@ -222,7 +222,7 @@ def test_trees_whose_scores_would_not_fit_are_refused(tmp_path, monkeypatch):
         (
             lambda content: content["split.values"][0].__setitem__(-1, "5"),
             FileFormatError,
-            "class that is none",
+            "unknown class",
         ),
     ],
 )
@@ -267,7 +267,7 @@ def put(*keys_and_value):
         (lambda content: content.pop("split.values"), "'split.values' is missing"),
         (put("split.values", 0, 0, 0.123456789012345), "texts of 17 digits"),
         (put("split.values", 0, 0, "one"), "could not convert"),
-        (put("split.values", 0, -1, "3"), "a class that is none"),
+        (put("split.values", 0, -1, "3"), "an unknown class"),
         (put("split.varIDs", 0, 0, "2"), "a column that is none"),
         (put("split.varIDs", 0, 0, "-1"), "a column that is none"),
         (put("split.varIDs", 0, 0, "0.5"), "not whole"),

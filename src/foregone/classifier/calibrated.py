@@ -100,7 +100,7 @@ def calibrate(
     if link is None:
         raise InvalidInputError(
             f"the probabilities of this {type(pair.estimator).__name__} are no function of a sum of scores, "
-            "so those calibrated are none either: stop the model inside CalibratedClassifierCV early"
+            "so calibrated ones are not either: stop the model inside CalibratedClassifierCV early"
         )
     slope = _slope(pair.estimator, link.scale)
     known = Calibration(pair.method, _numbers(pair), 0.0, slope)

@@ -8,7 +8,7 @@ import numpy as np
 
 from foregone._system.atomic_file import PathLike
 from foregone.classifier.deciding import Decider, parameters_of
-from foregone.classifier.ensembles import DECIDERS
+from foregone.classifier.given_model import DECIDERS
 from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import Forest, container

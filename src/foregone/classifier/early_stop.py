@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from foregone.classifier.deciding import OnFailure, OrderName, Voting
-from foregone.classifier.ensembles import GivenModel
 from foregone.classifier.estimator import EarlyStoppingClassifier
+from foregone.classifier.given_model import GivenModel
 from foregone.solving import Answer, Criterion
 
 __all__ = ["early_stop"]

@@ -16,7 +16,7 @@ from foregone._system.atomic_file import PathLike
 from foregone.certifying import RowLabels
 from foregone.classifier import classifier_file
 from foregone.classifier.deciding import CalibrationRows, OnFailure, OrderName, Settings, Voting
-from foregone.classifier.ensembles import DECIDERS, GivenModel, names_of_features
+from foregone.classifier.given_model import DECIDERS, GivenModel, names_of_features
 from foregone.classifier.hold_out import check_labels, check_size, clone_with_seeds, hold_out
 from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.row_checks import validated

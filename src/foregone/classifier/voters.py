@@ -339,7 +339,7 @@ class ScoreVoters(_OfMembers):
         Whether voters are asked for probabilities; otherwise for votes.
     tells : {"mean", "logistic"} or None
         How full sums become the ensemble's own probabilities: they are means of what voters say, or log odds.
-        None if there are none.
+        None if it tells no probabilities.
     in_order : bool
         Whether voters are best asked in the order given, as those of a boosted ensemble are.
     against_others : bool

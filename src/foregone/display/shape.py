@@ -215,7 +215,7 @@ class ScoreShape:
         ]
 
     def edge(self, answer: str) -> tuple[FloatArray, FloatArray]:
-        """Return the stops of one side as (asked, score); below a lead there is none."""
+        """Return the stops of one side as (asked, score); a lead has only an upper side."""
         if self.of_leads and answer == "no":
             return self.stop_yes[:, 0], np.zeros(len(self.stop_yes))
         asked, score = (self.stop_yes if answer == "yes" else self.stop_no).T

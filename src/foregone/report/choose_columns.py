@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone.classifier.ensembles import names_of_features
+from foregone.classifier.given_model import names_of_features
 from foregone.errors import InvalidInputError
 
 __all__ = ["choose_columns", "match_labels", "only_numbers"]

@@ -20,7 +20,8 @@ from sklearn.utils import check_random_state
 from foregone.certifying import Promise, RowLabels
 from foregone.classifier import EarlyStoppingClassifier, early_stop
 from foregone.classifier.deciding import Asked, CalibrationRows, Decider, Labels, Settings
-from foregone.classifier.ensembles import is_boosted, peel, unwrap, will_be_packed
+from foregone.classifier.ensembles import is_boosted, will_be_packed
+from foregone.classifier.given_model import peel, unwrap
 from foregone.classifier.row_checks import validated
 from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest import Forest, PluralityForest, ScoredForest

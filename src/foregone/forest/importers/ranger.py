@@ -186,7 +186,7 @@ def _leaves(
     if kind == VOTES:
         vote[is_leaf] = np.minimum(np.searchsorted(values[rising], split[is_leaf]), n_classes - 1)
         if (values[rising][vote] != split)[is_leaf].any():
-            raise ValueError("a leaf is for a class that is none")
+            raise ValueError("a leaf is for an unknown class")
         if n_classes == 2:
             shares[is_leaf] = np.eye(2)[vote[is_leaf]]
     else:
