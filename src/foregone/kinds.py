@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal, cast, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from foregone.certifying import Promise
 from foregone.checks import check_max_disagreement
@@ -149,6 +150,8 @@ def solve(
     confidence: float | None = None,
     looks: int | Iterable[int] | None = None,
     answer: Answer = "majority",
+    quota: int | None = None,
+    values: npt.ArrayLike | None = None,
     method: SolverName = "dual",
 ) -> Solution: ...
 @overload
@@ -176,9 +179,11 @@ def solve(
     confidence: float | None = None,
     looks: int | Iterable[int] | None = None,
     answer: Answer = "majority",
+    quota: int | None = None,
+    values: npt.ArrayLike | None = None,
     method: SolverName = "dual",
 ) -> AnySolution | ScoreStrategy:
-    """Find the stopping strategy that asks the fewest voters within a limit on the disagreement.
+    """Find the stopping strategy that asks the fewest voters within a limit on the disagreement or a loss.
 
     For votes between two answers it is optimal among the strategies that count votes in random order; with a
     confidence, for the set of distributions that the observed votes leave plausible. Strategies that know
@@ -212,7 +217,16 @@ def solve(
     answer : {"majority", "likeliest"}
         At a stop, answer the majority so far, or what the full vote most likely is given the votes seen
         and their distribution. With one limit and no confidence, minimean never asks more
-        for the likeliest answer. Votes between two answers only.
+        for the likeliest answer. Votes between two answers only. With a quota, "majority" compares the share
+        of yes votes so far with that of the quota.
+    quota : int, optional
+        The fewest yes votes with which the full vote is yes, from 0 to all: 1 for any, the number of voters
+        for all, 14 of 20 for two thirds. By default a majority. Votes between two answers only.
+    values : array-like of float, shape (n_voters + 1,), optional
+        What is lost by a disagreement when n voters say yes, from 0 to 1. The limit is then for the loss,
+        ``values[n]`` times the disagreement, instead of the disagreement. By default each loses 1. Values
+        for a limit on accuracy or costs are those of `foregone.LabelledVotes`. Votes between two answers
+        only.
     method : {"dual", "linear_program", "quadratic_program"}
         ``"dual"`` is exact and takes milliseconds. The others are independent references: the paper's
         linear program on HiGHS, and its quadratic program on SCIP (extra ``reference``, up to about 6
@@ -246,6 +260,11 @@ def solve(
     >>> round(solution.expected_votes, 2), {side: round(p, 6) for side, p in solution.disagreement.items()}
     (44.95, {'yes': 0.0001, 'no': 0.01})
 
+    At least 3 of 20 must say yes:
+
+    >>> round(solve("minimixed", 20, 0.01, quota=3).expected_votes, 2)
+    11.04
+
     Votes among many answers, from those of past inputs:
 
     >>> from foregone.plurality import CompositionDistribution
@@ -263,10 +282,11 @@ def solve(
     """
     given = votes_or_n_voters
     if isinstance(given, CompositionDistribution):
-        if isinstance(max_disagreement, Mapping) or looks is not None or (answer, method) != _PLAIN:
+        for_two = looks is not None or quota is not None or values is not None
+        if isinstance(max_disagreement, Mapping) or for_two or (answer, method) != _PLAIN:
             raise InvalidInputError(
-                "many answers have one limit, and no --looks, --answer or --method; in Python, no looks, "
-                "answer or method: leave them out"
+                "many answers have one limit, and no --looks, --answer, --quota, --values or --method; in "
+                "Python, no looks, answer, quota, values or method: leave them out"
             )
         return solve_plurality(
             given,
@@ -277,16 +297,26 @@ def solve(
             criterion=criterion,
         )
     if isinstance(given, ScoreRows):
-        if not traits_of(criterion).bounds_the_mean or confidence is None or (answer, method) != _PLAIN:
+        plain = (answer, method) == _PLAIN and quota is None and values is None
+        if not traits_of(criterion).bounds_the_mean or confidence is None or not plain:
             raise InvalidInputError(
                 'a limit on scores is certified for the mean, from rows: give criterion="minimean" and a '
-                "confidence, such as 0.95, and no answer or method"
+                "confidence, such as 0.95, and no answer, quota, values or method. For another threshold "
+                "than 0, shift the start of the sum"
             )
         return solve_scores(
             given.scores, max_disagreement, confidence=confidence, looks=looks, **given.added_up
         )
     return solve_votes(
-        criterion, given, max_disagreement, confidence=confidence, looks=looks, answer=answer, method=method
+        criterion,
+        given,
+        max_disagreement,
+        confidence=confidence,
+        looks=looks,
+        answer=answer,
+        quota=quota,
+        values=values,
+        method=method,
     )
 
 
@@ -483,5 +513,5 @@ def _claim(thing: Any, limit: Any) -> AnySolution:
         )
     if isinstance(solution, Solution):
         return replace(solution, max_disagreement=Limits.of(limit).given)
-    problem_of_two = Problem.check("minimax", strategy.n_voters, limit)
+    problem_of_two = Problem.check("minimax", strategy.n_voters, limit, quota=strategy.quota)
     return Solution.of(problem_of_two, strategy, 0.0, Multipliers(), "none")

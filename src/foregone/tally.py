@@ -169,7 +169,7 @@ class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
         # Given n yes votes among all, the chance of these votes in this order is, up to a factor without n,
         # C(N - asked, n - yes) / C(N, n): the rest holds the n - yes others, each arrangement equally likely.
         n = np.arange(self.yes, self.n_voters - (self.asked - self.yes) + 1)
-        otherwise = (2 * n > self.n_voters) != answer
+        otherwise = (n >= self._strategy.quota) != answer
         if not otherwise.any():
             return 0.0
         if self._votes is None:

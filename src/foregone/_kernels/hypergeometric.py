@@ -109,14 +109,15 @@ def edge_weights(from_row, to_row, bases, first, last, low, high, out):
 
 
 @compiled(nogil=True)
-def widen_band(from_row, to_row, no_weights, yes_weights, supports, no_price, yes_price, low, high):
+def widen_band(from_row, to_row, no_weights, yes_weights, supports, no_price, yes_price, yes_from, low, high):
     """Fill ``low, high`` with a band outside which stopping costs less than one more vote.
 
     ``no_weights`` and ``yes_weights`` are the parts of the vote distribution whose full vote is "no" and
     "yes", ``supports`` those of both; the prices are what a unit of disagreement with each costs. The chance
     that the full vote is "no" falls with j (monotone likelihood ratio), so the first sure stop ends the
     search. On entry ``low, high`` hold the widest band wanted from row ``from_row`` on, and the result before
-    it; that lies inside, ``high`` and ``i - low`` never decrease.
+    it; that lies inside, ``high`` and ``i - low`` never decrease. Above it the answer is yes and below it no:
+    the largest j that ``yes_from`` answers with no is inside.
     """
     N = len(no_weights) - 1
     (first_no, last_no), (first_yes, last_yes) = supports
@@ -125,8 +126,8 @@ def widen_band(from_row, to_row, no_weights, yes_weights, supports, no_price, ye
     for i in range(from_row, to_row):
         widest = high[i]
         widest_no = i - low[i]
-        top = min(widest, max(top, i // 2))
-        top_no = min(widest_no, max(top_no, i - i // 2))
+        top = min(widest, max(top, yes_from[i] - 1))
+        top_no = min(widest_no, max(top_no, i - yes_from[i] + 1))
         # States that no n of the distribution reaches are kept: there is nothing to judge them by.
         lowest_unseen = max(last_no + 1, low[i])
         highest_unseen = min(first_yes - 1 - (N - i), high[i])

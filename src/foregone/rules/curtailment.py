@@ -9,11 +9,14 @@ import numpy.typing as npt
 
 from foregone.checks import check_looks, check_n_voters
 from foregone.strategy import StoppingStrategy
+from foregone.strategy.thresholds import always_stop, answers_for, check_quota
 
 __all__ = ["curtailment", "is_decided"]
 
 
-def curtailment(n_voters: int, *, looks: int | Iterable[int] | None = None) -> StoppingStrategy:
+def curtailment(
+    n_voters: int, *, looks: int | Iterable[int] | None = None, quota: int | None = None
+) -> StoppingStrategy:
     """Stop as soon as the voters not yet asked cannot change the answer.
 
     The oldest rule of all, used wherever ballots are counted one by one: a majority of all voters has said
@@ -26,6 +29,8 @@ def curtailment(n_voters: int, *, looks: int | Iterable[int] | None = None) -> S
         Number of voters, at least 1.
     looks : int or iterable of int, optional
         Stop only after every so many votes, or only after these numbers of votes (and when all were asked).
+    quota : int, optional
+        The fewest yes votes with which the full vote is yes, from 0 to ``n_voters``; by default a majority.
 
     Returns
     -------
@@ -38,15 +43,24 @@ def curtailment(n_voters: int, *, looks: int | Iterable[int] | None = None) -> S
     >>> figures = evaluate(curtailment(101)).mean(VoteDistribution.flat(101))
     >>> round(figures.expected_votes, 1), figures.disagreement
     (70.2, 0.0)
+
+    One yes is enough, or all must agree:
+
+    >>> [curtailment(5, quota=quota).answer(asked=1, yes=1) for quota in (1, 5)]
+    [True, True]
+    >>> [curtailment(5, quota=quota).stop_probability(asked=1, yes=1) for quota in (1, 5)]
+    [1.0, 0.0]
     """
     n_voters = check_n_voters(n_voters)
+    quota = check_quota(quota, n_voters)
     asked = np.arange(n_voters + 1)
-    lower, upper = np.maximum(asked - -(-n_voters // 2), -1), np.minimum(n_voters // 2, asked) + 1
+    lower, upper = np.maximum(asked - (n_voters - quota + 1), -1), np.minimum(quota - 1, asked) + 1
+    lower, upper = np.where(lower < upper, (lower, upper), always_stop(n_voters))
     given = check_looks(looks, n_voters)
     if given is not None:
         between = np.setdiff1d(asked[:-1], given)
         lower[between], upper[between] = -1, between + 1
-    return StoppingStrategy.from_thresholds(lower, upper)
+    return StoppingStrategy.from_thresholds(lower, upper, yes_from=answers_for(n_voters, quota))
 
 
 def is_decided(n_voters: int, asked: int) -> npt.NDArray[np.bool_]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+import numpy.typing as npt
+
 from foregone.checks import check_choice
 from foregone.solving.certificate import Certificate, certify
 from foregone.solving.problem import ANSWERS, Answer, Problem
@@ -38,6 +40,8 @@ def solve(
     confidence: float | None = None,
     looks: int | Iterable[int] | None = None,
     answer: Answer = "majority",
+    quota: int | None = None,
+    values: npt.ArrayLike | None = None,
     method: Literal["dual", "linear_program", "quadratic_program"] = "dual",
 ) -> Solution:
     """Find the strategy for votes between two answers that is optimal among those that count votes.
@@ -49,7 +53,9 @@ def solve(
     >>> round(solve("minimixed", 101, 1e-3).expected_votes, 2)
     43.04
     """
-    problem = Problem.check(criterion, votes_or_n_voters, max_disagreement, confidence, looks, answer)
+    problem = Problem.check(
+        criterion, votes_or_n_voters, max_disagreement, confidence, looks, answer, quota, values
+    )
     check_choice(method, "method", METHODS)
     # The reference solvers bring heavy imports of their own; each method is loaded when asked for.
     if method == "dual":

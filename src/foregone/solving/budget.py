@@ -1,6 +1,6 @@
 """Budget: a limit on the disagreement, under every distribution of n that is consistent with the data.
 
-Symbols: N voters, n of them yes, m = N // 2 the largest n whose full vote is "no".
+Symbols: N voters, n of them yes, m = quota - 1 the largest n whose full vote is "no" (N // 2 of a majority).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from foregone.strategy.limits import Side
 __all__ = ["Budget", "NestedBounds", "OneDistribution", "first_largest_from", "is_yes"]
 
 
-def is_yes(n_voters: int) -> BoolArray:
+def is_yes(n_voters: int, quota: int) -> BoolArray:
     """Return, for every n, whether the full vote is "yes"."""
-    return 2 * np.arange(n_voters + 1) > n_voters
+    return np.arange(n_voters + 1) >= quota
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class OneDistribution:
         """Return distributions of the set that a solver should begin with."""
         return [self.weights]
 
-    def worst_for(self, disagreement: FloatArray) -> FloatArray:
-        """Return the distribution of the set under which ``disagreement`` has the largest mean."""
+    def worst_for(self, losses: FloatArray) -> FloatArray:
+        """Return the distribution of the set under which ``losses`` have the largest mean."""
         return self.weights
 
     def possible(self) -> BoolArray:
@@ -65,9 +65,9 @@ class NestedBounds:
     no: FloatArray
 
     @classmethod
-    def anything(cls, n_voters: int, side: Side = "all") -> NestedBounds:
+    def anything(cls, n_voters: int, quota: int, side: Side = "all") -> NestedBounds:
         """Return the set of all distributions on one side of the middle, or on both."""
-        m = n_voters // 2
+        m = quota - 1
         return cls(
             np.full(n_voters - m, 0.0 if side == "no" else 1.0),
             np.full(m + 1, 0.0 if side == "yes" else 1.0),
@@ -85,20 +85,21 @@ class NestedBounds:
         """
         N, m = len(self.yes) + len(self.no) - 1, self._middle
         falling = np.concatenate([np.arange(m + 1.0), np.arange(float(N - m), 0.0, -1.0)]) / (2 * N)
-        yes_first = self.worst_for(np.where(is_yes(N), 1.0 + falling, falling))
-        no_first = self.worst_for(np.where(is_yes(N), falling, 1.0 + falling))
+        yes = is_yes(N, m + 1)
+        yes_first = self.worst_for(np.where(yes, 1.0 + falling, falling))
+        no_first = self.worst_for(np.where(yes, falling, 1.0 + falling))
         return [yes_first] if np.array_equal(yes_first, no_first) else [yes_first, no_first]
 
-    def worst_for(self, disagreement: FloatArray) -> FloatArray:
-        """Return the distribution of the set under which ``disagreement`` has the largest mean.
+    def worst_for(self, losses: FloatArray) -> FloatArray:
+        """Return the distribution of the set under which ``losses``, one for each n, have the largest mean.
 
         What the bound on r values leaves over that on r - 1 may lie at the r-th value or further out, so it
-        goes to the largest disagreement there; the largest are served first, until all weight is given.
+        goes to the largest loss there; the largest are served first, until all weight is given.
         """
         m = self._middle
-        if all(bounds[0] == bounds[-1] and bounds[0] in (0, 1) for bounds in (self.yes, self.no)):
-            weights = np.zeros(len(disagreement))  # everything or nothing is possible: the worst n
-            weights[np.argmax(np.where(self.possible(), disagreement, -1.0))] = 1.0
+        if all((bounds == bounds[-1:]).all() and _last(bounds) in (0, 1) for bounds in (self.yes, self.no)):
+            weights = np.zeros(len(losses))  # everything or nothing is possible: the worst n
+            weights[np.argmax(np.where(self.possible(), losses, -1.0))] = 1.0
             return weights
         amounts, places = [], []
         for bounds, outwards in (
@@ -106,18 +107,25 @@ class NestedBounds:
             (self.no, np.arange(m, -1, -1)),
         ):
             amounts.append(np.diff(bounds, prepend=0.0))
-            places.append(outwards[first_largest_from(disagreement[outwards])])
+            places.append(outwards[first_largest_from(losses[outwards])])
         amount, place = np.concatenate(amounts), np.concatenate(places)
-        order = np.argsort(-disagreement[place], kind="stable")
+        order = np.argsort(-losses[place], kind="stable")
         given = np.minimum(np.cumsum(amount[order]), 1.0)
-        weights = np.zeros(len(disagreement))
+        weights = np.zeros(len(losses))
         np.add.at(weights, place[order], np.diff(given, prepend=0.0))
         return weights
 
     def possible(self) -> BoolArray:
         """Return which n some distribution of the set gives any weight."""
         m = self._middle
-        return np.concatenate([np.full(m + 1, self.no[-1] > 0), np.full(len(self.yes), self.yes[-1] > 0)])
+        return np.concatenate(
+            [np.full(m + 1, _last(self.no) > 0), np.full(len(self.yes), _last(self.yes) > 0)]
+        )
+
+
+def _last(bounds: FloatArray) -> float:
+    """Return the bound on all of a side; 0 if no number of votes is on it."""
+    return float(bounds[-1]) if len(bounds) else 0.0
 
 
 def first_largest_from(values: FloatArray) -> IntArray:
@@ -135,7 +143,7 @@ def first_largest_from(values: FloatArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """``mean of the disagreement <= limit`` under every distribution of a set.
+    """``mean of values * disagreement <= limit`` under every distribution of a set.
 
     Attributes
     ----------
@@ -145,18 +153,29 @@ class Budget:
         From 0 to 1.
     distributions : OneDistribution or NestedBounds
         The set.
+    values : ndarray of shape (n_voters + 1,)
+        What is lost by a disagreement with n yes votes, from 0 to 1.
     """
 
     side: Side
     limit: float
     distributions: OneDistribution | NestedBounds
+    values: FloatArray
 
     @property
     def is_over_the_votes(self) -> bool:
         """Whether it bounds the mean over the votes themselves, so that one price says it all."""
         return self.side == "all" and isinstance(self.distributions, OneDistribution)
 
+    def worst_for(self, disagreement: FloatArray) -> FloatArray:
+        """Return the distribution of the set under which most is lost."""
+        return self.distributions.worst_for(self.values * disagreement)
+
+    def possible(self) -> BoolArray:
+        """Return for which n something can be lost."""
+        return np.asarray(self.distributions.possible() & (self.values > 0))
+
     def risk(self, disagreement: FloatArray) -> float:
-        """Return the largest mean of ``disagreement`` over the set: what the limit is for."""
-        mean = float(self.distributions.worst_for(disagreement) @ disagreement)
+        """Return the largest mean loss over the set: what the limit is for."""
+        mean = float(self.worst_for(disagreement) @ (self.values * disagreement))
         return min(mean, 1.0)  # the weights sum to one up to rounding only

@@ -201,7 +201,10 @@ def certify(
     with arithmetic_named(arithmetic) as numbers:
         costs, risks = cost_and_risk(solution.strategy, numbers)
         cost = largest_of(costs) if problem.minimises_the_worst else mean_of(costs, votes)
-        risk = {budget.side: _risk(budget, risks, votes) for budget in problem.budgets}
+        risk = {
+            budget.side: _risk(budget, risks, _on_side(votes, budget.side, problem.quota))
+            for budget in problem.budgets
+        }
         bound = _lower_bound(solution, votes, numbers)
     return Certificate.of(solution, arithmetic, cost, risk, bound, max_gap)
 
@@ -213,10 +216,12 @@ def check_max_gap(max_gap: Any) -> None:
 
 
 def _risk(budget: Budget, risks: list[Interval], votes: list[Fraction]) -> Interval:
-    """Return the largest mean disagreement over the distributions of the budget."""
+    """Return the largest mean loss over the distributions of the budget, given the votes on its side."""
+    values = [Fraction(value) for value in budget.values.tolist()]
+    lost = [(low * value, high * value) for (low, high), value in zip(risks, values, strict=True)]
     if isinstance(budget.distributions, OneDistribution):
-        return mean_of(risks, _on_side(votes, budget.side))
-    low, high = (_largest_mean(budget.distributions, [pair[end] for pair in risks]) for end in (0, 1))
+        return mean_of(lost, votes)
+    low, high = (_largest_mean(budget.distributions, [pair[end] for pair in lost]) for end in (0, 1))
     return low, high
 
 
@@ -228,7 +233,7 @@ def _largest_mean(bounds: NestedBounds, risks: list[Fraction]) -> Fraction:
     """
     m = len(bounds.no) - 1
     offers: list[Interval] = []  # (risk, weight)
-    for side, caps in ((risks[m + 1 :], bounds.yes), (risks[m::-1], bounds.no)):
+    for side, caps in ((risks[m + 1 :], bounds.yes), (risks[: m + 1][::-1], bounds.no)):
         cap = [Fraction(bound) for bound in caps.tolist()]
         largest = Fraction(0)
         for r in range(len(cap) - 1, -1, -1):
@@ -253,16 +258,18 @@ def _lower_bound(solution: Solution, votes: list[Fraction], numbers: NumberSyste
             # Any price is free then. This one is beyond what float multipliers may hold: dearer than N votes
             # wherever stopping is wrong at all, which has a probability of at least 2 ** -(N + 1074).
             dear = Fraction(2 ** (N + 1074 + N.bit_length()))
-            priced = [dear if possible else Fraction(0) for possible in budget.distributions.possible()]
+            priced = [dear if possible else Fraction(0) for possible in budget.possible()]
         elif budget.is_over_the_votes:
             priced = [mean_price * p for p in votes]
         else:
-            priced = _on_side(given, budget.side)
+            priced = _on_side(given, budget.side, problem.quota)
         if limit > 0:
-            multiple = _least_multiple(budget, priced, votes)
+            multiple = _least_multiple(budget, priced, _on_side(votes, budget.side, problem.quota))
             if multiple is None:
                 return Fraction(0)
             spent += limit * multiple
+            values = map(Fraction, budget.values.tolist())
+            priced = [price * value for price, value in zip(priced, values, strict=True)]
         risk = [a + b for a, b in zip(risk, priced, strict=True)]
     total = sum(cost, Fraction(0))
     if not problem.minimises_the_worst:
@@ -274,29 +281,30 @@ def _lower_bound(solution: Solution, votes: list[Fraction], numbers: NumberSyste
 
 
 def _least_multiple(budget: Budget, prices: list[Fraction], votes: list[Fraction]) -> Fraction | None:
-    """Return the least t such that the prices are at most t times a distribution of the budget, if any."""
+    """Return the least t such that the prices are at most t times a distribution of the budget, if any.
+
+    ``votes`` are those on its side.
+    """
     pairs: list[tuple[Fraction, Fraction]]  # (price, weight): t times the weight has to cover the price
     if isinstance(budget.distributions, OneDistribution):
-        weights = _on_side(votes, budget.side)
-        total = sum(weights, Fraction(0))
-        pairs = [(price, weight / total) for price, weight in zip(prices, weights, strict=True)]
+        total = sum(votes, Fraction(0))
+        pairs = [(price, weight / total) for price, weight in zip(prices, votes, strict=True)]
     else:
         m = len(budget.distributions.no) - 1
         pairs = [(sum(prices, Fraction(0)), Fraction(1))]
         for side, caps in (
             (prices[m + 1 :], budget.distributions.yes),
-            (prices[m::-1], budget.distributions.no),
+            (prices[: m + 1][::-1], budget.distributions.no),
         ):
             pairs += zip(accumulate(side), map(Fraction, caps.tolist()), strict=True)
     return least_covering(pairs)
 
 
-def _on_side(weights: list[Fraction], side: str) -> list[Fraction]:
+def _on_side(weights: list[Fraction], side: str, quota: int) -> list[Fraction]:
     """Return the weights of the n whose full vote is ``side``, and zero for the others."""
-    N = len(weights) - 1
     if side == "all":
         return weights
-    return [weight if (2 * n > N) == (side == "yes") else Fraction(0) for n, weight in enumerate(weights)]
+    return [weight if (n >= quota) == (side == "yes") else Fraction(0) for n, weight in enumerate(weights)]
 
 
 def _per_n(pairs: Iterable[tuple[int, float]], N: int) -> list[Fraction]:

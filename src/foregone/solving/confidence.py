@@ -16,37 +16,36 @@ from foregone.votes import VoteDistribution
 __all__ = ["bounds_given_class", "bounds_overall", "upper_bounds"]
 
 
-def bounds_overall(votes: VoteDistribution, failure: float) -> NestedBounds:
+def bounds_overall(votes: VoteDistribution, quota: int, failure: float) -> NestedBounds:
     """Return bounds on the distribution of n that all hold with a probability of ``1 - failure``."""
-    no, yes = _outwards(votes)
-    total = int(no[-1] + yes[-1])
+    no, yes = _outwards(votes, quota)
+    total = int(no[-1:].sum() + yes[-1:].sum())
     return NestedBounds(
         upper_bounds(yes, total, failure / 2),
         upper_bounds(no, total, failure / 2),
     )
 
 
-def bounds_given_class(votes: VoteDistribution, side: str, failure: float) -> NestedBounds:
+def bounds_given_class(votes: VoteDistribution, quota: int, side: str, failure: float) -> NestedBounds:
     """Return the same for the distribution of n given that the full vote says yes, or no.
 
     Given how many of the observed inputs were voted yes, those are a sample of such inputs; so the class's
     own share, which is not known either, does not matter.
     """
-    m = votes.n_voters // 2
-    no, yes = _outwards(votes)
+    no, yes = _outwards(votes, quota)
     within = yes if side == "yes" else no
     # All inputs of a class are within the class.
-    bounds = np.append(upper_bounds(within[:-1], int(within[-1]), failure), 1.0)
+    bounds = np.append(upper_bounds(within[:-1], int(within[-1:].sum()), failure), within[-1:] >= 0)
     if side == "yes":
-        return NestedBounds(bounds, np.zeros(m + 1))
-    return NestedBounds(np.zeros(votes.n_voters - m), bounds)
+        return NestedBounds(bounds, np.zeros(len(no)))
+    return NestedBounds(np.zeros(len(yes)), bounds)
 
 
-def _outwards(votes: VoteDistribution) -> tuple[FloatArray, FloatArray]:
+def _outwards(votes: VoteDistribution, quota: int) -> tuple[FloatArray, FloatArray]:
     """Return how many observed inputs are among the r values of n next to the middle, "no" and "yes"."""
     assert votes.n_observations is not None
     counts = np.rint(votes.probabilities * votes.n_observations)
-    yes = is_yes(votes.n_voters)
+    yes = is_yes(votes.n_voters, quota)
     return np.cumsum(counts[~yes][::-1]), np.cumsum(counts[yes])
 
 

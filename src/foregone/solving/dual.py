@@ -1,6 +1,6 @@
 """The fast solver: prices on the constraints, backward induction under them, and back to a strategy.
 
-Symbols: N voters, n of them yes, m = N // 2, state (i, j): i asked, j yes.
+Symbols: N voters, n of them yes, state (i, j): i asked, j yes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from foregone.checks import FloatArray
 from foregone.errors import SolverError
-from foregone.solving.budget import Budget, is_yes
+from foregone.solving.budget import Budget
 from foregone.solving.column_generation import Known, Limit, Prices, find_prices, known_at
 from foregone.solving.oracle import Cut, Oracle
 from foregone.solving.problem import Problem
@@ -77,7 +77,7 @@ def _proof_with(problem: Problem, others: Multipliers, tiny: Sequence[Budget]) -
             for weights in budget.distributions.first_cuts():
                 cuts.append(Cut(budget, weights))
                 prices.append(worth)
-        elif (weights := np.where(is_yes(problem.n_voters) == (budget.side == "yes"), given, 0.0)).any():
+        elif (weights := np.where(problem.full_yes == (budget.side == "yes"), given, 0.0)).any():
             cuts.append(Cut(budget, weights / weights.sum()))
             prices.append(float(weights.sum()))
     cost_at = [n for n, _ in others.cost_at]
@@ -101,7 +101,7 @@ def _within_cuts(problem: Problem) -> _Result:
         result = _solve_under(problem, cuts)
         disagreement = evaluate(result[0]).disagreement
         broken = [
-            Cut(budget, budget.distributions.worst_for(disagreement))
+            Cut(budget, budget.worst_for(disagreement))
             for budget in problem.budgets
             if budget.risk(disagreement) > budget.limit
         ]
@@ -117,16 +117,17 @@ def _may_ask_nobody(problem: Problem) -> bool:
     if problem.looks is not None and problem.looks[0] > 0:
         return False
     answers_yes = problem.yes_from[0] == 0
-    wrong = (is_yes(problem.n_voters) != answers_yes).astype(np.float64)
+    wrong = (problem.full_yes != answers_yes).astype(np.float64)
     return all(_at_most(budget, wrong) for budget in problem.budgets)
 
 
 def _at_most(budget: Budget, wrong: FloatArray) -> bool:
     """Whether a disagreement of 0 or 1 for each n keeps a limit, compared without rounding."""
-    weights = budget.distributions.worst_for(wrong)
-    if abs(weights @ wrong - budget.limit) > 1e-9 * budget.limit:
-        return bool(weights @ wrong <= budget.limit)
-    exact = sum(map(Fraction, weights[wrong > 0].tolist()))
+    weights, lost = budget.worst_for(wrong), budget.values * wrong
+    if abs(weights @ lost - budget.limit) > 1e-9 * budget.limit:
+        return bool(weights @ lost <= budget.limit)
+    pairs = zip(weights[lost > 0].tolist(), lost[lost > 0].tolist(), strict=True)
+    exact = sum((Fraction(weight) * Fraction(loss) for weight, loss in pairs), Fraction(0))
     return exact <= Fraction(budget.limit) * sum(map(Fraction, weights.tolist()))
 
 
@@ -232,8 +233,8 @@ def _without_risk(problem: Problem, cuts: list[Cut]) -> _Result:
 def _minimax(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool) -> _Result | None:
     """First the least worst cost; then, among the strategies that reach it, the least mean cost."""
     N = problem.n_voters
-    # The worst n is near the middle; if another turns out worse it is added and all is done again.
-    cost_at = [N // 2, N // 2 + 1]
+    # The worst n is near the quota; if another turns out worse it is added and all is done again.
+    cost_at = [max(problem.quota - 1, 0), problem.quota]
     while True:
         oracle = Oracle(problem, cuts, cost_at)
         risks = _risk_limits(oracle, share)
@@ -244,8 +245,9 @@ def _minimax(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool) 
         worst = first.objective * (1 + _TIE_BREAK_SLACK)
         limits = risks + [Limit(channel, worst, scale) for channel in costs]
         second = find_prices(oracle, limits, [first.mixture, *first.found])
-        # With one limit and a look at every step no other n was ever worse: there, looking would be waste.
-        if len(problem.budgets) > 1 or problem.looks is not None:
+        # With one limit, a look at every step and a majority no other n was ever worse: there, looking would
+        # be waste.
+        if len(problem.budgets) > 1 or problem.looks is not None or not problem.is_plain:
             worst_n = int(np.argmax(_costs_of(oracle, second.mixture)))
             if worst_n not in cost_at:
                 # The worst n hardly moves any more: its neighbours save a round or two.
@@ -287,7 +289,9 @@ def _costs_of(oracle: Oracle, mixture: Known) -> FloatArray:
 
 def _used_up(oracle: Oracle, evaluation: Evaluation) -> float:
     """Return the largest share of a limit that a strategy uses up."""
-    risks = [cut.weights @ evaluation.disagreement / cut.budget.limit for cut in oracle.cuts]
+    risks = [
+        cut.weights @ (cut.budget.values * evaluation.disagreement) / cut.budget.limit for cut in oracle.cuts
+    ]
     return float(max(risks))
 
 

@@ -110,7 +110,8 @@ def cost_and_risk(strategy: StoppingStrategy, numbers: NumberSystem) -> tuple[li
         said_no[:first_yes] += stop[:first_yes]
         said_yes[first_yes:] += stop[first_yes:]
         reach = _add_a_vote(go_on)
-    wrong = np.concatenate([said_yes[: N // 2 + 1], said_no[N // 2 + 1 :]])
+    quota = int(strategy.yes_from[-1])
+    wrong = np.concatenate([said_yes[:quota], said_no[quota:]])
     denominators = [binomial << shift for binomial in _binomials(N)]
     costs = [numbers.enclose(x, d) for x, d in zip(asked, denominators, strict=True)]
     risks = [numbers.enclose(x, d) for x, d in zip(wrong, denominators, strict=True)]
@@ -136,8 +137,8 @@ def least_priced_cost(
     cost: list[Fraction],
     risk: list[Fraction],
     numbers: NumberSystem,
-    yes_from: Sequence[int] | None = None,
-    looks: Sequence[int] | None = None,
+    yes_from: Sequence[int],
+    looks: Sequence[int],
 ) -> Fraction:
     """Return a lower end of the least ``sum_n cost_n E[votes | n] + risk_n disagreement(n)``.
 
@@ -147,13 +148,13 @@ def least_priced_cost(
         Weights, one for each n.
     numbers : NumberSystem
         The arithmetic.
-    yes_from : sequence of int, optional
-        Per step, from how many yes votes on the answer is yes; by default the majority's.
-    looks : sequence of int, optional
-        The steps at which it may stop; by default all.
+    yes_from : sequence of int
+        Per step, from how many yes votes on the answer is yes; in the last one that of the full vote.
+    looks : sequence of int
+        The steps at which it may stop.
     """
-    N = len(cost) - 1
-    may_stop = set(range(N) if looks is None else looks)
+    N, quota = len(cost) - 1, yes_from[-1]
+    may_stop = set(looks)
     power = max(w.denominator for w in cost + risk)  # all are powers of two: the weights were floats
     # The least common multiple of all binomial(N, n); one by one, so that an interruption is noticed.
     least_common = reduce(math.lcm, range(1, N + 2)) // (N + 1)
@@ -162,17 +163,17 @@ def least_priced_cost(
     go_on = numbers.row(int(w * power) * each for w, each in zip(cost, per_order, strict=True))
     wrong = numbers.row(int(w * power) * each for w, each in zip(risk, per_order, strict=True))
     yes_wrong, no_wrong = wrong.copy(), wrong
-    yes_wrong[N // 2 + 1 :] = no_wrong[: N // 2 + 1] = numbers.row([0])[0]
+    yes_wrong[quota:] = no_wrong[:quota] = numbers.row([0])[0]
     value = numbers.row([0] * (N + 1))  # least weight per order from (i, j) on; in the end nothing is wrong
     for i in range(N - 1, -1, -1):
         go_on, yes_wrong, no_wrong = (row[:-1] + row[1:] for row in (go_on, yes_wrong, no_wrong))
         if i not in may_stop:
             value = go_on + value[:-1] + value[1:]
             continue
-        answers_no = i // 2 + 1 if yes_from is None else yes_from[i]
+        answers_no = yes_from[i]
         stop = np.concatenate([no_wrong[:answers_no], yes_wrong[answers_no:]])
         # Outside these bounds the full vote is decided: stopping is right, and its value 0.
-        open_ = slice(max(0, i - (N - 1) // 2), min(i, N // 2) + 1)
+        open_ = slice(max(0, i - (N - quota)), min(i, quota - 1) + 1)
         later = value[:-1][open_] + value[1:][open_]
         value = stop
         value[open_] = numbers.smaller(stop[open_], go_on[open_] + later)

@@ -1,6 +1,7 @@
 """The oracle of the dual: given prices, the strategy of least total price, by backward induction.
 
-N voters, n of them yes, m = N // 2 the largest n whose full vote is "no", state (i, j): i asked, j yes.
+N voters, n of them yes, m = quota - 1 the largest n whose full vote is "no" (N // 2 of a majority), state
+(i, j): i asked, j yes.
 Channel 0 is always the mean of the votes asked under the problem's distribution.
 """
 
@@ -13,8 +14,8 @@ import numpy as np
 
 from foregone._kernels import hypergeometric, induction
 from foregone._kernels.compiled import pieces
-from foregone.checks import FloatArray, IntArray
-from foregone.solving.budget import Budget, OneDistribution, is_yes
+from foregone.checks import BoolArray, FloatArray, IntArray
+from foregone.solving.budget import Budget, OneDistribution
 from foregone.solving.problem import Problem
 from foregone.strategy.stopping import StoppingStrategy
 
@@ -23,9 +24,9 @@ __all__ = ["Cut", "Oracle", "Policy", "undecided_band"]
 _NARROW_FROM = 400  # voters; below, finding a narrower band costs more than it saves
 
 
-def undecided_band(n_voters: int) -> tuple[IntArray, IntArray]:
+def undecided_band(n_voters: int, quota: int) -> tuple[IntArray, IntArray]:
     """Return, per step, the least and the largest j of the states where the full vote is still open."""
-    m = n_voters // 2
+    m = quota - 1
     steps = np.arange(n_voters + 1)
     return np.maximum(0, steps - (n_voters - m - 1)), np.minimum(steps, m)
 
@@ -110,7 +111,7 @@ class Oracle:
     """
 
     def __init__(self, problem: Problem, cuts: Sequence[Cut], cost_at: Sequence[int] = ()) -> None:
-        N, yes = problem.n_voters, is_yes(problem.n_voters)
+        N, yes = problem.n_voters, problem.full_yes
         self.n_voters = N
         self.cuts = [cut for cut in cuts if 0 < cut.budget.limit < 1]
         self.limits = np.array([cut.budget.limit for cut in self.cuts])
@@ -119,9 +120,10 @@ class Oracle:
         self.yes_from = problem.yes_from
         self.held_from, self.held_to, self.wait = held_states(problem)
         bases = _Bases()
-        said_yes = [bases.add(np.where(yes, 0.0, cut.weights)) for cut in self.cuts]
-        said_no = [bases.add(np.where(yes, cut.weights, 0.0)) for cut in self.cuts]
-        mean_cost = bases.add_sum(*_halves(problem.votes.probabilities))
+        lost = [cut.weights * cut.budget.values for cut in self.cuts]
+        said_yes = [bases.add(np.where(yes, 0.0, weights)) for weights in lost]
+        said_no = [bases.add(np.where(yes, weights, 0.0)) for weights in lost]
+        mean_cost = bases.add_sum(*_halves(problem.votes.probabilities, yes))
         costs = [bases.add(np.eye(1, N + 1, n)[0]) for n in cost_at]
         self.bases = np.array(bases.rows)
         n_channels = 1 + len(self.cuts) + len(cost_at)
@@ -138,14 +140,16 @@ class Oracle:
         # What `least` has no use for, or uses anew each time.
         self._hull, self._no_room = np.zeros((2, N), np.int64), np.zeros(0, np.int64)
         self._no_channels = np.zeros((0, n_channels))
-        self.low, self.high = undecided_band(N)
+        self.low, self.high = undecided_band(N, problem.quota)
         if N >= _NARROW_FROM and _may_narrow(problem):
-            no_votes, yes_votes = _halves(problem.votes.probabilities)
+            no_votes, yes_votes = _halves(problem.votes.probabilities, yes)
             prices = _largest_prices(problem)
             supports = hypergeometric.support(no_votes), hypergeometric.support(yes_votes)
             for some in pieces(N, 4 * N):
-                hypergeometric.widen_band(*some, no_votes, yes_votes, supports, *prices, self.low, self.high)
-            self.low[N], self.high[N] = N // 2 + 1, N // 2
+                hypergeometric.widen_band(
+                    *some, no_votes, yes_votes, supports, *prices, self.yes_from, self.low, self.high
+                )
+            self.low[N], self.high[N] = problem.quota, problem.quota - 1
         support = np.array([hypergeometric.support(basis) for basis in self.bases])
         self.edge = np.zeros((len(self.bases), N + 1, 2))
         for some in pieces(N + 1, 2 * N * len(self.bases)):
@@ -242,9 +246,8 @@ class _Bases:
         return self.add(np.sum(parts, axis=0))
 
 
-def _halves(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _halves(weights: FloatArray, yes: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Return the weights of the n whose full vote is "no", and of those whose is "yes"."""
-    yes = is_yes(len(weights) - 1)
     return np.where(yes, 0.0, weights), np.where(yes, weights, 0.0)
 
 
@@ -253,14 +256,13 @@ def held_states(problem: Problem) -> tuple[IntArray, IntArray, IntArray]:
 
     It must go on between looks, and where its answer could be wrong for a budget that allows nothing.
     """
-    N = problem.n_voters
-    m = N // 2
+    N, m = problem.n_voters, problem.quota - 1
     steps, yes_from = np.arange(N + 1), problem.yes_from
     held_from, held_to = np.zeros(N + 1, np.int64), np.full(N + 1, -1)
     possible = np.zeros(N + 1, bool)
     for budget in problem.budgets:
         if budget.limit == 0:
-            possible |= budget.distributions.possible()
+            possible |= budget.possible()
     # An open state (i, j) leaves n from j to N - i + j, always both m and m + 1: only the possible n nearest
     # to the middle can matter.
     for n in np.flatnonzero(possible[m + 1 :])[:1] + m + 1:
@@ -288,7 +290,7 @@ def _may_narrow(problem: Problem) -> bool:
 
 def _largest_prices(problem: Problem) -> tuple[float, float]:
     """Return the largest price ever put on disagreeing with a "no", and with a "yes", of the votes."""
-    no_votes, yes_votes = _halves(problem.votes.probabilities)
+    no_votes, yes_votes = _halves(problem.votes.probabilities, problem.full_yes)
     share = {"all": 1.0, "no": float(no_votes.sum()), "yes": float(yes_votes.sum())}
     prices = {
         budget.side: 2.0 * (1 + 1e-9) * problem.n_voters / budget.limit / share[budget.side]

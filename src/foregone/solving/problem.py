@@ -12,13 +12,21 @@ import numpy as np
 
 from foregone._kernels import induction
 from foregone._kernels.compiled import pieces
-from foregone.checks import IntArray, check_choice, check_confidence, check_looks, check_n_voters
+from foregone.checks import (
+    BoolArray,
+    IntArray,
+    as_numbers,
+    check_choice,
+    check_confidence,
+    check_looks,
+    check_n_voters,
+)
 from foregone.errors import InvalidInputError
 from foregone.solving.budget import Budget, NestedBounds, OneDistribution, is_yes
 from foregone.solving.confidence import bounds_given_class, bounds_overall
 from foregone.strategy.evaluation import Evaluation
 from foregone.strategy.limits import CRITERIA, Criterion, Limits, MaxDisagreement, Side, as_given, traits_of
-from foregone.strategy.thresholds import majority_answers
+from foregone.strategy.thresholds import answers_for, check_quota, majority
 from foregone.votes import VoteDistribution
 
 __all__ = ["ANSWERS", "Answer", "Problem", "likeliest_answers"]
@@ -46,6 +54,11 @@ class Problem:
         The numbers of votes after which it may stop, rising, the last one all; None for after any.
     answer : {"majority", "likeliest"}
         What is answered at a stop.
+    quota : int
+        The fewest yes votes with which the full vote is yes.
+    values : tuple of float or None
+        What is lost by a disagreement, for each number of yes votes; then the limits are for this loss. None
+        for one each.
     """
 
     criterion: Criterion
@@ -54,6 +67,12 @@ class Problem:
     confidence: float | None = None
     looks: tuple[int, ...] | None = None
     answer: Answer = "majority"
+    quota: int = -1  # that of a majority
+    values: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.quota < 0:
+            object.__setattr__(self, "quota", check_quota(None, self.n_voters))
 
     @classmethod
     def check(
@@ -64,6 +83,8 @@ class Problem:
         confidence: Any = None,
         looks: Any = None,
         answer: Any = "majority",
+        quota: Any = None,
+        values: Any = None,
     ) -> Problem:
         """Make a problem from what a user gave. Raises InvalidInputError if something is wrong with it."""
         criterion = check_choice(criterion, "criterion", CRITERIA)
@@ -94,7 +115,8 @@ class Problem:
                     'criterion="minimixed", which needs none'
                 )
         limits, looks = Limits.of(max_disagreement), check_looks(looks, votes.n_voters)
-        return cls(criterion, votes, limits, confidence, looks, answer)
+        quota, values = check_quota(quota, votes.n_voters), _check_values(values, votes.n_voters)
+        return cls(criterion, votes, limits, confidence, looks, answer, quota, values)
 
     @property
     def n_voters(self) -> int:
@@ -124,30 +146,41 @@ class Problem:
     @cached_property
     def budgets(self) -> tuple[Budget, ...]:
         """The limits on the disagreement: one, or one for "yes" and one for "no"."""
-        return tuple(Budget(side, limit, self._distributions(side)) for side, limit in self.limits)
+        values = np.ones(self.n_voters + 1) if self.values is None else np.array(self.values)
+        return tuple(Budget(side, limit, self._distributions(side), values) for side, limit in self.limits)
 
     def _distributions(self, side: Side) -> OneDistribution | NestedBounds:
         """Return the distributions of n that a limit must hold under: of all inputs, or those of a class."""
         if not self.bounds_the_mean:
-            return NestedBounds.anything(self.n_voters, side)
+            return NestedBounds.anything(self.n_voters, self.quota, side)
         if self.confidence is not None:
             failure = 1 - self.confidence
             if side == "all":
-                return bounds_overall(self.votes, failure)
-            return bounds_given_class(self.votes, side, failure / 2)
+                return bounds_overall(self.votes, self.quota, failure)
+            return bounds_given_class(self.votes, self.quota, side, failure / 2)
         weights = self.votes.probabilities
         if side != "all":
-            weights = np.where(is_yes(self.n_voters) == (side == "yes"), weights, 0.0)
+            weights = np.where(self.full_yes == (side == "yes"), weights, 0.0)
         if not weights.any():  # nothing is known about a class that was never seen
-            return NestedBounds.anything(self.n_voters, side)
+            return NestedBounds.anything(self.n_voters, self.quota, side)
         return OneDistribution(weights if side == "all" else weights / weights.sum())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a majority decides, and every disagreement loses the same."""
+        return self.quota == majority(self.n_voters) and self.values is None
+
+    @cached_property
+    def full_yes(self) -> BoolArray:
+        """Whether the full vote is yes, for each number of yes votes."""
+        return is_yes(self.n_voters, self.quota)
 
     @cached_property
     def yes_from(self) -> IntArray:
         """After i votes the answer is yes from ``yes_from[i]`` yes votes on."""
         if self.answer == "likeliest":
-            return likeliest_answers(self.votes)
-        return majority_answers(self.n_voters)
+            return likeliest_answers(self.votes, self.quota)
+        return answers_for(self.n_voters, self.quota)
 
     def cost(self, evaluation: Evaluation) -> float:
         """Return what this problem minimises, of an evaluated strategy."""
@@ -159,7 +192,24 @@ class Problem:
         return as_given({budget.side: budget.risk(evaluation.disagreement) for budget in self.budgets})
 
 
-def likeliest_answers(votes: VoteDistribution) -> IntArray:
+def _check_values(values: Any, n_voters: int) -> tuple[float, ...] | None:
+    """Return what disagreements lose, as floats. Raises InvalidInputError if they are not from 0 to 1."""
+    if values is None:
+        return None
+    given = as_numbers(values, "values").astype(np.float64)
+    if given.shape != (n_voters + 1,):
+        raise InvalidInputError(
+            f"values must be one row of n_voters + 1 = {n_voters + 1} numbers, what a disagreement loses for "
+            f"each number of yes votes, got shape {given.shape}"
+        )
+    if not ((given >= 0) & (given <= 1)).all():  # also False for NaN
+        raise InvalidInputError(
+            "values must lie between 0 and 1: divide them, and the limit, by the largest one"
+        )
+    return tuple(given.tolist())
+
+
+def likeliest_answers(votes: VoteDistribution, quota: int | None = None) -> IntArray:
     """Answer what the full vote most likely is, given the votes seen; a tie is "no".
 
     The more of the votes seen are yes, the likelier the full vote is yes, so there is one threshold a step.
@@ -172,8 +222,8 @@ def likeliest_answers(votes: VoteDistribution) -> IntArray:
     >>> likeliest_answers(VoteDistribution.from_counts([1, 1, 1, 1, 9]))
     array([0, 1, 2, 2, 3])
     """
-    yes = is_yes(votes.n_voters)
-    thresholds = majority_answers(votes.n_voters)
+    quota = check_quota(quota, votes.n_voters)
+    yes, thresholds = is_yes(votes.n_voters, quota), answers_for(votes.n_voters, quota)
     weights = np.where(yes, 0.0, votes.probabilities), np.where(yes, votes.probabilities, 0.0)
     for rows in reversed(pieces(votes.n_voters, 2 * votes.n_voters)):
         induction.likeliest(*rows, *weights, thresholds)

@@ -90,6 +90,9 @@ class Solution(SolvedStrategy):
         The numbers of votes after which it may stop; None for after any.
     answer : {"majority", "likeliest"}
         What it answers at a stop.
+    values : tuple of float or None
+        What is lost by a disagreement, for each number of yes votes. Then ``max_disagreement`` and
+        ``disagreement`` are of this loss: ``values[n]`` times the disagreement. None for one each.
     """
 
     KIND: ClassVar[str] = StoppingStrategy.KIND
@@ -107,6 +110,7 @@ class Solution(SolvedStrategy):
     confidence: float | None = None
     looks: tuple[int, ...] | None = field(default=None, repr=False)
     answer: Answer = "majority"
+    values: tuple[float, ...] | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -125,10 +129,15 @@ class Solution(SolvedStrategy):
         solution = cls(
             strategy, problem.criterion, problem.max_disagreement, problem.votes,
             cost, risk, lower_bound, gap, method, multipliers,
-            problem.confidence, problem.looks, problem.answer,
+            problem.confidence, problem.looks, problem.answer, problem.values,
         )  # fmt: skip
         solution.__dict__["evaluation"] = evaluation  # already known
         return solution
+
+    @property
+    def quota(self) -> int:
+        """The fewest yes votes with which the full vote is yes."""
+        return self.strategy.quota
 
     @property
     def distribution(self) -> VoteDistribution:
@@ -144,7 +153,16 @@ class Solution(SolvedStrategy):
     def problem(self) -> Problem:
         """What it solves."""
         limits = Limits.of(self.max_disagreement)
-        return Problem(self.criterion, self.votes, limits, self.confidence, self.looks, self.answer)
+        return Problem(
+            self.criterion,
+            self.votes,
+            limits,
+            self.confidence,
+            self.looks,
+            self.answer,
+            self.quota,
+            self.values,
+        )
 
     # Files -----------------------------------------------------------------------------------
 
@@ -162,6 +180,7 @@ class Solution(SolvedStrategy):
             "confidence": self.confidence,
             "looks": None if self.looks is None else list(self.looks),
             "answer": self.answer,
+            "values": None if self.values is None else list(self.values),
             "multipliers": {
                 "mean_disagreement": prices.mean_disagreement,
                 "disagreement_at": [list(pair) for pair in prices.disagreement_at],
@@ -182,6 +201,8 @@ class Solution(SolvedStrategy):
                 section.number("confidence") if "confidence" in section else None,
                 section.whole_numbers("looks").tolist() if "looks" in section else None,
                 section.text("answer") if "answer" in section else "majority",
+                strategy.quota,
+                section.numbers("values", strategy.n_voters + 1) if "values" in section else None,
             )
         except InvalidInputError as error:
             raise section.error("criterion/max_disagreement", f"is not valid: {error}") from None

@@ -62,8 +62,8 @@ class Evaluation(ExactFigures):
     expected_votes : ndarray of shape (n_voters + 1,)
         ``expected_votes[n]``: mean number of votes asked.
     disagreement : ndarray of shape (n_voters + 1,)
-        ``disagreement[n]``: probability to answer otherwise than the full vote. Of a strategy that answers
-        the majority it never rises as n moves away from the middle on either side; of others it may.
+        ``disagreement[n]``: probability to differ from the full vote. Of a strategy that answers the
+        majority it never rises as n moves away from the middle on either side; of others it may.
     """
 
     strategy: StoppingStrategy
@@ -101,13 +101,15 @@ class Evaluation(ExactFigures):
     def worst_by_class(self) -> dict[FullAnswer, Figures]:
         """Return the largest figures over the n whose full vote is yes, and over those whose is no."""
         return {
-            answer: Figures(float(self.expected_votes[side].max()), float(self.disagreement[side].max()))
+            answer: Figures(
+                float(self.expected_votes[side].max(initial=0)), float(self.disagreement[side].max(initial=0))
+            )
             for answer, side in self._sides().items()
         }
 
     def _sides(self) -> dict[FullAnswer, slice]:
         """Return the n whose full vote is yes, and those whose is no."""
-        first_yes = self.strategy.n_voters // 2 + 1
+        first_yes = self.strategy.quota
         return {"yes": slice(first_yes, None), "no": slice(first_yes)}
 
     def votes_asked(self, votes: VoteDistribution) -> FloatArray:
@@ -160,7 +162,7 @@ def evaluate(strategy: StoppingStrategy) -> Evaluation:
     for rows in pieces(n_voters + 1, 4 * n_voters):
         flow.evaluate_rows(*rows, *strategy.kernel_arrays, span, reach, sums)
     cost, said_yes, said_no = sums[n_voters % 2, :, : n_voters + 1].copy()
-    full_vote_is_yes = 2 * np.arange(n_voters + 1) > n_voters
+    full_vote_is_yes = np.arange(n_voters + 1) >= strategy.quota
     disagreement = np.where(full_vote_is_yes, said_no, said_yes)
     for array, most in ((cost, n_voters), (disagreement, 1)):
         np.minimum(array, most, out=array)  # rounding may put it a hair above

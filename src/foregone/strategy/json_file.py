@@ -5,7 +5,8 @@ A file is one JSON object. ``format`` and ``version`` say what it is, the other 
 field is a ``checksum`` of all others, so that a file with a digit damaged, which would be a valid file of
 something else, is found out. Nothing is ever unpickled or executed.
 
-Version 2 added ``yes_from``, what a strategy answers; files of version 1 are read for ever.
+Version 2 added ``yes_from``, what a strategy answers; version 3 quotas, full votes that are not decided by a
+majority, and ``values``, what a disagreement loses. Files of older versions are read for ever.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from foregone.errors import FileFormatError
 __all__ = ["FORMAT", "VERSION", "Fields", "is_finite_number", "read_file", "write_file"]
 
 FORMAT = "foregone-strategy"
-VERSION = 2
+VERSION = 3
 
 
 def write_file(path: PathLike, fields: dict[str, Any]) -> None:

@@ -16,11 +16,13 @@ from foregone.strategy.base import Strategy
 from foregone.strategy.json_file import Fields
 from foregone.strategy.thresholds import (
     always_stop,
+    answers_for,
     check_exceptions,
+    check_quota,
     check_row,
     check_thresholds,
     check_yes_from,
-    majority_answers,
+    majority,
 )
 
 __all__ = ["IntArray", "StoppingStrategy", "check_strategy"]
@@ -34,7 +36,8 @@ class StoppingStrategy(Strategy):
 
     In state ``(asked, yes)`` the strategy stops with probability ``stop_probability(asked, yes)`` and
     answers yes if ``yes >= yes_from[asked]``, otherwise no. Unless told otherwise that is the majority so
-    far, a tie being "no". When everyone has been asked it always stops, with the answer of the full vote.
+    far, a tie being "no". When everyone has been asked it always stops, with the answer of the full vote:
+    yes if at least ``quota`` voters said so, by default a majority.
 
     It is kept as two thresholds per step and a sparse list of exceptions, so a strategy whose stop
     region is two thresholds takes memory proportional to ``n_voters``, and any other is still exact.
@@ -51,8 +54,8 @@ class StoppingStrategy(Strategy):
         it stops, and nothing about the answer.
     yes_from : ndarray of int, shape (n_voters + 1,)
         Per step: the fewest yes votes with which a stop answers yes. Majority: ``asked // 2 + 1``.
-        Invariants: ``0 <= yes_from[i] <= i + 1``, always yes and always no; the last is
-        ``n_voters // 2 + 1``.
+        Invariants: ``0 <= yes_from[i] <= i + 1``, always yes and always no; the last is the ``quota``, at
+        most ``n_voters``.
 
     Examples
     --------
@@ -170,6 +173,22 @@ class StoppingStrategy(Strategy):
         return cls._assemble(low, high, answers, check_exceptions(exceptions, low, high))
 
     @classmethod
+    def ask_all(cls, n_voters: int, quota: int | None = None) -> StoppingStrategy:
+        """Return the strategy that asks everyone, whatever they say.
+
+        Parameters
+        ----------
+        n_voters : int
+            Number of voters.
+        quota : int, optional
+            The fewest yes votes with which the full vote is yes; by default a majority.
+        """
+        n_voters = check_n_voters(n_voters)
+        lower, upper = always_stop(n_voters)
+        lower[:-1], upper[:-1] = -1, np.arange(1, n_voters + 1)
+        return cls(n_voters, lower, upper, answers_for(n_voters, check_quota(quota, n_voters)))
+
+    @classmethod
     def _assemble(
         cls, lower: IntArray, upper: IntArray, yes_from: IntArray, exceptions: list[tuple[int, int, float]]
     ) -> StoppingStrategy:
@@ -231,13 +250,21 @@ class StoppingStrategy(Strategy):
             )
 
     @property
+    def quota(self) -> int:
+        """The fewest yes votes of all voters with which the full vote is yes."""
+        return int(self.yes_from[-1])
+
+    @property
     def answers_majority(self) -> bool:
-        """Whether wherever it can come to a stop, it answers the majority so far, a tie being "no"."""
-        majority = majority_answers(self.n_voters)
-        if np.array_equal(self.yes_from, majority):
+        """Whether wherever it can come to a stop, it answers the majority so far, a tie being "no".
+
+        With another quota than a majority: whether it answers what the share of yes votes so far suggests.
+        """
+        plain = answers_for(self.n_voters, self.quota)
+        if np.array_equal(self.yes_from, plain):
             return True
         return all(
-            np.array_equal(yes[stop > 0] >= self.yes_from[asked], yes[stop > 0] >= majority[asked])
+            np.array_equal(yes[stop > 0] >= self.yes_from[asked], yes[stop > 0] >= plain[asked])
             for asked, yes, stop in self._reachable_steps()
         )
 
@@ -292,19 +319,23 @@ class StoppingStrategy(Strategy):
             answers_yes = (yes >= self.yes_from[asked]) & (stop > 0)
             steps.update(np.array([asked, len(yes)]).tobytes())
             steps.update(yes.tobytes() + stop.tobytes() + answers_yes.tobytes())
-        return hashlib.sha256(self.n_voters.to_bytes(8, "little") + steps.digest()).digest()
+        of_whom = self.n_voters.to_bytes(8, "little")
+        if self.quota != majority(self.n_voters):  # fingerprints of majorities are older than quotas
+            of_whom += self.quota.to_bytes(8, "little")
+        return hashlib.sha256(of_whom + steps.digest()).digest()
 
     def __repr__(self) -> str:
         chance = len(self.randomised)
         note = f", {chance} randomised state{'s' if chance != 1 else ''}" if chance else ""
         answers = "" if self.answers_majority else ", does not answer the majority everywhere"
-        return f"<StoppingStrategy for {self.n_voters} voters{note}{answers}>"
+        quota = "" if self.quota == majority(self.n_voters) else f", of whom {self.quota} must say yes"
+        return f"<StoppingStrategy for {self.n_voters} voters{quota}{note}{answers}>"
 
     # Files -----------------------------------------------------------------------------------
 
     def to_fields(self) -> dict[str, Any]:
         """Return the fields of a strategy file."""
-        is_majority = np.array_equal(self.yes_from, majority_answers(self.n_voters))
+        is_majority = np.array_equal(self.yes_from, check_yes_from(None, self.n_voters))
         return {
             "n_voters": self.n_voters,
             "lower": self.lower.tolist(),
@@ -352,12 +383,15 @@ def _yes_from_of(fields: Fields, n_voters: int) -> IntArray:
     if fields.version == 1:
         if "yes_from" in fields:
             raise fields.error("yes_from", "must not be in a file of version 1, whose readers ignore it")
-        return majority_answers(n_voters)
+        return check_yes_from(None, n_voters)
     if fields.is_text("yes_from"):
         if fields.text("yes_from") != MAJORITY:
             raise fields.error("yes_from", f'must be "{MAJORITY}" or a list of whole numbers')
-        return majority_answers(n_voters)
+        return check_yes_from(None, n_voters)
     try:
-        return check_yes_from(fields.whole_numbers("yes_from", n_voters + 1), n_voters)
+        answers = check_yes_from(fields.whole_numbers("yes_from", n_voters + 1), n_voters)
     except InvalidInputError as error:
         raise fields.error("yes_from", f"is not valid: {error}") from None
+    if fields.version == 2 and answers[-1] != majority(n_voters):
+        raise fields.error("yes_from", "must end in a majority in a file of version 2, which knows no quotas")
+    return answers

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,30 +15,57 @@ from foregone.errors import InvalidInputError
 
 __all__ = [
     "always_stop",
+    "answers_for",
     "check_exceptions",
+    "check_quota",
     "check_row",
     "check_thresholds",
     "check_yes_from",
-    "majority_answers",
+    "majority",
 ]
 
 
-def majority_answers(n_voters: int) -> IntArray:
-    """Return, for each step, the fewest yes votes that are a majority; a tie is "no".
+def majority(n_voters: int) -> int:
+    """Return the quota of a majority: the fewest yes votes with which the full vote is yes; a tie is "no"."""
+    return n_voters // 2 + 1
+
+
+def answers_for(n_voters: int, quota: int) -> IntArray:
+    """Return, for each step, the fewest yes votes with which a stop answers yes.
+
+    The share of yes votes so far is compared with the share that the quota stands for, halfway between
+    ``quota - 1`` and ``quota`` of all; for a majority quota that is the majority so far, a tie being "no".
 
     Examples
     --------
-    >>> majority_answers(4)
-    array([1, 1, 2, 2, 3])
+    >>> answers_for(4, 3), answers_for(4, 1), answers_for(4, 4)
+    (array([1, 1, 2, 2, 3]), array([1, 1, 1, 1, 1]), array([1, 1, 2, 3, 4]))
     """
-    return np.arange(n_voters + 1, dtype=np.int64) // 2 + 1
+    asked = np.arange(n_voters + 1, dtype=np.int64)
+    if quota == 0:
+        return np.zeros_like(asked)
+    return (2 * quota - 1) * asked // (2 * n_voters) + 1
+
+
+def check_quota(quota: Any, n_voters: int) -> int:
+    """Return the quota, that of a majority if None. Raises InvalidInputError if it is not from 0 to all."""
+    if quota is None:
+        return majority(n_voters)
+    if isinstance(quota, bool | np.bool_) or not isinstance(quota, int | np.integer):
+        raise InvalidInputError(
+            f"quota must be a whole number, the fewest votes with which the full vote is yes, not {quota!r}"
+        )
+    if not 0 <= quota <= n_voters:
+        raise InvalidInputError(
+            f"quota must lie between 0 (always yes) and n_voters={n_voters} (all must agree), not {quota}"
+        )
+    return int(quota)
 
 
 def check_yes_from(yes_from: npt.ArrayLike | None, n_voters: int) -> IntArray:
     """Return a copy of the answers, those of the majority if None. Raises InvalidInputError if not valid."""
-    majority = majority_answers(n_voters)
     if yes_from is None:
-        return majority
+        return answers_for(n_voters, majority(n_voters))
     given = as_numbers(yes_from, "yes_from")
     if given.shape != (n_voters + 1,):
         raise InvalidInputError(
@@ -52,10 +80,10 @@ def check_yes_from(yes_from: npt.ArrayLike | None, n_voters: int) -> IntArray:
             f"yes_from of step {step} must lie between 0 (always yes) and {step + 1} (always no), "
             f"got {given[step]}"
         )
-    if given[-1] != majority[-1]:
+    if given[-1] > n_voters:
         raise InvalidInputError(
-            f"yes_from of the last step must be {majority[-1]}, not {given[-1]}: when everyone was asked, "
-            "the answer is that of the full vote"
+            f"yes_from of the last step, the quota of the full vote, must be at most n_voters={n_voters}, "
+            f"not {given[-1]}: no vote could be yes"
         )
     return given.astype(np.int64)
 

@@ -191,7 +191,7 @@ class _Program:
     def weak_duality(self, prices: FloatArray, cost_weights: FloatArray) -> float:
         """Return the lower bound that prices and weights prove, by backward induction."""
         states, N = self.states, self.states.N
-        stop = np.where(self.forbidden, np.inf, states.wrong(prices @ self.risks.weights))
+        stop = np.where(self.forbidden, np.inf, states.wrong(prices @ self.risks.lost))
         go_on = states.chances(cost_weights)
         value = stop[states.row(N)]
         for i in range(N - 1, -1, -1):

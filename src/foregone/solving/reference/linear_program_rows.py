@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from foregone.checks import BoolArray, FloatArray
-from foregone.solving.budget import Budget, NestedBounds, OneDistribution, is_yes
+from foregone.solving.budget import Budget, NestedBounds, OneDistribution
 from foregone.solving.problem import Problem
 
 __all__ = ["SCALE", "RiskRows", "States"]
@@ -28,7 +28,9 @@ class States:
         self.N = problem.n_voters
         self.i, self.j = np.tril_indices(self.N + 1)
         self.says_yes = self.j >= problem.yes_from[self.i]
-        self.answers_majority = problem.answer == "majority"
+        self.full_yes = problem.full_yes
+        # With majority answers and equal values the worst n are next to the middle (the paper's last lemma).
+        self.worst_next_to_middle = problem.answer == "majority" and problem.is_plain
         self.is_look = np.isin(self.i, problem.may_stop_after)
 
     def row(self, i: int) -> slice:
@@ -45,18 +47,18 @@ class States:
 
     def wrong(self, weights: FloatArray) -> FloatArray:
         """Return the part of ``chances`` in which stopping in the state disagrees with the full vote."""
-        yes = is_yes(self.N)
+        yes = self.full_yes
         return np.where(self.says_yes, self.chances(weights * ~yes), self.chances(weights * yes))
 
     def could_disagree(self, budget: Budget) -> BoolArray:
         """Return where stopping is wrong for an n that is possible under the budget."""
-        return self.wrong(budget.distributions.possible().astype(np.float64)) > 0
+        return self.wrong(budget.possible().astype(np.float64)) > 0
 
 
 class RiskRows:
     """The budgets with a limit between zero and one, as rows of a linear program.
 
-    They are kept if and only if ``weights @ disagreement <= limits * (cover @ y)`` for some y >= 0, of which
+    They are kept if and only if ``lost @ disagreement <= limits * (cover @ y)`` for some y >= 0, of which
     those of one budget sum to at most one. A known distribution is one row and one y. Otherwise there is a
     row for every n, and this is the dual of the inner maximum "the largest mean over the distributions": the
     y are its prices on the total weight and on the weight from the middle out to each n. Rows and y are in
@@ -64,13 +66,14 @@ class RiskRows:
 
     Attributes
     ----------
-    weights : ndarray of shape (n_rows, N + 1)
+    weights, lost : ndarray of shape (n_rows, N + 1)
+        Distributions of n, and these times what a disagreement loses.
     cover : ndarray of shape (n_rows, n_y)
     limits : ndarray of shape (n_rows,)
     sums : ndarray of shape (n_budgets, n_y)
         Which of the y are a budget's.
     wrong : ndarray of shape (n_rows, n_states)
-        What stopping in each state adds to ``weights @ disagreement``.
+        What stopping in each state adds to ``lost @ disagreement``.
     too_risky : ndarray of bool, shape (n_rows, n_states)
         Where a row allows next to no stop at all.
     """
@@ -84,7 +87,9 @@ class RiskRows:
         self.cover = block_diag(np.zeros((0, 0)), *(cover for _, cover in parts))
         self.limits = np.concatenate([np.zeros(0), *limits])
         self.sums = block_diag(np.zeros((0, 0)), *(np.ones(cover.shape[1]) for _, cover in parts))
-        self.wrong = np.array([states.wrong(row) for row in self.weights]).reshape(-1, len(states.i))
+        lost = [weights * budget.values for budget, (weights, _) in zip(budgets, parts, strict=True)]
+        self.lost = np.vstack([np.zeros((0, states.N + 1)), *lost])
+        self.wrong = np.array([states.wrong(row) for row in self.lost]).reshape(-1, len(states.i))
         self.too_risky = self.limits[:, None] <= NEVER_STOP_BELOW * self.wrong
 
     def scaled(self, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -114,13 +119,13 @@ def _rows(distributions: OneDistribution | NestedBounds, states: States) -> tupl
     if isinstance(distributions, OneDistribution):
         return distributions.weights[None, :], np.ones((1, 1))
     most = np.concatenate([distributions.no[::-1], distributions.yes])  # weight from the middle out to n
-    from_middle = np.arange(states.N + 1) - (states.N // 2 + 0.5)
+    from_middle = np.arange(states.N + 1) - (len(distributions.no) - 0.5)
     n, k = from_middle[:, None], from_middle[None, :]
     inside = (n * k > 0) & (abs(n) <= abs(k))  # n lies between the middle and k
     share = np.divide(most[:, None], most, out=np.zeros(inside.shape), where=inside & (most > 0))
     # A bound of one adds nothing to that on the total.
     cover = np.column_stack([most, share[:, (most > 0) & (most < 1)]])
     rows = most > 0
-    if states.answers_majority and cover.shape[1] == 1:
-        rows &= abs(from_middle) < 1  # the worst n are next to the middle (the paper's last lemma)
+    if states.worst_next_to_middle and cover.shape[1] == 1:
+        rows &= abs(from_middle) < 1
     return np.diag(most)[rows], cover[rows]

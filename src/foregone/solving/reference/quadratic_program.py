@@ -74,10 +74,12 @@ def solve_quadratic_program(problem: Problem) -> tuple[StoppingStrategy, float, 
     for n in range(N + 1):
         stop, go_on = _walk(model, theta, N, n)
         costs.append(quicksum(go_on.values()))
-        risks.append(quicksum(p for (i, j), p in stop.items() if (j >= problem.yes_from[i]) != (2 * n > N)))
+        yes = bool(problem.full_yes[n])
+        risks.append(quicksum(p for (i, j), p in stop.items() if (j >= problem.yes_from[i]) != yes))
     for budget in problem.budgets:
         scale = 1 / budget.limit if budget.limit > 0 else 1.0
-        for bounded in _bounded_means(model, budget.distributions, [scale * risk for risk in risks]):
+        lost = [scale * value * risk for value, risk in zip(budget.values.tolist(), risks, strict=True)]
+        for bounded in _bounded_means(model, budget.distributions, lost):
             model.addCons(bounded <= scale * budget.limit)
     if problem.minimises_the_worst:
         worst_cost = model.addVar(lb=0, ub=N)
@@ -127,13 +129,13 @@ def _bounded_means(model: Any, distributions: OneDistribution | NestedBounds, ri
     if isinstance(distributions, OneDistribution):
         return [_mean(distributions.weights, risks)]
     if all(
-        (bounds == bounds[-1]).all() and bounds[-1] in (0, 1)
+        (bounds == bounds[-1:]).all() and set(bounds.tolist()) <= {0, 1}
         for bounds in (distributions.yes, distributions.no)
     ):
         return [risk for risk, possible in zip(risks, distributions.possible(), strict=True) if possible]
     m = len(distributions.no) - 1
     in_all = total = model.addVar(lb=0)
-    for bounds, outwards in ((distributions.yes, risks[m + 1 :]), (distributions.no, risks[m::-1])):
+    for bounds, outwards in ((distributions.yes, risks[m + 1 :]), (distributions.no, risks[: m + 1][::-1])):
         paid = in_all
         for bound, risk in reversed(list(zip(bounds.tolist(), outwards, strict=True))):
             if bound > 0:  # otherwise there is no such n
