@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from foregone.classifier import EarlyStoppingClassifier, early_stop
     from foregone.errors import ForegoneError
     from foregone.kinds import certify, evaluate, solve
+    from foregone.labelled_votes import LabelledVotes
     from foregone.planning import Plan, plan
     from foregone.plurality import PluralityStrategy, solve_plurality
     from foregone.polling import poll, poll_async, poll_many
@@ -29,6 +30,7 @@ __all__ = [
     "EarlyStoppingClassifier",
     "Evaluation",
     "ForegoneError",
+    "LabelledVotes",
     "Plan",
     "PluralityStrategy",
     "ScoreStrategy",
@@ -60,6 +62,7 @@ _HOMES = {
     "classifier": ("EarlyStoppingClassifier", "early_stop"),
     "errors": ("ForegoneError",),
     "kinds": ("certify", "evaluate", "solve"),
+    "labelled_votes": ("LabelledVotes",),
     "planning": ("Plan", "plan"),
     "plurality": ("PluralityStrategy", "solve_plurality"),
     "polling": ("poll", "poll_async", "poll_many"),

@@ -22,6 +22,10 @@ STAKES = 0.98 * 2.0 ** (-np.arange(10) / 2)
 CAPITAL = 1 / (1 + np.arange(10.0)) ** 2
 CAPITAL /= CAPITAL.sum()
 
+# The same for losses that may be gains: their mean is near 0 beside what they vary, which takes small stakes.
+SMALL_STAKES = 0.98 * 2.0 ** (-np.arange(18) / 2)
+EQUAL_CAPITAL = np.full(18, 1 / 18)
+
 NEVER_ENOUGH = 2**62
 
 
@@ -68,7 +72,9 @@ def rows_needed(limit: float, confidence: float) -> int:
     return math.ceil(math.log(1 - confidence) / math.log1p(-limit))
 
 
-def log_capital(losses: FloatArray, mean: float, times: FloatArray | None = None) -> float:
+def log_capital(
+    losses: FloatArray, mean: float, times: FloatArray | None = None, *, may_gain: bool = False
+) -> float:
     """Return the logarithm of what betting against "the mean loss is at least ``mean``" has won.
 
     The capital starts at 1 and is spread over several stakes; each observation x multiplies the part at
@@ -77,20 +83,23 @@ def log_capital(losses: FloatArray, mean: float, times: FloatArray | None = None
     Parameters
     ----------
     losses : ndarray of shape (n_observations,)
-        Each from 0 to 1.
+        Each at most 1; from 0 on unless ``may_gain``.
     mean : float
         Strictly between 0 and 1.
     times : ndarray of shape (n_observations,), optional
         How often each was observed; once by default.
+    may_gain : bool
+        Whether losses may be negative, which says how stakes are chosen.
     """
-    stakes = STAKES / (1 - mean)
+    shares, capital = (SMALL_STAKES, EQUAL_CAPITAL) if may_gain else (STAKES, CAPITAL)
+    stakes = shares / (1 - mean)
     each = np.log1p(stakes[:, None] * (mean - losses[None, :]))
     grown = (each if times is None else each * times).sum(axis=1)
-    return float(np.logaddexp.reduce(grown + np.log(CAPITAL)))
+    return float(np.logaddexp.reduce(grown + np.log(capital)))
 
 
-def betting_bound(losses: FloatArray, confidence: float) -> float:
-    """Return an upper bound on the mean of independent losses from 0 to 1.
+def betting_bound(losses: FloatArray, confidence: float, *, may_gain: bool = False) -> float:
+    """Return an upper bound, at least 0, on the mean of independent losses of at most 1.
 
     It is below the true mean in at most a share of ``1 - confidence`` of samples, by Markov's inequality:
     the bet against the true mean wins ``1 / (1 - confidence)`` with at most that probability.
@@ -106,7 +115,7 @@ def betting_bound(losses: FloatArray, confidence: float) -> float:
     values, times = np.unique(losses, return_counts=True)
 
     def short(mean: float) -> float:
-        return log_capital(values, mean, times.astype(np.float64)) - wanted
+        return log_capital(values, mean, times.astype(np.float64), may_gain=may_gain) - wanted
 
     lowest, highest = max(float(losses.mean()), 1e-12), 1 - 1e-9
     if lowest >= highest or short(highest) < 0:

@@ -145,6 +145,8 @@ class Part:
         Which rows.
     clusters : ndarray of int or None
         The number of the cluster that each of these rows is in, from 0 on; None if every row is alone.
+    may_gain : bool
+        Whether losses are numbers that may be negative.
     """
 
     side: str
@@ -152,6 +154,7 @@ class Part:
     limit: float
     rows: IntArray
     clusters: IntArray | None = None
+    may_gain: bool = False
 
     @property
     def n_observations(self) -> int:
@@ -162,7 +165,7 @@ class Part:
         """Return what the losses of its rows say, given those of all rows.
 
         Losses that are true or false are counted (Clopper and Pearson), unless rows are in clusters; others,
-        from 0 to ``most``, are bet on. Which of the two does not depend on what they show.
+        of at most ``most``, are bet on. Which of the two does not depend on what they show.
         """
         own = losses[self.rows]
         if own.dtype == np.bool_ and self.clusters is None:
@@ -170,7 +173,9 @@ class Part:
             bound = clopper_pearson_bound(n_wrong, len(own), confidence)
         else:
             own = self._observed(own.astype(np.float64))
-            bound = most * betting_bound(own / most, confidence) if most > 0 else 0.0
+            bound = 0.0
+            if most > 0:
+                bound = most * betting_bound(own / most, confidence, may_gain=self.may_gain)
         mean = float(own.mean()) if len(own) else 0.0
         return Judged(self.side, self.group, self.limit, len(own), mean, bound)
 
@@ -195,7 +200,9 @@ class Parts:
     parts: tuple[Part, ...]
 
     @classmethod
-    def of(cls, limits: Limits, full_yes: BoolArray, labels: RowLabels | None = None) -> Parts:
+    def of(
+        cls, limits: Limits, full_yes: BoolArray, labels: RowLabels | None = None, *, may_gain: bool = False
+    ) -> Parts:
         """Divide rows by the answers that have limits of their own, and by group.
 
         Parameters
@@ -203,9 +210,11 @@ class Parts:
         limits : Limits
             One for all rows, or one for rows that everyone together answers with "yes" and one for "no".
         full_yes : ndarray of bool, shape (n_rows,)
-            What everyone together answers; only looked at if limits differ by answer.
+            Which rows are of class "yes"; only looked at if limits differ by class.
         labels : RowLabels, optional
             Groups and clusters of the rows.
+        may_gain : bool
+            Whether losses are numbers that may be negative.
         """
         labels = labels or RowLabels()
         of_group: list[tuple[Any, IntArray]] = [(None, np.arange(len(full_yes)))]
@@ -219,7 +228,7 @@ class Parts:
                 clusters = labels.clusters
                 if clusters is not None:
                     clusters = np.unique(clusters[own], return_inverse=True)[1].astype(np.int64)
-                found.append(Part(side, group, limit, own, clusters))
+                found.append(Part(side, group, limit, own, clusters, may_gain))
         return cls(tuple(found))
 
     def __iter__(self) -> Iterator[Part]:
@@ -232,7 +241,10 @@ class Parts:
         return tuple(part.judge(losses, confidence, most) for part in self.parts)
 
     def too_few(self, confidence: float, times: float = 1.0) -> Part | None:
-        """Return the first part with fewer than ``times`` the rows it takes to certify it without a loss."""
+        """Return the first part with fewer than ``times`` the rows it takes to certify it without a loss.
+
+        Losses that may be gains take more: this many are needed for anything at all.
+        """
         for part in self.parts:
             if part.n_observations < times * rows_needed(part.limit, confidence):
                 return part

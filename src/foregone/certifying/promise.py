@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -13,7 +14,7 @@ from foregone.strategy.limits import Criterion, Limits, MaxDisagreement, as_give
 __all__ = ["About", "Loss", "Promise"]
 
 About = Literal["classifier", "orders"]
-Loss = Literal["disagreement", "disagreement of every row"]
+Loss = Literal["disagreement", "disagreement of every row", "accuracy", "cost"]
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,13 @@ class Promise:
     about : {"classifier", "orders"}
         The classifier as it runs, in the order in which it asks its voters; or the mean over random orders
         of the voters, of which it uses one or a few.
-    loss : {"disagreement", "disagreement of every row"}
+    loss : {"disagreement", "disagreement of every row", "accuracy", "cost"}
         What is limited: the share of rows whose answer differs from that of all voters together, or the
-        probability of that for every single row.
+        probability of that for every single row; or how far the accuracy falls below that of all voters
+        together, or how much more a row costs on average.
     limit : float or dict
-        The largest allowed loss; with limits by class, one for each label.
+        The largest allowed loss; with limits by class, one for each label. Disagreement is limited among the
+        rows that all voters together give to the class, accuracy among those that are truly of it.
     confidence : float or None
         With which probability, over the draw of the calibration rows, the limit is kept on new rows. 1 where
         it is certain; None where the calibration rows are taken for the truth, or no rows are needed.
@@ -64,14 +67,27 @@ class Promise:
     rows_to_certify: int | None = None
 
     @classmethod
-    def certified(cls, judged: tuple[Judged, ...], confidence: float, n_rows: int, **how: Any) -> Promise:
-        """Return what the rows that a strategy was tried on promise; ``how`` says if they are in clusters."""
+    def certified(
+        cls,
+        judged: tuple[Judged, ...],
+        confidence: float,
+        n_rows: int,
+        *,
+        about: About = "classifier",
+        loss: Loss = "disagreement",
+        unit: float = 1.0,
+        **how: Any,
+    ) -> Promise:
+        """Return what the rows that a strategy was tried on promise.
+
+        ``unit`` is what a loss of 1 is, ``how`` says whether rows are in clusters.
+        """
         return cls(
-            "classifier",
-            "disagreement",
-            as_given({part.side: part.limit for part in judged}),
+            about,
+            loss,
+            as_given({part.side: part.limit * unit for part in judged}),
             confidence,
-            by_part({(part.side, part.group): part.bound for part in judged}),
+            by_part({(part.side, part.group): part.bound * unit for part in judged}),
             n_rows,
             tuple(dict.fromkeys(part.group for part in judged if part.group is not None)),
             **how,
@@ -91,13 +107,12 @@ class Promise:
         bound: MaxDisagreement,
         n_rows: int,
         rows_to_certify: int | None = None,
+        loss: Loss = "disagreement",
     ) -> Promise:
         """Return what is kept on average over random orders of the voters, as a criterion has it."""
         if not traits_of(criterion).bounds_the_mean:
             return cls("orders", "disagreement of every row", limit, None, bound, 0)
-        return cls(
-            "orders", "disagreement", limit, confidence, bound, n_rows, rows_to_certify=rows_to_certify
-        )
+        return cls("orders", loss, limit, confidence, bound, n_rows, rows_to_certify=rows_to_certify)
 
     def labelled(self, classes: Sequence[Any]) -> Promise:
         """Return it with limits and bounds by label where they are by "no" and "yes"."""
@@ -125,9 +140,13 @@ class Promise:
         elif self.about == "classifier":
             counted = ", counting each cluster once" if self.in_clusters else ""
             groups = f" in each of {len(self.groups)} groups" if self.groups else ""
+            like = f"like the {self.n_rows:,} it was certified on{counted}"
+            said = f"{sure}{self._kept_by('this classifier')}{groups}, if they are {like}"
+        elif self.loss in ("accuracy", "cost"):
+            like = "like " if self.confidence else ""
             said = (
-                f"{sure}this classifier disagrees with its full vote on at most {self._limits('new rows')}"
-                f"{groups}, if they are like the {self.n_rows:,} it was certified on{counted}"
+                f"{sure}{self._kept_by('stopping early')}, if they are {like}the {self.n_rows:,} observed, "
+                "on average over random orders of the voters"
             )
         else:
             inputs = f"new inputs like the {self.n_rows:,} observed"
@@ -146,11 +165,25 @@ class Promise:
             said += f"; {self.rows_to_certify:,} calibration rows would certify the classifier itself"
         return f"{said[0].upper()}{said[1:]}."
 
+    def _kept_by(self, whom: str) -> str:
+        """Return what is kept on new rows."""
+        if self.loss == "accuracy":
+            return (
+                f"the accuracy of {whom} on new rows is at most {self._limits()} below that of its full vote"
+            )
+        if self.loss == "cost":
+            return (
+                f"the mean cost of {whom} on new rows is at most {self._limits()} above that of its full vote"
+            )
+        return f"{whom} disagrees with its full vote on at most {self._limits('new rows')}"
+
     def _limits(self, rows: str = "") -> str:
         """Return the limit, or those of the classes, and of which rows each is a share."""
         of_rows = f" of {rows}" if rows else ""
         if not isinstance(self.limit, Mapping):
             return f"{self.limit:g}{of_rows}"
+        if self.loss == "accuracy":
+            return " and ".join(f"{limit:g} for class {label!r}" for label, limit in self.limit.items())
         verb = "voted" if rows else "for inputs voted"
         return " and ".join(f"{limit:g}{of_rows} {verb} {label!r}" for label, limit in self.limit.items())
 
@@ -181,12 +214,13 @@ class Promise:
         about, loss = (
             _choice(fields, key, get_args(known)) for key, known in (("about", About), ("loss", Loss))
         )
-        limits = Limits.from_field(fields, "limit")
-        sides = {side for side, _ in limits}
+        most = 1.0 if loss != "cost" else math.inf
+        limit = fields.number("limit", 0) if loss == "cost" else Limits.from_field(fields, "limit").given
+        sides = set(by_side(limit))
         bounds: dict[tuple[str, Any], float] = {}
         for side, group, bound in fields.rows("bound", 3):
             known = isinstance(group, str | int | float | None) and isinstance(side, str)
-            if not (known and side in sides | {"all"} and is_finite_number(bound) and 0 <= bound <= 1):
+            if not (known and side in sides | {"all"} and is_finite_number(bound) and 0 <= bound <= most):
                 raise fields.error("bound", "must hold sides, groups and bounds from 0 to 1")
             bounds[side, group] = float(bound)
         if not bounds:
@@ -195,7 +229,7 @@ class Promise:
         return cls(
             about,
             loss,
-            limits.given,
+            limit,
             confidence,
             by_part(bounds),
             fields.whole("n_rows", 0),

@@ -34,6 +34,7 @@ from foregone.classifier.deciding import (
     Scheme,
     Settings,
     Terms,
+    terms_to_fields,
 )
 from foregone.classifier.transformed import Transformed
 from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes, two_or_many
@@ -246,11 +247,11 @@ class CountedVotes:
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
         """Return what a file holds of it, for a forest."""
         forest_fields, arrays = self.ensemble.to_parts()
-        looks, runs_in = self.terms["looks"], self.runs_in
+        runs_in = self.runs_in
         fields = {
             "forest": forest_fields,
             **two_or_many(self.scheme).to_fields(self.solved, self.votes),
-            "problem": {**self.terms, "looks": None if looks is None else list(looks)},
+            "problem": terms_to_fields(self.terms),
             "promise": self.promise.to_fields(),
             "expected_votes": self.solved.expected_votes,
             "seed": self.seed,

@@ -6,19 +6,21 @@ There are two: `foregone.classifier.counted_votes.CountedVotes` and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from numbers import Real
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone.certifying import Promise, RowLabels
+from foregone.certifying import LossKind, Promise, RowLabels, RowLosses, check_costs
 from foregone.checks import (
     FloatArray,
     check_choice,
     check_confidence,
     check_looks,
-    check_max_disagreement,
+    check_share,
 )
 from foregone.errors import InvalidInputError
 from foregone.forest.forest_file import Arrays
@@ -28,6 +30,7 @@ from foregone.strategy.limits import CRITERIA, Limits, MaxDisagreement, traits_o
 from foregone.votes import VoteDistribution
 
 __all__ = [
+    "DEFAULT_LIMIT",
     "Arrays",
     "Asked",
     "CalibrationRows",
@@ -37,14 +40,21 @@ __all__ = [
     "OrderName",
     "Scheme",
     "Settings",
+    "SolverTerms",
     "Terms",
     "Voting",
     "check_same_voters",
+    "check_threshold",
     "parameters_of",
+    "read_terms",
+    "solver_terms",
     "terms_of",
+    "terms_to_fields",
 ]
 
 Labels: TypeAlias = npt.NDArray[Any]
+
+DEFAULT_LIMIT = 1e-3  # on the disagreement
 
 Voting = Literal["auto", "hard", "soft"]
 OrderName = Literal["auto", "shared", "dealt", "per_row", "optimized"]
@@ -65,6 +75,9 @@ class Settings(NamedTuple):
     answer: Any
     order: Any
     on_failure: Any
+    max_accuracy_loss: Any = None
+    costs: Any = None
+    threshold: Any = None
 
     @classmethod
     def of(cls, classifier: Any) -> Settings:
@@ -72,8 +85,16 @@ class Settings(NamedTuple):
         given = cls(*(getattr(classifier, name) for name in cls._fields))
         return given._replace(looks=tuple(given.looks)) if isinstance(given.looks, Iterator) else given
 
+    @property
+    def loss(self) -> LossKind:
+        """What is limited."""
+        if self.max_accuracy_loss is None:
+            return "disagreement"
+        return "accuracy" if self.costs is None else "cost"
+
     def check_choices(self) -> None:
         """Raise unless every setting with a few known values has one of them; nor are labels a limit."""
+        self._check_loss()
         if not isinstance(self.max_disagreement, Mapping) and np.ndim(self.max_disagreement) > 0:
             raise InvalidInputError(
                 "max_disagreement must be a number from 0 to 1, or a dict with one for each label, not "
@@ -85,24 +106,84 @@ class Settings(NamedTuple):
                 allowed = ", ".join(f'"{choice}"' for choice in get_args(choices))
                 raise InvalidInputError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
 
+    def _check_loss(self) -> None:
+        """Raise unless there is one limit, and nothing that has no meaning beside it."""
+        if self.max_accuracy_loss is None:
+            if self.costs is not None:
+                raise InvalidInputError(
+                    "costs need max_accuracy_loss, the largest rise of the mean cost that is allowed: give it"
+                )
+            return
+        if self.max_disagreement != DEFAULT_LIMIT:
+            raise InvalidInputError(
+                "give max_disagreement or max_accuracy_loss, not both: accuracy never falls by more than the "
+                "share of rows that disagree"
+            )
+        if self.criterion in CRITERIA and not traits_of(self.criterion).bounds_the_mean:
+            raise InvalidInputError(
+                f"max_accuracy_loss is a mean over rows, and criterion={self.criterion!r} bounds every row "
+                'by itself: use criterion="minimean"'
+            )
+        if self.order == "per_row":
+            raise InvalidInputError(
+                'max_accuracy_loss is kept in the orders "auto", "optimized", "shared" and "dealt", not '
+                '"per_row": use order="auto"'
+            )
+
+    def _limits(self, classes: Labels) -> Limits:
+        """Return the limits between two classes, of a cost in its unit."""
+        if self.max_accuracy_loss is None:
+            return Limits.of_labels(self.max_disagreement, classes.tolist())
+        return Limits.of_labels(self._one_cost(len(classes)), classes.tolist(), "max_accuracy_loss")
+
+    def _one_cost(self, n_classes: int) -> Any:
+        """Return the limit on the loss; of costs as a share of the largest difference, at most 1."""
+        if self.costs is None:
+            return self.max_accuracy_loss
+        if isinstance(self.max_accuracy_loss, Mapping):
+            raise InvalidInputError(
+                "costs have one limit, for the mean over all rows: give max_accuracy_loss as a number"
+            )
+        limit, unit = self.max_accuracy_loss, check_costs(self.costs, n_classes).unit
+        if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 <= float(limit) < math.inf:
+            raise InvalidInputError(f"max_accuracy_loss must be a number of at least 0, not {limit!r}")
+        return min(float(limit) / unit, 1.0)
+
     def for_one_limit(self, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved among many classes, which have one limit.
 
         Raises InvalidInputError if a setting has no meaning.
         """
-        if isinstance(self.max_disagreement, Mapping):
+        name = "max_disagreement" if self.max_accuracy_loss is None else "max_accuracy_loss"
+        limit = self.max_disagreement if self.max_accuracy_loss is None else self.max_accuracy_loss
+        if isinstance(limit, Mapping):
             raise InvalidInputError(
                 f"limits by class are for two classes, there are {len(classes)}: votes and leads are "
-                "followed without regard to the names of the classes. Give one max_disagreement, not "
-                f"{self.max_disagreement!r}; groups of rows can keep the limit each"
+                f"followed without regard to the names of the classes. Give one {name}, not {limit!r}; "
+                "groups of rows can keep the limit each"
             )
-        return Terms(
+        if self.threshold is not None:
+            raise InvalidInputError(f"a threshold is for two classes, there are {len(classes)}: leave it out")
+        if self.max_accuracy_loss is not None:
+            limit = self._one_cost(len(classes))
+        solver = SolverTerms(
             criterion=check_choice(self.criterion, "criterion", CRITERIA),
-            max_disagreement=check_max_disagreement(self.max_disagreement),
+            max_disagreement=check_share(limit, name),
             confidence=None if self.confidence is None else check_confidence(self.confidence),
             looks=check_looks(self.looks, n_voters),
             answer=check_choice(self.answer, "answer", ANSWERS),
         )
+        return cast(Terms, {**solver, **self._what_for(len(classes))})
+
+    def _what_for(self, n_classes: int) -> dict[str, Any]:
+        """Return the terms that say what is lost, and from where on the answer is yes."""
+        if self.costs is not None:
+            check_costs(self.costs, n_classes)
+        return {
+            "loss": self.loss,
+            "costs": None if self.costs is None else np.asarray(self.costs, np.float64).tolist(),
+            "threshold": None if self.threshold is None else check_threshold(self.threshold),
+        }
 
     @property
     def takes_counts(self) -> bool:
@@ -116,13 +197,13 @@ class Settings(NamedTuple):
         Raises InvalidInputError if a setting has no meaning.
         """
         unseen = VoteDistribution.from_counts(np.ones(n_voters + 1))
-        limits = Limits.of_labels(self.max_disagreement, classes.tolist())
+        limits = self._limits(classes)
         problem = Problem.check(self.criterion, unseen, limits, self.confidence, self.looks, self.answer)
-        return terms_of(problem)
+        return cast(Terms, {**terms_of(problem), **self._what_for(2)})
 
 
-class Terms(TypedDict):
-    """What is solved for: settings that were checked, limits by class as those of "yes" and "no"."""
+class SolverTerms(TypedDict):
+    """What `foregone.solve` is asked for: settings that were checked, limits of "yes" and "no" by name."""
 
     max_disagreement: MaxDisagreement
     criterion: Criterion
@@ -131,17 +212,47 @@ class Terms(TypedDict):
     answer: Answer
 
 
+class Terms(SolverTerms):
+    """What a classifier is to keep.
+
+    ``max_disagreement`` is the limit on the ``loss``, whichever that is; of costs, in units of the largest
+    difference between two answers. ``costs`` are as they were given.
+    """
+
+    loss: LossKind
+    costs: list[list[float]] | None
+    threshold: float | None
+
+
+def check_threshold(threshold: Any) -> float:
+    """Return the share of votes, or the probability, from which the answer is yes; from 0 to 1."""
+    return check_share(threshold, "threshold")
+
+
+def solver_terms(terms: SolverTerms) -> SolverTerms:
+    """Return what a solver is asked for, of all that a classifier is to keep."""
+    return cast(SolverTerms, {name: cast(Any, terms)[name] for name in SolverTerms.__annotations__})
+
+
 def terms_of(problem: Problem | Solution) -> Terms:
-    """Return the terms of a problem between two classes, or of its solution."""
-    return cast(Terms, {name: getattr(problem, name) for name in Terms.__annotations__})
+    """Return the terms of a problem between two classes, or of its solution, as limits on disagreement."""
+    asked = {name: getattr(problem, name) for name in SolverTerms.__annotations__}
+    return cast(Terms, {**asked, "loss": "disagreement", "costs": None, "threshold": None})
 
 
 def parameters_of(decider: Decider) -> dict[str, Any]:
     """Return the settings that a classifier has had which decides like this, as users give them."""
-    terms = decider.terms
+    terms, classes = decider.terms, decider.ensemble.classes.tolist()
+    limit: Any = Limits.of(terms["max_disagreement"]).labelled(classes)
+    if terms["costs"] is not None:
+        limit *= check_costs(terms["costs"], len(classes)).unit
+    is_disagreement = terms["loss"] == "disagreement"
     return {
-        **terms,
-        "max_disagreement": Limits.of(terms["max_disagreement"]).labelled(decider.ensemble.classes.tolist()),
+        **solver_terms(terms),
+        "max_disagreement": limit if is_disagreement else DEFAULT_LIMIT,
+        "max_accuracy_loss": None if is_disagreement else limit,
+        "costs": terms["costs"],
+        "threshold": terms["threshold"],
         "looks": None if terms["looks"] is None else list(terms["looks"]),
         "order": decider.order,
     }
@@ -167,11 +278,14 @@ class CalibrationRows(NamedTuple):
         The model's own predictions; None if it has none.
     labels : RowLabels
         Groups and clusters of the rows.
+    losses : RowLosses
+        What other answers than those of everyone lose.
     """
 
     rows: Any
     own: Labels | None
     labels: RowLabels
+    losses: RowLosses = RowLosses()
 
 
 class Decider(Protocol):
@@ -263,6 +377,43 @@ class Decider(Protocol):
     @classmethod
     def from_parts(cls, fields: Fields, arrays: Arrays, scheme: Scheme) -> Decider:
         """Check what `to_parts` gave, every part alone and against the others."""
+
+
+def read_terms(fields: Fields, n_steps: int, n_classes: int) -> Terms:
+    """Check what a file says a classifier is to keep; older ones know of disagreement only."""
+    looks = fields.whole_numbers("looks").tolist() if "looks" in fields else None
+    loss: Any = fields.text("loss") if "loss" in fields else "disagreement"
+    if loss not in get_args(LossKind):
+        raise fields.error("loss", f"must be one of {', '.join(get_args(LossKind))}")
+    costs = fields.rows("costs", n_classes) if "costs" in fields else None
+    try:
+        if (costs is not None) != (loss == "cost"):
+            raise InvalidInputError("costs and a limit on costs go together")
+        if costs is not None:
+            check_costs(costs, n_classes)
+        return Terms(
+            max_disagreement=Limits.from_field(fields).given,
+            criterion=check_choice(
+                fields.text("criterion") if "criterion" in fields else "minimean", "criterion", CRITERIA
+            ),
+            confidence=check_confidence(fields.number("confidence", 0, 1))
+            if "confidence" in fields
+            else None,
+            looks=check_looks(looks, n_steps),
+            answer=check_choice(
+                fields.text("answer") if "answer" in fields else "majority", "answer", ANSWERS
+            ),
+            loss=loss,
+            costs=costs,
+            threshold=fields.number("threshold", 0, 1) if "threshold" in fields else None,
+        )
+    except InvalidInputError as error:
+        raise fields.error("max_disagreement/criterion/confidence/looks", f"is not valid: {error}") from None
+
+
+def terms_to_fields(terms: Terms) -> dict[str, Any]:
+    """Return the fields of a file that say what a classifier is to keep."""
+    return {**terms, "looks": None if terms["looks"] is None else list(terms["looks"])}
 
 
 def check_same_voters(fields: Fields, key: str, n_voters: int, forest: Any) -> None:

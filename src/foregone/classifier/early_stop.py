@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
-from foregone.classifier.deciding import OnFailure, OrderName, Voting
+from foregone.classifier.deciding import DEFAULT_LIMIT, OnFailure, OrderName, Voting
 from foregone.classifier.estimator import EarlyStoppingClassifier
 from foregone.classifier.given_model import GivenModel
+from foregone.errors import InvalidInputError
 from foregone.solving import Answer, Criterion
 
 __all__ = ["early_stop"]
@@ -19,8 +21,12 @@ __all__ = ["early_stop"]
 def early_stop(
     fitted_forest: Any,
     X_calibration: Any = None,
-    max_disagreement: float | Mapping[Any, float] = 1e-3,
+    y_calibration: Any = None,
+    max_disagreement: float | Mapping[Any, float] = DEFAULT_LIMIT,
     *,
+    max_accuracy_loss: float | Mapping[Any, float] | None = None,
+    costs: Any = None,
+    threshold: float | None = None,
     voting: Voting = "auto",
     criterion: Criterion = "minimean",
     confidence: float | None = 0.95,
@@ -42,9 +48,14 @@ def early_stop(
     X_calibration : {array-like, frame} of shape (n_rows, n_features)
         Rows like those to come, none that the forest was fitted on. The more, the fewer voters are asked;
         ``20 / max_disagreement`` of them is a good number, and ``6 / max_disagreement`` are needed to promise
-        something about this classifier and not only on average over orders of its voters. No labels are
-        needed. Without any rows, voters are asked until the rest cannot change the answer.
-    max_disagreement, voting, criterion, confidence, looks, answer, order, on_failure, n_jobs, random_state
+        something about this classifier and not only on average over orders of its voters. Without any rows,
+        voters are asked until the rest cannot change the answer.
+    y_calibration : array-like of shape (n_rows,), optional
+        The true labels of these rows, for ``max_accuracy_loss``; a limit on the disagreement needs none. A
+        number or a dict in this place is taken for ``max_disagreement``.
+    max_disagreement, max_accuracy_loss, costs, threshold, voting, criterion, confidence, looks, answer, order
+        As in `EarlyStoppingClassifier`.
+    on_failure, n_jobs, random_state
         As in `EarlyStoppingClassifier`.
     groups, clusters : array-like of shape (n_rows,), optional
         Labels of the calibration rows, as in `EarlyStoppingClassifier.fit`.
@@ -63,10 +74,17 @@ def early_stop(
     This classifier always agrees with its full vote: it stops only when the voters not yet asked cannot
     change the answer.
     """
+    if isinstance(y_calibration, Real | Mapping):
+        if max_disagreement != DEFAULT_LIMIT:
+            raise InvalidInputError(f"Expected labels of the calibration rows, got {y_calibration!r}")
+        y_calibration, max_disagreement = None, y_calibration
     as_it_is = GivenModel.of(fitted_forest).is_fitted_already
     return EarlyStoppingClassifier(
         fitted_forest if as_it_is else FrozenEstimator(fitted_forest),
         max_disagreement=max_disagreement,
+        max_accuracy_loss=max_accuracy_loss,
+        costs=costs,
+        threshold=threshold,
         voting=voting,
         criterion=criterion,
         confidence=confidence,
@@ -76,4 +94,4 @@ def early_stop(
         on_failure=on_failure,
         n_jobs=n_jobs,
         random_state=random_state,
-    ).fit(X_calibration, groups=groups, clusters=clusters)
+    ).fit(X_calibration, y_calibration, groups=groups, clusters=clusters)

@@ -13,11 +13,18 @@ from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from foregone._system.atomic_file import PathLike
-from foregone.certifying import RowLabels
+from foregone.certifying import RowLabels, RowLosses
 from foregone.classifier import classifier_file
-from foregone.classifier.deciding import CalibrationRows, OnFailure, OrderName, Settings, Voting
+from foregone.classifier.deciding import (
+    DEFAULT_LIMIT,
+    CalibrationRows,
+    OnFailure,
+    OrderName,
+    Settings,
+    Voting,
+)
 from foregone.classifier.given_model import DECIDERS, GivenModel, names_of_features
-from foregone.classifier.hold_out import check_labels, check_size, clone_with_seeds, hold_out
+from foregone.classifier.hold_out import check_labels, check_size, clone_with_seeds, hold_out, losses_of
 from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.row_checks import validated
 from foregone.errors import InvalidInputError
@@ -59,6 +66,23 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         ``criterion="minimean"``, for every single row otherwise. A dict with one for each label, such as
         ``{"healthy": 1e-3, "sick": 1e-4}``, bounds it separately among the rows that everyone together gives
         to each class, of two. One limit for all may be spent on a rare class alone.
+    max_accuracy_loss : float or dict, optional
+        Instead of ``max_disagreement``: how far the accuracy on new rows may fall below that of asking
+        everyone, such as 0.001. Most disagreements are at close votes, where everyone together is nearly as
+        often wrong as right, so this asks far fewer voters. Labels of the calibration rows are needed:
+        ``y`` of `fit`. A dict with one for each label bounds the accuracy lost among the rows that are truly
+        of each class, of two. With ``costs``, how much the mean cost of a row may rise.
+        Votes between two classes, with ``order="auto"``, ``"shared"`` or ``"dealt"``: the promise is on
+        average over random orders of the voters, which takes far fewer rows to certify;
+        ``order="optimized"``, scores and more classes: about this classifier. ``promise_`` says which.
+    costs : array-like of shape (n_classes, n_classes), optional
+        ``costs[i][j]``: what it costs to answer ``classes_[j]`` where the truth is ``classes_[i]``.
+        ``max_accuracy_loss`` is then in the same unit.
+    threshold : float, optional
+        Answer ``classes_[1]`` from this share of votes, or from this probability, on, as
+        `sklearn.model_selection.FixedThresholdClassifier` does; of two classes. By default the larger one
+        wins, a tie being for ``classes_[0]``. The threshold of a FixedThresholdClassifier or a
+        TunedThresholdClassifierCV is taken from it.
     voting : {"auto", "hard", "soft"}, default="auto"
         "hard" counts votes, "soft" adds up what the estimator itself adds up: probabilities, weights, leaf
         values of boosted trees. "auto" does what agrees with the estimator's own ``predict``: it counts
@@ -197,7 +221,10 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         self,
         estimator: Any,
         *,
-        max_disagreement: float | Mapping[Any, float] = 1e-3,
+        max_disagreement: float | Mapping[Any, float] = DEFAULT_LIMIT,
+        max_accuracy_loss: float | Mapping[Any, float] | None = None,
+        costs: Any = None,
+        threshold: float | None = None,
         voting: Voting = "auto",
         criterion: Criterion = "minimean",
         confidence: float | None = 0.95,
@@ -211,6 +238,9 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     ) -> None:
         self.estimator = estimator
         self.max_disagreement = max_disagreement
+        self.max_accuracy_loss = max_accuracy_loss
+        self.costs = costs
+        self.threshold = threshold
         self.voting = voting
         self.criterion = criterion
         self.confidence = confidence
@@ -242,7 +272,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             calibration rows, which should be like those to come and not those the voters were fitted on.
             Without any, voters that are fitted already are asked until the rest cannot change the answer.
         y : array-like of shape (n_samples,), optional
-            Labels of two classes or more. Not needed, and not looked at, if the voters are fitted already.
+            Labels of two classes or more. If the voters are fitted already, only needed, and looked at, for
+            ``max_accuracy_loss``: the true classes of the calibration rows.
         sample_weight : array-like of shape (n_samples,), optional
             Passed on to the estimator's own ``fit``, for the rows that are not held out; an estimator that
             takes none raises. Calibration is unweighted: the limit is about rows as they come. Not looked
@@ -277,7 +308,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
                 check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
             validate_data(self, X, y, skip_check_array=True)
             fitting, X, held_out = hold_out(X, y, self.calibration_size, rng, sample_weight, labels.clusters)
-            labels = labels.take(held_out)
+            labels, y = labels.take(held_out), y[held_out]
             unfitted = clone_with_seeds(model.whole, None if self.random_state is None else rng)
             model = GivenModel.of(unfitted.fit(**fitting))
         asked = model.asked(settings)
@@ -285,7 +316,14 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         if X is None:
             self._take(decider.curtail(asked, seed=seed))
             return self
-        calibration = CalibrationRows(validated(self, X, asked.ensemble), model.own_predictions(X), labels)
+        classes = asked.ensemble.classes
+        losses = RowLosses() if settings.loss == "disagreement" else losses_of(y, X, classes, asked.terms)
+        calibration = CalibrationRows(
+            validated(self, X, asked.ensemble),
+            model.own_predictions(X, asked.terms["threshold"]),
+            labels,
+            losses,
+        )
         self._take(decider.calibrate(asked, calibration, seed=seed, n_threads=effective_n_jobs(self.n_jobs)))
         return self
 

@@ -183,7 +183,7 @@ class GivenModel:
         labels = getattr(first, "classes_", None)
         return len(labels) if isinstance(labels, np.ndarray) and labels.ndim == 1 else 2
 
-    def own_predictions(self, X: Any) -> Labels | None:
+    def own_predictions(self, X: Any, threshold: float | None = None) -> Labels | None:
         """Return what the model itself predicts; None where it has no labels, or no ``predict``."""
         if is_booster(self.inside) or not hasattr(self.whole, "predict"):
             return None

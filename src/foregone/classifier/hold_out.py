@@ -11,11 +11,14 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 from sklearn.utils import _safe_indexing, check_array, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import _num_samples
 
+from foregone.certifying import RowLosses, check_costs
 from foregone.checks import IntArray
+from foregone.classifier.deciding import Terms
 from foregone.errors import InvalidInputError
 
-__all__ = ["check_labels", "check_size", "clone_with_seeds", "hold_out"]
+__all__ = ["check_labels", "check_size", "clone_with_seeds", "hold_out", "losses_of", "numbers_of"]
 
 
 def check_size(size: Any) -> None:
@@ -49,6 +52,35 @@ def check_labels(y: Any) -> npt.NDArray[Any]:
             f"class: {labels[0]!r}"
         )
     return labels
+
+
+def numbers_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntArray:
+    """Return the numbers of labels in ``classes``, which need not be sorted; any number for others."""
+    in_order = np.argsort(classes)
+    places = np.searchsorted(classes, labels, sorter=in_order).clip(max=len(classes) - 1)
+    return np.asarray(in_order[places], np.int64)
+
+
+def losses_of(y: Any, X: Any, classes: npt.NDArray[Any], terms: Terms) -> RowLosses:
+    """Return what other answers than those of everyone lose, given the true labels of calibration rows."""
+    if y is None:
+        raise InvalidInputError(
+            "max_accuracy_loss needs the true labels of the calibration rows, and y is None: give them, "
+            "early_stop(model, X_calibration, y_calibration, max_accuracy_loss=...), or limit the "
+            "disagreement, which needs no labels: max_disagreement"
+        )
+    labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
+    check_array(labels, ensure_2d=False, dtype=None, input_name="y")
+    if len(labels) != _num_samples(X):
+        raise InvalidInputError(f"y has {len(labels):,} labels for {_num_samples(X):,} calibration rows")
+    unknown = np.setdiff1d(labels, classes)
+    if len(unknown):
+        raise InvalidInputError(
+            f"the calibration labels hold {unknown.tolist()[0]!r}, which is not one of the model's classes "
+            f"{classes.tolist()}: leave such rows out, or spell labels as the model does"
+        )
+    costs = None if terms["costs"] is None else check_costs(terms["costs"], len(classes))
+    return RowLosses(terms["loss"], numbers_of(labels, classes), costs)
 
 
 def hold_out(

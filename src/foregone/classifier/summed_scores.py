@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.certifying import Promise
-from foregone.checks import FloatArray, IntArray, check_confidence, check_looks
+from foregone.checks import FloatArray, IntArray
 from foregone.classifier.calibration_scores import check_known, first_order, known_bounds, scores_of
 from foregone.classifier.calibration_warnings import measure_hard_soft_disagreement, warn_of_losing_classes
 from foregone.classifier.deciding import (
@@ -23,7 +23,10 @@ from foregone.classifier.deciding import (
     Settings,
     Terms,
     check_same_voters,
+    read_terms,
+    terms_to_fields,
 )
+from foregone.classifier.hold_out import numbers_of
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import ScoredForest
 from foregone.forest.link import Link
@@ -31,7 +34,7 @@ from foregone.planning import Plan, plan
 from foregone.scores import CannotCertifyWarning, ScoreRows, ScoreStrategy, rules, solve_scores
 from foregone.scores.paths import full_answers
 from foregone.strategy.json_file import Fields
-from foregone.strategy.limits import Limits, by_label, traits_of
+from foregone.strategy.limits import by_label, traits_of
 
 __all__ = ["SummedScores", "answers_of"]
 
@@ -107,7 +110,7 @@ class SummedScores:
         a number, or outside of what its voter can give, everyone is asked.
         """
         ensemble, _, settings, terms = asked
-        rows, own, labels = calibration
+        rows, own, labels, losses = calibration
         scores = scores_of(ensemble, rows)
         own_answers = None if own is None else answers_of(own, ensemble.classes)
         # Votes are held against the full vote, which may not be how the model itself decides.
@@ -269,13 +272,10 @@ class SummedScores:
     def to_parts(self) -> tuple[dict[str, Any], Arrays]:
         """Return what a file holds of it, for a forest."""
         forest_fields, arrays = self.ensemble.to_parts()
-        looks = self.terms["looks"]
         fields = {
             "forest": forest_fields,
             "strategy": {"kind": "scores", **self.strategy.to_fields()},
-            "max_disagreement": self.terms["max_disagreement"],
-            "confidence": self.terms["confidence"],
-            "looks": None if looks is None else list(looks),
+            **terms_to_fields(self.terms),
             "seed": self.seed,
             "order": self.order,
             "promise": self.promise.to_fields(),
@@ -300,7 +300,7 @@ class SummedScores:
         order: Any = fields.text("order")
         if order not in ("auto", "shared", "optimized"):
             raise fields.error("order", 'must be "auto", "shared" or "optimized"')
-        terms = _read_terms(fields, forest.n_steps)
+        terms = read_terms(fields, forest.n_steps, len(forest.classes))
         # Files from before there were promises: what is not certified there asks everyone.
         known, certificate, n_voters = "promise" in fields, strategy.certificate, float(forest.n_voters)
         votes = n_voters if certificate is None else certificate.mean_asked
@@ -321,9 +321,7 @@ def answers_of(labels: Labels, classes: Labels) -> npt.NDArray[Any]:
     """Return which labels are the second of two classes, or the numbers of those of many classes."""
     if len(classes) == 2:
         return np.asarray(labels == classes[1], np.bool_)
-    in_order = np.argsort(classes)
-    places = np.searchsorted(classes, labels, sorter=in_order).clip(max=len(classes) - 1)
-    return np.asarray(in_order[places])
+    return numbers_of(labels, classes)
 
 
 def _curtailed(
@@ -354,17 +352,3 @@ def _share(fields: Fields, key: str) -> float | None:
 
 def _confidence(terms: Terms) -> float:
     return terms["confidence"] or 0.95  # never None here
-
-
-def _read_terms(fields: Fields, n_voters: int) -> Terms:
-    looks = fields.whole_numbers("looks").tolist() if "looks" in fields else None
-    try:
-        return Terms(
-            max_disagreement=Limits.from_field(fields).given,
-            criterion="minimean",
-            confidence=check_confidence(fields.number("confidence", 0, 1)),
-            looks=check_looks(looks, n_voters),
-            answer="majority",
-        )
-    except InvalidInputError as error:
-        raise fields.error("max_disagreement/confidence/looks", f"is not valid: {error}") from None

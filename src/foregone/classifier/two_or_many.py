@@ -14,8 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray, check_choice, check_confidence, check_max_disagreement
-from foregone.classifier.deciding import Labels, Scheme, Settings, Terms, check_same_voters, terms_of
+from foregone.checks import FloatArray
+from foregone.classifier.deciding import (
+    Labels,
+    Scheme,
+    Settings,
+    Terms,
+    check_same_voters,
+    read_terms,
+    solver_terms,
+    terms_of,
+)
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest
 from foregone.plurality import (
@@ -31,7 +40,7 @@ from foregone.rules import curtailment
 from foregone.solving import Problem, Solution, solve
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.json_file import Fields
-from foregone.strategy.limits import CRITERIA, Limits
+from foregone.strategy.limits import Limits
 from foregone.votes import VoteDistribution
 
 __all__ = ["Kept", "ManyClassVotes", "Solved", "TwoClassVotes", "two_or_many"]
@@ -79,7 +88,7 @@ class TwoClassVotes:
     def solve(self, counts: npt.NDArray[Any], n_voters: int, terms: Terms) -> Solved:
         """Find when to stop, given the votes of everyone on rows like those to come."""
         votes = VoteDistribution.from_yes_counts(counts, n_voters)
-        return self._solved(solve(votes_or_n_voters=votes, **terms))
+        return self._solved(solve(votes_or_n_voters=votes, **solver_terms(terms)))
 
     def ladder(
         self, counts: npt.NDArray[Any], n_voters: int, terms: Terms, boldness: FloatArray
@@ -119,7 +128,7 @@ class TwoClassVotes:
         """
         terms = terms_of(solution)
         terms["max_disagreement"] = Limits.for_each(1.0).given
-        each = Problem.check(votes_or_n_voters=solution.votes, **terms)
+        each = Problem.check(votes_or_n_voters=solution.votes, quota=solution.quota, **solver_terms(terms))
         return {str(budget.side): budget.risk(solution.evaluation.disagreement) for budget in each.budgets}
 
     def to_fields(self, solved: Solved, votes: Any) -> dict[str, Any]:
@@ -151,23 +160,8 @@ class TwoClassVotes:
             votes = VoteDistribution.from_counts(counts)
         # Files from before a classifier was certified say what is to be kept in the solution only.
         if "problem" in fields or terms is None:
-            terms = self._read_terms(fields.section("problem"), forest.n_trees)
+            terms = read_terms(fields.section("problem"), forest.n_trees, 2)
         return Kept(solved, terms, votes)
-
-    def _read_terms(self, section: Fields, n_voters: int) -> Terms:
-        looks = section.whole_numbers("looks").tolist() if "looks" in section else None
-        try:
-            problem = Problem.check(
-                section.text("criterion"),
-                VoteDistribution.from_counts(np.ones(n_voters + 1)),
-                Limits.from_field(section),
-                section.number("confidence") if "confidence" in section else None,
-                looks,
-                section.text("answer"),
-            )
-        except InvalidInputError as error:
-            raise section.error("max_disagreement", f"is not valid: {error}") from None
-        return terms_of(problem)
 
 
 class ManyClassVotes:
@@ -251,18 +245,7 @@ class ManyClassVotes:
         check_same_voters(fields, "strategy", strategy.n_voters, forest)
         if strategy.lattice.n_classes != min(forest.n_classes, forest.n_trees):
             raise fields.error("strategy", f"is not for the {forest.n_classes} classes of the forest")
-        section = fields.section("problem")
-        confidence = section.number("confidence") if "confidence" in section else None
-        try:
-            terms = Terms(
-                criterion=check_choice(section.text("criterion"), "criterion", CRITERIA),
-                max_disagreement=check_max_disagreement(section.number("max_disagreement")),
-                confidence=None if confidence is None else check_confidence(confidence),
-                looks=None,
-                answer="majority",
-            )
-        except InvalidInputError as error:
-            raise section.error("max_disagreement", f"is not valid: {error}") from None
+        terms = read_terms(fields.section("problem"), forest.n_trees, forest.n_classes)
         return Kept(Solved(strategy, None, float(forest.n_trees)), terms, None)
 
 

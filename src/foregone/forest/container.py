@@ -30,9 +30,9 @@ __all__ = ["kind_of", "read", "write"]
 
 MAGIC = b"foregone packed\n"
 FORMAT = "foregone-packed"
-VERSION = 5
+VERSION = 6
 # Versions of the strategy fields that a file of each version may hold.
-STRATEGY_VERSIONS = {1: 1, 2: 2, 3: 2, 4: 2, 5: 2}
+STRATEGY_VERSIONS = {1: 1, 2: 2, 3: 2, 4: 2, 5: 2, 6: 3}
 ALIGNMENT = 64
 CHECKSUM = hashlib.sha256
 CHECKSUM_SIZE = 32

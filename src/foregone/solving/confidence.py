@@ -35,7 +35,8 @@ def bounds_given_class(votes: VoteDistribution, quota: int, side: str, failure: 
     no, yes = _outwards(votes, quota)
     within = yes if side == "yes" else no
     # All inputs of a class are within the class.
-    bounds = np.append(upper_bounds(within[:-1], int(within[-1:].sum()), failure), within[-1:] >= 0)
+    bounds: FloatArray = upper_bounds(within[:-1], int(within[-1:].sum()), failure)
+    bounds = np.concatenate([bounds, np.ones(len(within[-1:]))])
     if side == "yes":
         return NestedBounds(bounds, np.zeros(len(no)))
     return NestedBounds(np.zeros(len(yes)), bounds)

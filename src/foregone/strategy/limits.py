@@ -80,32 +80,29 @@ class Limits:
     parts: tuple[tuple[Side, float], ...]
 
     @classmethod
-    def of(cls, given: Any) -> Limits:
+    def of(cls, given: Any, name: str = "max_disagreement") -> Limits:
         """Check what a user gave: a number, or a mapping with one for each of "yes" and "no"."""
-        return cls._checked(given, {"yes": "yes", "no": "no"}, 'of "yes" and "no"')
+        return cls._checked(given, {"yes": "yes", "no": "no"}, 'of "yes" and "no"', name)
 
     @classmethod
-    def of_labels(cls, given: Any, classes: Sequence[Any]) -> Limits:
+    def of_labels(cls, given: Any, classes: Sequence[Any], name: str = "max_disagreement") -> Limits:
         """Check what a user gave: a number, or a mapping with one for each of two labels, no and yes."""
         if not isinstance(given, Mapping):
-            return cls.of(given)
+            return cls.of(given, name)
         no, yes = classes
-        return cls._checked(given, {"yes": yes, "no": no}, f"of the labels {no!r} and {yes!r}")
+        return cls._checked(given, {"yes": yes, "no": no}, f"of the labels {no!r} and {yes!r}", name)
 
     @classmethod
-    def _checked(cls, given: Any, keys: dict[Side, Any], whose: str) -> Limits:
+    def _checked(cls, given: Any, keys: dict[Side, Any], whose: str, name: str) -> Limits:
         if isinstance(given, Limits):
             return given
         if not isinstance(given, Mapping):
-            return cls((("all", check_share(given, "max_disagreement")),))
+            return cls((("all", check_share(given, name)),))
         if len(given) != 2 or any(key not in given for key in keys.values()):
             raise InvalidInputError(
-                f"max_disagreement must be a number, or have one for each {whose} (1 for no limit), not "
-                f"{given!r}"
+                f"{name} must be a number, or have one for each {whose} (1 for no limit), not {given!r}"
             )
-        return cls(
-            tuple((side, check_share(given[key], f"max_disagreement[{key!r}]")) for side, key in keys.items())
-        )
+        return cls(tuple((side, check_share(given[key], f"{name}[{key!r}]")) for side, key in keys.items()))
 
     @classmethod
     def for_each(cls, limit: float) -> Limits:

@@ -1,0 +1,165 @@
+"""LabelledVotes: votes on inputs whose true answer is known, and what a disagreement then loses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.certifying.losses import CheckedCosts, check_costs
+from foregone.checks import FloatArray, IntArray
+from foregone.errors import InvalidInputError
+from foregone.strategy.limits import Limits
+from foregone.strategy.thresholds import check_quota
+from foregone.votes import VoteDistribution
+
+__all__ = ["LabelledVotes"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelledVotes:
+    """How often each number of voters said yes, for inputs that are truly "no" and for those truly "yes".
+
+    With these, a limit on the loss of accuracy, or on a rise of costs, becomes a limit on disagreements that
+    have different values: a disagreement where the full vote is as often wrong as right loses nothing.
+
+    Attributes
+    ----------
+    no, yes : ndarray of int, shape (n_voters + 1,)
+        Entry n: the inputs of that truth on which n voters said yes.
+
+    Examples
+    --------
+    >>> from foregone import LabelledVotes, solve
+    >>> labelled = LabelledVotes.from_yes_counts([0, 0, 1, 2, 2, 3, 3], [0, 0, 0, 1, 0, 1, 1], n_voters=3)
+    >>> labelled.values()
+    array([1. , 1. , 0. , 1. ])
+    >>> round(labelled.accuracy(), 3)
+    0.857
+    >>> solve("minimean", labelled.votes, 0.01, values=labelled.values()).expected_votes < 2.1
+    True
+    """
+
+    no: IntArray
+    yes: IntArray
+
+    @classmethod
+    def from_yes_counts(cls, yes_counts: npt.ArrayLike, truth: npt.ArrayLike, n_voters: int) -> LabelledVotes:
+        """From the number of yes votes of each input, and whether it is truly yes (0/1 or bool)."""
+        votes = VoteDistribution.from_yes_counts(yes_counts, n_voters)  # which checks them
+        counts, answers = np.asarray(yes_counts, np.int64), np.asarray(truth)
+        if answers.shape != counts.shape:
+            raise InvalidInputError(
+                f"truth must have one answer for each of {len(counts):,} inputs, got shape {answers.shape}"
+            )
+        if not np.isin(answers, (0, 1)).all():
+            raise InvalidInputError("truth must be 0/1 or bool: found other values")
+        yes = np.bincount(counts[answers.astype(bool)], minlength=votes.n_voters + 1)
+        return cls(np.bincount(counts, minlength=votes.n_voters + 1) - yes, yes)
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters in the ensemble."""
+        return len(self.no) - 1
+
+    @cached_property
+    def votes(self) -> VoteDistribution:
+        """How the votes are distributed, whatever the truth."""
+        return VoteDistribution.from_counts(self.no + self.yes)
+
+    @cached_property
+    def chance_of_yes(self) -> FloatArray:
+        """The probability that an input is truly yes, for each number of yes votes; it never falls.
+
+        It is the isotonic regression of the truth on the number of yes votes.
+        """
+        from sklearn.isotonic import isotonic_regression  # takes a while to load
+
+        total = self.no + self.yes
+        seen = np.flatnonzero(total)
+        fitted = isotonic_regression(self.yes[seen] / total[seen], sample_weight=total[seen].astype(float))
+        return np.asarray(np.clip(np.interp(np.arange(self.n_voters + 1), seen, fitted), 0.0, 1.0))
+
+    def values(self, costs: Any = None, *, quota: int | None = None) -> FloatArray:
+        """Return what a disagreement loses on average for each number of yes votes, from 0 to 1.
+
+        The share of inputs that are then answered wrongly, less the share that are then answered rightly;
+        with ``costs``, what the other answer costs more. Where the other answer is the better one a
+        disagreement counts as losing nothing: gains are estimated from few inputs, and not set off.
+
+        Parameters
+        ----------
+        costs : array-like of shape (2, 2), optional
+            ``costs[truth][answer]``, no before yes. Values are in units of the largest difference that an
+            answer makes: divide the limit by it, too.
+        quota : int, optional
+            The fewest yes votes with which the full vote is yes; by default a majority.
+        """
+        matrix = _matrix(costs)
+        chance = np.stack([1 - self.chance_of_yes, self.chance_of_yes], axis=1)
+        cost_of_no, cost_of_yes = (chance @ matrix).T
+        full_yes = np.arange(self.n_voters + 1) >= check_quota(quota, self.n_voters)
+        lost = np.where(full_yes, cost_of_no - cost_of_yes, cost_of_yes - cost_of_no)
+        return np.asarray(np.clip(lost, 0.0, 1.0))
+
+    def by_class(self, limits: Limits, *, quota: int | None = None) -> tuple[Limits, FloatArray]:
+        """Return limits and values for `foregone.solve` that limit the accuracy lost within each true class.
+
+        An input of a class loses where the full vote is right and the early answer is not; gains, where it is
+        the other way round, are not set off.
+        """
+        quota = check_quota(quota, self.n_voters)
+        full_yes = np.arange(self.n_voters + 1) >= quota
+        of_side = {
+            "yes": self.votes.probabilities[full_yes].sum(),
+            "no": self.votes.probabilities[~full_yes].sum(),
+        }
+        n_inputs = self.no.sum() + self.yes.sum()
+        of_class = {"yes": self.yes.sum() / n_inputs, "no": self.no.sum() / n_inputs}
+        scaled = tuple(
+            (side, float(min(limit * of_class[side] / of_side[side], 1.0)) if of_side[side] > 0 else 1.0)
+            for side, limit in limits
+        )
+        return Limits(scaled), np.where(full_yes, self.chance_of_yes, 1 - self.chance_of_yes)
+
+    def accuracy(self, *, quota: int | None = None) -> float:
+        """Return the share of inputs that the full vote answers rightly."""
+        quota = check_quota(quota, self.n_voters)
+        return float((self.no[:quota].sum() + self.yes[quota:].sum()) / (self.no.sum() + self.yes.sum()))
+
+    def losses(
+        self, disagreement: FloatArray, costs: Any = None, *, quota: int | None = None
+    ) -> dict[str, float]:
+        """Return the mean loss of accuracy, or of costs, of all inputs and of those truly "yes" and "no".
+
+        Gains are set off. Of costs it is in units of the largest difference that an answer makes. A class
+        without inputs is left out.
+
+        Parameters
+        ----------
+        disagreement : ndarray of shape (n_voters + 1,)
+            For each number of yes votes, as an `Evaluation` has it.
+        costs, quota
+            As in `values`.
+        """
+        matrix = _matrix(costs)
+        side = np.where(np.arange(self.n_voters + 1) >= check_quota(quota, self.n_voters), 1.0, -1.0)
+        lost = {
+            name: (float(counts @ (side * disagreement)) * (row[0] - row[1]), int(counts.sum()))
+            for name, counts, row in (("no", self.no, matrix[0]), ("yes", self.yes, matrix[1]))
+        }
+        total = sum(loss for loss, _ in lost.values()) / sum(count for _, count in lost.values())
+        return {"all": total, **{name: loss / count for name, (loss, count) in lost.items() if count}}
+
+    def __repr__(self) -> str:
+        return f"<LabelledVotes of {self.n_voters} voters, {int(self.no.sum() + self.yes.sum()):,} inputs>"
+
+
+def _matrix(costs: Any) -> FloatArray:
+    """Return what answers cost, in units of the largest difference; a wrong one 1 where none are given."""
+    if isinstance(costs, CheckedCosts):
+        return costs.matrix
+    return check_costs([[0, 1], [1, 0]] if costs is None else costs, 2).matrix
