@@ -27,6 +27,7 @@ from foregone.forest.forest_file import Arrays
 from foregone.solving import ANSWERS, Answer, Criterion, Problem, Solution
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import CRITERIA, Limits, MaxDisagreement, traits_of
+from foregone.strategy.thresholds import check_quota
 from foregone.votes import VoteDistribution
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "check_same_voters",
     "check_threshold",
     "parameters_of",
+    "quota_for",
     "read_terms",
     "solver_terms",
     "terms_of",
@@ -172,6 +174,7 @@ class Settings(NamedTuple):
             confidence=None if self.confidence is None else check_confidence(self.confidence),
             looks=check_looks(self.looks, n_voters),
             answer=check_choice(self.answer, "answer", ANSWERS),
+            quota=None,
         )
         return cast(Terms, {**solver, **self._what_for(len(classes))})
 
@@ -198,8 +201,11 @@ class Settings(NamedTuple):
         """
         unseen = VoteDistribution.from_counts(np.ones(n_voters + 1))
         limits = self._limits(classes)
-        problem = Problem.check(self.criterion, unseen, limits, self.confidence, self.looks, self.answer)
-        return cast(Terms, {**terms_of(problem), **self._what_for(2)})
+        quota = None if self.threshold is None else quota_for(check_threshold(self.threshold), n_voters)
+        problem = Problem.check(
+            self.criterion, unseen, limits, self.confidence, self.looks, self.answer, quota
+        )
+        return cast(Terms, {**terms_of(problem), "quota": quota, **self._what_for(2)})
 
 
 class SolverTerms(TypedDict):
@@ -210,6 +216,7 @@ class SolverTerms(TypedDict):
     confidence: float | None
     looks: tuple[int, ...] | None
     answer: Answer
+    quota: int | None
 
 
 class Terms(SolverTerms):
@@ -227,6 +234,17 @@ class Terms(SolverTerms):
 def check_threshold(threshold: Any) -> float:
     """Return the share of votes, or the probability, from which the answer is yes; from 0 to 1."""
     return check_share(threshold, "threshold")
+
+
+def quota_for(threshold: float, n_voters: int) -> int:
+    """Return the fewest votes that are at least this share of all, in floating point.
+
+    Examples
+    --------
+    >>> quota_for(0.2, 101), quota_for(0.5, 100), quota_for(0, 10), quota_for(1, 10)
+    (21, 50, 0, 10)
+    """
+    return int(np.argmax(np.arange(n_voters + 1) / n_voters >= threshold))
 
 
 def solver_terms(terms: SolverTerms) -> SolverTerms:
@@ -247,8 +265,9 @@ def parameters_of(decider: Decider) -> dict[str, Any]:
     if terms["costs"] is not None:
         limit *= check_costs(terms["costs"], len(classes)).unit
     is_disagreement = terms["loss"] == "disagreement"
+    asked = {name: value for name, value in solver_terms(terms).items() if name != "quota"}
     return {
-        **solver_terms(terms),
+        **asked,
         "max_disagreement": limit if is_disagreement else DEFAULT_LIMIT,
         "max_accuracy_loss": None if is_disagreement else limit,
         "costs": terms["costs"],
@@ -403,6 +422,7 @@ def read_terms(fields: Fields, n_steps: int, n_classes: int) -> Terms:
             answer=check_choice(
                 fields.text("answer") if "answer" in fields else "majority", "answer", ANSWERS
             ),
+            quota=check_quota(fields.whole("quota", 0), n_steps) if "quota" in fields else None,
             loss=loss,
             costs=costs,
             threshold=fields.number("threshold", 0, 1) if "threshold" in fields else None,

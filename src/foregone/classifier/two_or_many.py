@@ -128,7 +128,7 @@ class TwoClassVotes:
         """
         terms = terms_of(solution)
         terms["max_disagreement"] = Limits.for_each(1.0).given
-        each = Problem.check(votes_or_n_voters=solution.votes, quota=solution.quota, **solver_terms(terms))
+        each = Problem.check(votes_or_n_voters=solution.votes, **solver_terms(terms))
         return {str(budget.side): budget.risk(solution.evaluation.disagreement) for budget in each.budgets}
 
     def to_fields(self, solved: Solved, votes: Any) -> dict[str, Any]:
