@@ -55,21 +55,22 @@ def test_the_first_cuts_hold_the_worst_one_for_disagreement_on_one_side_that_fal
     yes = is_yes(size - 1, m + 1)
     on_yes = np.where(yes, np.concatenate([np.zeros(m + 1), values[: size - m - 1][::-1]]), 0.0)
     on_no = np.where(yes, 0.0, np.concatenate([values[: m + 1], np.zeros(size - m - 1)]))
+    matters = np.ones(size, bool)
     for disagreement in (on_yes, on_no):
         worst = bounds.worst_for(disagreement) @ disagreement
-        assert max(cut @ disagreement for cut in bounds.first_cuts()) == pytest.approx(worst, abs=1e-12)
+        assert max(cut @ disagreement for cut in bounds.first_cuts(matters)) == pytest.approx(worst, abs=1e-12)
 
 
 @pytest.mark.parametrize(
     ("n_voters", "quota"), [(1, 1), (2, 2), (5, 3), (6, 4), (6, 1), (6, 6), (1, 0), (6, 0)]
 )
 def test_reckoning_with_anything_means_the_two_values_next_to_the_quota(n_voters, quota):
-    m = quota - 1
-    cuts = NestedBounds.anything(n_voters, quota).first_cuts()
+    m, matters = quota - 1, np.ones(n_voters + 1, bool)
+    cuts = NestedBounds.anything(n_voters, quota).first_cuts(matters)
     assert sorted(int(np.flatnonzero(cut)[0]) for cut in cuts) == [m, m + 1][quota == 0 :]
     assert all(cut.sum() == 1 for cut in cuts)
     only_yes = NestedBounds.anything(n_voters, quota, "yes")
-    assert [np.flatnonzero(cut).tolist() for cut in only_yes.first_cuts()] == [[m + 1]]
+    assert [np.flatnonzero(cut).tolist() for cut in only_yes.first_cuts(matters)] == [[m + 1]]
     np.testing.assert_array_equal(only_yes.possible(), is_yes(n_voters, quota))
 
 
@@ -78,6 +79,7 @@ def test_where_nothing_is_lost_nothing_is_possible_to_lose():
     budget = Budget("all", 0.1, NestedBounds.anything(3, 2), values)
     assert budget.possible().tolist() == [True, False, True, False]
     assert budget.risk(np.array([0.1, 1.0, 0.4, 1.0])) == 0.2
+    assert sorted(np.flatnonzero(cut).tolist() for cut in budget.first_cuts()) == [[0], [2]]
 
 
 def test_one_distribution_is_its_own_worst():
