@@ -58,7 +58,9 @@ def test_the_first_cuts_hold_the_worst_one_for_disagreement_on_one_side_that_fal
     matters = np.ones(size, bool)
     for disagreement in (on_yes, on_no):
         worst = bounds.worst_for(disagreement) @ disagreement
-        assert max(cut @ disagreement for cut in bounds.first_cuts(matters)) == pytest.approx(worst, abs=1e-12)
+        assert max(cut @ disagreement for cut in bounds.first_cuts(matters)) == pytest.approx(
+            worst, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize(
