@@ -64,7 +64,7 @@ VotersOption = Annotated[
     int | None, typer.Option("--voters", metavar="N", help="Number of voters in the ensemble.")
 ]
 MaxDisagreementOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--max-disagreement",
         metavar="RATE",
