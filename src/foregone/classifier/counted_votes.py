@@ -98,12 +98,12 @@ class CountedVotes:
     def check(settings: Settings, scheme: Scheme, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved, or raise for settings that have no meaning here."""
         terms = two_or_many(scheme).terms(settings, classes, n_voters)
-        if terms["loss"] != "disagreement" and scheme == "plurality":
-            if terms["confidence"] is None or settings.order not in ("auto", "optimized"):
-                raise InvalidInputError(
-                    "max_accuracy_loss of more than two classes is certified on labelled rows, in one order: "
-                    'use a confidence such as 0.95, and order="auto" or "optimized"'
-                )
+        certifies = terms["confidence"] is not None and settings.order in ("auto", "optimized")
+        if terms["loss"] != "disagreement" and scheme == "plurality" and not certifies:
+            raise InvalidInputError(
+                "max_accuracy_loss of more than two classes is certified on labelled rows, in one order: "
+                'use a confidence such as 0.95, and order="auto" or "optimized"'
+            )
         if settings.order == "optimized" and not _can_be_certified(terms):
             raise InvalidInputError(
                 'order="optimized" is certified on calibration rows, which takes criterion="minimean" and a '
@@ -349,7 +349,7 @@ def _decide(
         assert isinstance(counting, TwoClassVotes)
         n_voters, rows = ensemble.n_voters, len(seen.full)
         if terms["confidence"] is None:
-            solved = counting.solve(seen, n_voters, terms)
+            solved = counting.solve_labelled(seen, n_voters, terms)
             promise = _over_orders(terms, solved, rows, None)
         else:
             solved, promise = certify_over_orders(counting, n_voters, terms, learning, certifying)
