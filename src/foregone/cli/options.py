@@ -247,12 +247,7 @@ def given_labelled(n_voters: int | None, file: Path | None) -> LabelledVotes | N
     found = None if file is None else read_labelled_counts(file, n_voters)
     if found is None:
         return None
-    no, yes = (np.array(counts) for counts in found)
-    if (no % 1).any() or (yes % 1).any():
-        raise InvalidInputError(
-            f"{file}: counts of inputs that are truly no and truly yes must be whole numbers"
-        )
-    return LabelledVotes(no.astype(np.int64), yes.astype(np.int64))
+    return LabelledVotes.from_counts(*found)
 
 
 def given_quota(
