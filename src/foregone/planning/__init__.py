@@ -148,7 +148,8 @@ def make_plan(
     worth = _check_worth(worth)
     rows: list[PlanRow] = []
     for tried in limits:
-        rows.append(PlanRow.of(solve(Limits.of(tried)), planned, rows[-1] if rows else None))
+        solved = solve(Limits.of(tried))
+        rows.append(PlanRow.of(solved, planned, rows[-1] if rows else None))
     seen = planned.n_observations if planned.bounds_the_mean else None
     chosen, reason = _choose(rows, worth, 1 / seen if seen else 0.0)
     budgets = None
@@ -160,6 +161,7 @@ def make_plan(
         in_disagreement = planned.solve_disagreement(Limits.of(chosen.limit)).expected_votes
     return Plan(
         rows=tuple(rows),
+        full_accuracy=solved.full_accuracy,
         votes_in_disagreement=in_disagreement,
         chosen=chosen,
         class_budgets=budgets,

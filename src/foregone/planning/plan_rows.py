@@ -204,6 +204,7 @@ class Plan(PlanTerms):
     reason: Reason
     worth: float
     labels: tuple[Any, ...] | None
+    full_accuracy: float | None = None
     votes_in_disagreement: float | None = None
 
     @property

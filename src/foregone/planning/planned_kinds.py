@@ -64,8 +64,6 @@ class PlanTerms:
         What an early answer is compared with: the sum, unless what is added up are votes.
     loss : {"disagreement", "accuracy"}
         What is limited.
-    full_accuracy : float or None
-        The share of inputs that everyone together answers rightly; None where the truth is not known.
     quota : int or None
         The fewest yes votes with which the full vote is yes; None for a majority, and where votes are not
         counted between two answers.
@@ -84,7 +82,6 @@ class PlanTerms:
     is_estimated: bool = False
     full: Literal["the full vote", "the full sum"] = "the full vote"
     loss: Literal["disagreement", "accuracy"] = "disagreement"
-    full_accuracy: float | None = None
     quota: int | None = None
 
     @property
@@ -225,7 +222,6 @@ def _votes(problem: Problem, confidence: Any, labelled: LabelledVotes | None = N
         criterion=problem.criterion,
         looks=problem.looks,
         answer=problem.answer,
-        full_accuracy=None if labelled is None else labelled.accuracy(quota=problem.quota),
         quota=quota,
         **sure,
     )
@@ -290,6 +286,7 @@ def _figures(
         gap=solution.gap,
         accuracy_loss=lost.get("all"),
         accuracy_loss_by_class=tuple(lost[side] for side in NO_YES) if lost else (),
+        full_accuracy=None if truth is None else truth.labelled.accuracy(quota=truth.quota),
     )
 
 
@@ -422,7 +419,12 @@ def _scores(
     order = repr(rows.order) if isinstance(rows.order, str) else "order"
     start = rows.start if isinstance(rows.start, float) else rows.start.tolist()
     added = [f"order={order}", f"start={start!r}"]
-    others = ("answers", "bounds", "groups", "clusters")
+    if rows.losses.kind == "cost":
+        raise InvalidInputError(
+            "plans are for limits on disagreement or accuracy: leave out costs, or solve for a limit on them"
+        )
+    in_accuracy = rows.losses.kind == "accuracy"
+    others = ("answers", "bounds", "groups", "clusters", "labels")
     added += [f"{name}={name}" for name in others if getattr(rows, name) is not None]
     added += ["drops_classes=True"] if rows.drops_classes else []
     said = ", ".join([*added, f"random_state={rows.random_state}"])
@@ -444,6 +446,10 @@ def _scores(
         notes=(ESTIMATED,),
         is_estimated=True,
         full="the full vote" if _are_votes(rows) else "the full sum",
+        loss="accuracy" if in_accuracy else "disagreement",
+        solve_disagreement=partial(_estimate_scores, rows.losing("disagreement"), confidence, looks)
+        if in_accuracy
+        else None,
     )
 
 
@@ -463,6 +469,7 @@ def _estimate_scores(
     wrong, asked = found.outcome.wrong, found.outcome.asked
     numbers = (False, True) if isinstance(rows.start, float) else range(rows.n_classes)
     of_class = [found.final == number for number in numbers]
+    lost, truth = found.accuracy_losses, found.losses.truth
     return SolvedLimit(
         limits=limits,
         strategy=found.strategy,
@@ -471,6 +478,11 @@ def _estimate_scores(
         guaranteed=limits.given,
         by_class=tuple(ClassFigures(_mean(asked[of_it]), _mean(wrong[of_it])) for of_it in of_class),
         reason=found.strategy.reason,
+        accuracy_loss=None if lost is None else _mean(lost),
+        accuracy_loss_by_class=()
+        if lost is None
+        else tuple(_mean(lost[truth == number]) for number in range(rows.n_classes)),
+        full_accuracy=None if truth is None else _mean(found.final == truth),
     )
 
 

@@ -66,6 +66,8 @@ class SolvedLimit:
     accuracy_loss_by_class : tuple of (float or None)
         The same of the inputs that are truly of each class, None for a class without inputs; empty where the
         truth is not known.
+    full_accuracy : float or None
+        The share of inputs that everyone together answers rightly; None where the truth is not known.
     """
 
     limits: Limits
@@ -80,6 +82,7 @@ class SolvedLimit:
     reason: str | None = None
     accuracy_loss: float | None = None
     accuracy_loss_by_class: tuple[float | None, ...] = ()
+    full_accuracy: float | None = None
 
     @property
     def limit(self) -> float:
