@@ -181,7 +181,8 @@ def test_few_rows_still_certify_what_no_row_can_break() -> None:
     X, y, forest = noisy()
     few = slice(600, 660)
     classifier = early_stop(forest, X[few], y[few], max_accuracy_loss=0.01, random_state=0)
-    assert evaluate(classifier.strategy_).disagreement.max() <= 0.01
+    assert classifier.promise_.bound <= 0.01
+    assert evaluate(classifier.strategy_).disagreement.max() < 0.05
     assert classifier.expected_votes_ < early_stop(forest, X[few], random_state=0).expected_votes_
 
 
