@@ -55,21 +55,43 @@ def clopper_pearson_bound(n_wrong: int, n_rows: int, confidence: float) -> float
     return min(1.0, bound * (1 + 1e-12))
 
 
-def rows_needed(limit: float, confidence: float) -> int:
-    """Return how many rows, none of them wrong, it takes for a bound of at most ``limit``.
+def rows_needed(limit: float, confidence: float, *, may_gain: bool = False) -> int:
+    """Return how many rows, none of which loses anything, it takes for a bound of at most ``limit``.
 
-    No number is enough for a limit of 0: then it is one that no data have.
+    No number is enough for a limit of 0: then it is one that no data have. Losses that may be gains take
+    about twice as many, which are bet on.
 
     Examples
     --------
     >>> rows_needed(1e-3, 0.95), rows_needed(0.01, 0.95), rows_needed(1, 0.95)
     (2995, 299, 0)
+    >>> rows_needed(1e-3, 0.95, may_gain=True)
+    5225
     """
     if limit >= 1:
         return 0
     if limit <= 0:
         return NEVER_ENOUGH
+    if may_gain:
+        return _first_enough(limit, confidence)
     return math.ceil(math.log(1 - confidence) / math.log1p(-limit))
+
+
+def _first_enough(limit: float, confidence: float) -> int:
+    """Return the fewest rows without a loss or a gain whose bet wins enough."""
+    wanted, nothing = -math.log(1 - confidence), np.zeros(1)
+
+    def wins(n_rows: float) -> bool:
+        return log_capital(nothing, limit, np.array([n_rows]), may_gain=True) >= wanted
+
+    most = 1
+    while not wins(most):
+        most *= 2
+    fewest = most // 2
+    while most - fewest > 1:
+        middle = (fewest + most) // 2
+        fewest, most = (fewest, middle) if wins(middle) else (middle, most)
+    return most
 
 
 def log_capital(

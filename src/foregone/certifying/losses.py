@@ -98,6 +98,12 @@ class RowLosses:
         matrix, given, whole = self.costs.matrix, answers.astype(np.int64), full.astype(np.int64)
         return np.asarray(matrix[self.truth, given] - matrix[self.truth, whole])
 
+    def mean(self, answers: npt.NDArray[Any], full: npt.NDArray[Any]) -> float | None:
+        """Return the mean loss of accuracy, or of costs in their own unit; None without the truth."""
+        if self.truth is None:
+            return None
+        return float(self.of(answers, full).mean()) * (1.0 if self.costs is None else self.costs.unit)
+
     def if_differs(self, full: npt.NDArray[Any]) -> FloatArray:
         """Return what each row loses if it gets the other one of two answers than everyone gives, -1 to 1."""
         return np.asarray(self.of(1 - full.astype(np.int64), full.astype(np.int64)), np.float64)

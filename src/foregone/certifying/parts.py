@@ -161,6 +161,10 @@ class Part:
         """Number of rows, or of clusters."""
         return len(self.rows) if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
 
+    def needed(self, confidence: float) -> int:
+        """Return how many observations it takes to certify it, if none of them loses anything."""
+        return rows_needed(self.limit, confidence, may_gain=self.may_gain)
+
     def judge(self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0) -> Judged:
         """Return what the losses of its rows say, given those of all rows.
 
@@ -241,12 +245,9 @@ class Parts:
         return tuple(part.judge(losses, confidence, most) for part in self.parts)
 
     def too_few(self, confidence: float, times: float = 1.0) -> Part | None:
-        """Return the first part with fewer than ``times`` the rows it takes to certify it without a loss.
-
-        Losses that may be gains take more: this many are needed for anything at all.
-        """
+        """Return the first part with fewer than ``times`` the rows it takes to certify it without a loss."""
         for part in self.parts:
-            if part.n_observations < times * rows_needed(part.limit, confidence):
+            if part.n_observations < times * part.needed(confidence):
                 return part
         return None
 

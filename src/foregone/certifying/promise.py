@@ -114,6 +114,12 @@ class Promise:
             return cls("orders", "disagreement of every row", limit, None, bound, 0)
         return cls("orders", loss, limit, confidence, bound, n_rows, rows_to_certify=rows_to_certify)
 
+    @property
+    def is_by_rows(self) -> bool:
+        """Whether rows certified it, rather than a solution of a program proves it."""
+        by_labels = self.loss in ("accuracy", "cost") and self.confidence is not None
+        return self.about == "classifier" or by_labels
+
     def labelled(self, classes: Sequence[Any]) -> Promise:
         """Return it with limits and bounds by label where they are by "no" and "yes"."""
         names = dict(zip(("no", "yes"), classes, strict=False))
@@ -143,10 +149,12 @@ class Promise:
             like = f"like the {self.n_rows:,} it was certified on{counted}"
             said = f"{sure}{self._kept_by('this classifier')}{groups}, if they are {like}"
         elif self.loss in ("accuracy", "cost"):
-            like = "like " if self.confidence else ""
+            groups = f" in each of {len(self.groups)} groups" if self.groups else ""
+            rows = "new rows" if self.confidence else f"the {self.n_rows:,} rows observed"
+            like = f", if they are like the {self.n_rows:,} observed" if self.confidence else ""
             said = (
-                f"{sure}{self._kept_by('stopping early')}, if they are {like}the {self.n_rows:,} observed, "
-                "on average over random orders of the voters"
+                f"{sure}{self._kept_by('stopping early', rows, 'the')}{groups}{like}, on average over random "
+                "orders of the voters"
             )
         else:
             inputs = f"new inputs like the {self.n_rows:,} observed"
@@ -165,17 +173,15 @@ class Promise:
             said += f"; {self.rows_to_certify:,} calibration rows would certify the classifier itself"
         return f"{said[0].upper()}{said[1:]}."
 
-    def _kept_by(self, whom: str) -> str:
-        """Return what is kept on new rows."""
+    def _kept_by(self, whom: str, rows: str = "new rows", whose: str = "its") -> str:
+        """Return what is kept on some rows."""
         if self.loss == "accuracy":
-            return (
-                f"the accuracy of {whom} on new rows is at most {self._limits()} below that of its full vote"
-            )
+            lost = f"at most {self._limits()} below that of {whose} full vote"
+            return f"the accuracy of {whom} on {rows} is {lost}"
         if self.loss == "cost":
-            return (
-                f"the mean cost of {whom} on new rows is at most {self._limits()} above that of its full vote"
-            )
-        return f"{whom} disagrees with its full vote on at most {self._limits('new rows')}"
+            lost = f"at most {self._limits()} above that of {whose} full vote"
+            return f"the mean cost of {whom} on {rows} is {lost}"
+        return f"{whom} disagrees with its full vote on at most {self._limits(rows)}"
 
     def _limits(self, rows: str = "") -> str:
         """Return the limit, or those of the classes, and of which rows each is a share."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from foregone.certifying import Promise
+from foregone.certifying import Promise, check_costs
 from foregone.checks import FloatArray, IntArray
 from foregone.classifier.calibration_warnings import (
     measure_hard_soft_disagreement,
@@ -21,6 +21,7 @@ from foregone.classifier.certified_votes import (
     Decided,
     Run,
     VotedRows,
+    certify_over_orders,
     certify_votes,
     rows_to_certify,
     why_too_few,
@@ -87,6 +88,7 @@ class CountedVotes:
     votes: Any
     hard_soft_disagreement: float
     calibration_disagreement: float
+    calibration_accuracy_loss: float | None = None  # None without labels
 
     voting: ClassVar[Literal["hard"]] = "hard"
 
@@ -96,6 +98,12 @@ class CountedVotes:
     def check(settings: Settings, scheme: Scheme, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved, or raise for settings that have no meaning here."""
         terms = two_or_many(scheme).terms(settings, classes, n_voters)
+        certifies = terms["confidence"] is not None and settings.order in ("auto", "optimized")
+        if terms["loss"] != "disagreement" and scheme == "plurality" and not certifies:
+            raise InvalidInputError(
+                "max_accuracy_loss of more than two classes is certified on labelled rows, in one order: "
+                'use a confidence such as 0.95, and order="auto" or "optimized"'
+            )
         if settings.order == "optimized" and not _can_be_certified(terms):
             raise InvalidInputError(
                 'order="optimized" is certified on calibration rows, which takes criterion="minimean" and a '
@@ -119,7 +127,7 @@ class CountedVotes:
             counts = inside.votes(rows, n_threads=n_threads)
         else:
             counts = counting.counts(said, len(classes))
-        full = counting.shares(counts, n_voters).argmax(axis=1)  # of several, the first
+        full = counting.full_answers(counts, n_voters, terms)
         full_labels = classes.take(full)
         warn_if_too_few(terms, full_labels, classes)
         own = calibration.own
@@ -130,7 +138,7 @@ class CountedVotes:
             answers, asked, _ = inside.run(some.rows, strategy, seed=seed, order=order, **options)
             return answers, asked
 
-        seen = VotedRows(rows, counts, full, calibration.labels, said)
+        seen = VotedRows(rows, counts, full, calibration.labels, said, calibration.losses)
         decider = cls.curtail(asked, seed=seed)
         if not _is_certain(terms):
             try:
@@ -155,6 +163,7 @@ class CountedVotes:
             votes=counting.votes(counts, n_voters),
             hard_soft_disagreement=differing,
             calibration_disagreement=float(np.mean(answers != full)),
+            calibration_accuracy_loss=calibration.losses.mean(answers, full),
         )
 
     @classmethod
@@ -180,7 +189,11 @@ class CountedVotes:
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of a classifier that depend on how it decides."""
         votes = self.votes.distribution if isinstance(self.votes, ClassVotes) else self.votes
-        known = {"solution_": self.solved.solution, "votes_": votes}
+        known = {
+            "solution_": self.solved.solution,
+            "votes_": votes,
+            "calibration_accuracy_loss_": self.calibration_accuracy_loss,
+        }
         if self.by_class:
             known["disagreement_by_class_"] = by_label(self.by_class, self.ensemble.classes.tolist())
         return {
@@ -208,7 +221,8 @@ class CountedVotes:
 
     def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
         """Return class numbers, how many were asked, and how many of them said yes, or the answer."""
-        strategy = self.solved.strategy if early else None
+        counting = two_or_many(self.scheme)
+        strategy = self.solved.strategy if early else counting.ask_all(self.ensemble.n_voters, self.terms)
         return self.ensemble.run(rows, strategy, n_threads=n_threads, **self.how)
 
     def answer_one(self, x: npt.NDArray[Any]) -> int:
@@ -260,6 +274,7 @@ class CountedVotes:
             "disagreement_by_class": self.by_class or None,
             "hard_soft_disagreement": self.hard_soft_disagreement,
             "calibration_disagreement": self.calibration_disagreement,
+            "calibration_accuracy_loss": self.calibration_accuracy_loss,
         }
         return fields, arrays
 
@@ -281,7 +296,9 @@ class CountedVotes:
             section = fields.section("disagreement_by_class")
             by_class = {side: section.number(side, 0, 1) for side in ("yes", "no")}
         else:
-            by_class = {} if solved.solution is None else counting.risk_by_side(solved.solution)
+            by_class = {}
+            if solved.solution is not None:
+                by_class = counting.risk_by_side(solved.strategy, solved.solution.distribution, terms)
         return cls(
             scheme,
             forest,
@@ -295,6 +312,9 @@ class CountedVotes:
             votes=votes,
             hard_soft_disagreement=fields.number("hard_soft_disagreement", 0, 1),
             calibration_disagreement=fields.number("calibration_disagreement", 0, 1),
+            calibration_accuracy_loss=fields.number("calibration_accuracy_loss")
+            if "calibration_accuracy_loss" in fields
+            else None,
         )
 
 
@@ -324,20 +344,39 @@ def _decide(
         If nothing can be certified and that was asked for, or rows are in groups or clusters.
     """
     learning, certifying = seen.split(seed)
+    order: Order = "dealt" if settings.order == "auto" else settings.order
+    if _is_over_orders(counting, settings, terms):
+        assert isinstance(counting, TwoClassVotes)
+        n_voters, rows = ensemble.n_voters, len(seen.full)
+        if terms["confidence"] is None:
+            solved = counting.solve_labelled(seen, n_voters, terms)
+            promise = _over_orders(terms, solved, rows, None)
+        else:
+            solved, promise = certify_over_orders(counting, n_voters, terms, learning, certifying)
+        votes = counting.votes(seen.counts, n_voters)
+        return Decided(solved, order, promise, counting.risk_by_side(solved.strategy, votes, terms))
     if settings.order in ("auto", "optimized") and _can_be_certified(terms):
-        must = settings.order == "optimized" or bool(seen.labels)
+        must = settings.order == "optimized" or bool(seen.labels) or terms["loss"] != "disagreement"
         too_few = why_too_few(learning, certifying, terms, enough=1.0 if must else ENOUGH)
         if too_few is None:
             return certify_votes(counting, ensemble, terms, learning, certifying, run)
         if must:
             raise SolverError(f"no early stop can be certified: {too_few}")
-    solved = counting.solve(seen.counts, ensemble.n_voters, terms)
+    solved = counting.solve(seen, ensemble.n_voters, terms)
     return Decided(
         solved,
-        "dealt" if settings.order == "auto" else settings.order,
+        order,
         _over_orders(terms, solved, len(seen.full), rows_to_certify(certifying, terms)),
-        counting.risk_by_side(solved.solution),
+        {}
+        if solved.solution is None
+        else counting.risk_by_side(solved.strategy, solved.solution.distribution, terms),
     )
+
+
+def _is_over_orders(counting: TwoClassVotes | ManyClassVotes, settings: Settings, terms: Terms) -> bool:
+    """Whether a loss of accuracy or costs is to be kept on average over orders: that is the default."""
+    is_loss = terms["loss"] != "disagreement" and isinstance(counting, TwoClassVotes)
+    return is_loss and settings.order != "optimized"
 
 
 def _is_certain(terms: Terms) -> bool:
@@ -348,7 +387,8 @@ def _is_certain(terms: Terms) -> bool:
 
 
 def _check_labels_have_a_meaning(settings: Settings, terms: Terms, calibration: CalibrationRows) -> None:
-    if not calibration.labels or (_can_be_certified(terms) and settings.order in ("auto", "optimized")):
+    certifies = settings.order in ("auto", "optimized") or terms["loss"] != "disagreement"
+    if not calibration.labels or (_can_be_certified(terms) and certifies):
         return
     raise InvalidInputError(
         'groups and clusters are for a classifier that is certified: use criterion="minimean", a confidence '
@@ -360,7 +400,13 @@ def _over_orders(terms: Terms, solved: Solved, n_rows: int, needed: int | None) 
     """Return what a solution promises on average over random orders of the voters."""
     limit = Limits.of(terms["max_disagreement"]).given
     bound = limit if solved.solution is None else solved.solution.disagreement
-    return Promise.over_orders(terms["criterion"], limit, terms["confidence"], bound, n_rows, needed)
+    if terms["loss"] != "disagreement":
+        unit = 1.0 if terms["costs"] is None else check_costs(terms["costs"], 2).unit
+        limit = limit * unit if isinstance(limit, float) else limit
+        bound = limit  # what was solved for is a little less than what is lost at most
+    return Promise.over_orders(
+        terms["criterion"], limit, terms["confidence"], bound, n_rows, needed, terms["loss"]
+    )
 
 
 def _read_order_name(fields: Fields) -> OrderName:

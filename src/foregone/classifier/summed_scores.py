@@ -110,7 +110,7 @@ class SummedScores:
         a number, or outside of what its voter can give, everyone is asked.
         """
         ensemble, _, settings, terms = asked
-        rows, own, labels, losses = calibration
+        rows, own, labels, _ = calibration
         scores = scores_of(ensemble, rows)
         own_answers = None if own is None else answers_of(own, ensemble.classes)
         # Votes are held against the full vote, which may not be how the model itself decides.
