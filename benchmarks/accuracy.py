@@ -2,7 +2,7 @@
 
 For every dataset one model is trained. The other rows are divided at random, many times, into calibration and
 test rows. Forests of 101 trees count votes; boosted trees add up scores. What a forest loses on test rows is
-the mean over all orders of its trees, computed, wherever the promise is about that mean. On an imbalanced set,
+the mean over all orders of its trees, computed, wherever the promise is about that mean. On a rare class,
 ``threshold=0.2`` is held against the model's own answers at that threshold.
 """
 
