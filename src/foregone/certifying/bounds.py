@@ -120,11 +120,14 @@ def log_capital(
     return float(np.logaddexp.reduce(grown + np.log(capital)))
 
 
-def betting_bound(losses: FloatArray, confidence: float, *, may_gain: bool = False) -> float:
+def betting_bound(
+    losses: FloatArray, confidence: float, *, may_gain: bool = False, times: float = 1.0
+) -> float:
     """Return an upper bound, at least 0, on the mean of independent losses of at most 1.
 
     It is below the true mean in at most a share of ``1 - confidence`` of samples, by Markov's inequality:
-    the bet against the true mean wins ``1 / (1 - confidence)`` with at most that probability.
+    the bet against the true mean wins ``1 / (1 - confidence)`` with at most that probability. With ``times``
+    it is what as many times the observations would give, a forecast.
 
     Examples
     --------
@@ -134,10 +137,10 @@ def betting_bound(losses: FloatArray, confidence: float, *, may_gain: bool = Fal
     if len(losses) == 0:
         return 1.0
     wanted = -math.log(1 - confidence)
-    values, times = np.unique(losses, return_counts=True)
+    values, counts = np.unique(losses, return_counts=True)
 
     def short(mean: float) -> float:
-        return log_capital(values, mean, times.astype(np.float64), may_gain=may_gain) - wanted
+        return log_capital(values, mean, np.multiply(times, counts, dtype=float), may_gain=may_gain) - wanted
 
     lowest, highest = max(float(losses.mean()), 1e-12), 1 - 1e-9
     if lowest >= highest or short(highest) < 0:

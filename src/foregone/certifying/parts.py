@@ -171,11 +171,14 @@ class Part:
         """Return how many observations it takes to certify it, if none of them loses anything."""
         return rows_needed(self.limit, confidence, may_gain=self.may_gain)
 
-    def judge(self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0) -> Judged:
+    def judge(
+        self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0, times: float = 1.0
+    ) -> Judged:
         """Return what the losses of its rows say, given those of all rows.
 
         Losses that are true or false are counted (Clopper and Pearson), unless rows are in clusters; others,
-        of at most ``most``, are bet on. Which of the two does not depend on what they show.
+        of at most ``most``, are bet on. Which of the two does not depend on what they show. To foresee what
+        more rows would say, what is bet on counts ``times`` as often.
         """
         own = losses[self.rows]
         if own.dtype == np.bool_ and self.clusters is None:
@@ -185,7 +188,7 @@ class Part:
             own = self._observed(own.astype(np.float64))
             bound = 0.0
             if most > 0:
-                bound = most * betting_bound(own / most, confidence, may_gain=self.may_gain)
+                bound = most * betting_bound(own / most, confidence, may_gain=self.may_gain, times=times)
         mean = float(own.mean()) if len(own) else 0.0
         return Judged(self.side, self.group, self.limit, len(own), mean, bound)
 
@@ -246,10 +249,10 @@ class Parts:
         return iter(self.parts)
 
     def judge(
-        self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0
+        self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0, times: float = 1.0
     ) -> tuple[Judged, ...]:
         """Return what the losses of all rows say about each part, each at the full confidence."""
-        return tuple(part.judge(losses, confidence, most) for part in self.parts)
+        return tuple(part.judge(losses, confidence, most, times) for part in self.parts)
 
     def too_few(self, confidence: float, times: float = 1.0) -> Part | None:
         """Return the first part with fewer than ``times`` the rows it takes to certify it without a loss."""

@@ -8,8 +8,9 @@ over random orders is computed, which varies far less from row to row. The proof
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,23 +18,27 @@ from sklearn.utils import _safe_indexing
 
 from foregone.certifying import Judged, Parts, Promise, RowLabels, RowLosses, climb
 from foregone.certifying.parts import bounds_by_side
+from foregone.certifying.promise import About
 from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.classifier.deciding import Terms
 from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes
 from foregone.errors import SolverError
 from foregone.forest.schedule import FixedOrder, Order
 from foregone.scores.orders import greedy_order, weighted_covariance
-from foregone.strategy import Evaluation, StoppingStrategy, evaluate
+from foregone.strategy import evaluate
 from foregone.strategy.limits import Limits
 
 __all__ = [
     "ENOUGH",
     "Decided",
+    "Outcome",
     "Run",
     "VotedRows",
-    "certify_over_orders",
+    "Way",
     "certify_votes",
+    "over_orders",
     "rows_to_certify",
+    "ways_in_order",
     "why_too_few",
 ]
 
@@ -43,7 +48,6 @@ LEARNING_SHARE = 0.2
 ENOUGH = 1.6
 FEWEST_LEARNING = 10  # rows, however loose the limit
 CAREFUL, BOLD = 0.02, 30.0  # the ladder's limits, as shares of the one asked for
-STEP_OVER_ORDERS = 1.15
 NEAR, STRIDE = 3.0, 6  # by what factor from the guess every rung is tried; below, one in so many is
 SHARES_NEAR = (0.75, 0.25)  # of rows that orders are learned to suit, see `weighted_covariance`
 
@@ -130,7 +134,43 @@ class Decided(NamedTuple):
     by_class: dict[str, float]
 
 
+# Runs rows by a strategy in an order, as `predict` will: classes answered, and how many voters were asked.
 Run = Callable[[VotedRows, Any, Order], tuple[IntArray, IntArray]]
+
+
+class Outcome(NamedTuple):
+    """How rows fare with a strategy: what each loses, the largest loss there can be, and voters asked."""
+
+    losses: BoolArray | FloatArray
+    most: float
+    mean_asked: float
+    wrong: BoolArray | None = None  # which differ from the full answer; None on average over orders
+
+
+Way = Callable[[VotedRows, Any], Outcome]
+
+
+def in_order(order: Order, run: Run) -> Way:
+    """Return what runs rows in the order in use."""
+
+    def outcome(rows: VotedRows, strategy: Any) -> Outcome:
+        answers, asked = run(rows, strategy, order)
+        losses = rows.losses.of(answers, rows.full)
+        return Outcome(losses, 1.0, float(asked.mean()), np.asarray(answers != rows.full))
+
+    return outcome
+
+
+def over_orders(rows: VotedRows, strategy: Any) -> Outcome:
+    """Return what rows of two classes lose on average over all orders of the voters, which is computed.
+
+    A row loses the probability that it disagrees with the full vote, times what the other answer loses. That
+    varies less from row to row than what happens in one order, so that far fewer rows certify it.
+    """
+    figures = evaluate(strategy)
+    losses = rows.losses.if_differs(rows.full) * figures.disagreement[rows.counts]
+    most = float(figures.disagreement.max())
+    return Outcome(losses, most, float(figures.expected_votes[rows.counts].mean()))
 
 
 def certify_votes(
@@ -139,7 +179,7 @@ def certify_votes(
     terms: Terms,
     learning: VotedRows,
     certifying: VotedRows,
-    run: Run,
+    ways: Sequence[tuple[Order, Way]],
 ) -> Decided:
     """Return the boldest strategy that keeps its limits, and the order it was certified in.
 
@@ -149,9 +189,8 @@ def certify_votes(
         How votes are counted, who is asked, and what is to be kept.
     learning, certifying : VotedRows
         Those that the ladder and the order are learned from, and those they are tried on.
-    run : callable
-        ``run(rows, strategy, order)`` returns the number of the class that each row is answered with, and how
-        many voters it took: run as it will be run in use.
+    ways : sequence of (order, way)
+        What there is to choose from: in which order rows are run, and what they are judged by.
 
     Raises
     ------
@@ -163,97 +202,72 @@ def certify_votes(
     step = counting.step(ensemble.n_voters)
     boldness = np.geomspace(CAREFUL, BOLD, round(math.log(BOLD / CAREFUL, step)) + 1)
     rung = counting.ladder(learning, ensemble.n_voters, terms, boldness)
-    guesses = [
-        (_guess(rung, len(boldness), learning, limits, run, order), order)
-        for order in _orders(ensemble, learning)
-    ]
-    (_, guess), order = min(guesses, key=lambda found: found[0][0])
+    times = len(certifying.full) / max(len(learning.full), 1)
+    guesses = [(_guess(rung, len(boldness), learning, terms, way, times), order, way) for order, way in ways]
+    (_, guess), order, way = min(guesses, key=lambda found: found[0][0])
     fine = round(math.log(NEAR, step))
     near = max(0, guess - fine)
-    tried = [*range(0, near, STRIDE), *range(near, min(len(boldness), guess + fine + 1))]
-    outcomes: dict[int, tuple[BoolArray, IntArray]] = {}
-
-    def losses(number: int) -> BoolArray | FloatArray:
-        answers, asked = run(certifying, rung(number).strategy, order)
-        outcomes[number] = answers != certifying.full, asked
-        return certifying.losses.of(answers, certifying.full)
-
-    parts = certifying.parts(limits)
-    found = climb(tried, losses, parts, confidence)
-    if found.rung is None:
-        raise SolverError(f"no early stop can be certified: {_too_often_wrong(found.failed)}")
-    wrong, asked = outcomes[found.rung]
-    promise = certifying.promise(found.judged, confidence)
-    solved = rung(found.rung)._replace(expected_votes=float(asked.mean()))
-    by_class: dict[str, float] = {}
-    if limits.by_answer and terms["loss"] == "disagreement":
-        by_class = {str(side): limit for side, limit in limits}
-    elif isinstance(counting, TwoClassVotes):
-        by_class = bounds_by_side(wrong, certifying.full == 1, certifying.labels, confidence, len(tried))
-    return Decided(solved, order, promise, by_class)
-
-
-def certify_over_orders(
-    counting: TwoClassVotes, n_voters: int, terms: Terms, learning: VotedRows, certifying: VotedRows
-) -> tuple[Solved, Promise]:
-    """Return the boldest strategy whose mean loss over random orders keeps its limits.
-
-    What a row loses is computed for each rung: the probability that it disagrees with the full vote, over all
-    orders of the voters, times what the other answer loses. So it varies less from row to row than what
-    happens in one order, and far fewer rows certify it.
-
-    Raises
-    ------
-    SolverError
-        If not even the most careful one does.
-    """
-    limits, confidence = Limits.of(terms["max_disagreement"]), terms["confidence"]
-    assert confidence is not None
-    boldness = np.geomspace(CAREFUL, BOLD, round(math.log(BOLD / CAREFUL, STEP_OVER_ORDERS)) + 1)
-    rung = counting.ladder(learning, n_voters, terms, boldness)
-    if_differs = certifying.losses.if_differs(certifying.full)
-
-    def evaluated(number: int) -> Evaluation:
-        return evaluate(cast(StoppingStrategy, rung(number).strategy))
-
+    # How losses vary that may be gains is hard to foresee from few rows: there may be more to win.
+    last = len(boldness) if learning.losses.may_gain else min(len(boldness), guess + fine + 1)
+    tried = [*range(0, near, STRIDE), *range(near, last)]
+    outcome = cache(lambda number: way(certifying, rung(number).strategy))
     found = climb(
-        range(len(boldness)),
-        lambda number: if_differs * evaluated(number).disagreement[certifying.counts],
+        tried,
+        lambda number: outcome(number).losses,
         certifying.parts(limits),
         confidence,
-        lambda number: float(evaluated(number).disagreement.max()),
+        lambda number: outcome(number).most,
     )
     if found.rung is None:
         raise SolverError(f"no early stop can be certified: {_too_often_wrong(found.failed)}")
-    asked = evaluated(found.rung).expected_votes[certifying.counts]
-    solved = rung(found.rung)._replace(expected_votes=float(asked.mean()))
-    return solved, certifying.promise(found.judged, confidence, about="orders")
+    best = outcome(found.rung)
+    about: About = "orders" if way is over_orders else "classifier"
+    solved = rung(found.rung)._replace(expected_votes=best.mean_asked)
+    by_class: dict[str, float] = {}
+    if limits.by_answer and terms["loss"] == "disagreement":
+        by_class = {str(side): limit for side, limit in limits}
+    elif isinstance(counting, TwoClassVotes) and best.wrong is not None:
+        sure = confidence, len(tried)
+        by_class = bounds_by_side(best.wrong, certifying.full == 1, certifying.labels, *sure)
+    elif isinstance(counting, TwoClassVotes):
+        votes = counting.votes(np.concatenate([learning.counts, certifying.counts]), ensemble.n_voters)
+        by_class = counting.risk_by_side(solved.strategy, votes, terms)
+    return Decided(solved, order, certifying.promise(found.judged, confidence, about=about), by_class)
 
 
-def _orders(ensemble: Any, learning: VotedRows) -> Iterator[Order]:
-    """Yield the orders from which the learning rows shall choose."""
-    yield "shared"
+def ways_in_order(ensemble: Any, learning: VotedRows, run: Run) -> Iterator[tuple[Order, Way]]:
+    """Yield the orders from which the learning rows shall choose, each with what runs rows in it."""
+    yield "shared", in_order("shared", run)
     if ensemble.n_voters > 2:
         said = ensemble.vote_matrix(learning.rows) if learning.said is None else learning.said
         for share_near in SHARES_NEAR:
-            yield FixedOrder(learned_order(said, len(ensemble.classes), share_near))
+            order = FixedOrder(learned_order(said, len(ensemble.classes), share_near))
+            yield order, in_order(order, run)
 
 
 def _guess(
-    rung: Callable[[int], Solved], n_rungs: int, learning: VotedRows, limits: Limits, run: Run, order: Order
+    rung: Callable[[int], Solved],
+    n_rungs: int,
+    learning: VotedRows,
+    terms: Terms,
+    way: Way,
+    times: float,
 ) -> tuple[float, int]:
-    """Return how many voters are asked in an order if one is as bold as one may probably be, and that rung.
+    """Return how many voters are asked if one is as bold as one may probably be, and that rung.
 
-    It is found by halving, as if disagreement only grew: nothing that is promised depends on that.
+    It is found by halving, as if losses only grew: nothing that is promised depends on that. Where a loss may
+    be a gain, what varies from row to row decides how bold one may be: the bound is foreseen that ``times``
+    as many rows would give.
     """
-    parts = learning.parts(limits)
+    parts = learning.parts(Limits.of(terms["max_disagreement"]))
+    may_gain, confidence = learning.losses.may_gain, terms["confidence"] or 0.5
     kept, too_bold, mean_asked = -1, n_rungs, math.inf
     while too_bold - kept > 1:
         number = (kept + too_bold) // 2
-        answers, asked = run(learning, rung(number).strategy, order)
-        judged = parts.judge(learning.losses.of(answers, learning.full), 0.5)
-        if all(part.mean_loss <= part.limit for part in judged):
-            kept, mean_asked = number, float(asked.mean())
+        tried = way(learning, rung(number).strategy)
+        judged = parts.judge(tried.losses, confidence, tried.most, times if may_gain else 1.0)
+        if all(part.is_kept if may_gain else part.mean_loss <= part.limit for part in judged):
+            kept, mean_asked = number, tried.mean_asked
         else:
             too_bold = number
     return mean_asked, max(kept, 0)

@@ -21,9 +21,10 @@ from foregone.classifier.certified_votes import (
     Decided,
     Run,
     VotedRows,
-    certify_over_orders,
     certify_votes,
+    over_orders,
     rows_to_certify,
+    ways_in_order,
     why_too_few,
 )
 from foregone.classifier.deciding import (
@@ -98,12 +99,12 @@ class CountedVotes:
     def check(settings: Settings, scheme: Scheme, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved, or raise for settings that have no meaning here."""
         terms = two_or_many(scheme).terms(settings, classes, n_voters)
-        if terms["loss"] != "disagreement" and scheme == "plurality":
-            if terms["confidence"] is None or settings.order not in ("auto", "optimized"):
-                raise InvalidInputError(
-                    "max_accuracy_loss of more than two classes is certified on labelled rows, in one order: "
-                    'use a confidence such as 0.95, and order="auto" or "optimized"'
-                )
+        certifies = terms["confidence"] is not None and settings.order in ("auto", "optimized")
+        if terms["loss"] != "disagreement" and scheme == "plurality" and not certifies:
+            raise InvalidInputError(
+                "max_accuracy_loss of more than two classes is certified on labelled rows, in one order: "
+                'use a confidence such as 0.95, and order="auto" or "optimized"'
+            )
         if settings.order == "optimized" and not _can_be_certified(terms):
             raise InvalidInputError(
                 'order="optimized" is certified on calibration rows, which takes criterion="minimean" and a '
@@ -343,40 +344,31 @@ def _decide(
     SolverError
         If nothing can be certified and that was asked for, or rows are in groups or clusters.
     """
-    learning, certifying = seen.split(seed)
     order: Order = "dealt" if settings.order == "auto" else settings.order
-    if _is_over_orders(counting, settings, terms):
-        assert isinstance(counting, TwoClassVotes)
-        n_voters, rows = ensemble.n_voters, len(seen.full)
-        if terms["confidence"] is None:
-            solved = counting.solve(seen, n_voters, terms)
-            promise = _over_orders(terms, solved, rows, None)
-        else:
-            solved, promise = certify_over_orders(counting, n_voters, terms, learning, certifying)
-        votes = counting.votes(seen.counts, n_voters)
-        return Decided(solved, order, promise, counting.risk_by_side(solved.strategy, votes, terms))
-    if settings.order in ("auto", "optimized") and _can_be_certified(terms):
-        must = settings.order == "optimized" or bool(seen.labels) or terms["loss"] != "disagreement"
+    n_voters, is_loss = ensemble.n_voters, terms["loss"] != "disagreement"
+    learning, certifying = seen.split(seed)
+    if _can_be_certified(terms) and (is_loss or settings.order in ("auto", "optimized")):
+        if is_loss and isinstance(counting, TwoClassVotes) and settings.order != "optimized":
+            return certify_votes(counting, ensemble, terms, learning, certifying, [(order, over_orders)])
+        must = is_loss or settings.order == "optimized" or bool(seen.labels)
         too_few = why_too_few(learning, certifying, terms, enough=1.0 if must else ENOUGH)
         if too_few is None:
-            return certify_votes(counting, ensemble, terms, learning, certifying, run)
+            ways = list(ways_in_order(ensemble, learning, run))
+            return certify_votes(counting, ensemble, terms, learning, certifying, ways)
         if must:
             raise SolverError(f"no early stop can be certified: {too_few}")
-    solved = counting.solve(seen, ensemble.n_voters, terms)
+    if is_loss:
+        assert isinstance(counting, TwoClassVotes)
+        solved, needed = counting.solve_labelled(seen, n_voters, terms), None
+    else:
+        solved, needed = counting.solve(seen, n_voters, terms), rows_to_certify(certifying, terms)
+    votes = None if solved.solution is None else solved.solution.distribution
     return Decided(
         solved,
         order,
-        _over_orders(terms, solved, len(seen.full), rows_to_certify(certifying, terms)),
-        {}
-        if solved.solution is None
-        else counting.risk_by_side(solved.strategy, solved.solution.distribution, terms),
+        _over_orders(terms, solved, len(seen.full), needed),
+        counting.risk_by_side(solved.strategy, votes, terms),
     )
-
-
-def _is_over_orders(counting: TwoClassVotes | ManyClassVotes, settings: Settings, terms: Terms) -> bool:
-    """Whether a loss of accuracy or costs is to be kept on average over orders: that is the default."""
-    is_loss = terms["loss"] != "disagreement" and isinstance(counting, TwoClassVotes)
-    return is_loss and settings.order != "optimized"
 
 
 def _is_certain(terms: Terms) -> bool:

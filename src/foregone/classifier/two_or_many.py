@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,7 @@ __all__ = ["Kept", "ManyClassVotes", "SeenVotes", "Solved", "TwoClassVotes", "tw
 # wherever the learning rows, by chance or not, show no loss, and then few rows cannot certify it. Measured on
 # five datasets: 0.03 to 0.3 ask about as many voters, 0 and 1 more.
 LEAST_VALUE = 0.1
+RAISED = 1.1 ** np.arange(1, 30)  # by what limits for each class are raised where gains make up for losses
 
 
 class Solved(NamedTuple):
@@ -139,6 +140,28 @@ class TwoClassVotes:
             values = np.maximum(values, least_value)
         asked: SolverTerms = {**solver_terms(terms), "max_disagreement": limits.given}
         return self._solved(solve(votes_or_n_voters=votes, values=values, **asked))
+
+    def solve_labelled(self, seen: SeenVotes, n_voters: int, terms: Terms) -> Solved:
+        """Find when to stop such that the loss on these very rows keeps the limits.
+
+        With a limit for each class, what it gains is set off against what it loses: the limits that are
+        solved for, which know of losses only, are raised as long as the rows allow it.
+        """
+        limits = Limits.of(terms["max_disagreement"])
+        best = self.solve(seen, n_voters, terms)
+        if not limits.by_answer:
+            return best
+        assert seen.losses.truth is not None
+        labelled = LabelledVotes.from_yes_counts(seen.counts, seen.losses.truth, n_voters)
+        for share in RAISED:
+            bolder: Terms = {**terms, "max_disagreement": limits.scaled(float(share)).given}
+            found = self.solve(seen, n_voters, bolder)
+            disagreement = evaluate(cast(StoppingStrategy, found.strategy)).disagreement
+            lost = labelled.losses(disagreement, quota=terms["quota"])
+            if any(lost.get(side, 0.0) > limit for side, limit in limits):
+                break
+            best = found
+        return best
 
     def ladder(
         self, learning: SeenVotes, n_voters: int, terms: Terms, boldness: FloatArray
