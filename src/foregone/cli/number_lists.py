@@ -127,7 +127,7 @@ def parse_costs(text: str) -> list[list[float]]:
         costs = [[float(cell) for cell in row.split(",")] for row in text.split(";")]
     except ValueError:
         costs = []
-    if len({len(costs), *map(len, costs)}) != 1:
+    if not costs or len({len(costs), *map(len, costs)}) != 1:
         raise InvalidInputError(
             f"--costs: {text!r} is no matrix of numbers; write a row for each true class, in it a number for "
             "each answer: 0,1;10,0"

@@ -60,8 +60,8 @@ class LabelledLimits:
             }
         )
 
-    def foresee(self, limits: Limits, confidence: float) -> Solution | str:
-        """Return a strategy about as bold as can be certified with so many inputs, or why there is none.
+    def foresee(self, limits: Limits, confidence: float) -> Solution:
+        """Return a strategy about as bold as can be certified with so many inputs.
 
         It is learned from a fifth of the inputs and judged by the others, averaged over random orders of the
         voters, as a classifier's would be. How bold it may be is found by halving, as if losses only grew.
@@ -76,13 +76,8 @@ class LabelledLimits:
             risk = found.evaluation.disagreement
             return found, parts.judge(if_differs * risk[n_yes], confidence, float(risk.max()))
 
-        best, judged = tried(CAREFUL)
-        if not _are_kept(judged):
-            worst = max(judged, key=lambda part: part.bound - part.limit)
-            return (
-                f"{len(n_yes):,} labelled inputs cannot certify it: by them, even a very careful strategy "
-                f"may lose {worst.bound:.2g}"
-            )
+        # What keeps the limit for every single input needs none to certify it.
+        best = solve("minimixed", self.labelled.votes, min(limit for _, limit in limits), **self.terms)
         low, high = np.log(CAREFUL), np.log(BOLD)
         for _ in range(HALVINGS):
             middle = (low + high) / 2

@@ -259,9 +259,6 @@ def _solve_accuracy(
         solution = truth.solve(limits)
         return _figures(solution, truth.guaranteed(solution, limits), given_class, truth, limits)
     found = truth.foresee(limits, confidence)
-    if isinstance(found, str):
-        careful = solve("minimixed", given_class.votes, 0.0, **truth.terms)
-        return replace(_figures(careful, limits.given, given_class, truth, limits), reason=found)
     return replace(_figures(found, limits.given, given_class, truth, limits), gap=None)
 
 

@@ -219,8 +219,8 @@ def _worst(plan: Plan) -> str:
         if row.reason is not None or row.disagreement <= row.limit:
             return ""
         return (
-            f"Of all answers, {100 * row.disagreement:.2g} % then differ from {plan.full}: most of them where "
-            "it is wrong nearly as often as right, or more often."
+            f"Of all answers, {100 * row.disagreement:.2g} % then differ from {plan.full}, most of them "
+            "where it is wrong nearly as often as right, or more often."
         )
     if row.worst_disagreement is None or row.worst_disagreement <= row.limit * (1 + 1e-9):
         return ""
