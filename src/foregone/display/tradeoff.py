@@ -209,7 +209,7 @@ class TradeoffDisplay:
     def _draw_accuracy(self, ax: Axes, limits: Sequence[float]) -> None:
         assert self.plan is not None
         rows, classes = self.plan.rows, self.plan.rows[0].accuracy_loss_by_class
-        whole = {
+        whole: dict[str, Sequence[float | None]] = {
             "all inputs": [row.accuracy_loss for row in rows],
             "disagreement (not limited)": [row.disagreement for row in rows],
         }
