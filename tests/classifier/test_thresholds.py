@@ -226,15 +226,15 @@ def test_a_packed_forest_gets_a_threshold_and_stays_as_it_is(name):
     model, X = fitted(name), part("test")[0].astype(np.float32)
     pack = PackedForest.from_sklearn if name == "forest" else ScoredForest.from_model
     packed = pack(model)
-    before = packed.run(X, None, **({"seed": 0} if name == "forest" else {})).answers
+    seed = {"seed": 0} if name == "forest" else {}
+    before = packed.run(X, None, **seed)[0]
     settings = {"max_disagreement": 0.01, "random_state": 0}
     classifier = early_stop(packed, X[:1000], threshold=0.2, **settings)
     np.testing.assert_array_equal(classifier.full_predict(X), told(model, X) >= 0.2)
     again = early_stop(classifier.ensemble_, X[:1000], threshold=0.7, **settings)
     np.testing.assert_array_equal(again.full_predict(X), told(model, X) >= 0.7)
     np.testing.assert_allclose(told(again, X), told(model, X), atol=CLOSE)
-    after = packed.run(X, None, **({"seed": 0} if name == "forest" else {})).answers
-    np.testing.assert_array_equal(before, after)
+    np.testing.assert_array_equal(packed.run(X, None, **seed)[0], before)
 
 
 def test_a_majority_of_votes_that_stands_for_an_average_is_held_against_its_threshold():
