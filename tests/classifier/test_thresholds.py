@@ -19,6 +19,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     VotingClassifier,
 )
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import f1_score, make_scorer
@@ -219,6 +220,19 @@ def test_a_booster_has_a_threshold_on_its_probability(name):
     booster = model.booster_ if name == "lightgbm" else model.get_booster()
     classifier = early_stop(booster, part("stop")[0], 0.02, threshold=0.2, random_state=0)
     np.testing.assert_array_equal(classifier.full_predict(X), told(model, X) >= 0.2)
+
+
+def test_a_threshold_takes_the_place_of_catboost_s_own():
+    model, X = clone(MODELS["catboost"]).fit(*part("fit")), part("test")[0]
+    model.set_probability_threshold(0.3)
+    probability = told(model, X)
+    np.testing.assert_array_equal(early_stop(model).predict(X), model.predict(X))
+    for classifier in (
+        early_stop(model, threshold=0.6),
+        early_stop(FixedThresholdClassifier(model, threshold=0.6)),
+    ):
+        np.testing.assert_array_equal(classifier.predict(X), probability >= 0.6)
+        np.testing.assert_allclose(told(classifier, X), probability, atol=CLOSE)
 
 
 @pytest.mark.parametrize("name", ["forest", "tuned forest", "histograms"])
@@ -449,6 +463,13 @@ def test_a_decision_function_that_is_another_sum_is_refused():
     model = FixedThresholdClassifier(fitted("forest"), response_method="decision_function")
     with pytest.raises(InvalidInputError, match="RandomForestClassifier has none"):
         early_stop(model)
+
+
+def test_a_threshold_that_was_never_tuned_is_refused():
+    with pytest.raises(NotFittedError):
+        early_stop(TunedThresholdClassifierCV(fitted("forest")), part("stop")[0])
+    with pytest.raises(NotFittedError):
+        early_stop(FixedThresholdClassifier(RandomForestClassifier(5)), part("stop")[0])
 
 
 def test_a_label_that_is_no_class_is_refused():
