@@ -381,7 +381,7 @@ def _estimate_scores(
     rows: ScoreRows, confidence: float, looks: tuple[int, ...] | None, limits: Limits
 ) -> SolvedLimit:
     found = estimate_scores(rows, limits, confidence, looks)
-    wrong, asked = found.outcome
+    wrong, asked = found.outcome.wrong, found.outcome.asked
     numbers = (False, True) if isinstance(rows.start, float) else range(rows.n_classes)
     of_class = [found.final == number for number in numbers]
     return SolvedLimit(
