@@ -167,7 +167,7 @@ class LabelledVotes:
         matrix = _matrix(costs)
         side = np.where(np.arange(self.n_voters + 1) >= check_quota(quota, self.n_voters), 1.0, -1.0)
         lost = {
-            name: (float(counts @ (side * disagreement)) * (row[0] - row[1]), int(counts.sum()))
+            name: (float(counts @ (side * disagreement) * (row[0] - row[1])), int(counts.sum()))
             for name, counts, row in (("no", self.no, matrix[0]), ("yes", self.yes, matrix[1]))
         }
         total = sum(loss for loss, _ in lost.values()) / sum(count for _, count in lost.values())

@@ -19,6 +19,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     VotingClassifier,
 )
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import f1_score, make_scorer
@@ -221,20 +222,33 @@ def test_a_booster_has_a_threshold_on_its_probability(name):
     np.testing.assert_array_equal(classifier.full_predict(X), told(model, X) >= 0.2)
 
 
+def test_a_threshold_takes_the_place_of_catboost_s_own():
+    model, X = clone(MODELS["catboost"]).fit(*part("fit")), part("test")[0]
+    model.set_probability_threshold(0.3)
+    probability = told(model, X)
+    np.testing.assert_array_equal(early_stop(model).predict(X), model.predict(X))
+    for classifier in (
+        early_stop(model, threshold=0.6),
+        early_stop(FixedThresholdClassifier(model, threshold=0.6)),
+    ):
+        np.testing.assert_array_equal(classifier.predict(X), probability >= 0.6)
+        np.testing.assert_allclose(told(classifier, X), probability, atol=CLOSE)
+
+
 @pytest.mark.parametrize("name", ["forest", "tuned forest", "histograms"])
 def test_a_packed_forest_gets_a_threshold_and_stays_as_it_is(name):
     model, X = fitted(name), part("test")[0].astype(np.float32)
     pack = PackedForest.from_sklearn if name == "forest" else ScoredForest.from_model
     packed = pack(model)
-    before = packed.run(X, None, **({"seed": 0} if name == "forest" else {})).answers
+    seed = {"seed": 0} if name == "forest" else {}
+    before = packed.run(X, None, **seed)[0]
     settings = {"max_disagreement": 0.01, "random_state": 0}
     classifier = early_stop(packed, X[:1000], threshold=0.2, **settings)
     np.testing.assert_array_equal(classifier.full_predict(X), told(model, X) >= 0.2)
     again = early_stop(classifier.ensemble_, X[:1000], threshold=0.7, **settings)
     np.testing.assert_array_equal(again.full_predict(X), told(model, X) >= 0.7)
     np.testing.assert_allclose(told(again, X), told(model, X), atol=CLOSE)
-    after = packed.run(X, None, **({"seed": 0} if name == "forest" else {})).answers
-    np.testing.assert_array_equal(before, after)
+    np.testing.assert_array_equal(packed.run(X, None, **seed)[0], before)
 
 
 def test_a_majority_of_votes_that_stands_for_an_average_is_held_against_its_threshold():
@@ -449,6 +463,13 @@ def test_a_decision_function_that_is_another_sum_is_refused():
     model = FixedThresholdClassifier(fitted("forest"), response_method="decision_function")
     with pytest.raises(InvalidInputError, match="RandomForestClassifier has none"):
         early_stop(model)
+
+
+def test_a_threshold_that_was_never_tuned_is_refused():
+    with pytest.raises(NotFittedError):
+        early_stop(TunedThresholdClassifierCV(fitted("forest")), part("stop")[0])
+    with pytest.raises(NotFittedError):
+        early_stop(FixedThresholdClassifier(RandomForestClassifier(5)), part("stop")[0])
 
 
 def test_a_label_that_is_no_class_is_refused():

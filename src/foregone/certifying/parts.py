@@ -55,6 +55,16 @@ class RowLabels:
         )
         return RowLabels(groups, clusters, self.names)
 
+    def repeated(self, times: int) -> RowLabels:
+        """Return those of rows that are there several times over, in clusters of their own each time."""
+        if times == 1 or not self:
+            return self
+        groups, clusters = self.groups, self.clusters
+        if clusters is not None:
+            again = np.arange(times)[:, None] * (int(clusters.max(initial=-1)) + 1)
+            clusters = np.asarray((again + clusters).ravel(), np.int64)
+        return RowLabels(None if groups is None else np.tile(groups, times), clusters, self.names)
+
     def split(
         self, n_rows: int, learning_share: float, rng: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
@@ -178,12 +188,12 @@ class Part:
 
         Losses that are true or false are counted (Clopper and Pearson), unless rows are in clusters; others,
         of at most ``most``, are bet on. Which of the two does not depend on what they show. To foresee what
-        more rows would say, what is bet on counts ``times`` as often.
+        more rows would say, each counts ``times`` as often.
         """
         own = losses[self.rows]
         if own.dtype == np.bool_ and self.clusters is None:
             n_wrong = int(np.count_nonzero(own))
-            bound = clopper_pearson_bound(n_wrong, len(own), confidence)
+            bound = clopper_pearson_bound(round(times * n_wrong), round(times * len(own)), confidence)
         else:
             own = self._observed(own.astype(np.float64))
             bound = 0.0

@@ -83,7 +83,7 @@ class AnswerThreshold(NamedTuple):
                 f"this {type(model).__name__} compares a {method} with its threshold, and "
                 f"{type(inside).__name__} has none: use response_method='auto'"
             )
-        classes = np.asarray(model.classes_).tolist()
+        classes = np.asarray(inside.classes_).tolist()
         if label is not None and label not in classes:
             raise InvalidInputError(
                 f"pos_label={label!r} of this {type(model).__name__} is none of the classes {classes}: give "

@@ -62,7 +62,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         of LightGBM, XGBoost and CatBoost, and Bagging and AdaBoost of trees are packed and run by compiled
         loops; VotingClassifier, Bagging and AdaBoost of anything else and a list of fitted classifiers are
         asked through their methods, each only for the rows still undecided. All of any number of classes; a
-        CalibratedClassifierCV of one of these, of two.
+        CalibratedClassifierCV, FixedThresholdClassifier or TunedThresholdClassifierCV of one of these, of
+        two.
         A `Pipeline`, `GridSearchCV` or `RandomizedSearchCV` of these works too: the last step of the pipeline
         stops early, on rows that the other steps have transformed.
         Inside `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again; nor is a Booster of

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -112,6 +113,8 @@ class GivenModel:
         self.kind.check(self.inside)
         if self.is_fitted_already and hasattr(self.inside, "fit"):
             check_is_fitted(self.inside)
+            if isinstance(self.thresholded, TunedThresholdClassifierCV):
+                check_is_fitted(self.thresholded)
 
     @property
     def will_be_packed(self) -> bool:

@@ -32,6 +32,7 @@ from foregone.strategy.limits import Limits
 
 __all__ = ["ScoreRows"]
 
+LEARNING_SHARE_OF_LOSSES = 0.2
 ORDERS = ("given", "random", "optimized")
 OPTIONS = (
     "order",
@@ -185,10 +186,22 @@ class ScoreRows:
         """How they are added up, as options of `foregone.solve_scores`."""
         return {name: getattr(self, name) for name in OPTIONS}
 
+    @property
+    def learning_share(self) -> float:
+        """The share of the rows to learn from.
+
+        A half, but less where losses may be gains: they vary so much that it is certifying that takes rows.
+        """
+        return LEARNING_SHARE_OF_LOSSES if self.losses.may_gain else 0.5
+
     @cached_property
     def halves(self) -> tuple[IntArray, IntArray]:
-        """Rows to learn from, and rows to certify with; the same whatever the limit, order and looks."""
-        return self.row_labels.split(self.n_rows, 0.5, np.random.default_rng(self.random_state))
+        """Rows to learn from, and rows to certify with; the same whatever the limit, order and looks.
+
+        Those to learn disagreement from include those to learn losses from.
+        """
+        rng = np.random.default_rng(self.random_state)
+        return self.row_labels.split(self.n_rows, self.learning_share, rng)
 
     @cached_property
     def orders(self) -> tuple[IntArray, ...]:
@@ -230,13 +243,26 @@ class ScoreRows:
             what = "labels" if loss == "accuracy" else "labels and costs"
             raise InvalidInputError(f"a limit on {loss} takes {what}, which these rows do not have")
         kept = RowLosses(loss, None if loss == "disagreement" else self.losses.truth)
-        other = copy(self)  # with the halves and the orders, which are the same
+        known = self.halves
+        other = copy(self)
+        object.__setattr__(other, "halves", known)  # so that all limits are chosen among by the same rows
         for name, value in {"losses": kept, "labels": kept, "costs": None}.items():
             object.__setattr__(other, name, value)
         return other
 
-    def trial(self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray) -> Trial:
-        """Return some rows to try thresholds on, with voters asked in this order, stopped at these steps."""
+    def learning_trial(self, limits: Limits, order: IntArray, steps: IntArray) -> Trial:
+        """Return the rows to learn from, judged as if they were as many as there will be to certify with."""
+        rows = self.halves[0]
+        times = round((1 - self.learning_share) * self.n_rows / max(len(rows), 1))
+        return self.trial(rows, limits, order, steps, max(times, 1))
+
+    def trial(
+        self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray, times: int = 1
+    ) -> Trial:
+        """Return some rows to try thresholds on, with voters asked in this order, stopped at these steps.
+
+        Where they are judged, each counts ``times``.
+        """
         part: Any = self.scores[rows]
         drops = self.drops_classes
         if self.order is None:
@@ -245,13 +271,15 @@ class ScoreRows:
             paths = paths_of(part, order, self.start, drops_classes=drops)
         final = paths.final if self.answers is None else np.asarray(self.answers)[rows]
         labels, losses = self.row_labels.take(rows), self.losses.take(rows)
+        is_yes = np.tile(losses.in_class_yes(final), times)
         return Trial(
             paths,
             final,
             labels,
-            Parts.of(limits, losses.in_class_yes(final), labels, may_gain=losses.may_gain),
+            Parts.of(limits, is_yes, labels.repeated(times), may_gain=losses.may_gain),
             curtailing(self.bounds_in(order), steps, self.n_steps, self.start, drops_classes=drops),
             losses,
+            times,
         )
 
     def bounds_in(self, order: IntArray) -> FloatArray | None:

@@ -179,8 +179,11 @@ def solve_scores(
     steps = steps_before_all(looks, rows.n_steps)
     learning, certifying = rows.halves
     voters = rows.orders[0]
-    learn, certify = (rows.trial(half, limits, voters, steps) for half in (learning, certifying))
-    reason = _hopeless(learn, certify, steps, confidence, "certifying half")
+    learn, certify = (
+        rows.learning_trial(limits, voters, steps),
+        rows.trial(certifying, limits, voters, steps),
+    )
+    reason = _hopeless(learn, certify, steps, confidence)
     if reason is None:
         voters, learn, choice = _best_order(rows, learn, limits, steps, confidence)
         certify = rows.trial(certifying, limits, voters, steps)
@@ -254,9 +257,9 @@ def estimate_scores(
     limits = rows.limits(limits)
     steps = steps_before_all(looks, rows.n_steps)
     voters = rows.orders[0]
-    learn = rows.trial(rows.halves[0], limits, voters, steps)
+    learn = rows.learning_trial(limits, voters, steps)
     thresholds, outcome = learn.certain, learn.outcome(learn.certain)
-    reason = _hopeless(learn, learn, steps, confidence, "learning half, and about as many will certify")
+    reason = _hopeless(learn, learn, steps, confidence)
     if reason is None:
         voters, learn, choice = _best_order(rows, learn, limits, steps, confidence)
         if choice.outcome is None:
@@ -272,7 +275,7 @@ def _best_order(
     rows: ScoreRows, first: Trial, limits: Limits, steps: IntArray, confidence: float
 ) -> tuple[IntArray, Trial, Choice]:
     """Return the order in which the learning half asks fewest, with what was chosen for it."""
-    others = [rows.trial(rows.halves[0], limits, voters, steps) for voters in rows.orders[1:]]
+    others = [rows.learning_trial(limits, voters, steps) for voters in rows.orders[1:]]
     tried = [
         (voters, learn, choose(learn, steps, confidence))
         for voters, learn in zip(rows.orders, [first, *others], strict=True)
@@ -333,32 +336,41 @@ def _unit(losses: RowLosses) -> float:
     return 1.0 if losses.costs is None else losses.costs.unit
 
 
-def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float, half: str) -> str | None:
-    """Return why no early stop could be certified or learned, or None."""
+def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float) -> str | None:
+    """Return why no early stop could be certified or learned, or None.
+
+    The rows to certify with are the others, or, as long as these are not looked at, those to learn from.
+    """
     if len(steps) == 0:
         return "there is no look before the last voter: give more looks"
     unit, nothing_lost = _unit(certify.losses), certify.losses.of(certify.final, certify.final)
-    for part, judged in zip(certify.parts, certify.parts.judge(nothing_lost, confidence), strict=True):
+    where, in_all = "are in the certifying half", "twice that"
+    if certify.losses.may_gain:
+        where, in_all = "are left to certify with", "a quarter more"
+    if certify is learn:
+        where = "are in the learning half, and about as many will certify"
+        where = where if certify.times == 1 else "will certify, about"
+    for part, judged in zip(certify.parts, certify.judge(nothing_lost, confidence), strict=True):
         if part.limit == 0:
             return f"a limit of 0 takes certainty, which no rows can give: {_allow(certify.losses, 'some')}"
         if not judged.is_kept:
             return (
-                f"{part.n_observations:,} {part} are in the {half}, and at least "
+                f"{part.n_observations:,} {part} {where}, and at least "
                 f"{part.needed(confidence):,} are needed for a limit of {part.limit * unit:g} at a "
-                f"confidence of {confidence:g}, twice that in all, better several times as many: give "
+                f"confidence of {confidence:g}, {in_all} in all, better several times as many: give "
                 f"more rows, {_allow(certify.losses, 'more')}, or lower the confidence"
             )
     if learn.final.dtype != np.bool_:
         if len(learn.final) - np.bincount(learn.final).max(initial=0) < 2:
             return (
-                "nearly all rows of the learning half have full sums for the same class, so nothing can be "
+                "nearly all rows to learn from have full sums for the same class, so nothing can be "
                 "learned about telling classes apart: give rows of several"
             )
         return None
     for side in ("yes", "no"):
         if np.count_nonzero(learn.final == (side == "yes")) < 2:
             return (
-                f'hardly any row of the learning half has a full sum that says "{side}", so nothing can be '
+                f'hardly any row to learn from has a full sum that says "{side}", so nothing can be '
                 "learned about telling them apart: give rows of both answers"
             )
     return None

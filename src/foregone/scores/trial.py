@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foregone.certifying import Parts, RowLabels, RowLosses
+from foregone.certifying import Judged, Parts, RowLabels, RowLosses
 from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.scores.families import (
     LEAD_SHAPES,
@@ -65,6 +65,8 @@ class Trial:
         Where the answer is certain before everyone was asked.
     losses : RowLosses
         What other answers lose.
+    times : int
+        How often each row counts where they are judged; ``parts`` are of as many rows.
     """
 
     paths: Paths
@@ -73,6 +75,7 @@ class Trial:
     parts: Parts
     certain: Thresholds
     losses: RowLosses
+    times: int = 1
 
     @property
     def n_rows(self) -> int:
@@ -82,7 +85,7 @@ class Trial:
     @property
     def limit(self) -> float:
         """The limit on the loss of all rows that the limits of the parts come to."""
-        return sum(part.limit * len(part.rows) for part in self.parts) / max(self.n_rows, 1)
+        return sum(part.limit * len(part.rows) for part in self.parts) / max(self.n_rows * self.times, 1)
 
     def learn(self, rows: IntArray, steps: IntArray) -> Learned:
         """Return what some of the rows teach."""
@@ -98,6 +101,11 @@ class Trial:
     def answered(self, answers: Answers, asked: IntArray) -> TrialOutcome:
         """Return how all rows fare that are answered like this."""
         return TrialOutcome(answers != self.final, asked, answers, self.losses.of(answers, self.final))
+
+    def judge(self, losses: BoolArray | FloatArray, confidence: float) -> tuple[Judged, ...]:
+        """Return what the losses of all rows say about each part."""
+        every: BoolArray | FloatArray = np.tile(losses, self.times)  # type: ignore[assignment]  # as it was
+        return self.parts.judge(every, confidence)
 
     def folds(self) -> IntArray:
         """Return the number of the fold that each row is in; clusters stay together."""
@@ -126,9 +134,9 @@ class Choice:
 def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
     """Return the shape that asks fewest voters where it would just be certified, and that boldness.
 
-    Thresholds are learned on all folds but one and tried on that one. The folds together are as many rows as
-    there will be to certify on, so the same bounds show how bold one may hope to be. The boldness is found by
-    halving, as if losses only grew with it: nothing that is promised depends on that.
+    Thresholds are learned on all folds but one and tried on that one. The folds together count for as many
+    rows as there will be to certify on, so the same bounds show how bold one may hope to be. The boldness is
+    found by halving, as if losses only grew with it: nothing that is promised depends on that.
     """
     fold_of = learn.folds()
     folds = [np.flatnonzero(fold_of == fold) for fold in range(FOLDS)]
@@ -153,7 +161,7 @@ def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
         for _ in range(HALVINGS):
             boldness = (certain + too_bold) / 2
             outcome = crossed(shape, boldness)
-            if not all(part.is_kept for part in learn.parts.judge(outcome.losses, confidence)):
+            if not all(part.is_kept for part in learn.judge(outcome.losses, confidence)):
                 too_bold = boldness
                 continue
             certain = boldness
