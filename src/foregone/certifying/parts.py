@@ -128,6 +128,12 @@ class Judged(NamedTuple):
         """Whether the limit is kept, as far as these observations can tell."""
         return self.bound <= self.limit
 
+    def times(self, unit: float) -> Judged:
+        """Return it with a loss of 1 counted as ``unit``."""
+        return self._replace(
+            limit=self.limit * unit, mean_loss=self.mean_loss * unit, bound=self.bound * unit
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -195,7 +201,8 @@ class Part:
 
     def __str__(self) -> str:
         """Return what its rows are, in words."""
-        side = "" if self.side == "all" else f' whose full answer is "{self.side}"'
+        whose = "true" if self.may_gain else "full"  # losses that may be gains are limited by the truth
+        side = "" if self.side == "all" else f' whose {whose} answer is "{self.side}"'
         group = "" if self.group is None else f" of group {self.group!r}"
         return f"{'rows' if self.clusters is None else 'clusters with rows'}{group}{side}"
 

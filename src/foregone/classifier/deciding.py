@@ -27,7 +27,7 @@ from foregone.forest.forest_file import Arrays
 from foregone.solving import ANSWERS, Answer, Criterion, Problem, Solution
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import CRITERIA, Limits, MaxDisagreement, traits_of
-from foregone.strategy.thresholds import check_quota
+from foregone.strategy.thresholds import check_quota, quota_for
 from foregone.votes import VoteDistribution
 
 __all__ = [
@@ -47,7 +47,6 @@ __all__ = [
     "check_same_voters",
     "check_threshold",
     "parameters_of",
-    "quota_for",
     "read_terms",
     "solver_terms",
     "terms_of",
@@ -234,17 +233,6 @@ class Terms(SolverTerms):
 def check_threshold(threshold: Any) -> float:
     """Return the share of votes, or the probability, from which the answer is yes; from 0 to 1."""
     return check_share(threshold, "threshold")
-
-
-def quota_for(threshold: float, n_voters: int) -> int:
-    """Return the fewest votes that are at least this share of all, in floating point.
-
-    Examples
-    --------
-    >>> quota_for(0.2, 101), quota_for(0.5, 100), quota_for(0, 10), quota_for(1, 10)
-    (21, 50, 0, 10)
-    """
-    return int(np.argmax(np.arange(n_voters + 1) / n_voters >= threshold))
 
 
 def solver_terms(terms: SolverTerms) -> SolverTerms:

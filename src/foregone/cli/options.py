@@ -11,15 +11,18 @@ import typer
 
 from foregone._system.file_reading import reason_of
 from foregone.checks import check_choice
-from foregone.cli.vote_file import read_counts
+from foregone.cli.number_lists import parse_share
+from foregone.cli.vote_file import read_counts, read_labelled_counts
 from foregone.errors import InvalidInputError
 from foregone.kinds import AnyDistribution, distribution_of, kind_of, strategy_of
+from foregone.labelled_votes import LabelledVotes
 from foregone.plurality import CompositionDistribution, lattice_of
 from foregone.rules.methods import KnownVotes, Method, WhichVotes
 from foregone.rules.registry import RULES, rule_names
 from foregone.saved_file import load
 from foregone.scores import ScoreRows
 from foregone.solving import ANSWERS, CRITERIA, Criterion
+from foregone.strategy.thresholds import check_quota, majority, quota_for
 from foregone.votes import VoteDistribution
 
 __all__ = [
@@ -29,17 +32,25 @@ __all__ = [
     "CriterionName",
     "DropClasses",
     "JsonFlag",
+    "CostsOption",
+    "LabelFile",
     "Looks",
+    "MaxAccuracyLossOption",
     "MaxDisagreementOption",
     "MaxMemory",
+    "QuotaOption",
     "RuleList",
     "ScoreFile",
     "StrategyFile",
+    "ThresholdOption",
+    "ValueFile",
     "VoteFile",
     "VotersOption",
     "check_criterion",
     "check_writable",
     "choose_votes",
+    "given_labelled",
+    "given_quota",
     "given_rules",
     "given_scores",
     "given_votes",
@@ -53,12 +64,64 @@ VotersOption = Annotated[
     int | None, typer.Option("--voters", metavar="N", help="Number of voters in the ensemble.")
 ]
 MaxDisagreementOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--max-disagreement",
         metavar="RATE",
         help="Largest allowed probability to answer otherwise than the full vote, from 0 to 1; or one "
         "for each thing the full vote can say: yes=1e-3,no=1e-2.",
+    ),
+]
+MaxAccuracyLossOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max-accuracy-loss",
+        metavar="RATE",
+        help="Largest allowed loss of accuracy, from 0 to 1, instead of --max-disagreement; needs true labels.",
+    ),
+]
+CostsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--costs",
+        metavar="MATRIX",
+        help="What answers cost: a row for each true class, in it a number for each answer, 0,1;10,0. Then "
+        "--max-accuracy-loss is the largest allowed rise of the mean cost.",
+    ),
+]
+QuotaOption = Annotated[
+    int | None,
+    typer.Option(
+        "--quota",
+        metavar="K",
+        help="Fewest yes votes with which the full vote is yes, from 0 to all; by default a majority.",
+    ),
+]
+ThresholdOption = Annotated[
+    str | None,
+    typer.Option(
+        "--threshold",
+        metavar="SHARE",
+        help="The quota as a share of the voters: the full vote is yes if at least this share says so, such "
+        "as 0.2 or 2/3.",
+    ),
+]
+ValueFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--values",
+        metavar="FILE",
+        help="What a disagreement loses: N+1 numbers from 0 to 1, the n-th for when n voters say yes; or two "
+        "columns, n and value. Then the limit is for the loss: the value times the disagreement.",
+    ),
+]
+LabelFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        metavar="FILE",
+        help="With --scores: the true class of each row, numbers from 0 (no) and 1 (yes); one column of CSV, "
+        "Parquet or .npy. Counted votes are labelled by three columns in --votes.",
     ),
 ]
 CriterionName = Annotated[
@@ -112,7 +175,8 @@ VoteFile = Annotated[
         "--votes",
         metavar="FILE",
         help="Counts of observed votes: N+1 numbers, the n-th says how often n voters said yes; or "
-        "two columns, n and count. Without it every n is taken as equally likely.",
+        "two columns, n and count; or three, n and how many inputs are truly no and truly yes. Without it "
+        "every n is taken as equally likely.",
     ),
 ]
 ScoreFile = Annotated[
@@ -176,6 +240,35 @@ def choose_votes(n_voters: int | None, file: Path | None) -> VoteDistribution:
             "say how many voters there are, with --voters N, or give their votes, with --votes FILE"
         )
     return VoteDistribution.flat(n_voters)
+
+
+def given_labelled(n_voters: int | None, file: Path | None) -> LabelledVotes | None:
+    """Return the votes in ``file`` with their true answers; None if it does not tell them."""
+    found = None if file is None else read_labelled_counts(file, n_voters)
+    if found is None:
+        return None
+    return LabelledVotes.from_counts(*found)
+
+
+def given_quota(
+    quota: int | None, threshold: str | None, n_voters: int, *, answers: str | None = None, scores: Any = None
+) -> int | None:
+    """Return the quota that was given, as such or as a share of the voters; None for a majority."""
+    if quota is None and threshold is None:
+        return None
+    if scores is not None:
+        raise InvalidInputError(
+            "--quota and --threshold are for votes that are counted: scores say yes above 0. For another "
+            "threshold, subtract it from the scores of one voter"
+        )
+    if answers is not None:
+        raise InvalidInputError("--quota and --threshold are for yes and no: leave out --answers, or them")
+    if quota is not None and threshold is not None:
+        raise InvalidInputError("--quota and --threshold say the same in two ways: give one of them")
+    if threshold is not None:
+        quota = quota_for(parse_share(threshold), n_voters)
+    needed = check_quota(quota, n_voters)
+    return None if needed == majority(n_voters) else needed
 
 
 def given_votes(
