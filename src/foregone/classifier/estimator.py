@@ -294,7 +294,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         if groups is not None or clusters is not None:
             labels = RowLabels.of(groups, clusters, 0 if X is None else _num_samples(X))
         if model.is_fitted_already:
-            self._take_features(model.whole, X)
+            self._take_features(model.knows_features, X)
         elif X is None:
             raise InvalidInputError(
                 "there are no rows to fit the voters on: give X and y, or voters that are fitted already, as "
@@ -353,7 +353,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         model = GivenModel.of(self.estimator)
         inside = model.inside
         tags.target_tags.required = not model.is_fitted_already
-        tags.classifier_tags.multi_class = model.calibrated is None
+        tags.classifier_tags.multi_class = not model.is_of_two_classes and self.threshold is None
         if hasattr(inside, "__sklearn_tags__"):
             its = get_tags(model.whole if model.transformers else inside).input_tags
             tags.input_tags.allow_nan = its.allow_nan
