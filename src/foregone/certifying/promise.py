@@ -30,8 +30,8 @@ class Promise:
         of the voters, of which it uses one or a few.
     loss : {"disagreement", "disagreement of every row", "values", "values of every row", "accuracy", "cost"}
         What is limited: the share of rows whose answer differs from that of all voters together, or the
-        probability of that for every single row; or these times the values that were given; or how far the accuracy falls below that of all voters
-        together, or how much more a row costs on average.
+        probability of that for every single row; or these times the values that were given; or how far the
+        accuracy falls below that of all voters together, or how much more a row costs on average.
     limit : float or dict
         The largest allowed loss; with limits by class, one for each label. Disagreement is limited among the
         rows that all voters together give to the class, accuracy among those that are truly of it.

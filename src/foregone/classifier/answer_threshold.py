@@ -107,7 +107,7 @@ class AnswerThreshold(NamedTuple):
             raise InvalidInputError(self._whatever_the_row(classes[0]))
         return int(yes.argmax())
 
-    def check_ends(self, ends: npt.NDArray[np.bool_], classes: npt.NDArray[Any]) -> None:
+    def check_ends(self, ends: npt.NDArray[np.bool_], classes: Sequence[Any]) -> None:
         """Raise unless the lowest sum says no and the highest yes."""
         lowest, highest = ends.tolist()
         if lowest and not highest:
@@ -186,7 +186,7 @@ def shift_start(
         return threshold.says_yes(tell(np.array(sums)))
 
     around = lowest - margin, highest + margin
-    threshold.check_ends(says_yes(*around), ensemble.classes)
+    threshold.check_ends(says_yes(*around), ensemble.classes.tolist())
     above = _first_yes(says_yes, *around) + (margin if threshold.is_of_first else -margin)
     # However close to an end the threshold is, what the end itself says is known.
     ends_say = says_yes(lowest, highest)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from foregone.certifying import LossKind, Promise, RowLabels, RowLosses, check_costs
 from foregone.checks import (
     FloatArray,
+    IntArray,
     check_choice,
     check_confidence,
     check_looks,
@@ -373,8 +374,11 @@ class Decider(Protocol):
     def tells_probability(self) -> bool:
         """Whether there is one even if the estimator has no ``predict_proba``."""
 
-    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Any:
-        """Lay out what each limit costs, for rows that may be None: the calibration rows, if kept."""
+    def plan(self, limits: Any, rows: Any, truth: IntArray | None, options: dict[str, Any]) -> Any:
+        """Lay out what each limit costs, for rows that may be None: the calibration rows, if kept.
+
+        ``truth`` are the numbers of their true classes, where known: then limits are on accuracy.
+        """
 
     # Files -----------------------------------------------------------------------------------
 

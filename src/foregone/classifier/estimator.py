@@ -24,7 +24,14 @@ from foregone.classifier.deciding import (
     Voting,
 )
 from foregone.classifier.given_model import DECIDERS, GivenModel, names_of_features
-from foregone.classifier.hold_out import check_labels, check_size, clone_with_seeds, hold_out, losses_of
+from foregone.classifier.hold_out import (
+    check_labels,
+    check_size,
+    clone_with_seeds,
+    hold_out,
+    losses_of,
+    true_classes,
+)
 from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.row_checks import validated
 from foregone.errors import InvalidInputError
@@ -400,19 +407,25 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     # Planning --------------------------------------------------------------------------------
 
-    def plan(self, limits: Iterable[float] | None = None, *, X: Any = None, **options: Any) -> Plan:
-        """Lay out what each limit on the disagreement would cost and risk, and recommend one.
+    def plan(
+        self, limits: Iterable[float] | None = None, *, X: Any = None, y: Any = None, **options: Any
+    ) -> Plan:
+        """Lay out what each limit on the disagreement or the loss of accuracy would cost; recommend one.
 
         Parameters
         ----------
         limits : iterable of float, optional
-            Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001.
+            Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001, and on the loss of accuracy 0.02,
+            0.01, 0.005 and so on to 0.0001.
         X : {array-like, frame} of shape (n_rows, n_features), optional
             Rows to plan with, none that the voters were fitted on. By default the calibration rows, whose
             votes are kept; their scores are not, so that they must be given where scores are added up. Plans
             of scores look at the rows that thresholds are learned from only: fitting with the limit they
             recommend and the same ``random_state`` is covered by the ``confidence``. Of votes they tell means
             over random orders, for all limits together; to certify the recommended limit, fit on other rows.
+        y : array-like of shape (n_rows,), optional
+            The true labels of ``X``. With them limits are on the loss of accuracy, which takes fewer votes at
+            the same limit. Not where votes among many classes are counted.
         **options
             ``criterion``, ``confidence``, ``looks`` or ``answer`` other than those it was fitted with, and
             ``worth``; see `foregone.plan`. For scores: ``confidence``, ``looks``, ``worth``, and ``order`` or
@@ -421,10 +434,13 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         Returns
         -------
         Plan
-            ``plan.recommendation`` says in words what to do, and ``plan.max_disagreement`` is what to give
-            this classifier.
+            ``plan.recommendation`` says in words what to do; ``plan.max_disagreement`` or, with ``y``,
+            ``plan.max_accuracy_loss`` is what to give this classifier.
         """
         check_is_fitted(self, "ensemble_")
+        if y is not None and X is None:
+            raise InvalidInputError("y are the true labels of the rows in X: give X, too")
         rows = None if X is None else self._check_rows(X)
-        plan: Plan = self._decider.plan(limits, rows, options)
+        truth = None if y is None else true_classes(y, X, self.classes_)
+        plan: Plan = self._decider.plan(limits, rows, truth, options)
         return plan

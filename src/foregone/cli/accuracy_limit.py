@@ -14,11 +14,23 @@ from foregone.labelled_votes import LabelledVotes
 from foregone.solving import MaxDisagreement, Solution
 from foregone.strategy.limits import Limits
 
-__all__ = ["AccuracyLimit", "check_one_limit"]
+__all__ = ["LABELLED_VOTES", "AccuracyLimit", "check_one_limit", "parse_cost_limit"]
+
+LABELLED_VOTES = (
+    "counted votes are labelled by three columns in --votes, n and how many of the inputs with n yes votes "
+    "are truly no and truly yes"
+)
 
 
 def check_one_limit(
-    max_disagreement: str | None, max_accuracy_loss: str | None, *, costs: Any, values: Any, confidence: Any
+    max_disagreement: str | None,
+    max_accuracy_loss: str | None,
+    *,
+    costs: Any,
+    values: Any,
+    labels: Any,
+    scores: Any,
+    confidence: Any,
 ) -> None:
     """Raise InvalidInputError unless there is one limit, and nothing that has no meaning beside it."""
     if max_disagreement is None and max_accuracy_loss is None:
@@ -28,6 +40,8 @@ def check_one_limit(
     if max_accuracy_loss is None:
         if costs is not None:
             raise InvalidInputError("--costs need --max-accuracy-loss, the largest rise of the mean cost")
+        if labels is not None:
+            raise InvalidInputError("--labels are for a limit on accuracy: give --max-accuracy-loss")
         return
     if max_disagreement is not None:
         raise InvalidInputError("give --max-disagreement or --max-accuracy-loss, not both")
@@ -36,7 +50,11 @@ def check_one_limit(
             "--max-accuracy-loss computes the values from labels: leave out --values, or give the limit on "
             "their loss with --max-disagreement"
         )
-    if confidence is not None:
+    if scores is not None and labels is None:
+        raise InvalidInputError("--max-accuracy-loss needs the true class of each row: give --labels FILE")
+    if scores is None and labels is not None:
+        raise InvalidInputError(f"{LABELLED_VOTES}: leave out --labels")
+    if scores is None and confidence is not None:
         raise InvalidInputError(
             "--max-accuracy-loss takes the labels in the file as they are: what a disagreement loses is "
             "estimated from them, so no confidence can be had here. Leave out --confidence; "
@@ -78,12 +96,12 @@ class AccuracyLimit:
         """
         if labelled is None:
             raise InvalidInputError(
-                "--max-accuracy-loss needs votes whose true answers are known: give --votes a file of three "
-                "columns, n and how many of the inputs with n yes votes are truly no and truly yes"
+                f"--max-accuracy-loss needs votes whose true answers are known: {LABELLED_VOTES}"
             )
         if costs is not None:
             checked = check_costs(parse_costs(costs), 2)
-            return cls(labelled, _cost_limit(limit, checked), labelled.values(checked, quota=quota), checked, quota)
+            share = min(parse_cost_limit(limit) / checked.unit, 1.0)
+            return cls(labelled, share, labelled.values(checked, quota=quota), checked, quota)
         given = Limits.of(parse_limits(limit, "--max-accuracy-loss"))
         if not given.by_answer:
             return cls(labelled, given.given, labelled.values(quota=quota), None, quota)
@@ -125,7 +143,8 @@ class AccuracyLimit:
         return {side: loss * unit for side, loss in lost.items()}
 
 
-def _cost_limit(text: str, costs: CheckedCosts) -> float:
+def parse_cost_limit(text: str) -> float:
+    """Return the largest allowed rise of the mean cost, in the unit of the costs."""
     try:
         limit = float(text)
     except ValueError:
@@ -135,4 +154,4 @@ def _cost_limit(text: str, costs: CheckedCosts) -> float:
             f"--max-accuracy-loss: {text!r} is no number of at least 0; with --costs, write the largest "
             "allowed rise of the mean cost"
         )
-    return min(limit / costs.unit, 1.0)
+    return limit

@@ -29,10 +29,10 @@ __all__ = [
     "AnswerName",
     "AnswersOption",
     "Confidence",
+    "CostsOption",
     "CriterionName",
     "DropClasses",
     "JsonFlag",
-    "CostsOption",
     "LabelFile",
     "Looks",
     "MaxAccuracyLossOption",
@@ -77,7 +77,8 @@ MaxAccuracyLossOption = Annotated[
     typer.Option(
         "--max-accuracy-loss",
         metavar="RATE",
-        help="Largest allowed loss of accuracy, from 0 to 1, instead of --max-disagreement; needs true labels.",
+        help="Largest allowed loss of accuracy, from 0 to 1, instead of --max-disagreement; or one for each "
+        "true class: yes=1e-3,no=1e-2. Needs true labels.",
     ),
 ]
 CostsOption = Annotated[
@@ -290,9 +291,19 @@ def given_votes(
 
 
 def given_scores(
-    file: Path, n_voters: int | None, vote_file: Path | None, answers: str | None, *, drops_classes: bool
+    file: Path,
+    n_voters: int | None,
+    vote_file: Path | None,
+    answers: str | None,
+    *,
+    drops_classes: bool,
+    labels: Path | None = None,
+    costs: list[list[float]] | None = None,
 ) -> ScoreRows:
-    """Return the scores in ``file``: one a voter, or one for each class; no votes may be given, too."""
+    """Return the scores in ``file``: one a voter, or one for each class; no votes may be given, too.
+
+    With ``labels``, a file of true classes, limits are on the loss of accuracy.
+    """
     if n_voters is not None or vote_file is not None:
         raise InvalidInputError(
             "--scores is for scores that are added up, and --voters and --votes are for votes that are "
@@ -302,7 +313,8 @@ def given_scores(
 
     scores = np.asarray(read_rows(file, n_axes=(2, 3)))
     if answers is None:
-        return ScoreRows(scores, drops_classes=drops_classes)
+        truth = _read_labels(labels, scores.shape[2] if scores.ndim == 3 else None)
+        return ScoreRows(scores, drops_classes=drops_classes, labels=truth, costs=costs)
     n_classes = most_answers(answers)
     if n_classes is None or n_classes < 2:
         raise InvalidInputError(
@@ -318,7 +330,24 @@ def given_scores(
             f"{file} has {scores.shape[1]} columns, which is no multiple of {n_classes} classes: give each "
             "voter a column for each class, voter after voter"
         )
-    return ScoreRows(scores.reshape(len(scores), -1, n_classes), drops_classes=drops_classes)
+    truth = _read_labels(labels, n_classes)
+    by_class = scores.reshape(len(scores), -1, n_classes)
+    return ScoreRows(by_class, drops_classes=drops_classes, labels=truth, costs=costs)
+
+
+def _read_labels(file: Path | None, n_classes: int | None) -> Any:
+    """Return the true class of each row: its number or, where there is one sum, whether it is yes."""
+    if file is None:
+        return None
+    from foregone.report.row_file import read_rows
+
+    table = np.asarray(read_rows(file, n_axes=(1, 2)))
+    if table.ndim == 2 and table.shape[1] != 1:
+        raise InvalidInputError(f"{file} has {table.shape[1]} columns: give one, the true class of each row")
+    labels, most = table.ravel(), 1 if n_classes is None else n_classes - 1
+    if labels.dtype.kind not in "biuf" or not np.isin(labels, np.arange(most + 1)).all():
+        raise InvalidInputError(f"{file}: labels must be numbers of classes, from 0 to {most}: found others")
+    return labels.astype(np.bool_ if n_classes is None else np.int64)
 
 
 def in_classes(rows: ScoreRows) -> str:

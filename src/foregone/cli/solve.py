@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from foregone._system.progress import working
-from foregone.cli.accuracy_limit import AccuracyLimit, check_one_limit
-from foregone.cli.number_lists import parse_confidence, parse_limits, parse_looks
+from foregone.cli.accuracy_limit import AccuracyLimit, check_one_limit, parse_cost_limit
+from foregone.cli.number_lists import parse_confidence, parse_costs, parse_limits, parse_looks
 from foregone.cli.options import (
     AnswerName,
     AnswersOption,
@@ -21,6 +21,7 @@ from foregone.cli.options import (
     CriterionName,
     DropClasses,
     JsonFlag,
+    LabelFile,
     Looks,
     MaxAccuracyLossOption,
     MaxDisagreementOption,
@@ -61,8 +62,8 @@ from foregone.strategy.limits import traits_of
 __all__ = ["solution_fields", "solve_command"]
 
 TOLD = (
-    "criterion", "n_voters", "n_classes", "quota", "max_disagreement", "values", "confidence", "looks", "answer",
-    "expected_votes", "disagreement", "lower_bound", "gap", "method",
+    "criterion", "n_voters", "n_classes", "quota", "max_disagreement", "values", "confidence",
+    "looks", "answer", "expected_votes", "disagreement", "lower_bound", "gap", "method",
     "n_certified_on",
 )  # fmt: skip
 
@@ -94,6 +95,7 @@ def solve_command(
     ] = "dual",
     answers: AnswersOption = None,
     scores: ScoreFile = None,
+    labels: LabelFile = None,
     drop_classes: DropClasses = False,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
@@ -121,15 +123,33 @@ def solve_command(
           --max-disagreement 0.01 --confidence 0.95 -o strategy.json
       foregone solve --scores scores.parquet --max-disagreement 0.01 \\
           --confidence 0.95
+      foregone solve --scores scores.parquet --labels labels.csv \\
+          --max-accuracy-loss 0.005 --confidence 0.95
       foregone solve --scores scores.csv --answers 3 --max-disagreement 0.01 \\
           --confidence 0.95
     """
     check_writable(output)
     sure = parse_confidence(confidence)
-    check_one_limit(max_disagreement, max_accuracy_loss, costs=costs, values=values, confidence=sure)
+    check_one_limit(
+        max_disagreement,
+        max_accuracy_loss,
+        costs=costs,
+        values=values,
+        labels=labels,
+        scores=scores,
+        confidence=sure,
+    )
     votes: Any
     if scores is not None:
-        votes = given_scores(scores, voters, vote_file, answers, drops_classes=drop_classes)
+        votes = given_scores(
+            scores,
+            voters,
+            vote_file,
+            answers,
+            drops_classes=drop_classes,
+            labels=labels,
+            costs=None if costs is None else parse_costs(costs),
+        )
     else:
         which: WhichVotes = "averaged" if sure is None else "observed"
         votes = given_votes(voters, vote_file, answers, max_memory, which)
@@ -145,6 +165,12 @@ def solve_command(
         if max_accuracy_loss is None:
             limits = parse_limits(max_disagreement or "")
             options["values"] = None if values is None else read_values(values, votes.n_voters)
+        elif scores is not None:
+            limits = (
+                parse_limits(max_accuracy_loss, "--max-accuracy-loss")
+                if costs is None
+                else parse_cost_limit(max_accuracy_loss)
+            )
         else:
             labelled = None if answers is not None else given_labelled(voters, vote_file)
             loss = AccuracyLimit.of(labelled, max_accuracy_loss, costs, options["quota"])

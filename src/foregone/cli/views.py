@@ -253,15 +253,21 @@ class VoteView(_CountedView):
             ],
         )
 
-
     def _print_distances(self, console: Console) -> None:
         quota, n_voters, risk = self.strategy.quota, self.strategy.n_voters, self.evaluation.disagreement
         distances = votes_to_turn(n_voters, quota)
-        worst = [int(distances[side][risk[side].argmax()]) for side in (slice(quota), slice(quota, None))
-                 if len(risk[side])]
+        worst = [
+            int(distances[side][risk[side].argmax()])
+            for side in (slice(quota), slice(quota, None))
+            if len(risk[side])
+        ]
         print_table(
             console,
-            ["votes that would turn\nthe full vote", "disagreement\nwhen it is no", "disagreement\nwhen it is yes"],
+            [
+                "votes that would turn\nthe full vote",
+                "disagreement\nwhen it is no",
+                "disagreement\nwhen it is yes",
+            ],
             [
                 [str(distance), *(_at(risk, n_yes) for n_yes in (quota - distance, quota + distance - 1))]
                 for distance in spread(1, int(distances.max()), also=worst)

@@ -89,9 +89,7 @@ def _columns(file: Path, n_voters: int | None) -> tuple[list[float], ...]:
             f"{file}, line {lines[1].number}: expected one line of counts, one count a line, "
             "two columns (n, count) or three (n, truly no, truly yes)"
         )
-    columns = (
-        (_column(file, lines, _count),) if width == 1 else _by_n(file, lines, n_voters, _count, width)
-    )
+    columns = (_column(file, lines, _count),) if width == 1 else _by_n(file, lines, n_voters, _count, width)
     counts = [sum(of_n) for of_n in zip(*columns, strict=True)]
     if n_voters is not None and len(counts) != n_voters + 1:
         raise FileFormatError(
@@ -141,9 +139,7 @@ def _by_n(
     for line in lines:
         cells = line.cells
         if len(cells) != width:
-            raise FileFormatError(
-                f"{file}, line {line.number}: expected {_NAMES[width]}, found {len(cells)}"
-            )
+            raise FileFormatError(f"{file}, line {line.number}: expected {_NAMES[width]}, found {len(cells)}")
         if not cells[0].isdecimal() or len(cells[0]) > MOST_DIGITS:
             raise FileFormatError(
                 f"{file}, line {line.number}: n must be a whole number from 0, not {shorten(cells[0])}"

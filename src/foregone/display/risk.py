@@ -31,11 +31,11 @@ class RiskDisplay(Display):
     """What a strategy risks and costs, by how close the full vote is.
 
     In one panel the disagreement, in another the expected votes; both exact, for every outcome of the full
-    vote: by how many voters say yes, or by the margin of the majority (then the disagreement of an outcome
-    is the larger of the two that have this margin, and so are the votes); with another quota than a majority,
-    the margin is the number of votes that would have to change to turn the full vote. They are means over random orders
-    of the voters: what a certified classifier does in its own order is in its ``promise_``. An average over
-    rows hides that close votes bear nearly all of the risk; here it can be seen. Make one with
+    vote: by how many voters say yes, or by the margin of the majority (then the disagreement of an outcome is
+    the larger of the two that have this margin, and so are the votes); with another quota than a majority,
+    the margin is the number of votes that would have to change to turn the full vote. They are means over
+    random orders of the voters: what a certified classifier does in its own order is in its ``promise_``. An
+    average over rows hides that close votes bear nearly all of the risk; here it can be seen. Make one with
     `from_strategy` or `from_estimator`; draw several into the same axes to compare them.
 
     Parameters

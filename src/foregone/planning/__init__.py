@@ -48,17 +48,17 @@ def plan(
 ) -> Plan:
     """Lay out what each limit on the disagreement, or on the loss of accuracy, costs, and recommend one.
 
-    Where the true answers are known (`foregone.LabelledVotes`, or `foregone.scores.ScoreRows` with labels) the
-    limits are on the loss of accuracy: at the same limit it takes fewer votes, because disagreements lie at
-    close votes, where everyone together is nearly as often wrong.
+    Where the true answers are known (`foregone.LabelledVotes`, or `foregone.scores.ScoreRows` with labels)
+    the limits are on the loss of accuracy: at the same limit it takes fewer votes, because disagreements lie
+    at close votes, where everyone together is nearly as often wrong.
 
     The rule: begin with the loosest limit and tighten as long as each disagreement, or error, that is avoided
     (on average under minimean, else on the worst input) costs at most ``worth`` full votes; under minimean,
     not below 1 / ``votes.n_observations``, because so many inputs cannot tell a smaller mean from none; where
-    figures are estimates, not below what the inputs can certify. If a class then loses, with a mean disagreement more than ten
-    times the limit (or more than a half) or never seen at all, each class is given the limit for itself,
-    where that can be had. The inputs decide on that switch, too, so it doubles the risk: limits for each
-    class that were switched to at a confidence of 0.95 hold with 0.90.
+    figures are estimates, not below what the inputs can certify. If a class then loses, with a mean
+    disagreement more than ten times the limit (or more than a half) or never seen at all, each class is given
+    the limit for itself, where that can be had. The inputs decide on that switch, too, so it doubles the
+    risk: limits for each class that were switched to at a confidence of 0.95 hold with 0.90.
 
     Votes: figures are means over random orders of the voters. Between two answers the confidence is for all
     limits together. A classifier, which runs in one order, is certified when it is fitted with the limit that
@@ -67,10 +67,11 @@ def plan(
     Parameters
     ----------
     votes_or_n_voters : VoteDistribution, LabelledVotes, int, CompositionDistribution, ClassVotes or ScoreRows
-        How the votes are distributed, with the true answers or without; a number of voters means a flat distribution of votes between two
-        answers. Votes among many are a `foregone.plurality.CompositionDistribution`, of which any leader of
-        the full vote is right, or, for figures by class, `foregone.plurality.ClassVotes`, of which the first
-        is; scores are `foregone.scores.ScoreRows`.
+        How the votes are distributed, with the true answers or without; a number of voters means a flat
+        distribution of votes between two answers. Votes among many are a
+        `foregone.plurality.CompositionDistribution`, of which any leader of the full vote is right, or, for
+        figures by class, `foregone.plurality.ClassVotes`, of which the first is; scores are
+        `foregone.scores.ScoreRows`.
     limits : iterable of float, optional
         Limits to try, from 0 to 1; by default 0.1, 0.03, 0.01 and so on to 0.00001; on the loss of accuracy
         0.02, 0.01, 0.005 and so on to 0.0001.
@@ -82,8 +83,8 @@ def plan(
         As in `foregone.solve`. Where it has no meaning, because the votes were not observed or because the
         criterion bounds every single input, it is dropped, and ``notes`` says so. Scores need one.
     worth : float, default=25
-        What it is worth to avoid one disagreement, or one error, in full votes: one is all voters asked about one input.
-        The default is a convention, which for many ensembles leads to limits near 1e-3.
+        What it is worth to avoid one disagreement, or one error, in full votes: one is all voters asked about
+        one input. The default is a convention, which for many ensembles leads to limits near 1e-3.
     labels : sequence, optional
         Names of the classes in what is recommended, the ``classes_`` of a classifier; of two, for "no" and
         "yes". With labels, of several leaders only the first is right, as in a classifier.

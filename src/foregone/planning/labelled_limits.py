@@ -54,7 +54,10 @@ class LabelledLimits:
             return solution.disagreement
         lost, solved_for = Limits.of(solution.disagreement), Limits.of(solution.max_disagreement)
         return as_given(
-            {side: lost[side] * limit / solved_for[side] if solved_for[side] else 0.0 for side, limit in limits}
+            {
+                side: lost[side] * limit / solved_for[side] if solved_for[side] else 0.0
+                for side, limit in limits
+            }
         )
 
     def foresee(self, limits: Limits, confidence: float) -> Solution | str:
@@ -77,8 +80,8 @@ class LabelledLimits:
         if not _are_kept(judged):
             worst = max(judged, key=lambda part: part.bound - part.limit)
             return (
-                f"{len(n_yes):,} labelled inputs cannot certify it: by them, even a very careful strategy may "
-                f"lose {worst.bound:.2g}"
+                f"{len(n_yes):,} labelled inputs cannot certify it: by them, even a very careful strategy "
+                f"may lose {worst.bound:.2g}"
             )
         low, high = np.log(CAREFUL), np.log(BOLD)
         for _ in range(HALVINGS):
@@ -103,7 +106,7 @@ class LabelledLimits:
         )
 
     def losses(self, evaluation: Evaluation) -> dict[str, float | None]:
-        """Return the accuracy lost by "all" inputs, and by those truly "no" and "yes"; None if there are none."""
+        """Return the accuracy that "all" inputs lose, and those truly "no" and "yes"; None without any."""
         lost = self.labelled.losses(evaluation.disagreement, quota=self.terms["quota"])
         return {side: float(lost[side]) if side in lost else None for side in ("all", "no", "yes")}
 

@@ -24,8 +24,8 @@ class PlanRow:
     Attributes
     ----------
     max_disagreement, max_accuracy_loss : float, dict or None
-        The limit; in ``Plan.class_budgets`` one for each of "yes" and "no". One of the two is None: limits are
-        on the disagreement with everyone together or, where the truth is known, on the loss of accuracy.
+        The limit; in ``Plan.class_budgets`` one for each of "yes" and "no". One of the two is None: limits
+        are on the disagreement with everyone together or, where the truth is known, on the loss of accuracy.
     expected_votes : float
         Votes asked, on average over the votes planned for; of scores, and of many answers with a confidence,
         an estimate from the inputs that are learned from, at the boldness that as many as are left would just
@@ -47,8 +47,8 @@ class PlanRow:
         The largest for any full vote for that class; only for votes between two answers.
     price : float or None
         What it costs to avoid one disagreement or, of limits on accuracy, one error (of those ``guaranteed``
-        counts; of estimates, those the limit allows) by taking this limit and not the next looser one, in full votes; None where there is no
-        looser one.
+        counts; of estimates, those the limit allows) by taking this limit and not the next looser one, in
+        full votes; None where there is no looser one.
     reason : str or None
         Of estimates: why no early stop is likely to be certified, so that it stops only where the answer is
         certain, or asks everyone.
@@ -56,8 +56,8 @@ class PlanRow:
         How far the accuracy falls below that of everyone, gains set off: over random orders it is exact. None
         where the truth is not known.
     accuracy_loss_by_class : dict
-        The same of the inputs that are truly "no" and truly "yes", or of many labels; None for a class without
-        inputs. Empty where the truth is not known.
+        The same of the inputs that are truly "no" and truly "yes", or of many labels; None for a class
+        without inputs. Empty where the truth is not known.
     """
 
     max_disagreement: MaxDisagreement | None
@@ -167,7 +167,7 @@ def _price(votes: float, avoided: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(PlanTerms):
-    """The trade-off between votes and disagreement, or accuracy, and a recommendation. Made by `foregone.plan`.
+    """The trade-off between votes and disagreement or accuracy, with a recommendation; by `foregone.plan`.
 
     Attributes
     ----------

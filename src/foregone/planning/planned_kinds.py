@@ -198,8 +198,8 @@ ESTIMATED_ACCURACY = (
 
 
 QUOTA_AND_ACCURACY = (
-    "Another quota than a majority usually means that one kind of error is worse than the other, and accuracy "
-    "counts both alike: limit the loss of each class, or costs."
+    "Another quota than a majority usually means that one kind of error is worse than the other, and "
+    "accuracy counts both alike: limit the loss of each class, or costs."
 )
 
 
@@ -241,7 +241,11 @@ def _votes(problem: Problem, confidence: Any, labelled: LabelledVotes | None = N
 
 
 def _solve_votes(
-    problem: Problem, terms: dict[str, Any], given_class: Problem, truth: LabelledLimits | None, limits: Limits
+    problem: Problem,
+    terms: dict[str, Any],
+    given_class: Problem,
+    truth: LabelledLimits | None,
+    limits: Limits,
 ) -> SolvedLimit:
     """Solve for limits; ``given_class`` bounds the disagreement of each class, whatever they are."""
     solution = solve(problem.criterion, problem.votes, limits.given, **terms)

@@ -163,7 +163,9 @@ def _first(plan: Plan) -> str:
 def _in_disagreement(plan: Plan) -> str:
     if plan.votes_in_disagreement is None:
         return ""
-    return f"; the same limit on the disagreement would take {plan.votes_in_disagreement:.1f}"
+    would = f"; the same limit on the disagreement would take {plan.votes_in_disagreement:.1f}"
+    better = plan.votes_in_disagreement < plan.chosen.expected_votes
+    return f"{would} and is the stricter promise: better take that" if better else would
 
 
 def _unit(plan: Plan) -> str:
@@ -178,8 +180,8 @@ def _why_no_tighter(plan: Plan) -> str:
         if price is None or price > plan.worth / 2 or plan.chosen.limit == 0:
             return ""
         return (
-            f"It is the tightest limit tried, and {_avoidable(plan, 'a')} avoided still costs only {price:.2g} "
-            f"full votes, of the {plan.worth:g} that it is taken to be worth: try tighter ones."
+            f"It is the tightest limit tried, and {_avoidable(plan, 'a')} avoided still costs only "
+            f"{price:.2g} full votes, of the {plan.worth:g} that it is taken to be worth: try tighter ones."
         )
     if plan.reason == "observations":
         k = plan.n_observations or 1
@@ -217,8 +219,8 @@ def _worst(plan: Plan) -> str:
         if row.reason is not None or row.disagreement <= row.limit:
             return ""
         return (
-            f"Of all answers, {100 * row.disagreement:.2g} % then differ from {plan.full}: most of them where it "
-            "is wrong nearly as often as right, or more often."
+            f"Of all answers, {100 * row.disagreement:.2g} % then differ from {plan.full}: most of them where "
+            "it is wrong nearly as often as right, or more often."
         )
     if row.worst_disagreement is None or row.worst_disagreement <= row.limit * (1 + 1e-9):
         return ""
