@@ -51,11 +51,11 @@ def points(loss: float) -> str:
     Examples
     --------
     >>> [points(loss).replace(NO_BREAK, " ") for loss in (0.001, 0.01, -0.000123, 0, 1e-9)]
-    ['0.1 points', '1 point', '-0.0123 points', '0 points', 'about 0 points']
+    ['0.1 points', '1 point', '−0.0123 points', '0 points', 'about 0 points']
     """
     if 0 < abs(loss) < 1e-6:
         return f"about 0{NO_BREAK}points"
-    number = f"{100 * loss:.3g}"
+    number = f"{100 * loss:.3g}".replace("-", "\N{MINUS SIGN}")
     return f"{number}{NO_BREAK}{'point' if number == '1' else 'points'}"
 
 
@@ -236,7 +236,7 @@ def _order_in_use(report: Report) -> str:
     )
     lost, expected = report.trade_off.accuracy_loss, report.recommended.accuracy_loss
     if lost is not None and expected is not None:
-        here += f", and the accuracy on them falls by {points(lost)} (expected {points(expected)})"
+        here += f", an accuracy loss of {points(lost)} on them (expected {points(expected)})"
     share = "share" if lost is None else "loss"
     return (
         f"{how}. Rows asked in the same order have correlated errors, so the {share} in use may be above the "

@@ -105,7 +105,7 @@ def draw_risk(report: Report) -> Html:
         places = [(_x(report, point.limit), _risk_y(point.disagreement, BOTTOM)) for point in one_limit]
         differ = [
             tag("path", d=_line(places), class_="curve thin"),
-            _text(places[0][0] + 4, places[0][1] - 8, "rows that differ", "start"),
+            _text(places[-1][0], places[-1][1] - 10, "rows that differ", "end"),
         ]
     parts = [
         *_risk_axis(BOTTOM),
@@ -115,9 +115,9 @@ def draw_risk(report: Report) -> Html:
         *differ,
         *_curves(report, lambda point: _risk_y(_lost(report, point), BOTTOM)),
         tag("circle", id="risk-dot", r=5, class_="dot", **now["risk-dot"]),
-        _text(2, 12, f"{'accuracy lost' if in_accuracy else 'rows that differ'}, {mean}", "start", "name"),
+        _text(2, 12, f"{'accuracy loss' if in_accuracy else 'rows that differ'}, {mean}", "start", "name"),
     ]
-    what = "Accuracy lost and disagreement" if in_accuracy else "Disagreement"
+    what = "Accuracy loss and disagreement" if in_accuracy else "Disagreement"
     return _picture("risk-title", f"{what}, {mean}, against the allowed {traded.texts.limited}", parts)
 
 

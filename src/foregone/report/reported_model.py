@@ -164,8 +164,8 @@ class ReportedModel:
             return f"only {n_labelled:,} of {self.n_rows:,} rows have a label"
         if self.classifier._decider.scheme == "plurality":
             return (
-                "counted votes among more than two classes are planned by how they are split, which does not "
-                "tell which disagreements are errors"
+                "counted votes among more than two classes are planned without labels, though "
+                "early_stop(model, X, y, max_accuracy_loss=...) takes such a limit"
             )
         if self.settings["criterion"] != "minimean":
             return (

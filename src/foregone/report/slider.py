@@ -16,6 +16,7 @@ from foregone.strategy.thresholds import majority
 __all__ = ["settings", "tradeoff_section"]
 
 Live = dict[str, tuple[float | None, str]]
+BELOW_0 = "(below 0: a gain)"
 MOST_CLASSES = 5  # columns of the table of all limits
 
 
@@ -109,7 +110,7 @@ def tradeoff_section(report: Report) -> Html:
     limited = ("at-most", "", f"{maximum}, {bounded}{traded.texts.averaged}{sure}")
     if traded.loss == "accuracy":
         right = percent(report.recommended.full_accuracy or 0.0)
-        limited = ("loss", "", f"of accuracy lost, {traded.texts.mean}; {traded.texts.full} has {right}")
+        limited = ("loss", "", f"accuracy loss, {traded.texts.mean}; {traded.texts.full} has {right}")
     figures = [
         ("votes", f"of {report.model.n_voters:,}", f"{voters} asked on average"),
         ("fewer", "", f"fewer {voters} than all"),
@@ -245,7 +246,7 @@ def _risk(report: Report, now: Live) -> Html:
     shown = f"The {texts.mean} share of rows that differ from {texts.full}, below the allowed one (dashed)."
     if texts.loss == "accuracy":
         shown = (
-            f"The accuracy lost, {texts.mean}, below the allowed loss (dashed), and the share of rows that "
+            f"The accuracy loss, {texts.mean}, below the allowed one (dashed), and the share of rows that "
             f"differ from {texts.full} (thin), which may be above it: where they differ, {texts.full} is "
             "often wrong, too. No loss, or a gain, is drawn at the bottom."
         )
@@ -268,7 +269,7 @@ def _class_table(report: Report, now: Live) -> Html:
         "mean": f"differ, {traded.texts.mean}",
         "at-most": f"differ, {'worst row' if traded.texts.holds_for_every_row else 'at most'}",
         "worst": "differ, closest vote",
-        "loss": f"accuracy lost, {traded.texts.mean}",
+        "loss": f"accuracy loss, {traded.texts.mean}",
     }
     known = [
         name
@@ -278,7 +279,7 @@ def _class_table(report: Report, now: Live) -> Html:
     caption = f"{voters.capitalize()} asked and disagreement, by the class that {traded.texts.full} gives"
     first = f"{traded.texts.full} says"
     if "loss" in known:
-        caption += "; accuracy lost, by the class that is true"
+        caption += f"; accuracy loss, by the class that is true {BELOW_0}"
         first = f"{traded.texts.full} says, or the label"
     if traded.loss == "accuracy":  # about disagreement, which is not limited
         known = [name for name in known if name not in ("at-most", "worst")]
@@ -331,10 +332,10 @@ def _limit_table(report: Report) -> Html:
     traded, limits = report.trade_off, report.trade_off.limits
     mean, has_loss = traded.texts.mean, report.recommended.accuracy_loss is not None
     # Name in `live`: heading. What is limited by itself has no column of its own.
-    columns = {"loss": f"accuracy lost, {mean}"} if has_loss else {}
+    columns = {"loss": f"accuracy loss, {mean}"} if has_loss else {}
     columns["mean"] = f"differ, {mean}"
     if traded.loss == "accuracy":
-        columns |= {f"class-{place}-loss": f"lost, truly {label}" for place, label in enumerate(labels)}
+        columns |= {f"class-{place}-loss": f"loss, truly {label}" for place, label in enumerate(labels)}
     else:
         columns["at-most"] = "at most"
         if report.recommended.worst is not None:
@@ -356,9 +357,10 @@ def _limit_table(report: Report) -> Html:
                 "class_": "current" if point is report.recommended else None,
             }
         )
+    lost = f" and accuracy loss {BELOW_0}" if has_loss else ""
     return table(
-        f"{report.model.voters.capitalize()} asked on average, disagreement"
-        f"{' and accuracy lost' if has_loss else ''}, for every limit on the {traded.texts.limited}",
+        f"{report.model.voters.capitalize()} asked on average, disagreement{lost}, for every limit on the "
+        f"{traded.texts.limited}",
         ["allowed", report.model.voters, *columns.values()],
         rows,
         row_attributes=attributes,
