@@ -75,7 +75,7 @@ def test_the_risk_is_what_counting_all_arrangements_of_votes_shows(strategy, dis
             n = sum(arrangement)
             weight = Fraction(distribution.probabilities[n]) / comb(N, n)
             total += weight
-            otherwise += weight * ((2 * n > N) != verdict.answer)
+            otherwise += weight * ((n >= strategy.quota) != verdict.answer)
     if total == 0:
         assert verdict.risk in (None, 0.0)
     else:

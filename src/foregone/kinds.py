@@ -389,6 +389,7 @@ def promise_of(thing: Any) -> Promise | None:
         solution.confidence,
         solution.disagreement,
         solution.distribution.n_observations or 0,
+        loss="disagreement" if getattr(solution, "values", None) is None else "values",
     )
 
 

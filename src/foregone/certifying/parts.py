@@ -188,12 +188,12 @@ class Part:
 
         Losses that are true or false are counted (Clopper and Pearson), unless rows are in clusters; others,
         of at most ``most``, are bet on. Which of the two does not depend on what they show. To foresee what
-        more rows would say, what is bet on counts ``times`` as often.
+        more rows would say, each counts ``times`` as often.
         """
         own = losses[self.rows]
         if own.dtype == np.bool_ and self.clusters is None:
             n_wrong = int(np.count_nonzero(own))
-            bound = clopper_pearson_bound(n_wrong, len(own), confidence)
+            bound = clopper_pearson_bound(round(times * n_wrong), round(times * len(own)), confidence)
         else:
             own = self._observed(own.astype(np.float64))
             bound = 0.0

@@ -14,7 +14,9 @@ from foregone.strategy.limits import Criterion, Limits, MaxDisagreement, as_give
 __all__ = ["About", "Loss", "Promise"]
 
 About = Literal["classifier", "orders"]
-Loss = Literal["disagreement", "disagreement of every row", "accuracy", "cost"]
+Loss = Literal[
+    "disagreement", "disagreement of every row", "values", "values of every row", "accuracy", "cost"
+]
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,10 @@ class Promise:
     about : {"classifier", "orders"}
         The classifier as it runs, in the order in which it asks its voters; or the mean over random orders
         of the voters, of which it uses one or a few.
-    loss : {"disagreement", "disagreement of every row", "accuracy", "cost"}
+    loss : {"disagreement", "disagreement of every row", "values", "values of every row", "accuracy", "cost"}
         What is limited: the share of rows whose answer differs from that of all voters together, or the
-        probability of that for every single row; or how far the accuracy falls below that of all voters
-        together, or how much more a row costs on average.
+        probability of that for every single row; or these times the values that were given; or how far the
+        accuracy falls below that of all voters together, or how much more a row costs on average.
     limit : float or dict
         The largest allowed loss; with limits by class, one for each label. Disagreement is limited among the
         rows that all voters together give to the class, accuracy among those that are truly of it.
@@ -111,7 +113,8 @@ class Promise:
     ) -> Promise:
         """Return what is kept on average over random orders of the voters, as a criterion has it."""
         if not traits_of(criterion).bounds_the_mean:
-            return cls("orders", "disagreement of every row", limit, None, bound, 0)
+            every: Loss = "values of every row" if loss == "values" else "disagreement of every row"
+            return cls("orders", every, limit, None, bound, 0)
         return cls("orders", loss, limit, confidence, bound, n_rows, rows_to_certify=rows_to_certify)
 
     @property
@@ -162,13 +165,13 @@ class Promise:
                 inputs = f"the {self.n_rows:,} inputs observed" if self.n_rows else "the inputs assumed"
             whom = (
                 "for every input, on average"
-                if self.loss == "disagreement of every row"
+                if self.loss.endswith("of every row")
                 else f"on average over {inputs} and"
             )
-            said = (
-                f"{sure}the disagreement with the full vote is at most {self._limits()}, {whom} over random "
-                "orders of the voters"
-            )
+            what = "the disagreement with the full vote"
+            if self.loss.startswith("values"):
+                what = f"the loss, {what} times its value,"
+            said = f"{sure}{what} is at most {self._limits()}, {whom} over random orders of the voters"
         if self.rows_to_certify is not None:
             said += f"; {self.rows_to_certify:,} calibration rows would certify the classifier itself"
         return f"{said[0].upper()}{said[1:]}."

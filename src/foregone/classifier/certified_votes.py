@@ -89,6 +89,10 @@ class VotedRows(NamedTuple):
             self.losses.take(numbers),
         )
 
+    def with_and_without_gains(self) -> list[VotedRows]:
+        """Return them as they are and, if a loss may be a gain, without gains: there is a choice."""
+        return [self, self._replace(losses=self.losses.without_gains())] if self.losses.may_gain else [self]
+
     def parts(self, limits: Limits) -> Parts:
         """Divide them by limit."""
         of_class = self.losses.in_class_yes(self.full)
@@ -203,12 +207,18 @@ def certify_votes(
     boldness = np.geomspace(CAREFUL, BOLD, round(math.log(BOLD / CAREFUL, step)) + 1)
     rung = counting.ladder(learning, ensemble.n_voters, terms, boldness)
     times = len(certifying.full) / max(len(learning.full), 1)
-    guesses = [(_guess(rung, len(boldness), learning, terms, way, times), order, way) for order, way in ways]
-    (_, guess), order, way = min(guesses, key=lambda found: found[0][0])
+    guesses = [
+        (_guess(rung, len(boldness), rows, terms, way, times), order, way, rows.losses.sets_off)
+        for order, way in ways
+        for rows in learning.with_and_without_gains()
+    ]
+    (_, guess), order, way, sets_off = min(guesses, key=lambda found: found[0][0])
+    if not sets_off:
+        certifying = certifying._replace(losses=certifying.losses.without_gains())
     fine = round(math.log(NEAR, step))
     near = max(0, guess - fine)
-    # How losses vary that may be gains is hard to foresee from few rows: there may be more to win.
-    last = len(boldness) if learning.losses.may_gain else min(len(boldness), guess + fine + 1)
+    # How losses vary is hard to foresee from few rows: there may be more to win.
+    last = len(boldness) if terms["loss"] != "disagreement" else min(len(boldness), guess + fine + 1)
     tried = [*range(0, near, STRIDE), *range(near, last)]
     outcome = cache(lambda number: way(certifying, rung(number).strategy))
     found = climb(
@@ -255,18 +265,18 @@ def _guess(
 ) -> tuple[float, int]:
     """Return how many voters are asked if one is as bold as one may probably be, and that rung.
 
-    It is found by halving, as if losses only grew: nothing that is promised depends on that. Where a loss may
-    be a gain, what varies from row to row decides how bold one may be: the bound is foreseen that ``times``
-    as many rows would give.
+    It is found by halving, as if losses only grew: nothing that is promised depends on that. Of accuracy and
+    costs, what varies from row to row decides how bold one may be: the bound is foreseen that ``times`` as
+    many rows would give.
     """
     parts = learning.parts(Limits.of(terms["max_disagreement"]))
-    may_gain, confidence = learning.losses.may_gain, terms["confidence"] or 0.5
+    foresees, confidence = terms["loss"] != "disagreement", terms["confidence"] or 0.5
     kept, too_bold, mean_asked = -1, n_rungs, math.inf
     while too_bold - kept > 1:
         number = (kept + too_bold) // 2
         tried = way(learning, rung(number).strategy)
-        judged = parts.judge(tried.losses, confidence, tried.most, times if may_gain else 1.0)
-        if all(part.is_kept if may_gain else part.mean_loss <= part.limit for part in judged):
+        judged = parts.judge(tried.losses, confidence, tried.most, times if foresees else 1.0)
+        if all(part.is_kept if foresees else part.mean_loss <= part.limit for part in judged):
             kept, mean_asked = number, tried.mean_asked
         else:
             too_bold = number
@@ -305,6 +315,7 @@ def why_too_few(learning: VotedRows, certifying: VotedRows, terms: Terms, *, eno
             f"{len(learning.full)} rows are left to learn from, and at least {FEWEST_LEARNING} are needed, "
             f"{round(FEWEST_LEARNING / LEARNING_SHARE)} in all: give more rows"
         )
+    certifying = certifying.with_and_without_gains()[-1]  # without, fewer are enough
     part = certifying.parts(Limits.of(terms["max_disagreement"])).too_few(terms["confidence"], enough)
     if part is None:
         return None

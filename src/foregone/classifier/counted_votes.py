@@ -36,6 +36,7 @@ from foregone.classifier.deciding import (
     Scheme,
     Settings,
     Terms,
+    solver_terms,
     terms_to_fields,
 )
 from foregone.classifier.transformed import Transformed
@@ -43,6 +44,7 @@ from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVote
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import Forest
 from foregone.forest.schedule import FixedOrder, Order, random_order, read_order
+from foregone.labelled_votes import LabelledVotes
 from foregone.planning import Plan, plan
 from foregone.plurality import ClassVotes
 from foregone.scores import CannotCertifyWarning
@@ -244,17 +246,25 @@ class CountedVotes:
         """Whether there is one even if the estimator has no ``predict_proba``: shares of trees count."""
         return isinstance(self.ensemble, Forest)
 
-    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
+    def plan(self, limits: Any, rows: Any, truth: IntArray | None, options: dict[str, Any]) -> Plan:
         """Lay out what each limit costs, for the calibration votes, or for those on other rows."""
-        votes = self.votes
+        votes: Any = self.votes
         if rows is not None:
-            votes = two_or_many(self.scheme).votes(self.ensemble.votes(rows), self.ensemble.n_voters)
+            counts = self.ensemble.votes(rows)
+            votes = two_or_many(self.scheme).votes(counts, self.ensemble.n_voters)
+            if truth is not None and self.scheme != "hard":
+                raise InvalidInputError(
+                    "a plan over random orders does not know which of many classes an early answer is, so it "
+                    "cannot tell accuracy: leave out y"
+                )
+            if truth is not None:
+                votes = LabelledVotes.from_yes_counts(counts, truth, self.ensemble.n_voters)
         if votes is None:
             raise InvalidInputError(
                 "there are no votes of calibration rows (files of many classes do not keep them), so give "
                 "rows to plan with, such as the calibration rows: plan(X=X_calibration)"
             )
-        own = {name: value for name, value in self.terms.items() if name != "max_disagreement"}
+        own = {name: value for name, value in solver_terms(self.terms).items() if name != "max_disagreement"}
         return plan(votes, limits, **{**own, "labels": self.ensemble.classes.tolist(), **options})
 
     # Files -----------------------------------------------------------------------------------

@@ -238,7 +238,7 @@ class SummedScores:
         """Whether there is one even if the estimator has no ``predict_proba``."""
         return self.ensemble.link is not None
 
-    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
+    def plan(self, limits: Any, rows: Any, truth: IntArray | None, options: dict[str, Any]) -> Plan:
         """Lay out what each limit costs, on rows that must be given: scores are not kept."""
         if rows is None:
             raise InvalidInputError(
@@ -269,7 +269,9 @@ class SummedScores:
             "looks": self.terms["looks"],
             "labels": self.ensemble.classes.tolist(),
         }
-        return plan(ScoreRows(scores, **added), limits, **{**own, **others})
+        if truth is not None and not self.strategy.adds_by_class:
+            truth = truth.astype(np.bool_)
+        return plan(ScoreRows(scores, **added, labels=truth), limits, **{**own, **others})
 
     # Files -----------------------------------------------------------------------------------
 

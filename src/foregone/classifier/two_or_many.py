@@ -53,7 +53,8 @@ __all__ = ["Kept", "ManyClassVotes", "SeenVotes", "Solved", "TwoClassVotes", "tw
 # wherever the learning rows, by chance or not, show no loss, and then few rows cannot certify it. Measured on
 # five datasets: 0.03 to 0.3 ask about as many voters, 0 and 1 more.
 LEAST_VALUE = 0.1
-RAISED = 1.1 ** np.arange(1, 30)  # by what limits for each class are raised where gains make up for losses
+# By what limits are lowered until the calibration rows keep theirs, and those for each class are raised.
+LOWERED, RAISED = 0.97 ** np.arange(1, 100), 1.1 ** np.arange(1, 30)
 
 
 class Solved(NamedTuple):
@@ -144,23 +145,30 @@ class TwoClassVotes:
     def solve_labelled(self, seen: SeenVotes, n_voters: int, terms: Terms) -> Solved:
         """Find when to stop such that the loss on these very rows keeps the limits.
 
-        With a limit for each class, what it gains is set off against what it loses: the limits that are
-        solved for, which know of losses only, are raised as long as the rows allow it.
+        What is solved for are values, smoothed over numbers of votes, that count losses and no gains. So the
+        limits that are solved for are lowered until the rows themselves keep theirs; with a limit for each
+        class, where gains make up for much, they are raised as long as the rows do.
         """
         limits = Limits.of(terms["max_disagreement"])
-        best = self.solve(seen, n_voters, terms)
-        if not limits.by_answer:
-            return best
         assert seen.losses.truth is not None
         labelled = LabelledVotes.from_yes_counts(seen.counts, seen.losses.truth, n_voters)
-        for share in RAISED:
-            bolder: Terms = {**terms, "max_disagreement": limits.scaled(float(share)).given}
-            found = self.solve(seen, n_voters, bolder)
+
+        def solved_for(share: float) -> tuple[Solved, bool]:
+            nominal: Terms = {**terms, "max_disagreement": limits.scaled(share).given}
+            found = self.solve(seen, n_voters, nominal)
             disagreement = evaluate(cast(StoppingStrategy, found.strategy)).disagreement
-            lost = labelled.losses(disagreement, quota=terms["quota"])
-            if any(lost.get(side, 0.0) > limit for side, limit in limits):
+            lost = labelled.losses(disagreement, seen.losses.costs, quota=terms["quota"])
+            return found, all(lost.get(side, 0.0) <= limit for side, limit in limits)
+
+        best, is_kept = solved_for(1.0)
+        if not is_kept:
+            tighter = (solved_for(float(share)) for share in LOWERED)
+            return next((found for found, is_kept in tighter if is_kept), solved_for(0.0)[0])
+        for share in RAISED if limits.by_answer else ():
+            bolder, is_kept = solved_for(float(share))
+            if not is_kept:
                 break
-            best = found
+            best = bolder
         return best
 
     def ladder(
