@@ -158,7 +158,7 @@ def solve_scores(
     True
     >>> print(strategy.certificate.promise)  # doctest: +NORMALIZE_WHITESPACE
     With 95 % confidence, the accuracy of this classifier on new rows is at most 0.01 below that of its full
-    vote, if they are like the 3,000 it was certified on.
+    vote, if they are like the 4,800 it was certified on.
     """
     confidence = check_confidence(confidence)
     check_choice(on_failure, "on_failure", ("curtail", "raise"))
