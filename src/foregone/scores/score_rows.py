@@ -246,7 +246,7 @@ class ScoreRows:
 
     def with_and_without_gains(self) -> list[ScoreRows]:
         """Return them as they are and, if a loss may be a gain, without gains: there is a choice."""
-        return [self, self._with(self.losses.without_gains())] if self.losses.may_gain else [self]
+        return [self, *(self._with(losses) for losses in self.losses.with_and_without_gains()[1:])]
 
     def _with(self, losses: RowLosses) -> ScoreRows:
         """Return the same rows, divided in the same way, with limits on other losses."""
@@ -281,7 +281,7 @@ class ScoreRows:
             paths,
             final,
             labels,
-            Parts.of(limits, losses.in_class_yes(final), labels, may_gain=losses.may_gain),
+            Parts.losing(limits, losses, final, labels),
             curtailing(self.bounds_in(order), steps, self.n_steps, self.start, drops_classes=drops),
             losses,
             times,
