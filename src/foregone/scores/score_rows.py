@@ -186,13 +186,10 @@ class ScoreRows:
         """How they are added up, as options of `foregone.solve_scores`."""
         return {name: getattr(self, name) for name in OPTIONS}
 
-    @property
+    @cached_property
     def learning_share(self) -> float:
-        """The share of the rows to learn from.
-
-        A half, but less where losses may be gains: they vary so much that it is certifying that takes rows.
-        """
-        return LEARNING_SHARE_OF_LOSSES if self.losses.may_gain else 0.5
+        """The share of the rows to learn from."""
+        return _share_to_learn_from(self.losses)
 
     @cached_property
     def halves(self) -> tuple[IntArray, IntArray]:
@@ -243,25 +240,25 @@ class ScoreRows:
             what = "labels" if loss == "accuracy" else "labels and costs"
             raise InvalidInputError(f"a limit on {loss} takes {what}, which these rows do not have")
         kept = RowLosses(loss, None if loss == "disagreement" else self.losses.truth)
-        known = self.halves
+        # One set of rows to choose limits by, in whatever currency, so that the others can certify any.
+        same = {"halves": self.halves, "learning_share": self.learning_share}
         other = copy(self)
-        object.__setattr__(other, "halves", known)  # so that all limits are chosen among by the same rows
-        for name, value in {"losses": kept, "labels": kept, "costs": None}.items():
+        for name, value in {**same, "losses": kept, "labels": kept, "costs": None}.items():
             object.__setattr__(other, name, value)
         return other
 
     def learning_trial(self, limits: Limits, order: IntArray, steps: IntArray) -> Trial:
         """Return the rows to learn from, judged as if they were as many as there will be to certify with."""
         rows = self.halves[0]
-        times = round((1 - self.learning_share) * self.n_rows / max(len(rows), 1))
-        return self.trial(rows, limits, order, steps, max(times, 1))
+        times = (1 - _share_to_learn_from(self.losses)) / self.learning_share
+        return self.trial(rows, limits, order, steps, times)
 
     def trial(
-        self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray, times: int = 1
+        self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray, times: float = 1.0
     ) -> Trial:
         """Return some rows to try thresholds on, with voters asked in this order, stopped at these steps.
 
-        Where they are judged, each counts ``times``.
+        Where they are judged, each counts ``times`` as often.
         """
         part: Any = self.scores[rows]
         drops = self.drops_classes
@@ -271,12 +268,11 @@ class ScoreRows:
             paths = paths_of(part, order, self.start, drops_classes=drops)
         final = paths.final if self.answers is None else np.asarray(self.answers)[rows]
         labels, losses = self.row_labels.take(rows), self.losses.take(rows)
-        is_yes = np.tile(losses.in_class_yes(final), times)
         return Trial(
             paths,
             final,
             labels,
-            Parts.of(limits, is_yes, labels.repeated(times), may_gain=losses.may_gain),
+            Parts.of(limits, losses.in_class_yes(final), labels, may_gain=losses.may_gain),
             curtailing(self.bounds_in(order), steps, self.n_steps, self.start, drops_classes=drops),
             losses,
             times,
@@ -305,6 +301,11 @@ def _check_order(order: Any, n_voters: int) -> Any:
             f"order must be None, one of {', '.join(ORDERS)}, or a row of voters, not {order!r}"
         )
     return check_order(order, n_voters)
+
+
+def _share_to_learn_from(losses: RowLosses) -> float:
+    """Return a half, but less of accuracy and costs: they vary so much that certifying is what takes rows."""
+    return 0.5 if losses.kind == "disagreement" else LEARNING_SHARE_OF_LOSSES
 
 
 def _losses_of(labels: Any, costs: Any, n_rows: int, n_classes: int | None) -> RowLosses:

@@ -187,6 +187,8 @@ def solve_scores(
     if reason is None:
         voters, learn, choice = _best_order(rows, learn, limits, steps, confidence)
         certify = rows.trial(certifying, limits, voters, steps)
+        if not choice.sets_off:
+            certify = certify.with_and_without_gains()[-1]
         learned, boldnesses = learn.learn(np.arange(learn.n_rows), steps), _careful_to_bold(choice)
         climbed = climb(
             (learned.thresholds(choice.shape, boldness) for boldness in boldnesses),
@@ -313,7 +315,7 @@ def _certificate(
     class_bounds: dict[str, float] | None = None
     if final.dtype == np.bool_:
         class_bounds = {str(side): limit for side, limit in limits}
-        if losses.may_gain or not limits.by_answer:
+        if losses.kind != "disagreement" or not limits.by_answer:
             class_bounds = bounds_by_side(wrong, final, certify.labels, confidence, n_rungs)
     unit = _unit(losses)
     return ScoreCertificate(
@@ -324,7 +326,7 @@ def _certificate(
         as_given({side: n_wrong for side, (n_wrong, _) in limited.items()}),
         float(asked.mean()),
         None if class_bounds is None else {"yes": count(final), "no": count(~final)},
-        tuple(part.times(unit) for part in judged) if certify.labels or losses.may_gain else (),
+        tuple(part.times(unit) for part in judged) if certify.labels or losses.kind != "disagreement" else (),
         certify.labels.clusters is not None,
         class_bounds,
         losses.kind,
@@ -343,20 +345,22 @@ def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float) 
     """
     if len(steps) == 0:
         return "there is no look before the last voter: give more looks"
-    unit, nothing_lost = _unit(certify.losses), certify.losses.of(certify.final, certify.final)
+    unit, easiest = _unit(certify.losses), certify.with_and_without_gains()[-1]
+    nothing_lost = easiest.losses.of(certify.final, certify.final)
     where, in_all = "are in the certifying half", "twice that"
     if certify.losses.may_gain:
         where, in_all = "are left to certify with", "a quarter more"
     if certify is learn:
         where = "are in the learning half, and about as many will certify"
         where = where if certify.times == 1 else "will certify, about"
-    for part, judged in zip(certify.parts, certify.judge(nothing_lost, confidence), strict=True):
+    judgements = zip(certify.parts, easiest.parts, easiest.judge(nothing_lost, confidence), strict=True)
+    for part, least, judged in judgements:
         if part.limit == 0:
             return f"a limit of 0 takes certainty, which no rows can give: {_allow(certify.losses, 'some')}"
         if not judged.is_kept:
             return (
-                f"{part.n_observations:,} {part} {where}, and at least "
-                f"{part.needed(confidence):,} are needed for a limit of {part.limit * unit:g} at a "
+                f"{round(certify.times * part.n_observations):,} {part} {where}, and at least "
+                f"{least.needed(confidence):,} are needed for a limit of {part.limit * unit:g} at a "
                 f"confidence of {confidence:g}, {in_all} in all, better several times as many: give "
                 f"more rows, {_allow(certify.losses, 'more')}, or lower the confidence"
             )
@@ -386,7 +390,11 @@ def _allow(losses: RowLosses, how_much: str) -> str:
 def _too_often_wrong(certify: Trial, judged: tuple[Judged, ...]) -> str:
     part, found = next(pair for pair in zip(certify.parts, judged, strict=True) if not pair[1].is_kept)
     lost = found.times(_unit(certify.losses))
-    did, of = ("had a mean loss of", "on") if certify.losses.may_gain else ("were wrong on a share of", "of")
+    did, of = (
+        ("had a mean loss of", "on")
+        if certify.losses.kind != "disagreement"
+        else ("were wrong on a share of", "of")
+    )
     return (
         f"even the most careful thresholds {did} {lost.mean_loss:.3g} {of} {lost.n_observations:,} {part}, "
         f"an upper bound of {lost.bound:.3g} for a limit of {lost.limit:g}: give more rows or "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -65,8 +67,8 @@ class Trial:
         Where the answer is certain before everyone was asked.
     losses : RowLosses
         What other answers lose.
-    times : int
-        How often each row counts where they are judged; ``parts`` are of as many rows.
+    times : float
+        How often each row counts where they are judged.
     """
 
     paths: Paths
@@ -75,7 +77,7 @@ class Trial:
     parts: Parts
     certain: Thresholds
     losses: RowLosses
-    times: int = 1
+    times: float = 1.0
 
     @property
     def n_rows(self) -> int:
@@ -85,14 +87,14 @@ class Trial:
     @property
     def limit(self) -> float:
         """The limit on the loss of all rows that the limits of the parts come to."""
-        return sum(part.limit * len(part.rows) for part in self.parts) / max(self.n_rows * self.times, 1)
+        return sum(part.limit * len(part.rows) for part in self.parts) / max(self.n_rows, 1)
 
     def learn(self, rows: IntArray, steps: IntArray) -> Learned:
         """Return what some of the rows teach."""
-        some = self.paths.take(rows)
+        some, may_gain = self.paths.take(rows), self.losses.kind != "disagreement"
         if isinstance(some, ClassPaths) and some.drops_classes:
-            return LearnedByClass(some, steps, self.limit, self.certain, may_gain=self.losses.may_gain)
-        return Learned(some, steps, self.limit, self.certain, may_gain=self.losses.may_gain)
+            return LearnedByClass(some, steps, self.limit, self.certain, may_gain=may_gain)
+        return Learned(some, steps, self.limit, self.certain, may_gain=may_gain)
 
     def outcome(self, thresholds: Thresholds) -> TrialOutcome:
         """Return how all rows fare."""
@@ -104,8 +106,14 @@ class Trial:
 
     def judge(self, losses: BoolArray | FloatArray, confidence: float) -> tuple[Judged, ...]:
         """Return what the losses of all rows say about each part."""
-        every: BoolArray | FloatArray = np.tile(losses, self.times)  # type: ignore[assignment]  # as it was
-        return self.parts.judge(every, confidence)
+        return self.parts.judge(losses, confidence, times=self.times)
+
+    def with_and_without_gains(self) -> list[Trial]:
+        """Return it, and what counts gains as no loss: where few rows lose, that takes fewer to certify."""
+        if not self.losses.may_gain:
+            return [self]
+        parts = Parts(tuple(replace(part, may_gain=False) for part in self.parts))
+        return [self, replace(self, losses=self.losses.without_gains(), parts=parts)]
 
     def folds(self) -> IntArray:
         """Return the number of the fold that each row is in; clusters stay together."""
@@ -118,12 +126,14 @@ class Trial:
 class Choice:
     """A shape, how bold it may probably be, and how the rows fared that it was tried on.
 
-    ``outcome`` is None where not even the most careful try would have been certified.
+    ``outcome`` is None where not even the most careful try would have been certified; ``sets_off`` says
+    whether gains are to be set off against losses.
     """
 
     shape: Shape
     boldness: float
     outcome: TrialOutcome | None = None
+    sets_off: bool = True
 
     @property
     def mean_asked(self) -> float:
@@ -145,26 +155,29 @@ def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
         for fold, rows in enumerate(folds)
     ]
 
-    def crossed(shape: Shape, boldness: float) -> TrialOutcome:
+    @cache
+    def crossed(shape: Shape, boldness: float) -> tuple[Answers, IntArray]:
         answers, asked = np.empty_like(learn.final), np.empty(learn.n_rows, np.int64)
         for rows, (learned, paths) in zip(folds, tries, strict=True):
             answers[rows], asked[rows] = paths.follow(*learned.thresholds(shape, boldness))
-        return learn.answered(answers, asked)
+        return answers, asked
 
-    best = Choice(Shape("chance"), 0.0)
+    ways = learn.with_and_without_gains()
+    best = Choice(Shape("chance"), 0.0, sets_off=ways[-1].losses.sets_off)
     has_sides = learn.losses.kind == "cost" or any(part.side != "all" for part in learn.parts)
     others = LEAD_SHAPES if isinstance(learn.paths, ClassPaths) else WEIGHED_SHAPES if has_sides else ()
     # A margin gains little over chances where close calls are free, and a ladder of margins is steep there.
     shapes = SHAPES[1:] if learn.losses.may_gain else SHAPES
-    for shape in shapes + others:
+    for shape, judging in product(shapes + others, ways):
         certain, too_bold = 0.0, 1.0
         for _ in range(HALVINGS):
             boldness = (certain + too_bold) / 2
-            outcome = crossed(shape, boldness)
-            if not all(part.is_kept for part in learn.judge(outcome.losses, confidence)):
+            answers, asked = crossed(shape, boldness)
+            lost = judging.losses.of(answers, learn.final)
+            if not all(part.is_kept for part in judging.judge(lost, confidence)):
                 too_bold = boldness
                 continue
             certain = boldness
-            if outcome.asked.mean() < best.mean_asked:
-                best = Choice(shape, boldness, outcome)
+            if asked.mean() < best.mean_asked:
+                best = Choice(shape, boldness, learn.answered(answers, asked), judging.losses.sets_off)
     return best
