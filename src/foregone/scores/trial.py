@@ -108,6 +108,10 @@ class Trial:
         """Return what the losses of all rows say about each part."""
         return self.parts.judge(losses, confidence, times=self.times)
 
+    def is_kept(self, losses: BoolArray | FloatArray, confidence: float) -> bool:
+        """Whether losses of all rows keep every limit."""
+        return all(part.is_kept for part in self.judge(losses, confidence))
+
     def with_and_without_gains(self) -> list[Trial]:
         """Return it, and what counts gains as no loss: where few rows lose, that takes fewer to certify."""
         if not self.losses.may_gain:
@@ -162,19 +166,21 @@ def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
             answers[rows], asked[rows] = paths.follow(*learned.thresholds(shape, boldness))
         return answers, asked
 
-    ways = learn.with_and_without_gains()
-    best = Choice(Shape("chance"), 0.0, sets_off=ways[-1].losses.sets_off)
+    *ways, easiest = learn.with_and_without_gains()
+    # A ladder begins where nothing is lost or won, which takes more rows to certify where gains count.
+    ways = [way for way in ways if way.is_kept(way.losses.of(learn.final, learn.final), confidence)]
+    best = Choice(Shape("chance"), 0.0, sets_off=easiest.losses.sets_off)
     has_sides = learn.losses.kind == "cost" or any(part.side != "all" for part in learn.parts)
     others = LEAD_SHAPES if isinstance(learn.paths, ClassPaths) else WEIGHED_SHAPES if has_sides else ()
     # A margin gains little over chances where close calls are free, and a ladder of margins is steep there.
     shapes = SHAPES[1:] if learn.losses.may_gain else SHAPES
-    for shape, judging in product(shapes + others, ways):
+    for shape, judging in product(shapes + others, [*ways, easiest]):
         certain, too_bold = 0.0, 1.0
         for _ in range(HALVINGS):
             boldness = (certain + too_bold) / 2
             answers, asked = crossed(shape, boldness)
             lost = judging.losses.of(answers, learn.final)
-            if not all(part.is_kept for part in judging.judge(lost, confidence)):
+            if not judging.is_kept(lost, confidence):
                 too_bold = boldness
                 continue
             certain = boldness
