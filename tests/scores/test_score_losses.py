@@ -379,6 +379,15 @@ def test_an_estimate_is_near_what_is_then_certified(loss):
     assert estimated == pytest.approx(certified, rel=0.2)
 
 
+def test_an_estimate_says_how_many_rows_would_certify_and_how_many_it_takes():
+    scores, labels = draw(300)
+    rows = ScoreRows(scores, labels=labels)
+    by_accuracy = estimate_scores(rows, Limits.of(0.01), 0.95)
+    assert "240 rows will certify, about, and at least 299 are needed" in by_accuracy.strategy.reason
+    by_agreement = estimate_scores(rows, Limits.of(0.01), 0.95, loss="disagreement")
+    assert "150 rows will certify, about, and at least 299 are needed" in by_agreement.strategy.reason
+
+
 def test_rows_with_costs_can_be_limited_in_accuracy_but_not_the_other_way_round():
     scores, labels = draw(4000)
     rows = ScoreRows(scores, labels=labels, costs=COSTS)

@@ -190,11 +190,14 @@ def test_disagreement_by_the_share_never_rises_away_from_the_quota(table_and_quo
         assert (side[1:] <= side[:-1] * (1 + 1e-12)).all()
 
 
-def test_with_values_or_likeliest_answers_the_worst_n_may_be_far_from_the_quota():
-    falling = solve("minimixed", 20, 0.01, quota=3, values=np.linspace(0, 1, 21))
-    lost = evaluate(falling.strategy).disagreement * np.array(falling.values)
-    assert lost.argmax() not in (2, 3)
-    assert lost.max() == falling.disagreement <= 0.01
+def test_with_values_the_worst_n_may_be_far_from_the_quota():
+    rising = solve("minimixed", 20, 0.01, quota=3, values=np.linspace(0, 1, 21))
+    disagreement = evaluate(rising.strategy).disagreement
+    assert disagreement.argmax() in (2, 3)
+    lost = disagreement * np.array(rising.values)
+    assert lost[20] == pytest.approx(0.01, rel=1e-6)
+    assert lost[4:20].max() < lost[20]
+    assert lost.max() == rising.disagreement <= 0.01
 
 
 @pytest.mark.parametrize("quota", [1, 2, 19, 20])

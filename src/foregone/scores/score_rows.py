@@ -239,11 +239,17 @@ class ScoreRows:
         if loss != "disagreement" and (self.losses.truth is None or loss == "cost"):
             what = "labels" if loss == "accuracy" else "labels and costs"
             raise InvalidInputError(f"a limit on {loss} takes {what}, which these rows do not have")
-        kept = RowLosses(loss, None if loss == "disagreement" else self.losses.truth)
-        # One set of rows to choose limits by, in whatever currency, so that the others can certify any.
+        return self._with(RowLosses(loss, None if loss == "disagreement" else self.losses.truth))
+
+    def with_and_without_gains(self) -> list[ScoreRows]:
+        """Return them as they are and, if a loss may be a gain, without gains: there is a choice."""
+        return [self, *(self._with(losses) for losses in self.losses.with_and_without_gains()[1:])]
+
+    def _with(self, losses: RowLosses) -> ScoreRows:
+        """Return the same rows, divided in the same way, with limits on other losses."""
         same = {"halves": self.halves, "learning_share": self.learning_share}
         other = copy(self)
-        for name, value in {**same, "losses": kept, "labels": kept, "costs": None}.items():
+        for name, value in {**same, "losses": losses, "labels": losses, "costs": None}.items():
             object.__setattr__(other, name, value)
         return other
 
@@ -258,7 +264,7 @@ class ScoreRows:
     ) -> Trial:
         """Return some rows to try thresholds on, with voters asked in this order, stopped at these steps.
 
-        Where they are judged, each counts ``times`` as often.
+        Where they are judged, each counts ``times``.
         """
         part: Any = self.scores[rows]
         drops = self.drops_classes
@@ -272,7 +278,7 @@ class ScoreRows:
             paths,
             final,
             labels,
-            Parts.of(limits, losses.in_class_yes(final), labels, may_gain=losses.may_gain),
+            Parts.losing(limits, losses, final, labels),
             curtailing(self.bounds_in(order), steps, self.n_steps, self.start, drops_classes=drops),
             losses,
             times,

@@ -6,7 +6,7 @@ Why the result keeps its limit is proved in docs/theory.md, "Certifying what is 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -178,17 +178,11 @@ def solve_scores(
     limits = rows.limits(max_disagreement)
     steps = steps_before_all(looks, rows.n_steps)
     learning, certifying = rows.halves
-    voters = rows.orders[0]
-    learn, certify = (
-        rows.learning_trial(limits, voters, steps),
-        rows.trial(certifying, limits, voters, steps),
-    )
-    reason = _hopeless(learn, certify, steps, confidence)
-    if reason is None:
-        voters, learn, choice = _best_order(rows, learn, limits, steps, confidence)
-        certify = rows.trial(certifying, limits, voters, steps)
-        if not choice.sets_off:
-            certify = certify.with_and_without_gains()[-1]
+    hopeful, reason = _hopeful(rows, limits, steps, confidence, rows.halves[1])
+    voters, certify = rows.orders[0], rows.trial(certifying, limits, rows.orders[0], steps)
+    if hopeful:
+        some, voters, learn, choice = _best_choice(hopeful, limits, steps, confidence)
+        certify = some.trial(certifying, limits, voters, steps)
         learned, boldnesses = learn.learn(np.arange(learn.n_rows), steps), _careful_to_bold(choice)
         climbed = climb(
             (learned.thresholds(choice.shape, boldness) for boldness in boldnesses),
@@ -261,9 +255,9 @@ def estimate_scores(
     voters = rows.orders[0]
     learn = rows.learning_trial(limits, voters, steps)
     thresholds, outcome = learn.certain, learn.outcome(learn.certain)
-    reason = _hopeless(learn, learn, steps, confidence)
-    if reason is None:
-        voters, learn, choice = _best_order(rows, learn, limits, steps, confidence)
+    hopeful, reason = _hopeful(rows, limits, steps, confidence)
+    if hopeful:
+        _, voters, learn, choice = _best_choice(hopeful, limits, steps, confidence)
         if choice.outcome is None:
             reason = "even the most careful thresholds lost too much on the learning half"
         else:
@@ -273,16 +267,39 @@ def estimate_scores(
     return ScoreEstimate(strategy, outcome, learn.final, known.take(rows.halves[0]))
 
 
-def _best_order(
-    rows: ScoreRows, first: Trial, limits: Limits, steps: IntArray, confidence: float
-) -> tuple[IntArray, Trial, Choice]:
-    """Return the order in which the learning half asks fewest, with what was chosen for it."""
-    others = [rows.learning_trial(limits, voters, steps) for voters in rows.orders[1:]]
-    tried = [
-        (voters, learn, choose(learn, steps, confidence))
-        for voters, learn in zip(rows.orders, [first, *others], strict=True)
-    ]
-    return min(tried, key=lambda found: found[2].mean_asked)
+def _hopeful(
+    rows: ScoreRows,
+    limits: Limits,
+    steps: IntArray,
+    confidence: float,
+    certifying: IntArray | None = None,
+) -> tuple[list[ScoreRows], str | None]:
+    """Return how losses may be counted such that rows could certify something, or why they cannot.
+
+    As long as the rows to certify with are not to be looked at, those to learn from stand for them.
+    """
+    found, reason, voters = [], None, rows.orders[0]
+    for some in rows.with_and_without_gains():
+        learn = some.learning_trial(limits, voters, steps)
+        certify = learn if certifying is None else some.trial(certifying, limits, voters, steps)
+        why = _hopeless(learn, certify, steps, confidence)
+        if why is None:
+            found.append(some)
+        else:
+            reason = why
+    return found, None if found else reason
+
+
+def _best_choice(
+    hopeful: Sequence[ScoreRows], limits: Limits, steps: IntArray, confidence: float
+) -> tuple[ScoreRows, IntArray, Trial, Choice]:
+    """Return how losses are counted, and the order, such that the learning half asks fewest."""
+    tried = []
+    for rows in hopeful:
+        for voters in rows.orders:
+            learn = rows.learning_trial(limits, voters, steps)
+            tried.append((rows, voters, learn, choose(learn, steps, confidence)))
+    return min(tried, key=lambda found: found[3].mean_asked)
 
 
 def _careful_to_bold(choice: Choice) -> list[float]:
@@ -315,7 +332,7 @@ def _certificate(
     class_bounds: dict[str, float] | None = None
     if final.dtype == np.bool_:
         class_bounds = {str(side): limit for side, limit in limits}
-        if losses.kind != "disagreement" or not limits.by_answer:
+        if losses.truth is not None or not limits.by_answer:
             class_bounds = bounds_by_side(wrong, final, certify.labels, confidence, n_rungs)
     unit = _unit(losses)
     return ScoreCertificate(
@@ -326,7 +343,7 @@ def _certificate(
         as_given({side: n_wrong for side, (n_wrong, _) in limited.items()}),
         float(asked.mean()),
         None if class_bounds is None else {"yes": count(final), "no": count(~final)},
-        tuple(part.times(unit) for part in judged) if certify.labels or losses.kind != "disagreement" else (),
+        tuple(part.times(unit) for part in judged) if certify.labels or losses.truth is not None else (),
         certify.labels.clusters is not None,
         class_bounds,
         losses.kind,
@@ -345,22 +362,20 @@ def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float) 
     """
     if len(steps) == 0:
         return "there is no look before the last voter: give more looks"
-    unit, easiest = _unit(certify.losses), certify.with_and_without_gains()[-1]
-    nothing_lost = easiest.losses.of(certify.final, certify.final)
+    unit, nothing_lost = _unit(certify.losses), certify.losses.of(certify.final, certify.final)
     where, in_all = "are in the certifying half", "twice that"
-    if certify.losses.may_gain:
+    if certify.losses.truth is not None:
         where, in_all = "are left to certify with", "a quarter more"
     if certify is learn:
         where = "are in the learning half, and about as many will certify"
         where = where if certify.times == 1 else "will certify, about"
-    judgements = zip(certify.parts, easiest.parts, easiest.judge(nothing_lost, confidence), strict=True)
-    for part, least, judged in judgements:
+    for part, judged in zip(certify.parts, certify.judge(nothing_lost, confidence), strict=True):
         if part.limit == 0:
             return f"a limit of 0 takes certainty, which no rows can give: {_allow(certify.losses, 'some')}"
         if not judged.is_kept:
             return (
                 f"{round(certify.times * part.n_observations):,} {part} {where}, and at least "
-                f"{least.needed(confidence):,} are needed for a limit of {part.limit * unit:g} at a "
+                f"{part.needed(confidence):,} are needed for a limit of {part.limit * unit:g} at a "
                 f"confidence of {confidence:g}, {in_all} in all, better several times as many: give "
                 f"more rows, {_allow(certify.losses, 'more')}, or lower the confidence"
             )
@@ -390,11 +405,8 @@ def _allow(losses: RowLosses, how_much: str) -> str:
 def _too_often_wrong(certify: Trial, judged: tuple[Judged, ...]) -> str:
     part, found = next(pair for pair in zip(certify.parts, judged, strict=True) if not pair[1].is_kept)
     lost = found.times(_unit(certify.losses))
-    did, of = (
-        ("had a mean loss of", "on")
-        if certify.losses.kind != "disagreement"
-        else ("were wrong on a share of", "of")
-    )
+    lose = certify.losses.truth is not None
+    did, of = ("had a mean loss of", "on") if lose else ("were wrong on a share of", "of")
     return (
         f"even the most careful thresholds {did} {lost.mean_loss:.3g} {of} {lost.n_observations:,} {part}, "
         f"an upper bound of {lost.bound:.3g} for a limit of {lost.limit:g}: give more rows or "

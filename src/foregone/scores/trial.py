@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cache
-from itertools import product
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -91,10 +89,10 @@ class Trial:
 
     def learn(self, rows: IntArray, steps: IntArray) -> Learned:
         """Return what some of the rows teach."""
-        some, may_gain = self.paths.take(rows), self.losses.kind != "disagreement"
+        some = self.paths.take(rows)
         if isinstance(some, ClassPaths) and some.drops_classes:
-            return LearnedByClass(some, steps, self.limit, self.certain, may_gain=may_gain)
-        return Learned(some, steps, self.limit, self.certain, may_gain=may_gain)
+            return LearnedByClass(some, steps, self.limit, self.certain, may_gain=self.losses.may_gain)
+        return Learned(some, steps, self.limit, self.certain, may_gain=self.losses.may_gain)
 
     def outcome(self, thresholds: Thresholds) -> TrialOutcome:
         """Return how all rows fare."""
@@ -108,17 +106,6 @@ class Trial:
         """Return what the losses of all rows say about each part."""
         return self.parts.judge(losses, confidence, times=self.times)
 
-    def is_kept(self, losses: BoolArray | FloatArray, confidence: float) -> bool:
-        """Whether losses of all rows keep every limit."""
-        return all(part.is_kept for part in self.judge(losses, confidence))
-
-    def with_and_without_gains(self) -> list[Trial]:
-        """Return it, and what counts gains as no loss: where few rows lose, that takes fewer to certify."""
-        if not self.losses.may_gain:
-            return [self]
-        parts = Parts(tuple(replace(part, may_gain=False) for part in self.parts))
-        return [self, replace(self, losses=self.losses.without_gains(), parts=parts)]
-
     def folds(self) -> IntArray:
         """Return the number of the fold that each row is in; clusters stay together."""
         clusters = self.labels.clusters
@@ -130,14 +117,12 @@ class Trial:
 class Choice:
     """A shape, how bold it may probably be, and how the rows fared that it was tried on.
 
-    ``outcome`` is None where not even the most careful try would have been certified; ``sets_off`` says
-    whether gains are to be set off against losses.
+    ``outcome`` is None where not even the most careful try would have been certified.
     """
 
     shape: Shape
     boldness: float
     outcome: TrialOutcome | None = None
-    sets_off: bool = True
 
     @property
     def mean_asked(self) -> float:
@@ -159,31 +144,26 @@ def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
         for fold, rows in enumerate(folds)
     ]
 
-    @cache
-    def crossed(shape: Shape, boldness: float) -> tuple[Answers, IntArray]:
+    def crossed(shape: Shape, boldness: float) -> TrialOutcome:
         answers, asked = np.empty_like(learn.final), np.empty(learn.n_rows, np.int64)
         for rows, (learned, paths) in zip(folds, tries, strict=True):
             answers[rows], asked[rows] = paths.follow(*learned.thresholds(shape, boldness))
-        return answers, asked
+        return learn.answered(answers, asked)
 
-    *ways, easiest = learn.with_and_without_gains()
-    # A ladder begins where nothing is lost or won, which takes more rows to certify where gains count.
-    ways = [way for way in ways if way.is_kept(way.losses.of(learn.final, learn.final), confidence)]
-    best = Choice(Shape("chance"), 0.0, sets_off=easiest.losses.sets_off)
+    best = Choice(Shape("chance"), 0.0)
     has_sides = learn.losses.kind == "cost" or any(part.side != "all" for part in learn.parts)
     others = LEAD_SHAPES if isinstance(learn.paths, ClassPaths) else WEIGHED_SHAPES if has_sides else ()
     # A margin gains little over chances where close calls are free, and a ladder of margins is steep there.
     shapes = SHAPES[1:] if learn.losses.may_gain else SHAPES
-    for shape, judging in product(shapes + others, [*ways, easiest]):
+    for shape in shapes + others:
         certain, too_bold = 0.0, 1.0
         for _ in range(HALVINGS):
             boldness = (certain + too_bold) / 2
-            answers, asked = crossed(shape, boldness)
-            lost = judging.losses.of(answers, learn.final)
-            if not judging.is_kept(lost, confidence):
+            outcome = crossed(shape, boldness)
+            if not all(part.is_kept for part in learn.judge(outcome.losses, confidence)):
                 too_bold = boldness
                 continue
             certain = boldness
-            if asked.mean() < best.mean_asked:
-                best = Choice(shape, boldness, learn.answered(answers, asked), judging.losses.sets_off)
+            if outcome.asked.mean() < best.mean_asked:
+                best = Choice(shape, boldness, outcome)
     return best

@@ -242,6 +242,9 @@ def _minimax(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool) 
         scale = max(float(oracle.limits.min()), 1e-12) * N
         careful = _careful(oracle, costs)
         first = find_prices(oracle, risks, [careful], largest_of=costs)
+        if first.objective - first.lower_bound > 1e-9 * max(first.objective, 1.0):
+            # Rounding ended the search too soon: from the strategies found, it goes another way.
+            first = find_prices(oracle, risks, [careful, *reversed(first.found)], largest_of=costs)
         worst = first.objective * (1 + _TIE_BREAK_SLACK)
         limits = risks + [Limit(channel, worst, scale) for channel in costs]
         second = find_prices(oracle, limits, [first.mixture, *first.found])
