@@ -263,7 +263,7 @@ def solve(
     At least 3 of 20 must say yes:
 
     >>> round(solve("minimixed", 20, 0.01, quota=3).expected_votes, 2)
-    11.04
+    7.28
 
     Votes among many answers, from those of past inputs:
 
