@@ -42,8 +42,12 @@ def stopping_strategies(n_voters: int) -> st.SearchStrategy[StoppingStrategy]:
 
 @st.composite
 def answers(draw: st.DrawFn, n_voters: int) -> list[int]:
-    """Any answers, with sense or without: from how many yes votes on a stop answers yes, for each step."""
-    return [draw(st.integers(0, asked + 1)) for asked in range(n_voters)] + [n_voters // 2 + 1]
+    """Any answers, with sense or without: from how many yes votes on a stop answers yes, for each step.
+
+    The last is the quota of the full vote.
+    """
+    quota = draw(st.one_of(st.just(n_voters // 2 + 1), st.integers(0, n_voters)))
+    return [draw(st.integers(0, asked + 1)) for asked in range(n_voters)] + [quota]
 
 
 @st.composite

@@ -75,7 +75,7 @@ def test_the_risk_is_what_counting_all_arrangements_of_votes_shows(strategy, dis
             n = sum(arrangement)
             weight = Fraction(distribution.probabilities[n]) / comb(N, n)
             total += weight
-            otherwise += weight * ((2 * n > N) != verdict.answer)
+            otherwise += weight * ((n >= strategy.quota) != verdict.answer)
     if total == 0:
         assert verdict.risk in (None, 0.0)
     else:
@@ -204,3 +204,35 @@ def test_reprs_fit_a_line_and_say_how_it_stands():
     assert repr(verdict) == f"Verdict(answer=True, asked=4, yes=4, risk={verdict.risk:.4g})"
     assert repr(Verdict(False, 3, 0, None)) == "Verdict(answer=False, asked=3, yes=0, risk=None)"
     assert len(repr(Verdict("long " * 1000, 3, 3, 1 / 3))) < 110
+
+
+# Quotas --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quota", [0, 1, 3, 7, 9])
+@pytest.mark.parametrize("limit", [0.0, 0.05])
+def test_with_a_quota_the_risk_is_bayes_chance_of_another_full_vote(quota, limit):
+    votes = VoteDistribution.from_counts(1.0 / (1 + np.arange(10)))
+    solution = solve("minimean", votes, limit, quota=quota)
+    random = np.random.default_rng(quota)
+    for cast in random.random((30, 9)) < 0.4:
+        ballot = Ballot(solution, 0)
+        verdict = ballot.verdict or ballot.cast_many(cast)
+        # The chance to see these counts in a random order, given that n of 9 say yes: hypergeometric.
+        asked, yes = verdict.asked, verdict.yes
+        seen = [
+            p * comb(n, yes) * comb(9 - n, asked - yes) / comb(9, asked) if yes <= n <= 9 - asked + yes else 0
+            for n, p in enumerate(votes.probabilities)
+        ]
+        other = sum(weight for n, weight in enumerate(seen) if (n >= quota) != verdict.answer)
+        assert verdict.risk == pytest.approx(other / sum(seen), rel=1e-9, abs=1e-15)
+
+
+def test_any_and_all_are_decided_by_the_first_vote_that_settles_it():
+    any_of, all_of = (Ballot(solve("minimixed", 9, 0, quota=quota)) for quota in (1, 9))
+    first_yes = any_of.cast_many([False, False, True, False])
+    assert (first_yes.answer, first_yes.asked, first_yes.risk) == (True, 3, 0.0)
+    first_no = all_of.cast_many([True, True, False, True])
+    assert (first_no.answer, first_no.asked, first_no.risk) == (False, 3, 0.0)
+    assert Ballot(rules.curtailment(9, quota=1)).cast_many([False] * 9).answer is False
+    assert Ballot(rules.curtailment(9, quota=9)).cast_many([True] * 9).answer is True

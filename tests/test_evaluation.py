@@ -34,7 +34,7 @@ def by_enumeration(strategy: StoppingStrategy, n_yes: int) -> tuple[Fraction, Fr
             stopping = still_asking * Fraction(table[asked, yes])
             cost += asked * stopping
             asked_exactly[asked] += stopping
-            if (yes >= strategy.yes_from[asked]) != (2 * n_yes > n_voters):
+            if (yes >= strategy.yes_from[asked]) != (n_yes >= strategy.quota):
                 wrong += stopping
             still_asking -= stopping
             yes += asked in places
@@ -51,7 +51,7 @@ def by_walking(table: np.ndarray, yes_from: list[int], n_yes: int) -> tuple[Frac
         for yes, chance in here.items():
             stopping = chance * Fraction(table[asked, yes])
             cost += asked * stopping
-            wrong += stopping * ((yes >= yes_from[asked]) != (2 * n_yes > n_voters))
+            wrong += stopping * ((yes >= yes_from[asked]) != (n_yes >= yes_from[-1]))
             if asked < n_voters and stopping < chance:
                 next_yes = Fraction(n_yes - yes, n_voters - asked)
                 for more, share in ((1, next_yes), (0, 1 - next_yes)):
@@ -220,12 +220,12 @@ def test_figures_of_a_class_are_those_given_what_the_full_vote_says(given_both):
     mean, worst = evaluation.by_class(votes), evaluation.worst_by_class()
     assert list(mean) == list(worst) == ["yes", "no"]
     for answer in ("yes", "no"):
-        side = [n for n in range(n_voters + 1) if (2 * n > n_voters) == (answer == "yes")]
+        side = [n for n in range(n_voters + 1) if (n >= strategy.quota) == (answer == "yes")]
         parts = [by_enumeration(strategy, n_yes)[:2] for n_yes in side]
         weights = [Fraction(votes.probabilities[n]) for n in side]
         for place in range(2):
             figures = [part[place] for part in parts]
-            assert close(worst[answer][place], max(figures))
+            assert close(worst[answer][place], max(figures, default=Fraction(0)))
             if sum(weights) == 0:
                 assert np.isnan(mean[answer][place])
             else:

@@ -18,6 +18,7 @@ PUBLIC = [
     "EarlyStoppingClassifier",
     "Evaluation",
     "ForegoneError",
+    "LabelledVotes",
     "Plan",
     "PluralityStrategy",
     "ScoreStrategy",

@@ -53,7 +53,7 @@ def test_every_kind_of_file_is_tried_here() -> None:
 
 
 def test_what_is_known_about_the_file_is_told(tmp_path: Path) -> None:
-    for name, version in (("Solution", 2), ("PluralityForest", container.VERSION)):
+    for name, version in (("Solution", 3), ("PluralityForest", container.VERSION)):
         file = tmp_path / name
         THINGS[name].save(file)
         saved = open_file(file)
@@ -66,6 +66,8 @@ def test_what_is_known_about_the_file_is_told(tmp_path: Path) -> None:
     ("name", "kind", "version"),
     [
         ("strategy-v1.json", "StoppingStrategy", 1),
+        ("strategy-v3-quota.json", "StoppingStrategy", 3),
+        ("solution-v3-values.json", "Solution", 3),
         ("plurality-v2.json", "PluralityStrategy", 2),
         ("scores-v2.json", "ScoreStrategy", 2),
         ("classifier-v1.foregone", "EarlyStoppingClassifier", 1),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foregone import StoppingStrategy
+from foregone import StoppingStrategy, evaluate, rules
 from foregone.errors import InvalidInputError
+from foregone.strategy.thresholds import answers_for
 from tests.strategies import answering_strategies, answers, stopping_strategies, tables
 
 small_tables = st.integers(1, 6).flatmap(tables)
@@ -146,8 +148,79 @@ def test_every_way_of_making_one_takes_the_same_answers(given_both):
 
 @given(st.integers(1, 5).flatmap(answering_strategies))
 def test_it_answers_the_majority_exactly_when_it_equals_the_one_that_does(strategy):
-    majority = StoppingStrategy.from_table(strategy.table())
-    assert strategy.answers_majority == (strategy == majority)
+    plain = StoppingStrategy.from_table(
+        strategy.table(), yes_from=answers_for(strategy.n_voters, strategy.quota)
+    )
+    assert strategy.answers_majority == (strategy == plain)
+
+
+# Quotas --------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 60), st.data())
+def test_a_stop_answers_by_the_share_of_yes_votes_so_far(n_voters, data):
+    quota = data.draw(st.integers(0, n_voters))
+    yes_from = answers_for(n_voters, quota)
+    share = Fraction(2 * quota - 1, 2 * n_voters)  # halfway between quota - 1 and quota of all
+    for asked in range(1, n_voters + 1):
+        assert [yes >= yes_from[asked] for yes in range(asked + 1)] == [
+            Fraction(yes, asked) > share for yes in range(asked + 1)
+        ]
+    assert yes_from[0] == (quota > 0)
+    assert yes_from[-1] == quota
+
+
+@given(st.integers(1, 500))
+def test_answers_for_the_quota_of_a_majority_are_the_majority_so_far(n_voters):
+    asked = np.arange(n_voters + 1)
+    np.testing.assert_array_equal(answers_for(n_voters, n_voters // 2 + 1), asked // 2 + 1)
+
+
+@pytest.mark.parametrize("n_voters", [1, 2, 7])
+def test_for_any_the_first_yes_answers_and_for_all_nothing_but_yes_does(n_voters):
+    np.testing.assert_array_equal(answers_for(n_voters, 1), np.ones(n_voters + 1))
+    asked = np.arange(n_voters + 1)
+    np.testing.assert_array_equal(answers_for(n_voters, n_voters), np.maximum(asked, 1))
+    np.testing.assert_array_equal(answers_for(n_voters, 0), np.zeros(n_voters + 1))
+
+
+@given(st.integers(1, 12), st.data())
+def test_ask_all_asks_everyone_and_answers_as_they_do(n_voters, data):
+    quota = data.draw(st.none() | st.integers(0, n_voters))
+    strategy = StoppingStrategy.ask_all(n_voters, quota)
+    fewest = n_voters // 2 + 1 if quota is None else quota
+    assert strategy.quota == fewest
+    assert not strategy.table()[:-1][np.tril_indices(n_voters)].any()
+    assert [strategy.answer(n_voters, yes) for yes in range(n_voters + 1)] == [
+        yes >= fewest for yes in range(n_voters + 1)
+    ]
+    evaluation = evaluate(strategy)
+    assert (evaluation.expected_votes == n_voters).all()
+    assert not evaluation.disagreement.any()
+
+
+def test_fingerprints_differ_by_quota_and_those_of_majorities_are_what_they_were():
+    found = {StoppingStrategy.ask_all(7, quota).fingerprint for quota in range(8)}
+    assert len(found) == 8
+    assert StoppingStrategy.ask_all(7, 4) == StoppingStrategy.ask_all(7)
+    assert StoppingStrategy.from_table(HOLED).fingerprint == "dd88f6575d2ab60f101d4584af4dfe69"
+    # Even where it stops before anyone is asked: the full vote that it stands for is another.
+    stops = [
+        StoppingStrategy.from_rows(3, lambda asked: np.ones(asked + 1), yes_from=[1, 1, 1, quota])
+        for quota in (1, 2)
+    ]
+    assert stops[0] != stops[1]
+
+
+@pytest.mark.parametrize("quota", [-1, 6, 2.0, True, "3", np.nan])
+def test_a_quota_that_no_vote_can_have_is_refused(quota):
+    for make in (StoppingStrategy.ask_all, lambda n, q: rules.curtailment(n, quota=q)):
+        with pytest.raises(InvalidInputError, match="quota must"):
+            make(5, quota)
+
+
+def test_its_repr_says_how_many_must_say_yes():
+    assert repr(StoppingStrategy.ask_all(9, 2)) == "<StoppingStrategy for 9 voters, of whom 2 must say yes>"
 
 
 # Equality ------------------------------------------------------------------------------------
@@ -161,13 +234,13 @@ def test_strategies_are_equal_exactly_when_they_do_the_same_wherever_they_can_co
 
 
 @given(st.integers(1, 4), st.data())
-def test_answers_make_a_difference_exactly_where_a_run_can_stop(n_voters, data):
+def test_answers_make_a_difference_exactly_where_a_run_can_stop_and_in_the_full_vote(n_voters, data):
     table, first, second = (
         data.draw(tables(n_voters)),
         data.draw(answers(n_voters)),
         data.draw(answers(n_voters)),
     )
-    same = reachable_answers(table, first) == reachable_answers(table, second)
+    same = reachable_answers(table, first) == reachable_answers(table, second) and first[-1] == second[-1]
     strategy = StoppingStrategy.from_table(table, yes_from=first)
     other = StoppingStrategy.from_table(table, yes_from=second)
     assert (strategy == other) == same
@@ -351,8 +424,7 @@ def test_exceptions_that_are_none_are_refused_with_the_state(exceptions, message
         ([1, -1, 2, 2], r"step 1 must lie between 0 \(always yes\) and 2 \(always no\), got -1"),
         ([1, 3, 2, 2], "step 1 must lie between"),
         (np.array([2**64 - 1, 1, 2, 2], np.uint64), "step 0 must lie between"),
-        ([1, 1, 2, 1], "last step must be 2, not 1"),
-        ([1, 1, 2, 3], "last step must be 2, not 3"),
+        ([1, 1, 2, 4], "quota of the full vote, must be at most n_voters=3, not 4: no vote could be yes"),
     ],
 )
 def test_answers_that_are_none_are_refused_with_the_reason(yes_from, message):

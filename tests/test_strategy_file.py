@@ -13,22 +13,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foregone import StoppingStrategy
+from foregone import Solution, StoppingStrategy, VoteDistribution, certify, solve
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.strategy.json_file import read_file, write_file
 from tests.strategies import answering_strategies
 
 FILES = Path(__file__).parent / "golden"
-GOLDEN = FILES / "strategy-v2.json"
+GOLDEN = FILES / "strategy-v3.json"
+QUOTA = FILES / "strategy-v3-quota.json"
 OWN_ANSWERS = FILES / "strategy-v2-own-answers.json"
+VALUES = FILES / "solution-v3-values.json"
 
 
 def golden_strategy() -> StoppingStrategy:
     """Make what the golden file holds: curtailment of five voters but for three states.
 
-    ``strategy-v1.json`` and ``strategy-v2.json`` were written by ``golden_strategy().save(...)`` in their
-    time, ``strategy-v2-own-answers.json`` by ``own_answers().save(...)``. Files outlive releases: they are
-    never written anew; a new version of the format gets files of its own.
+    ``strategy-v1.json``, ``strategy-v2.json`` and ``strategy-v3.json`` were written by
+    ``golden_strategy().save(...)`` in their time, ``strategy-v2-own-answers.json`` by
+    ``own_answers().save(...)``, ``strategy-v3-quota.json`` by ``with_a_quota().save(...)`` and
+    ``solution-v3-values.json`` by ``with_values().save(...)``. Files outlive releases: they are never written
+    anew; a new version of the format gets files of its own.
     """
     return StoppingStrategy.from_thresholds(
         [-1, -1, -1, 0, 1, 2], [1, 2, 3, 3, 3, 3], [(2, 1, 1.0), (3, 1, 0.1), (3, 2, 1 / 3)]
@@ -41,6 +45,20 @@ def own_answers() -> StoppingStrategy:
     return StoppingStrategy.from_thresholds(
         golden.lower, golden.upper, golden.exceptions, yes_from=[0, 1, 1, 2, 2, 3]
     )
+
+
+def with_a_quota() -> StoppingStrategy:
+    """Make the same, but two of five are enough for yes."""
+    golden = golden_strategy()
+    return StoppingStrategy.from_thresholds(
+        golden.lower, golden.upper, golden.exceptions, yes_from=[1, 1, 1, 1, 2, 2]
+    )
+
+
+def with_values() -> Solution:
+    """Solve for two of five, with disagreements that lose less the closer the vote."""
+    votes = VoteDistribution.from_counts([50, 20, 10, 5, 5, 10])
+    return solve("minimean", votes, 0.01, quota=2, values=[1, 0.25, 0.125, 0.5, 1, 1])
 
 
 @pytest.fixture
@@ -83,7 +101,7 @@ def test_loading_gives_exactly_what_was_saved(tmp_path_factory, strategy):
     assert path.read_bytes() == first
 
 
-@pytest.mark.parametrize("name", ["strategy-v1.json", "strategy-v2.json"])
+@pytest.mark.parametrize("name", ["strategy-v1.json", "strategy-v2.json", "strategy-v3.json"])
 def test_a_file_of_any_version_is_read(name):
     strategy = StoppingStrategy.load(FILES / name)
     assert strategy == golden_strategy()
@@ -97,7 +115,23 @@ def test_a_file_with_answers_of_its_own_is_read():
     np.testing.assert_array_equal(strategy.yes_from, [0, 1, 1, 2, 2, 3])
 
 
-@pytest.mark.parametrize(("make", "golden"), [(golden_strategy, GOLDEN), (own_answers, OWN_ANSWERS)])
+def test_a_file_with_a_quota_is_read():
+    strategy = StoppingStrategy.load(QUOTA)
+    assert strategy == with_a_quota() != golden_strategy()
+    np.testing.assert_array_equal(strategy.yes_from, [1, 1, 1, 1, 2, 2])
+    assert strategy.quota == 2
+
+
+def test_a_solution_with_values_is_read_and_its_claim_proven():
+    solution, again = Solution.load(VALUES), with_values()
+    assert (solution.quota, solution.values) == (2, (1, 0.25, 0.125, 0.5, 1, 1))
+    assert solution.expected_votes == pytest.approx(again.expected_votes, rel=1e-12)
+    assert solution.disagreement == pytest.approx(again.disagreement, rel=1e-12)
+    assert certify(solution).holds
+    assert StoppingStrategy.load(VALUES) == solution.strategy
+
+
+@pytest.mark.parametrize(("make", "golden"), [(golden_strategy, GOLDEN), (with_a_quota, QUOTA)])
 def test_what_is_written_is_still_the_golden_file(path, make, golden):
     make().save(path)
     assert path.read_text() == golden.read_text()
@@ -110,9 +144,56 @@ def test_a_file_of_version_1_that_gives_answers_is_refused(path, answers):
     assert 'field "yes_from" must not be in a file of version 1' in message
 
 
+def test_a_file_of_version_2_with_a_quota_is_refused(path):
+    text = OWN_ANSWERS.read_text().replace("[0, 1, 1, 2, 2, 3]", "[0, 1, 1, 2, 2, 2]")
+    message = refused(path, text)
+    assert 'field "yes_from" must end in a majority in a file of version 2, which knows no quotas' in message
+
+
+def test_a_solution_of_version_2_with_values_is_refused(path):
+    content = {**json.loads(VALUES.read_text()), "version": 2, "yes_from": "majority"}
+    path.write_text(json.dumps(content))
+    with pytest.raises(FileFormatError, match='"values" must not be in a file of version 2'):
+        Solution.load(path)
+
+
+VALUES_THAT_ARE_NONE = [
+    [1, 0.25, 0.125, 0.5, 1],
+    [1, 0.25, 0.125, 0.5, 1, 1.5],
+    [1, 0.25, 0.125, 0.5, 1, -0.5],
+    [1, 0.25, 0.125, 0.5, 1, "1"],
+    [1, 0.25, 0.125, 0.5, 1, True],
+    0.5,
+    "one",
+    {},
+]
+
+
+@pytest.mark.parametrize("values", VALUES_THAT_ARE_NONE, ids=str)
+def test_values_that_are_none_are_refused_by_name(path, values):
+    fields = with_values().to_fields()
+    write_file(path, {**fields, "solution": {**fields["solution"], "values": values}})
+    with pytest.raises(FileFormatError, match="values"):
+        Solution.load(path)
+
+
+def test_values_changed_by_hand_are_noticed(path):
+    with_values().save(path)
+    path.write_text(path.read_text().replace("[1.0, 0.25, 0.125, 0.5", "[1.0, 0.25, 0.125, 0.25"))
+    with pytest.raises(FileFormatError, match="checksum"):
+        Solution.load(path)
+
+
+def test_a_solution_whose_strategy_has_another_quota_than_its_answers_say_is_refused(path):
+    fields = with_values().to_fields()
+    write_file(path, {**fields, "yes_from": [1, 1, 1, 1, 2, 3]})
+    with pytest.raises(FileFormatError, match='"answer" is not what the strategy answers'):
+        Solution.load(path)
+
+
 def test_a_file_is_readable_json_with_one_field_a_line(saved):
     lines = saved.read_text().splitlines()
-    assert lines[1:3] == ['  "format": "foregone-strategy",', '  "version": 2,']
+    assert lines[1:3] == ['  "format": "foregone-strategy",', '  "version": 3,']
     assert lines[-1] == "}"
     assert len(lines) == len(json.loads(saved.read_text())) + 2
 
@@ -300,7 +381,7 @@ def test_a_missing_field_is_named(saved, key):
 HUGE = str(10**400)
 
 WRONG = {
-    "version": ["3", "1", "0", "-1", "1.0", "true", '"1"', "null", "[1]", "1e400", HUGE],
+    "version": ["4", "1", "0", "-1", "1.0", "true", '"1"', "null", "[1]", "1e400", HUGE],
     "format": ['"foregone"', "1", "null", "[]"],
     "kind": ['"forest"', "1", "null"],
     "n_voters": ["0", "-5", "5.0", "true", '"5"', "null", "[5]", "{}", "1e400", HUGE],
@@ -327,7 +408,9 @@ WRONG = {
     "yes_from": [
         *["null", "3", '"likeliest"', '""', "{}", "[]", "[1, 1, 2, 2, 3]", "[[1, 1, 2, 2, 3, 3]]"],
         *[f"[{bad}, 1, 2, 2, 3, 3]" for bad in ("-1", "2", "true", "1.0", '"1"', "null", str(2**63), HUGE)],
-        *[f"[1, 1, 2, 2, 3, {bad}]" for bad in ("0", "2", "4", "6")],  # the full vote is what it is
+        *[
+            f"[1, 1, 2, 2, 3, {bad}]" for bad in ("-1", "6", "7", "true", "2.0")
+        ],  # no vote could be yes, or more than all
     ],
     "checksum": ["null", "1", '""', '"0000000000000000"'],
 }
@@ -368,7 +451,7 @@ def test_deep_nesting_is_refused(saved, opening, depth):
     refused(saved, saved.read_text().replace('"kind": "strategy"', f'"kind": {nested}'))
     text = GOLDEN.read_text()
     refused(saved, text.replace('"kind": "strategy"', f'"kind": "strategy", "more": {nested}'))
-    refused(saved, text.replace('"version": 2', f'"version": {nested}'))
+    refused(saved, text.replace('"version": 3', f'"version": {nested}'))
 
 
 def test_a_huge_number_of_voters_with_short_lists_takes_no_memory(saved):

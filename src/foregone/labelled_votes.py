@@ -37,11 +37,11 @@ class LabelledVotes:
     >>> from foregone import LabelledVotes, solve
     >>> labelled = LabelledVotes.from_yes_counts([0, 0, 1, 2, 2, 3, 3], [0, 0, 0, 1, 0, 1, 1], n_voters=3)
     >>> labelled.values()
-    array([1. , 1. , 0. , 1. ])
+    array([1., 1., 0., 1.])
     >>> round(labelled.accuracy(), 3)
     0.857
-    >>> solve("minimean", labelled.votes, 0.01, values=labelled.values()).expected_votes < 2.1
-    True
+    >>> round(solve("minimean", labelled.votes, 0.01, values=labelled.values()).expected_votes, 2)
+    1.41
     """
 
     no: IntArray

@@ -31,7 +31,20 @@ EVERY = Promise(
     "orders", "disagreement of every row", {"yes": 0.1, "no": 0.01}, None, {"yes": 0.1, "no": 0.01}, 0
 )
 CERTAIN = Promise.certain(0.001)
-ALL = (PLAIN, BY_CLASS, BY_GROUP, BY_BOTH, OVER_ORDERS, EVERY, CERTAIN)
+ACCURACY = Promise.certified((Judged("all", None, 0.002, 9_000, 0.0, 0.0015),), 0.95, 9_000, loss="accuracy")
+ACCURACY_BY_CLASS = Promise.certified(
+    (Judged("yes", None, 0.002, 400, 0.0, 0.001), Judged("no", None, 0.01, 900, 0.0, 0.009)),
+    0.9,
+    1_300,
+    loss="accuracy",
+)
+ACCURACY_OVER_ORDERS = Promise.certified(
+    (Judged("all", None, 0.001, 2_000, -0.001, 0.0009),), 0.95, 2_000, loss="accuracy", about="orders"
+)
+COST = Promise.certified((Judged("all", None, 0.01, 800, 0.0, 0.005),), 0.95, 800, loss="cost", unit=30.0)
+OBSERVED_ACCURACY = Promise.over_orders("minimean", 0.005, None, 0.005, 700, loss="accuracy")
+LOSSES = (ACCURACY, ACCURACY_BY_CLASS, ACCURACY_OVER_ORDERS, COST, OBSERVED_ACCURACY)
+ALL = (PLAIN, BY_CLASS, BY_GROUP, BY_BOTH, OVER_ORDERS, EVERY, CERTAIN, *LOSSES)
 
 
 def fields_of(promise: Promise, folder: Path) -> Fields:
@@ -56,6 +69,19 @@ def test_it_comes_back_from_a_file(promise: Promise, tmp_path: Path) -> None:
         (OVER_ORDERS, "over new inputs like the 1,000 observed and over random orders of the voters; 5,990 "),
         (EVERY, "at most 0.1 for inputs voted 'sick' and 0.01 for inputs voted 'fit', for every input, on"),
         (CERTAIN, "This classifier always agrees with its full vote"),
+        (
+            ACCURACY,
+            "With 95 % confidence, the accuracy of this classifier on new rows is at most 0.002 below that "
+            "of its full vote, if they are like the 9,000 it was certified on.",
+        ),
+        (ACCURACY_BY_CLASS, "at most 0.002 for class 'sick' and 0.01 for class 'fit' below that of its full"),
+        (
+            ACCURACY_OVER_ORDERS,
+            "the accuracy of stopping early on new rows is at most 0.001 below that of its full vote, if "
+            "they are like the 2,000 observed, on average over random orders of the voters.",
+        ),
+        (COST, "the mean cost of this classifier on new rows is at most 0.3 above that of its full vote"),
+        (OBSERVED_ACCURACY, "The accuracy of stopping early on"),
     ],
 )
 def test_what_it_says(promise: Promise, words: str) -> None:
@@ -70,6 +96,10 @@ def test_bounds_are_by_label_group_or_both() -> None:
     assert BY_BOTH.labelled(["fit", "sick"]).bound == {
         (label, group): 0.01 for group in "ab" for label in ("sick", "fit")
     }
+
+
+def test_costs_are_in_the_units_that_were_given() -> None:
+    assert (COST.limit, COST.bound) == (pytest.approx(0.3), pytest.approx(0.15))
 
 
 @pytest.mark.parametrize(

@@ -268,8 +268,8 @@ def test_clusters_count_once():
 
 
 def test_too_few_rows_are_said_with_how_many_it_takes():
-    scores, labels = draw(600)
-    with pytest.warns(CannotCertifyWarning, match=r"480 rows are left to certify with, and at least 5\d\d "):
+    scores, labels = draw(300)
+    with pytest.warns(CannotCertifyWarning, match=r"240 rows are left to certify with, and at least 299 "):
         strategy = solve_scores(scores, 0.01, order="given", random_state=0, labels=labels)
     assert "allow a larger loss of accuracy" in strategy.reason
     with pytest.raises(SolverError, match='rows whose true answer is "yes"'):
@@ -287,7 +287,7 @@ def test_the_number_that_is_said_to_be_needed_is_enough_if_nothing_is_lost():
     sure = np.concatenate([rng.choice([-9.0, 9.0], (1200, 1)), rng.normal(size=(1200, 4))], axis=1)
     options = {"order": "given", "random_state": 0, "on_failure": "raise"}
     with pytest.raises(SolverError) as caught:
-        solve_scores(sure[:600], 0.01, labels=sure[:600, 0] > 0, **options)
+        solve_scores(sure[:300], 0.01, labels=sure[:300, 0] > 0, **options)
     needed = int(str(caught.value).split("at least ")[1].split(" ")[0])
     rows = sure[: needed * 5 // 4 + 1]
     assert solve_scores(rows, 0.01, labels=rows[:, 0] > 0, **options).certificate.mean_asked == 1

@@ -10,12 +10,12 @@ from foregone.solving.budget import Budget, NestedBounds, OneDistribution, is_ye
 @st.composite
 def nested_bounds(draw):
     n_voters = draw(st.integers(1, 9))
-    m = n_voters // 2
+    m = draw(st.integers(-1, n_voters - 1))  # the largest n whose full vote is "no"
     shares = st.floats(0, 1)
     yes = sorted(draw(st.lists(shares, min_size=n_voters - m, max_size=n_voters - m)))
     no = sorted(draw(st.lists(shares, min_size=m + 1, max_size=m + 1)))
-    if yes[-1] + no[-1] < 1:
-        no[-1] = 1.0
+    if yes[-1] + sum(no[-1:]) < 1:
+        yes[-1] = 1.0
     return NestedBounds(np.array(yes), np.array(no))
 
 
@@ -41,7 +41,10 @@ def test_the_worst_distribution_is_the_one_a_linear_program_finds(bounds, data):
     assert (rows @ weights <= sides + 1e-12).all()
     best = linprog(-disagreement, rows, sides, np.ones((1, size)), [1.0])
     assert weights @ disagreement == pytest.approx(-best.fun, abs=1e-6)  # as exact as HiGHS is
-    assert Budget("all", 0.1, bounds).risk(disagreement) == weights @ disagreement
+    assert Budget("all", 0.1, bounds, np.ones(size)).risk(disagreement) == min(weights @ disagreement, 1)
+    values = np.array(data.draw(st.lists(st.floats(0, 1), min_size=size, max_size=size)))
+    worst = linprog(-disagreement * values, rows, sides, np.ones((1, size)), [1.0])
+    assert Budget("all", 0.1, bounds, values).risk(disagreement) == pytest.approx(-worst.fun, abs=1e-6)
 
 
 @given(nested_bounds(), st.data())
@@ -49,22 +52,36 @@ def test_the_first_cuts_hold_the_worst_one_for_disagreement_on_one_side_that_fal
     size = len(bounds.yes) + len(bounds.no)
     m = len(bounds.no) - 1
     values = np.array(sorted(data.draw(st.lists(st.floats(0, 1), min_size=size, max_size=size))))
-    on_yes = np.where(is_yes(size - 1), np.concatenate([np.zeros(m + 1), values[: size - m - 1][::-1]]), 0.0)
-    on_no = np.where(is_yes(size - 1), 0.0, np.concatenate([values[: m + 1], np.zeros(size - m - 1)]))
+    yes = is_yes(size - 1, m + 1)
+    on_yes = np.where(yes, np.concatenate([np.zeros(m + 1), values[: size - m - 1][::-1]]), 0.0)
+    on_no = np.where(yes, 0.0, np.concatenate([values[: m + 1], np.zeros(size - m - 1)]))
+    matters = np.ones(size, bool)
     for disagreement in (on_yes, on_no):
         worst = bounds.worst_for(disagreement) @ disagreement
-        assert max(cut @ disagreement for cut in bounds.first_cuts()) == pytest.approx(worst, abs=1e-12)
+        assert max(cut @ disagreement for cut in bounds.first_cuts(matters)) == pytest.approx(
+            worst, abs=1e-12
+        )
 
 
-@pytest.mark.parametrize("n_voters", [1, 2, 5, 6])
-def test_reckoning_with_anything_means_the_two_values_next_to_the_middle(n_voters):
-    m = n_voters // 2
-    cuts = NestedBounds.anything(n_voters).first_cuts()
-    assert sorted(int(np.flatnonzero(cut)[0]) for cut in cuts) == [m, m + 1]
+@pytest.mark.parametrize(
+    ("n_voters", "quota"), [(1, 1), (2, 2), (5, 3), (6, 4), (6, 1), (6, 6), (1, 0), (6, 0)]
+)
+def test_reckoning_with_anything_means_the_two_values_next_to_the_quota(n_voters, quota):
+    m, matters = quota - 1, np.ones(n_voters + 1, bool)
+    cuts = NestedBounds.anything(n_voters, quota).first_cuts(matters)
+    assert sorted(int(np.flatnonzero(cut)[0]) for cut in cuts) == [m, m + 1][quota == 0 :]
     assert all(cut.sum() == 1 for cut in cuts)
-    only_yes = NestedBounds.anything(n_voters, "yes")
-    assert [np.flatnonzero(cut).tolist() for cut in only_yes.first_cuts()] == [[m + 1]]
-    np.testing.assert_array_equal(only_yes.possible(), is_yes(n_voters))
+    only_yes = NestedBounds.anything(n_voters, quota, "yes")
+    assert [np.flatnonzero(cut).tolist() for cut in only_yes.first_cuts(matters)] == [[m + 1]]
+    np.testing.assert_array_equal(only_yes.possible(), is_yes(n_voters, quota))
+
+
+def test_where_nothing_is_lost_nothing_is_possible_to_lose():
+    values = np.array([1.0, 0.0, 0.5, 0.0])
+    budget = Budget("all", 0.1, NestedBounds.anything(3, 2), values)
+    assert budget.possible().tolist() == [True, False, True, False]
+    assert budget.risk(np.array([0.1, 1.0, 0.4, 1.0])) == 0.2
+    assert sorted(np.flatnonzero(cut).tolist() for cut in budget.first_cuts()) == [[0], [2]]
 
 
 def test_one_distribution_is_its_own_worst():

@@ -13,9 +13,9 @@ from foregone.errors import InvalidInputError, MissingExtraError
 from foregone.solving import CRITERIA, Multipliers, Problem
 from foregone.solving.certificate import certify
 from foregone.solving.exact import arithmetic_named, cost_and_risk, least_priced_cost
-from tests.strategies import stopping_strategies, vote_distributions
+from tests.strategies import answering_strategies, answers, vote_distributions
 
-small_strategies = st.integers(1, 6).flatmap(stopping_strategies)
+small_strategies = st.integers(1, 6).flatmap(answering_strategies)
 weights = st.floats(0, 100).map(Fraction)
 
 
@@ -27,7 +27,7 @@ def by_enumeration(strategy: StoppingStrategy, n_yes: int) -> tuple[Fraction, Fr
         still_asking, yes = Fraction(1), 0
         for asked in range(voters + 1):
             stop = Fraction(strategy.stop_probability(asked, yes))
-            if (2 * yes > asked) != (2 * n_yes > voters):
+            if strategy.answer(asked, yes) != (n_yes >= strategy.quota):
                 risk += still_asking * stop
             still_asking *= 1 - stop
             cost += still_asking
@@ -74,17 +74,19 @@ def test_the_dual_bound_is_the_least_over_all_deterministic_strategies(data, n_v
         data.draw(st.lists(weights, min_size=n_voters + 1, max_size=n_voters + 1)) for _ in range(2)
     )
     states = [(asked, yes) for asked in range(n_voters) for yes in range(asked + 1)]
+    yes_from = data.draw(answers(n_voters))
+    looks = sorted(data.draw(st.sets(st.integers(0, n_voters))) | {n_voters})
     least = None
     for stops in product([0.0, 1.0], repeat=len(states)):
         table = np.ones((n_voters + 1, n_voters + 1))
         for state, stop in zip(states, stops, strict=True):
-            table[state] = stop
-        strategy = StoppingStrategy.from_table(table)
+            table[state] = stop * (state[0] in looks)
+        strategy = StoppingStrategy.from_table(table, yes_from=yes_from)
         figures = [by_enumeration(strategy, n) for n in range(n_voters + 1)]
         priced = sum(c * f[0] + r * f[1] for c, r, f in zip(cost, risk, figures, strict=True))
         least = priced if least is None else min(least, priced)
     with arithmetic_named(arithmetic) as numbers:
-        bound = least_priced_cost(cost, risk, numbers)
+        bound = least_priced_cost(cost, risk, numbers, yes_from, looks)
     assert bound == least if arithmetic == "rational" else least * (1 - Fraction(1, 2**100)) <= bound <= least
 
 

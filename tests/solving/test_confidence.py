@@ -33,7 +33,7 @@ def clopper_pearson(seen: float, total: int, level: float) -> float:
 @given(counts_of_votes, st.sampled_from([0.5, 0.05, 1e-4]))
 def test_every_bound_is_clopper_and_pearsons_at_its_share_of_the_level(counts, failure):
     votes = VoteDistribution.from_counts(counts)
-    bounds = bounds_overall(votes, failure)
+    bounds = bounds_overall(votes, votes.n_voters // 2 + 1, failure)
     spent = 0.0
     for side, seen in zip((bounds.yes, bounds.no), nested_counts(votes), strict=True):
         parts = [1 / ((r + 3) * (r + 4)) for r in range(1, len(side) + 1)]
@@ -64,7 +64,7 @@ def test_the_true_distribution_is_among_those_reckoned_with_as_often_as_promised
     true_yes, true_no = np.cumsum(truth[m + 1 :]), np.cumsum(truth[m::-1])
     missed = 0
     for counts in random.multinomial(rows, truth / truth.sum(), size=400):
-        bounds = bounds_overall(VoteDistribution.from_counts(counts), 0.2)
+        bounds = bounds_overall(VoteDistribution.from_counts(counts), m + 1, 0.2)
         missed += bool((true_yes > bounds.yes).any() or (true_no > bounds.no).any())
     assert missed <= 0.2 * 400
 
@@ -75,7 +75,7 @@ def test_bounds_given_a_class_do_not_depend_on_the_other(counts, other):
     changed = list(counts)
     changed[0] += other
     again = VoteDistribution.from_counts(changed)
-    yes, still_yes = (bounds_given_class(v, "yes", 0.05) for v in (votes, again))
+    yes, still_yes = (bounds_given_class(v, v.n_voters // 2 + 1, "yes", 0.05) for v in (votes, again))
     np.testing.assert_array_equal(yes.yes, still_yes.yes)
     assert yes.yes[-1] == 1
     assert not yes.no.any()
@@ -83,5 +83,5 @@ def test_bounds_given_a_class_do_not_depend_on_the_other(counts, other):
 
 def test_a_class_never_seen_is_bounded_by_nothing_but_one():
     votes = VoteDistribution.from_counts([5, 3, 0, 0])
-    assert (bounds_given_class(votes, "yes", 0.05).yes == 1).all()
-    assert (bounds_given_class(votes, "no", 0.05).no < 1).any()
+    assert (bounds_given_class(votes, 2, "yes", 0.05).yes == 1).all()
+    assert (bounds_given_class(votes, 2, "no", 0.05).no < 1).any()

@@ -68,7 +68,7 @@ def test_the_true_disagreement_keeps_the_limit_as_often_as_promised(a, b):
 @settings(max_examples=40)
 def test_budgets_for_each_answer_hold_given_that_answer(votes, budget, criterion):
     solution = solve(criterion, votes, budget)
-    disagreement, yes = evaluate(solution.strategy).disagreement, is_yes(votes.n_voters)
+    disagreement, yes = evaluate(solution.strategy).disagreement, is_yes(votes.n_voters, solution.quota)
     for side, members in (("yes", yes), ("no", ~yes)):
         weights = votes.probabilities[members]
         if criterion == "minimean" and weights.any():
@@ -115,7 +115,7 @@ def test_the_likeliest_answer_never_costs_more_under_minimean(votes, limit):
 def test_likeliest_answers_are_bounded_for_every_input_where_the_criterion_says_so(votes, budget, data):
     kwargs = data.draw(st.sampled_from([{}, {"looks": 3}]))
     solution = solve("minimixed", votes, budget, answer="likeliest", **kwargs)
-    disagreement, yes = evaluate(solution.strategy).disagreement, is_yes(votes.n_voters)
+    disagreement, yes = evaluate(solution.strategy).disagreement, is_yes(votes.n_voters, solution.quota)
     worst = {"all": disagreement.max(), "yes": disagreement[yes].max(), "no": disagreement[~yes].max()}
     for side, limit in (budget if isinstance(budget, dict) else {"all": budget}).items():
         assert worst[side] <= limit

@@ -135,7 +135,7 @@ def test_what_covers_a_disagreement_at_the_least_price_is_its_largest_mean(bound
     direct = linprog(-disagreement, np.array(near), most, np.ones((1, N + 1)), [1.0])
     # As in the linear program: the least sum of y that covers it, for likeliest answers, which need every n.
     problem = Problem.check("minimixed", N, 0.5, answer="likeliest")
-    rows = RiskRows([Budget("all", 0.5, bounds)], States(problem))
+    rows = RiskRows([Budget("all", 0.5, bounds, np.ones(N + 1))], States(problem))
     cover = linprog(np.ones(rows.cover.shape[1]), -rows.cover, -rows.weights @ disagreement)
     assert cover.fun == pytest.approx(-direct.fun, rel=1e-6, abs=1e-9)
 

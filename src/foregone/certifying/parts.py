@@ -55,16 +55,6 @@ class RowLabels:
         )
         return RowLabels(groups, clusters, self.names)
 
-    def repeated(self, times: int) -> RowLabels:
-        """Return those of rows that are there several times over, in clusters of their own each time."""
-        if times == 1 or not self:
-            return self
-        groups, clusters = self.groups, self.clusters
-        if clusters is not None:
-            again = np.arange(times)[:, None] * (int(clusters.max(initial=-1)) + 1)
-            clusters = np.asarray((again + clusters).ravel(), np.int64)
-        return RowLabels(None if groups is None else np.tile(groups, times), clusters, self.names)
-
     def split(
         self, n_rows: int, learning_share: float, rng: np.random.Generator
     ) -> tuple[IntArray, IntArray]:

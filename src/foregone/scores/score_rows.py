@@ -190,9 +190,9 @@ class ScoreRows:
     def learning_share(self) -> float:
         """The share of the rows to learn from.
 
-        A half, but less where losses may be gains: they vary so much that it is certifying that takes rows.
+        A half, but less of accuracy and costs: they vary so much that it is certifying that takes rows.
         """
-        return LEARNING_SHARE_OF_LOSSES if self.losses.may_gain else 0.5
+        return 0.5 if self.losses.kind == "disagreement" else LEARNING_SHARE_OF_LOSSES
 
     @cached_property
     def halves(self) -> tuple[IntArray, IntArray]:
@@ -242,22 +242,28 @@ class ScoreRows:
         if loss != "disagreement" and (self.losses.truth is None or loss == "cost"):
             what = "labels" if loss == "accuracy" else "labels and costs"
             raise InvalidInputError(f"a limit on {loss} takes {what}, which these rows do not have")
-        kept = RowLosses(loss, None if loss == "disagreement" else self.losses.truth)
+        return self._with(RowLosses(loss, None if loss == "disagreement" else self.losses.truth))
+
+    def with_and_without_gains(self) -> list[ScoreRows]:
+        """Return them as they are and, if a loss may be a gain, without gains: there is a choice."""
+        return [self, self._with(self.losses.without_gains())] if self.losses.may_gain else [self]
+
+    def _with(self, losses: RowLosses) -> ScoreRows:
+        """Return the same rows, divided in the same way, with limits on other losses."""
         known = self.halves
         other = copy(self)
-        object.__setattr__(other, "halves", known)  # so that all limits are chosen among by the same rows
-        for name, value in {"losses": kept, "labels": kept, "costs": None}.items():
+        for name, value in {"halves": known, "losses": losses, "labels": losses, "costs": None}.items():
             object.__setattr__(other, name, value)
         return other
 
     def learning_trial(self, limits: Limits, order: IntArray, steps: IntArray) -> Trial:
         """Return the rows to learn from, judged as if they were as many as there will be to certify with."""
         rows = self.halves[0]
-        times = round((1 - self.learning_share) * self.n_rows / max(len(rows), 1))
-        return self.trial(rows, limits, order, steps, max(times, 1))
+        times = 1.0 if self.losses.kind == "disagreement" else len(self.halves[1]) / max(len(rows), 1)
+        return self.trial(rows, limits, order, steps, times)
 
     def trial(
-        self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray, times: int = 1
+        self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray, times: float = 1.0
     ) -> Trial:
         """Return some rows to try thresholds on, with voters asked in this order, stopped at these steps.
 
@@ -271,12 +277,11 @@ class ScoreRows:
             paths = paths_of(part, order, self.start, drops_classes=drops)
         final = paths.final if self.answers is None else np.asarray(self.answers)[rows]
         labels, losses = self.row_labels.take(rows), self.losses.take(rows)
-        is_yes = np.tile(losses.in_class_yes(final), times)
         return Trial(
             paths,
             final,
             labels,
-            Parts.of(limits, is_yes, labels.repeated(times), may_gain=losses.may_gain),
+            Parts.of(limits, losses.in_class_yes(final), labels, may_gain=losses.may_gain),
             curtailing(self.bounds_in(order), steps, self.n_steps, self.start, drops_classes=drops),
             losses,
             times,

@@ -6,7 +6,7 @@ Why the result keeps its limit is proved in docs/theory.md, "Certifying what is 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -158,7 +158,7 @@ def solve_scores(
     True
     >>> print(strategy.certificate.promise)  # doctest: +NORMALIZE_WHITESPACE
     With 95 % confidence, the accuracy of this classifier on new rows is at most 0.01 below that of its full
-    vote, if they are like the 3,000 it was certified on.
+    vote, if they are like the 4,800 it was certified on.
     """
     confidence = check_confidence(confidence)
     check_choice(on_failure, "on_failure", ("curtail", "raise"))
@@ -178,15 +178,11 @@ def solve_scores(
     limits = rows.limits(max_disagreement)
     steps = steps_before_all(looks, rows.n_steps)
     learning, certifying = rows.halves
-    voters = rows.orders[0]
-    learn, certify = (
-        rows.learning_trial(limits, voters, steps),
-        rows.trial(certifying, limits, voters, steps),
-    )
-    reason = _hopeless(learn, certify, steps, confidence)
-    if reason is None:
-        voters, learn, choice = _best_order(rows, learn, limits, steps, confidence)
-        certify = rows.trial(certifying, limits, voters, steps)
+    hopeful, reason = _hopeful(rows, limits, steps, confidence, rows.halves[1])
+    voters, certify = rows.orders[0], rows.trial(certifying, limits, rows.orders[0], steps)
+    if hopeful:
+        some, voters, learn, choice = _best_choice(hopeful, limits, steps, confidence)
+        certify = some.trial(certifying, limits, voters, steps)
         learned, boldnesses = learn.learn(np.arange(learn.n_rows), steps), _careful_to_bold(choice)
         climbed = climb(
             (learned.thresholds(choice.shape, boldness) for boldness in boldnesses),
@@ -259,9 +255,9 @@ def estimate_scores(
     voters = rows.orders[0]
     learn = rows.learning_trial(limits, voters, steps)
     thresholds, outcome = learn.certain, learn.outcome(learn.certain)
-    reason = _hopeless(learn, learn, steps, confidence)
-    if reason is None:
-        voters, learn, choice = _best_order(rows, learn, limits, steps, confidence)
+    hopeful, reason = _hopeful(rows, limits, steps, confidence)
+    if hopeful:
+        _, voters, learn, choice = _best_choice(hopeful, limits, steps, confidence)
         if choice.outcome is None:
             reason = "even the most careful thresholds lost too much on the learning half"
         else:
@@ -271,16 +267,39 @@ def estimate_scores(
     return ScoreEstimate(strategy, outcome, learn.final, known.take(rows.halves[0]))
 
 
-def _best_order(
-    rows: ScoreRows, first: Trial, limits: Limits, steps: IntArray, confidence: float
-) -> tuple[IntArray, Trial, Choice]:
-    """Return the order in which the learning half asks fewest, with what was chosen for it."""
-    others = [rows.learning_trial(limits, voters, steps) for voters in rows.orders[1:]]
-    tried = [
-        (voters, learn, choose(learn, steps, confidence))
-        for voters, learn in zip(rows.orders, [first, *others], strict=True)
-    ]
-    return min(tried, key=lambda found: found[2].mean_asked)
+def _hopeful(
+    rows: ScoreRows,
+    limits: Limits,
+    steps: IntArray,
+    confidence: float,
+    certifying: IntArray | None = None,
+) -> tuple[list[ScoreRows], str | None]:
+    """Return how losses may be counted such that rows could certify something, or why they cannot.
+
+    As long as the rows to certify with are not to be looked at, those to learn from stand for them.
+    """
+    found, reason, voters = [], None, rows.orders[0]
+    for some in rows.with_and_without_gains():
+        learn = some.learning_trial(limits, voters, steps)
+        certify = learn if certifying is None else some.trial(certifying, limits, voters, steps)
+        why = _hopeless(learn, certify, steps, confidence)
+        if why is None:
+            found.append(some)
+        else:
+            reason = why
+    return found, None if found else reason
+
+
+def _best_choice(
+    hopeful: Sequence[ScoreRows], limits: Limits, steps: IntArray, confidence: float
+) -> tuple[ScoreRows, IntArray, Trial, Choice]:
+    """Return how losses are counted, and the order, such that the learning half asks fewest."""
+    tried = []
+    for rows in hopeful:
+        for voters in rows.orders:
+            learn = rows.learning_trial(limits, voters, steps)
+            tried.append((rows, voters, learn, choose(learn, steps, confidence)))
+    return min(tried, key=lambda found: found[3].mean_asked)
 
 
 def _careful_to_bold(choice: Choice) -> list[float]:
@@ -313,7 +332,7 @@ def _certificate(
     class_bounds: dict[str, float] | None = None
     if final.dtype == np.bool_:
         class_bounds = {str(side): limit for side, limit in limits}
-        if losses.may_gain or not limits.by_answer:
+        if losses.truth is not None or not limits.by_answer:
             class_bounds = bounds_by_side(wrong, final, certify.labels, confidence, n_rungs)
     unit = _unit(losses)
     return ScoreCertificate(
@@ -324,7 +343,7 @@ def _certificate(
         as_given({side: n_wrong for side, (n_wrong, _) in limited.items()}),
         float(asked.mean()),
         None if class_bounds is None else {"yes": count(final), "no": count(~final)},
-        tuple(part.times(unit) for part in judged) if certify.labels or losses.may_gain else (),
+        tuple(part.times(unit) for part in judged) if certify.labels or losses.truth is not None else (),
         certify.labels.clusters is not None,
         class_bounds,
         losses.kind,
@@ -345,11 +364,11 @@ def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float) 
         return "there is no look before the last voter: give more looks"
     unit, nothing_lost = _unit(certify.losses), certify.losses.of(certify.final, certify.final)
     where, in_all = "are in the certifying half", "twice that"
-    if certify.losses.may_gain:
+    if certify.losses.truth is not None:
         where, in_all = "are left to certify with", "a quarter more"
     if certify is learn:
         where = "are in the learning half, and about as many will certify"
-        where = where if certify.times == 1 else "will certify, about"
+        where = where if certify.losses.truth is None else "are left to learn from"
     for part, judged in zip(certify.parts, certify.judge(nothing_lost, confidence), strict=True):
         if part.limit == 0:
             return f"a limit of 0 takes certainty, which no rows can give: {_allow(certify.losses, 'some')}"
@@ -386,7 +405,8 @@ def _allow(losses: RowLosses, how_much: str) -> str:
 def _too_often_wrong(certify: Trial, judged: tuple[Judged, ...]) -> str:
     part, found = next(pair for pair in zip(certify.parts, judged, strict=True) if not pair[1].is_kept)
     lost = found.times(_unit(certify.losses))
-    did, of = ("had a mean loss of", "on") if certify.losses.may_gain else ("were wrong on a share of", "of")
+    lose = certify.losses.truth is not None
+    did, of = ("had a mean loss of", "on") if lose else ("were wrong on a share of", "of")
     return (
         f"even the most careful thresholds {did} {lost.mean_loss:.3g} {of} {lost.n_observations:,} {part}, "
         f"an upper bound of {lost.bound:.3g} for a limit of {lost.limit:g}: give more rows or "

@@ -65,8 +65,8 @@ class Trial:
         Where the answer is certain before everyone was asked.
     losses : RowLosses
         What other answers lose.
-    times : int
-        How often each row counts where they are judged; ``parts`` are of as many rows.
+    times : float
+        How often each row counts where they are judged.
     """
 
     paths: Paths
@@ -75,7 +75,7 @@ class Trial:
     parts: Parts
     certain: Thresholds
     losses: RowLosses
-    times: int = 1
+    times: float = 1.0
 
     @property
     def n_rows(self) -> int:
@@ -85,7 +85,7 @@ class Trial:
     @property
     def limit(self) -> float:
         """The limit on the loss of all rows that the limits of the parts come to."""
-        return sum(part.limit * len(part.rows) for part in self.parts) / max(self.n_rows * self.times, 1)
+        return sum(part.limit * len(part.rows) for part in self.parts) / max(self.n_rows, 1)
 
     def learn(self, rows: IntArray, steps: IntArray) -> Learned:
         """Return what some of the rows teach."""
@@ -104,8 +104,7 @@ class Trial:
 
     def judge(self, losses: BoolArray | FloatArray, confidence: float) -> tuple[Judged, ...]:
         """Return what the losses of all rows say about each part."""
-        every: BoolArray | FloatArray = np.tile(losses, self.times)  # type: ignore[assignment]  # as it was
-        return self.parts.judge(every, confidence)
+        return self.parts.judge(losses, confidence, times=self.times)
 
     def folds(self) -> IntArray:
         """Return the number of the fold that each row is in; clusters stay together."""

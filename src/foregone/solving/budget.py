@@ -32,7 +32,7 @@ class OneDistribution:
 
     weights: FloatArray
 
-    def first_cuts(self) -> list[FloatArray]:
+    def first_cuts(self, matters: BoolArray) -> list[FloatArray]:
         """Return distributions of the set that a solver should begin with."""
         return [self.weights]
 
@@ -77,17 +77,17 @@ class NestedBounds:
     def _middle(self) -> int:
         return len(self.no) - 1
 
-    def first_cuts(self) -> list[FloatArray]:
+    def first_cuts(self, matters: BoolArray) -> list[FloatArray]:
         """Return distributions of the set that a solver should begin with.
 
-        They are the worst ones where the disagreement falls away from the middle: one with as much weight as
-        possible on "yes", one with as much as possible on "no".
+        They are the worst ones where the disagreement falls away from the middle, among the n that matter:
+        one with as much weight as possible on "yes", one with as much as possible on "no".
         """
         N, m = len(self.yes) + len(self.no) - 1, self._middle
         falling = np.concatenate([np.arange(m + 1.0), np.arange(float(N - m), 0.0, -1.0)]) / (2 * N)
         yes = is_yes(N, m + 1)
-        yes_first = self.worst_for(np.where(yes, 1.0 + falling, falling))
-        no_first = self.worst_for(np.where(yes, falling, 1.0 + falling))
+        yes_first = self.worst_for(np.where(yes, 1.0 + falling, falling) * matters)
+        no_first = self.worst_for(np.where(yes, falling, 1.0 + falling) * matters)
         return [yes_first] if np.array_equal(yes_first, no_first) else [yes_first, no_first]
 
     def worst_for(self, losses: FloatArray) -> FloatArray:
@@ -170,6 +170,10 @@ class Budget:
     def worst_for(self, disagreement: FloatArray) -> FloatArray:
         """Return the distribution of the set under which most is lost."""
         return self.distributions.worst_for(self.values * disagreement)
+
+    def first_cuts(self) -> list[FloatArray]:
+        """Return distributions of the set that a solver should begin with."""
+        return self.distributions.first_cuts(self.values > 0)
 
     def possible(self) -> BoolArray:
         """Return for which n something can be lost."""

@@ -44,11 +44,13 @@ _TIE_BREAK_SLACK = 2e-10
 
 def solve_dual(problem: Problem) -> _Result:
     """Return an optimal strategy, a lower bound, and the prices that prove it."""
-    if _may_ask_nobody(problem):
+    if problem.quota == 0 or _may_ask_nobody(problem):  # with a quota of 0 the answer is known beforehand
+        looks = problem.may_stop_after
         stop = StoppingStrategy.from_rows(
-            problem.n_voters, lambda asked: np.ones(asked + 1), yes_from=problem.yes_from
+            problem.n_voters, lambda asked: np.full(asked + 1, asked in looks), yes_from=problem.yes_from
         )
-        return stop, 0.0, Multipliers()
+        cost_at = ((0, 1.0),) if problem.minimises_the_worst else ()
+        return stop, float(looks[0]), Multipliers(cost_at=cost_at)
     for threshold in _NEXT_TO_ZERO:
         tiny = [budget for budget in problem.budgets if 0 < budget.limit <= threshold]
         if not tiny:
@@ -74,7 +76,7 @@ def _proof_with(problem: Problem, others: Multipliers, tiny: Sequence[Budget]) -
     for budget in problem.budgets:
         if budget in tiny:
             worth = min(_LOST_IN_ROUNDING / 10 / budget.limit, _PROHIBITIVE)
-            for weights in budget.distributions.first_cuts():
+            for weights in budget.first_cuts():
                 cuts.append(Cut(budget, weights))
                 prices.append(worth)
         elif (weights := np.where(problem.full_yes == (budget.side == "yes"), given, 0.0)).any():
@@ -94,9 +96,7 @@ def _within_cuts(problem: Problem) -> _Result:
 
     If the strategy found breaks one under another distribution, that is added, and all is done again.
     """
-    cuts = [
-        Cut(budget, weights) for budget in problem.budgets for weights in budget.distributions.first_cuts()
-    ]
+    cuts = [Cut(budget, weights) for budget in problem.budgets for weights in budget.first_cuts()]
     while True:
         result = _solve_under(problem, cuts)
         disagreement = evaluate(result[0]).disagreement
@@ -242,6 +242,9 @@ def _minimax(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool) 
         scale = max(float(oracle.limits.min()), 1e-12) * N
         careful = _careful(oracle, costs)
         first = find_prices(oracle, risks, [careful], largest_of=costs)
+        if first.objective - first.lower_bound > 1e-9 * max(first.objective, 1.0):
+            # Rounding ended the search too soon: from the strategies found, it goes another way.
+            first = find_prices(oracle, risks, [careful, *reversed(first.found)], largest_of=costs)
         worst = first.objective * (1 + _TIE_BREAK_SLACK)
         limits = risks + [Limit(channel, worst, scale) for channel in costs]
         second = find_prices(oracle, limits, [first.mixture, *first.found])

@@ -63,7 +63,8 @@ class Evaluation(ExactFigures):
         ``expected_votes[n]``: mean number of votes asked.
     disagreement : ndarray of shape (n_voters + 1,)
         ``disagreement[n]``: probability to differ from the full vote. Of a strategy that answers the
-        majority it never rises as n moves away from the middle on either side; of others it may.
+        majority, or by the share of its quota, it never rises as n moves away from the quota on either side;
+        of others it may.
     """
 
     strategy: StoppingStrategy

@@ -29,8 +29,9 @@ class States:
         self.i, self.j = np.tril_indices(self.N + 1)
         self.says_yes = self.j >= problem.yes_from[self.i]
         self.full_yes = problem.full_yes
-        # With majority answers and equal values the worst n are next to the middle (the paper's last lemma).
-        self.worst_next_to_middle = problem.answer == "majority" and problem.is_plain
+        # Where answers are by the share and values are equal, the worst n are next to the quota (the paper's
+        # last lemma, for any quota).
+        self.worst_next_to_middle = problem.answer == "majority" and problem.values is None
         self.is_look = np.isin(self.i, problem.may_stop_after)
 
     def row(self, i: int) -> slice:
