@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format docs images examples clean fuzz fuzz-kill paper
-.PHONY: bench-solve bench-predict bench-guarantees bench-orders bench-scores bench-replay bench-plurality bench-polls bench-scale bench-before-after
+.PHONY: bench-solve bench-predict bench-guarantees bench-orders bench-scores bench-accuracy bench-replay bench-plurality bench-polls bench-scale bench-before-after
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -49,6 +49,9 @@ bench-orders: $(VENV)/.has-test  ## Deal rows over many orders: what it costs, a
 bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: trees asked, limits kept, speed (15 minutes)
 	$(BIN)/python -m benchmarks.scores $(BENCH)
 	$(BIN)/python -m benchmarks.class_scores $(BENCH)
+
+bench-accuracy: $(VENV)/.has-bench  ## Limit the loss of accuracy instead of the disagreement, and decide at a threshold (20 minutes)
+	$(BIN)/python -m benchmarks.accuracy $(BENCH)
 
 bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
 	$(BIN)/python -m benchmarks.replay $(BENCH)

@@ -50,6 +50,7 @@ class Dataset:
     X_train: Rows
     y_train: Labels
     X_calibration: Rows
+    y_calibration: Labels
     X_test: Rows
     y_test: Labels
 
@@ -90,6 +91,7 @@ def load(
         X_train=X[train],
         y_train=y[train],
         X_calibration=X[end_of_training:end_of_calibration],
+        y_calibration=y[end_of_training:end_of_calibration],
         X_test=X[test].copy(),
         y_test=y[test],
     )

@@ -147,8 +147,8 @@ def test_without_observations_the_confidence_is_dropped_and_that_is_said() -> No
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
-        ({"looks": 3}, "looks and answer are for votes between two answers"),
-        ({"answer": "likeliest"}, "looks and answer are for votes between two answers"),
+        ({"looks": 3}, "looks, answer and quota are for votes between two answers"),
+        ({"answer": "likeliest"}, "looks, answer and quota are for votes between two answers"),
         ({"answer": "perhaps"}, "answer must be one of"),
         ({"criterion": "best"}, "criterion must be one of"),
         ({"confidence": 1}, "strictly between"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.certifying.losses import CheckedCosts, check_costs
-from foregone.checks import FloatArray, IntArray
+from foregone.checks import FloatArray, IntArray, as_numbers
 from foregone.errors import InvalidInputError
 from foregone.strategy.limits import Limits
 from foregone.strategy.thresholds import check_quota
@@ -60,6 +61,22 @@ class LabelledVotes:
         yes = np.bincount(counts[answers.astype(bool)], minlength=votes.n_voters + 1)
         return cls(np.bincount(counts, minlength=votes.n_voters + 1) - yes, yes)
 
+    @classmethod
+    def from_counts(cls, no: npt.ArrayLike, yes: npt.ArrayLike) -> LabelledVotes:
+        """From how many inputs have n yes votes, n from 0 up: those that are truly no, and truly yes."""
+        counts = [as_numbers(given, name) for given, name in ((no, "no"), (yes, "yes"))]
+        for given, name in zip(counts, ("no", "yes"), strict=True):
+            if given.ndim != 1 or len(given) < 2 or given.shape != counts[0].shape:
+                raise InvalidInputError(
+                    f"no and yes must be two rows of n_voters + 1 counts each, got shapes {counts[0].shape} "
+                    f"and {counts[1].shape}"
+                )
+            if not ((given >= 0) & (given % 1 == 0)).all():  # also False for NaN
+                raise InvalidInputError(f"{name} must be whole numbers of at least 0")
+        if not (counts[0].any() or counts[1].any()):
+            raise InvalidInputError("all counts are zero: give at least one observed input")
+        return cls(counts[0].astype(np.int64), counts[1].astype(np.int64))
+
     @property
     def n_voters(self) -> int:
         """Number of voters in the ensemble."""
@@ -105,7 +122,9 @@ class LabelledVotes:
         lost = np.where(full_yes, cost_of_no - cost_of_yes, cost_of_yes - cost_of_no)
         return np.asarray(np.clip(lost, 0.0, 1.0))
 
-    def by_class(self, limits: Limits, *, quota: int | None = None) -> tuple[Limits, FloatArray]:
+    def by_class(
+        self, limits: Limits | Mapping[str, float], *, quota: int | None = None
+    ) -> tuple[Limits, FloatArray]:
         """Return limits and values for `foregone.solve` that limit the accuracy lost within each true class.
 
         An input of a class loses where the full vote is right and the early answer is not; gains, where it is
@@ -121,7 +140,7 @@ class LabelledVotes:
         of_class = {"yes": self.yes.sum() / n_inputs, "no": self.no.sum() / n_inputs}
         scaled = tuple(
             (side, float(min(limit * of_class[side] / of_side[side], 1.0)) if of_side[side] > 0 else 1.0)
-            for side, limit in limits
+            for side, limit in Limits.of(limits, "limits")
         )
         return Limits(scaled), np.where(full_yes, self.chance_of_yes, 1 - self.chance_of_yes)
 

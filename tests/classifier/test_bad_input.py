@@ -111,7 +111,7 @@ def test_bad_calibration_rows_are_refused():
         (LogisticRegression(), "LogisticRegression has no members to ask one by one"),
         (
             make_pipeline(StandardScaler(), LogisticRegression()),
-            "LogisticRegression has no members to ask one by one.*a pipeline, search or .* with one of these",
+            "LogisticRegression has no members to ask one by one.*a pipeline, search, .* with one of these",
         ),
     ],
 )

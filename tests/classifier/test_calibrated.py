@@ -31,6 +31,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, early_stop
+from foregone.classifier.answer_threshold import MAJORITY, shift_start
 from foregone.classifier.calibrated import calibrate
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import ScoredForest, container
@@ -139,7 +140,7 @@ def test_many_rows_right_at_the_threshold_are_answered_as_the_calibrated_model_d
     for share in np.arange(1, n_trees, 4) / n_trees:  # where the calibrated probability is one half
         model.calibrated_classifiers_[0].calibrators[0].fit([0, share, share, 1], [0, 0, 1, 1])
         packed = ScoredForest.from_model(forest)
-        calibrate(packed, model, has_votes=has_votes)
+        shift_start(packed, MAJORITY, calibrate(packed, model, forest), has_votes=has_votes)
         np.testing.assert_array_equal(packed.run(X, None).answers, model.predict(X) == 1)
 
 
@@ -248,12 +249,19 @@ def test_a_saved_classifier_answers_and_tells_probabilities_as_before(tmp_path, 
     ],
 )
 def test_fields_of_a_calibration_that_do_not_fit_are_refused(change, complaint):
-    link = Link("mean", 0.5, Calibration("sigmoid", (-2.0, 1.0), 0.5, None))
+    link = Link("mean", 0.5, Calibration("sigmoid", (-2.0, 1.0), None), shift=0.5)
     fields = link.to_fields()
     assert Link.from_fields(Fields(fields, "a file")) == link
     fields["calibration"].update(change)
     with pytest.raises(FileFormatError, match=complaint):
         Link.from_fields(Fields(fields, "a file"))
+
+
+def test_files_that_have_the_shift_beside_the_calibration_are_read():
+    link = Link("mean", 0.5, Calibration("sigmoid", (-2.0, 1.0), None), shift=0.5)
+    fields = link.to_fields()
+    fields["calibration"]["shift"] = fields.pop("shift")
+    assert Link.from_fields(Fields(fields, "a file")) == link
 
 
 def test_a_file_of_a_calibrated_classifier_holds_plain_numbers(tmp_path):

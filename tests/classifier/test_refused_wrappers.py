@@ -6,7 +6,6 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier, StackingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -52,8 +51,6 @@ REFUSED = {
         Y,
         "decides by a model of what its members say",
     ),
-    "threshold": (FixedThresholdClassifier(forest(), threshold=0.3), X, Y, "threshold of its own"),
-    "tuned": (TunedThresholdClassifierCV(forest(), cv=2, thresholds=5), X, Y, "threshold of its own"),
 }
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from foregone.cli.vote_file import read_counts
+from foregone.cli.vote_file import read_counts, read_labelled_counts, read_values
 from foregone.errors import FileFormatError
 
 
@@ -57,7 +57,8 @@ def test_with_gaps_and_unknown_voters_it_asks_how_many_there_are(tmp_path: Path)
         ("0,1\n-1,2\n", "line 2: n must be a whole number"),
         ("0,1\n0,2\n", "line 2: n = 0 stands there twice"),
         ("0,1\n9,2\n", "line 2: n is 9, more than the 3 voters"),
-        ("1,2,3\n4,5,6\n", "line 2: expected one line of counts"),
+        ("1,2,3,4\n4,5,6,7\n", "line 2: expected one line of counts"),
+        ("0,1,2\n1,2\n", "line 2: expected three columns"),
         ("0,0,0,0\n", "all counts are zero"),
         ("1,2\n", "2 counts do not fit 3 voters"),
     ],
@@ -65,6 +66,37 @@ def test_with_gaps_and_unknown_voters_it_asks_how_many_there_are(tmp_path: Path)
 def test_a_complaint_names_the_file_and_the_line(text: str, complaint: str, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=rf"counts\.csv.*{complaint}"):
         read_counts(written(tmp_path, text), n_voters=3)
+
+
+def test_three_columns_tell_what_is_true(tmp_path: Path) -> None:
+    file = written(tmp_path, "n,no,yes\n0,5,1\n2,0,7\n1,2,2\n")
+    assert read_labelled_counts(file) == ([5, 2, 0], [1, 2, 7])
+    assert read_counts(file) == [6, 4, 7]
+    assert read_labelled_counts(file, n_voters=3) == ([5, 2, 0, 0], [1, 2, 7, 0])
+
+
+def test_one_or_two_columns_tell_nothing_about_the_truth(tmp_path: Path) -> None:
+    assert read_labelled_counts(written(tmp_path, "5\n0\n7\n")) is None
+    assert read_labelled_counts(written(tmp_path, "0,5\n1,7\n")) is None
+
+
+@pytest.mark.parametrize("text", ["1 0.5 0 1", "value\n1\n0.5\n0\n1\n", "0,1\n1,0.5\n3,1\n"])
+def test_values_are_read_like_counts(text: str, tmp_path: Path) -> None:
+    assert read_values(written(tmp_path, text), 3) == [1, 0.5, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("1,2,0,1", "line 1: a value must be a number from 0 to 1, not '2'"),
+        ("1\nx\n0\n1\n", "line 2: a value must be"),
+        ("1,0,1", "3 values do not fit 3 voters"),
+        ("0,1,2\n1,1,2\n", "expected one line of values"),
+    ],
+)
+def test_values_that_are_none_are_refused(text: str, complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=rf"counts\.csv.*{complaint}"):
+        read_values(written(tmp_path, text), 3)
 
 
 def test_a_single_count_is_not_enough(tmp_path: Path) -> None:

@@ -182,9 +182,8 @@ def test_a_probability_threshold_is_taken_off_the_start():
         scores = full_scores(found, X)
         np.testing.assert_allclose(scores, plain - np.log(threshold / (1 - threshold)), atol=1e-14)
         np.testing.assert_array_equal(scores > 0, model.predict(X))
-        assert found.link is None
-    model.set_probability_threshold(0.5)
-    assert import_model(model).link is not None
+        told = model.predict_proba(X)[:, 1]
+        np.testing.assert_allclose(found.link.probability(scores), told, atol=1e-14)
 
 
 def test_a_model_cut_to_its_best_iteration_is_read_as_cut():

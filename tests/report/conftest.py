@@ -41,9 +41,15 @@ def forest(rare: Any) -> RandomForestClassifier:
 
 @pytest.fixture(scope="session")
 def report(forest: RandomForestClassifier, rare: Any) -> Report:
-    table = np.column_stack([rare[2].astype(object), rare[3]])
     names = {"model": f"{HOSTILE}.skops", "data": HOSTILE}
-    return make_report(forest, table, target="-1", voting="hard", names=names)
+    return make_report(forest, rare[2], voting="hard", names=names)
+
+
+@pytest.fixture(scope="session")
+def labelled_report(forest: RandomForestClassifier, rare: Any) -> Report:
+    """The same with labels, and so with limits on the loss of accuracy."""
+    table = np.column_stack([rare[2].astype(object), rare[3]])
+    return make_report(forest, table, target="-1", voting="hard")
 
 
 @pytest.fixture(scope="module")  # no longer: while it runs, no other test can use asyncio

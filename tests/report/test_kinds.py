@@ -34,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::foregone.classifier.HardVoteWar
 def reported(name: str) -> tuple[Report, Any, Any, Any]:
     """Return the report on a model, the model, its calibration rows and their labels."""
     model, rows, labels = fitted(name)
-    return make_report(model, rows.assign(label=labels), target="label"), model, rows, labels
+    return make_report(model, rows), model, rows, labels
 
 
 def called(report: Report, model: Any, rows: Any) -> EarlyStoppingClassifier:
@@ -93,15 +93,6 @@ def test_figures_of_votes_are_those_of_a_classifier_that_is_not_certified(name: 
         assert bounds == list(classifier.disagreement_by_class_.values())
     else:
         assert point.at_most == bound_with_ties(classifier.strategy_, classifier.solution_)
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_errors_are_counted_on_the_rows(name: str) -> None:
-    report, model, rows, labels = reported(name)
-    early = called(report, model, rows).predict(rows)
-    assert report.errors["stopped"].n_differing == np.count_nonzero(early != labels)
-    if "own" in report.errors:
-        assert report.errors["own"].n_differing == np.count_nonzero(model.predict(rows) != labels)
 
 
 @pytest.mark.parametrize("name", KINDS)

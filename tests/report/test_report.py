@@ -43,8 +43,10 @@ def test_the_recommendation_is_that_of_a_plan_for_the_same_rows(
     assert set(PLANNED) <= set(LIMITS)
 
 
-def test_errors_and_hard_against_soft_are_counted_on_the_rows(report: Report, forest: Any, rare: Any) -> None:
-    X, truth = rare[2:]
+def test_errors_and_hard_against_soft_are_counted_on_the_rows(
+    labelled_report: Report, forest: Any, rare: Any
+) -> None:
+    report, (X, truth) = labelled_report, rare[2:]
     own = forest.predict(X)
     votes = np.mean([tree.predict(X) for tree in forest.estimators_], axis=0)
     full = forest.classes_[(votes > 0.5).astype(int)]
@@ -52,6 +54,11 @@ def test_errors_and_hard_against_soft_are_counted_on_the_rows(report: Report, fo
     assert report.own_differences.n_differing == np.sum(own != full) > 0  # the trees are shallow
     assert report.errors["own"].n_differing == np.sum(own != truth)
     assert report.errors["full"].n_differing == np.sum(full != truth)
+    of_rare = report.errors_by_class["full"][list(forest.classes_).index(HOSTILE)]
+    assert (of_rare.n_rows, of_rare.n_differing) == (
+        np.sum(truth == HOSTILE),
+        np.sum(full[truth == HOSTILE] != HOSTILE),
+    )
     assert report.in_order_drawn.n_rows == len(X)
     exact = evaluate(rules.curtailment(21)).mean(report.trade_off.votes)
     assert report.trade_off.exact_votes == exact.expected_votes
@@ -59,7 +66,12 @@ def test_errors_and_hard_against_soft_are_counted_on_the_rows(report: Report, fo
 
 def test_json_has_every_number_of_the_page(report: Report) -> None:
     fields = json.loads(json.dumps(report.fields(), allow_nan=False))
-    assert fields["recommended"] == report.plan.max_disagreement
+    assert fields["recommended"] == fields["max_disagreement"] == report.plan.max_disagreement
+    assert (fields["loss"], fields["max_accuracy_loss"], fields["full_accuracy"]) == (
+        "disagreement",
+        None,
+        None,
+    )
     assert [point["limit"] for point in fields["points"]] == [*LIMITS, *LIMITS]
     for point, record in zip(report.points, fields["points"], strict=True):
         assert record["expected_votes"] == point.expected_votes

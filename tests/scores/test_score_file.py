@@ -16,7 +16,7 @@ from foregone.scores import ScoreCertificate
 from foregone.strategy.json_file import FORMAT, VERSION, write_file
 from tests.scores.test_score_strategy import score_strategies
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "scores-v2.json"
+GOLDEN = Path(__file__).parents[1] / "golden"
 INF = math.inf
 
 
@@ -58,12 +58,19 @@ def test_the_certificate_and_the_reason_are_saved_too(path):
     assert ScoreStrategy.load(path).reason == "too few rows"
 
 
-def test_a_file_of_this_version_is_read_for_ever(path):
-    strategy = ScoreStrategy.load(GOLDEN)
+@pytest.mark.parametrize("name", ["scores-v2.json", "scores-v3.json"])
+def test_a_file_of_this_version_and_of_the_one_before_is_read_for_ever(name):
+    strategy = ScoreStrategy.load(GOLDEN / name)
     assert strategy == golden_strategy()
     assert strategy.certificate == golden_strategy().certificate
+
+
+def test_a_limit_on_disagreement_is_written_as_ever(path):
     golden_strategy().save(path)
-    assert path.read_text() == GOLDEN.read_text()
+    assert path.read_text() == (GOLDEN / "scores-v3.json").read_text()
+    now, before = (json.loads(file.read_text()) for file in (path, GOLDEN / "scores-v2.json"))
+    assert now["certificate"] == before["certificate"]
+    assert now.keys() == before.keys()
 
 
 def test_infinities_are_spelled_out(path):
@@ -121,7 +128,14 @@ def edited(**changes: object) -> dict[str, object]:
         ({"certificate": {"parts": [["all", None, 0.1, 5, 0.0, 0.1]]}}, '"parts" must hold a side, a group'),
         ({"certificate": {"parts": [["yes", None, 0.1, -1, 0.0, 0.1]]}}, '"parts" must hold a side, a group'),
         ({"certificate": {"parts": [["yes", [], 0.1, 5, 0.0, 0.1]]}}, '"parts" must hold a side, a group'),
-        ({"certificate": {"parts": [["yes", "a", 0.1, 5, 0.0, 0.2]]}}, "does not keep its own limit"),
+        ({"certificate": {"parts": [["yes", "a", 0.1, 5, 0.0, 0.1]]}}, '"parts" must hold what the rows say'),
+        (
+            {"certificate": {"parts": [["yes", "a", 0.1, 5, 0.0, 0.2], ["no", "a", 0.02, 5, 0.0, 0.0]]}},
+            "does not keep its own limit",
+        ),
+        ({"certificate": {"loss": "money"}}, '"loss" must be one of disagreement, accuracy, cost'),
+        ({"certificate": {"loss": "accuracy"}}, '"parts" is missing'),
+        ({"certificate": {"loss": "cost"}}, '"max_disagreement" must be'),
         ({"certificate": {"parts": [["yes", "a", 0.1, 5, 0.0]]}}, "must hold only lists of 6"),
         ({"certificate": {"in_clusters": 2}}, '"in_clusters" must be'),
     ],

@@ -55,21 +55,43 @@ def clopper_pearson_bound(n_wrong: int, n_rows: int, confidence: float) -> float
     return min(1.0, bound * (1 + 1e-12))
 
 
-def rows_needed(limit: float, confidence: float) -> int:
-    """Return how many rows, none of them wrong, it takes for a bound of at most ``limit``.
+def rows_needed(limit: float, confidence: float, *, may_gain: bool = False) -> int:
+    """Return how many rows, none of which loses anything, it takes for a bound of at most ``limit``.
 
-    No number is enough for a limit of 0: then it is one that no data have.
+    No number is enough for a limit of 0: then it is one that no data have. Losses that may be gains take
+    about twice as many, which are bet on.
 
     Examples
     --------
     >>> rows_needed(1e-3, 0.95), rows_needed(0.01, 0.95), rows_needed(1, 0.95)
     (2995, 299, 0)
+    >>> rows_needed(1e-3, 0.95, may_gain=True)
+    5225
     """
     if limit >= 1:
         return 0
     if limit <= 0:
         return NEVER_ENOUGH
+    if may_gain:
+        return _first_enough(limit, confidence)
     return math.ceil(math.log(1 - confidence) / math.log1p(-limit))
+
+
+def _first_enough(limit: float, confidence: float) -> int:
+    """Return the fewest rows without a loss or a gain whose bet wins enough."""
+    wanted, nothing = -math.log(1 - confidence), np.zeros(1)
+
+    def wins(n_rows: float) -> bool:
+        return log_capital(nothing, limit, np.array([n_rows]), may_gain=True) >= wanted
+
+    most = 1
+    while not wins(most):
+        most *= 2
+    fewest = most // 2
+    while most - fewest > 1:
+        middle = (fewest + most) // 2
+        fewest, most = (fewest, middle) if wins(middle) else (middle, most)
+    return most
 
 
 def log_capital(
@@ -98,11 +120,14 @@ def log_capital(
     return float(np.logaddexp.reduce(grown + np.log(capital)))
 
 
-def betting_bound(losses: FloatArray, confidence: float, *, may_gain: bool = False) -> float:
+def betting_bound(
+    losses: FloatArray, confidence: float, *, may_gain: bool = False, times: float = 1.0
+) -> float:
     """Return an upper bound, at least 0, on the mean of independent losses of at most 1.
 
     It is below the true mean in at most a share of ``1 - confidence`` of samples, by Markov's inequality:
-    the bet against the true mean wins ``1 / (1 - confidence)`` with at most that probability.
+    the bet against the true mean wins ``1 / (1 - confidence)`` with at most that probability. With ``times``
+    it is what as many times the observations would give, a forecast.
 
     Examples
     --------
@@ -112,10 +137,10 @@ def betting_bound(losses: FloatArray, confidence: float, *, may_gain: bool = Fal
     if len(losses) == 0:
         return 1.0
     wanted = -math.log(1 - confidence)
-    values, times = np.unique(losses, return_counts=True)
+    values, counts = np.unique(losses, return_counts=True)
 
     def short(mean: float) -> float:
-        return log_capital(values, mean, times.astype(np.float64), may_gain=may_gain) - wanted
+        return log_capital(values, mean, np.multiply(times, counts, dtype=float), may_gain=may_gain) - wanted
 
     lowest, highest = max(float(losses.mean()), 1e-12), 1 - 1e-9
     if lowest >= highest or short(highest) < 0:

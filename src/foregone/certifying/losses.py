@@ -69,22 +69,36 @@ class RowLosses:
         The numbers of the true classes; None for disagreement.
     costs : CheckedCosts or None
         Of answers, for costs; the loss is in its ``unit``.
+    sets_off : bool
+        Whether gains are set off against losses. Without them a loss is never smaller and its mean no less,
+        but where few rows lose anything it takes fewer rows to bound.
 
     Examples
     --------
     >>> losses = RowLosses("accuracy", np.array([0, 1, 1]))
     >>> losses.of(answers=np.array([1, 1, 0]), full=np.array([0, 0, 0]))
     array([ 1., -1.,  0.])
+    >>> losses.without_gains().of(answers=np.array([1, 1, 0]), full=np.array([0, 0, 0]))
+    array([ True, False, False])
     """
 
     kind: LossKind = "disagreement"
     truth: IntArray | None = None
     costs: CheckedCosts | None = None
+    sets_off: bool = True
 
     @property
     def may_gain(self) -> bool:
         """Whether an answer can be better than that of everyone, a negative loss."""
-        return self.kind != "disagreement"
+        return self.kind != "disagreement" and self.sets_off
+
+    def without_gains(self) -> RowLosses:
+        """Return the same, but gains count as no loss."""
+        return replace(self, sets_off=False)
+
+    def with_and_without_gains(self) -> list[RowLosses]:
+        """Return the same and, if a loss may be a gain, the same without gains: there is a choice."""
+        return [self, self.without_gains()] if self.may_gain else [self]
 
     def of(self, answers: npt.NDArray[Any], full: npt.NDArray[Any]) -> BoolArray | FloatArray:
         """Return the loss of each row, given the numbers of the classes that are answered, from -1 to 1.
@@ -93,10 +107,20 @@ class RowLosses:
         """
         if self.truth is None:
             return np.asarray(answers != full, np.bool_)
+        if self.costs is None and not self.sets_off:
+            return np.asarray((answers != self.truth) & (full == self.truth))
         if self.costs is None:
             return np.asarray((answers != self.truth).astype(np.float64) - (full != self.truth))
         matrix, given, whole = self.costs.matrix, answers.astype(np.int64), full.astype(np.int64)
-        return np.asarray(matrix[self.truth, given] - matrix[self.truth, whole])
+        lost = matrix[self.truth, given] - matrix[self.truth, whole]
+        return np.asarray(lost if self.sets_off else np.maximum(lost, 0.0))
+
+    def mean(self, answers: npt.NDArray[Any], full: npt.NDArray[Any]) -> float | None:
+        """Return the mean loss of accuracy, or of costs in their own unit; None without the truth."""
+        if self.truth is None:
+            return None
+        lost = replace(self, sets_off=True).of(answers, full)
+        return float(lost.mean()) * (1.0 if self.costs is None else self.costs.unit)
 
     def if_differs(self, full: npt.NDArray[Any]) -> FloatArray:
         """Return what each row loses if it gets the other one of two answers than everyone gives, -1 to 1."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foregone.certifying.bounds import betting_bound, clopper_pearson_bound, rows_needed
+from foregone.certifying.losses import RowLosses
 from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.errors import InvalidInputError
 from foregone.strategy.limits import Limits, as_given
@@ -128,6 +129,12 @@ class Judged(NamedTuple):
         """Whether the limit is kept, as far as these observations can tell."""
         return self.bound <= self.limit
 
+    def times(self, unit: float) -> Judged:
+        """Return it with a loss of 1 counted as ``unit``."""
+        return self._replace(
+            limit=self.limit * unit, mean_loss=self.mean_loss * unit, bound=self.bound * unit
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -147,6 +154,8 @@ class Part:
         The number of the cluster that each of these rows is in, from 0 on; None if every row is alone.
     may_gain : bool
         Whether losses are numbers that may be negative.
+    by_truth : bool
+        Whether a side is of the rows that are truly of it.
     """
 
     side: str
@@ -155,27 +164,35 @@ class Part:
     rows: IntArray
     clusters: IntArray | None = None
     may_gain: bool = False
+    by_truth: bool = False
 
     @property
     def n_observations(self) -> int:
         """Number of rows, or of clusters."""
         return len(self.rows) if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
 
-    def judge(self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0) -> Judged:
+    def needed(self, confidence: float) -> int:
+        """Return how many observations it takes to certify it, if none of them loses anything."""
+        return rows_needed(self.limit, confidence, may_gain=self.may_gain)
+
+    def judge(
+        self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0, times: float = 1.0
+    ) -> Judged:
         """Return what the losses of its rows say, given those of all rows.
 
         Losses that are true or false are counted (Clopper and Pearson), unless rows are in clusters; others,
-        of at most ``most``, are bet on. Which of the two does not depend on what they show.
+        of at most ``most``, are bet on. Which of the two does not depend on what they show. To foresee what
+        more rows would say, each counts ``times`` as often.
         """
         own = losses[self.rows]
         if own.dtype == np.bool_ and self.clusters is None:
             n_wrong = int(np.count_nonzero(own))
-            bound = clopper_pearson_bound(n_wrong, len(own), confidence)
+            bound = clopper_pearson_bound(round(times * n_wrong), round(times * len(own)), confidence)
         else:
             own = self._observed(own.astype(np.float64))
             bound = 0.0
             if most > 0:
-                bound = most * betting_bound(own / most, confidence, may_gain=self.may_gain)
+                bound = most * betting_bound(own / most, confidence, may_gain=self.may_gain, times=times)
         mean = float(own.mean()) if len(own) else 0.0
         return Judged(self.side, self.group, self.limit, len(own), mean, bound)
 
@@ -188,7 +205,8 @@ class Part:
 
     def __str__(self) -> str:
         """Return what its rows are, in words."""
-        side = "" if self.side == "all" else f' whose full answer is "{self.side}"'
+        whose = "true" if self.by_truth else "full"
+        side = "" if self.side == "all" else f' whose {whose} answer is "{self.side}"'
         group = "" if self.group is None else f" of group {self.group!r}"
         return f"{'rows' if self.clusters is None else 'clusters with rows'}{group}{side}"
 
@@ -201,7 +219,13 @@ class Parts:
 
     @classmethod
     def of(
-        cls, limits: Limits, full_yes: BoolArray, labels: RowLabels | None = None, *, may_gain: bool = False
+        cls,
+        limits: Limits,
+        full_yes: BoolArray,
+        labels: RowLabels | None = None,
+        *,
+        may_gain: bool = False,
+        by_truth: bool = False,
     ) -> Parts:
         """Divide rows by the answers that have limits of their own, and by group.
 
@@ -213,8 +237,8 @@ class Parts:
             Which rows are of class "yes"; only looked at if limits differ by class.
         labels : RowLabels, optional
             Groups and clusters of the rows.
-        may_gain : bool
-            Whether losses are numbers that may be negative.
+        may_gain, by_truth : bool
+            Whether losses are numbers that may be negative, and whether classes are true ones.
         """
         labels = labels or RowLabels()
         of_group: list[tuple[Any, IntArray]] = [(None, np.arange(len(full_yes)))]
@@ -228,25 +252,28 @@ class Parts:
                 clusters = labels.clusters
                 if clusters is not None:
                     clusters = np.unique(clusters[own], return_inverse=True)[1].astype(np.int64)
-                found.append(Part(side, group, limit, own, clusters, may_gain))
+                found.append(Part(side, group, limit, own, clusters, may_gain, by_truth))
         return cls(tuple(found))
+
+    @classmethod
+    def losing(cls, limits: Limits, losses: RowLosses, full: Any, labels: RowLabels | None = None) -> Parts:
+        """Divide rows with limits on these losses, given the answers of everyone."""
+        is_yes, by_truth = losses.in_class_yes(full), losses.truth is not None
+        return cls.of(limits, is_yes, labels, may_gain=losses.may_gain, by_truth=by_truth)
 
     def __iter__(self) -> Iterator[Part]:
         return iter(self.parts)
 
     def judge(
-        self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0
+        self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0, times: float = 1.0
     ) -> tuple[Judged, ...]:
         """Return what the losses of all rows say about each part, each at the full confidence."""
-        return tuple(part.judge(losses, confidence, most) for part in self.parts)
+        return tuple(part.judge(losses, confidence, most, times) for part in self.parts)
 
     def too_few(self, confidence: float, times: float = 1.0) -> Part | None:
-        """Return the first part with fewer than ``times`` the rows it takes to certify it without a loss.
-
-        Losses that may be gains take more: this many are needed for anything at all.
-        """
+        """Return the first part with fewer than ``times`` the rows it takes to certify it without a loss."""
         for part in self.parts:
-            if part.n_observations < times * rows_needed(part.limit, confidence):
+            if part.n_observations < times * part.needed(confidence):
                 return part
         return None
 

@@ -14,7 +14,9 @@ from foregone.strategy.limits import Criterion, Limits, MaxDisagreement, as_give
 __all__ = ["About", "Loss", "Promise"]
 
 About = Literal["classifier", "orders"]
-Loss = Literal["disagreement", "disagreement of every row", "accuracy", "cost"]
+Loss = Literal[
+    "disagreement", "disagreement of every row", "values", "values of every row", "accuracy", "cost"
+]
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,10 @@ class Promise:
     about : {"classifier", "orders"}
         The classifier as it runs, in the order in which it asks its voters; or the mean over random orders
         of the voters, of which it uses one or a few.
-    loss : {"disagreement", "disagreement of every row", "accuracy", "cost"}
+    loss : {"disagreement", "disagreement of every row", "values", "values of every row", "accuracy", "cost"}
         What is limited: the share of rows whose answer differs from that of all voters together, or the
-        probability of that for every single row; or how far the accuracy falls below that of all voters
-        together, or how much more a row costs on average.
+        probability of that for every single row; or these times the values that were given; or how far the
+        accuracy falls below that of all voters together, or how much more a row costs on average.
     limit : float or dict
         The largest allowed loss; with limits by class, one for each label. Disagreement is limited among the
         rows that all voters together give to the class, accuracy among those that are truly of it.
@@ -111,8 +113,15 @@ class Promise:
     ) -> Promise:
         """Return what is kept on average over random orders of the voters, as a criterion has it."""
         if not traits_of(criterion).bounds_the_mean:
-            return cls("orders", "disagreement of every row", limit, None, bound, 0)
+            every: Loss = "values of every row" if loss == "values" else "disagreement of every row"
+            return cls("orders", every, limit, None, bound, 0)
         return cls("orders", loss, limit, confidence, bound, n_rows, rows_to_certify=rows_to_certify)
+
+    @property
+    def is_by_rows(self) -> bool:
+        """Whether rows certified it, rather than a solution of a program proves it."""
+        by_labels = self.loss in ("accuracy", "cost") and self.confidence is not None
+        return self.about == "classifier" or by_labels
 
     def labelled(self, classes: Sequence[Any]) -> Promise:
         """Return it with limits and bounds by label where they are by "no" and "yes"."""
@@ -143,10 +152,12 @@ class Promise:
             like = f"like the {self.n_rows:,} it was certified on{counted}"
             said = f"{sure}{self._kept_by('this classifier')}{groups}, if they are {like}"
         elif self.loss in ("accuracy", "cost"):
-            like = "like " if self.confidence else ""
+            groups = f" in each of {len(self.groups)} groups" if self.groups else ""
+            rows = "new rows" if self.confidence else f"the {self.n_rows:,} rows observed"
+            like = f", if they are like the {self.n_rows:,} observed" if self.confidence else ""
             said = (
-                f"{sure}{self._kept_by('stopping early')}, if they are {like}the {self.n_rows:,} observed, "
-                "on average over random orders of the voters"
+                f"{sure}{self._kept_by('stopping early', rows, 'the')}{groups}{like}, on average over random "
+                "orders of the voters"
             )
         else:
             inputs = f"new inputs like the {self.n_rows:,} observed"
@@ -154,28 +165,26 @@ class Promise:
                 inputs = f"the {self.n_rows:,} inputs observed" if self.n_rows else "the inputs assumed"
             whom = (
                 "for every input, on average"
-                if self.loss == "disagreement of every row"
+                if self.loss.endswith("of every row")
                 else f"on average over {inputs} and"
             )
-            said = (
-                f"{sure}the disagreement with the full vote is at most {self._limits()}, {whom} over random "
-                "orders of the voters"
-            )
+            what = "the disagreement with the full vote"
+            if self.loss.startswith("values"):
+                what = f"the loss, {what} times its value,"
+            said = f"{sure}{what} is at most {self._limits()}, {whom} over random orders of the voters"
         if self.rows_to_certify is not None:
             said += f"; {self.rows_to_certify:,} calibration rows would certify the classifier itself"
         return f"{said[0].upper()}{said[1:]}."
 
-    def _kept_by(self, whom: str) -> str:
-        """Return what is kept on new rows."""
+    def _kept_by(self, whom: str, rows: str = "new rows", whose: str = "its") -> str:
+        """Return what is kept on some rows."""
         if self.loss == "accuracy":
-            return (
-                f"the accuracy of {whom} on new rows is at most {self._limits()} below that of its full vote"
-            )
+            lost = f"at most {self._limits()} below that of {whose} full vote"
+            return f"the accuracy of {whom} on {rows} is {lost}"
         if self.loss == "cost":
-            return (
-                f"the mean cost of {whom} on new rows is at most {self._limits()} above that of its full vote"
-            )
-        return f"{whom} disagrees with its full vote on at most {self._limits('new rows')}"
+            lost = f"at most {self._limits()} above that of {whose} full vote"
+            return f"the mean cost of {whom} on {rows} is {lost}"
+        return f"{whom} disagrees with its full vote on at most {self._limits(rows)}"
 
     def _limits(self, rows: str = "") -> str:
         """Return the limit, or those of the classes, and of which rows each is a share."""

@@ -80,7 +80,8 @@ def warn_of_losing_classes(terms: Terms, full: Labels, answers: Labels, classes:
     Parameters
     ----------
     terms : Terms
-        Only minimean bounds a mean. With a limit for each class, or 1, which is none, nothing has to be said.
+        Only minimean bounds a mean. With a limit for each class, or 1, which is none, nothing has to be said;
+        nor of accuracy, to which it does not matter what everyone says.
     full, answers : ndarray of shape (n_rows,)
         The label that everyone together gives each calibration row, and that of stopping early.
     classes : ndarray
@@ -88,7 +89,8 @@ def warn_of_losing_classes(terms: Terms, full: Labels, answers: Labels, classes:
     """
     limits = Limits.of(terms["max_disagreement"])
     limit = limits.loosest
-    if limits.by_answer or limit == 1 or not traits_of(terms["criterion"]).bounds_the_mean:
+    bounds_the_mean = traits_of(terms["criterion"]).bounds_the_mean
+    if terms["loss"] != "disagreement" or limits.by_answer or limit == 1 or not bounds_the_mean:
         return
     said = []
     for label in classes.tolist():
@@ -180,14 +182,15 @@ class _LimitedRows(NamedTuple):
 def _limited_rows(terms: Terms, full: Labels, classes: Labels) -> Iterator[_LimitedRows]:
     """Yield all rows with the one limit, or for each class those that the full vote gives to it."""
     limits = Limits.of(terms["max_disagreement"])
+    name = "max_disagreement" if terms["loss"] == "disagreement" else "max_accuracy_loss"
     if not limits.by_answer:
         everyone, limit = np.ones(len(full), np.bool_), limits.loosest
-        yield _LimitedRows(limit, f"max_disagreement={limit:g}", everyone, "calibration rows")
+        yield _LimitedRows(limit, f"{name}={limit:g}", everyone, "calibration rows")
         return
     for label, limit in by_label(dict(limits), classes.tolist()).items():
         yield _LimitedRows(
             limit,
-            f"max_disagreement[{label!r}]={limit:g}",
+            f"{name}[{label!r}]={limit:g}",
             np.asarray(full == label, np.bool_),
             f"calibration rows voted {label!r}",
         )

@@ -1,37 +1,52 @@
 """Certifying counted votes: a ladder and an order are learned on some rows, and tried on the others.
 
-Every rung is run as `predict` will run it, in the order in use. The proof is in docs/theory.md, "Certifying
-what is used".
+Every rung is run as `predict` will run it, in the order in use; or, for losses of accuracy or costs, its mean
+over random orders is computed, which varies far less from row to row. The proofs are in docs/theory.md,
+"Certifying what is used" and "Limits in accuracy".
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
-from foregone.certifying import Judged, Parts, Promise, RowLabels, climb, rows_needed
+from foregone.certifying import Judged, Parts, Promise, RowLabels, RowLosses, climb
 from foregone.certifying.parts import bounds_by_side
-from foregone.checks import BoolArray, IntArray
+from foregone.certifying.promise import About
+from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.classifier.deciding import Terms
 from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes
 from foregone.errors import SolverError
 from foregone.forest.schedule import FixedOrder, Order
 from foregone.scores.orders import greedy_order, weighted_covariance
+from foregone.solving.labelled_program import BOLD, CAREFUL, LEARNING_SHARE
+from foregone.strategy import evaluate
 from foregone.strategy.limits import Limits
 
-__all__ = ["ENOUGH", "Decided", "Run", "VotedRows", "certify_votes", "rows_to_certify", "why_too_few"]
+__all__ = [
+    "ENOUGH",
+    "Decided",
+    "Run",
+    "Tried",
+    "VotedRows",
+    "Way",
+    "certify_votes",
+    "over_orders",
+    "rows_to_certify",
+    "ways_in_order",
+    "why_too_few",
+]
 
-LEARNING_SHARE = 0.2
 # With fewer rows than this times those that could certify anything, certifying costs more votes than the
 # promise over orders does.
 ENOUGH = 1.6
 FEWEST_LEARNING = 10  # rows, however loose the limit
-CAREFUL, BOLD = 0.02, 30.0  # the ladder's limits, as shares of the one asked for
 NEAR, STRIDE = 3.0, 6  # by what factor from the guess every rung is tried; below, one in so many is
 SHARES_NEAR = (0.75, 0.25)  # of rows that orders are learned to suit, see `weighted_covariance`
 
@@ -51,6 +66,8 @@ class VotedRows(NamedTuple):
         Groups and clusters.
     said : ndarray or None
         What each voter says; None of trees, which are soon asked again.
+    losses : RowLosses
+        What other answers than those of everyone lose.
     """
 
     rows: Any
@@ -58,6 +75,7 @@ class VotedRows(NamedTuple):
     full: IntArray
     labels: RowLabels
     said: npt.NDArray[Any] | None = None
+    losses: RowLosses = RowLosses()
 
     def take(self, numbers: IntArray) -> VotedRows:
         """Return some of them."""
@@ -67,11 +85,28 @@ class VotedRows(NamedTuple):
             self.full[numbers],
             self.labels.take(numbers),
             None if self.said is None else self.said[numbers],
+            self.losses.take(numbers),
         )
+
+    def with_and_without_gains(self) -> list[VotedRows]:
+        """Return them as they are and, if a loss may be a gain, without gains: there is a choice."""
+        return [self._replace(losses=losses) for losses in self.losses.with_and_without_gains()]
 
     def parts(self, limits: Limits) -> Parts:
         """Divide them by limit."""
-        return Parts.of(limits, self.full == 1, self.labels)
+        return Parts.losing(limits, self.losses, self.full, self.labels)
+
+    def promise(self, judged: tuple[Judged, ...], confidence: float, **about: Any) -> Promise:
+        """Return what these rows promise of a strategy that was not learned from them."""
+        return Promise.certified(
+            judged,
+            confidence,
+            len(self.full),
+            loss=self.losses.kind,
+            unit=1.0 if self.losses.costs is None else self.losses.costs.unit,
+            in_clusters=self.labels.clusters is not None,
+            **about,
+        )
 
     def split(self, seed: int) -> tuple[VotedRows, VotedRows]:
         """Divide them at random into those to learn from and those to certify with."""
@@ -101,7 +136,43 @@ class Decided(NamedTuple):
     by_class: dict[str, float]
 
 
+# Runs rows by a strategy in an order, as `predict` will: classes answered, and how many voters were asked.
 Run = Callable[[VotedRows, Any, Order], tuple[IntArray, IntArray]]
+
+
+class Tried(NamedTuple):
+    """How rows fare with a strategy: what each loses, the largest loss there can be, and voters asked."""
+
+    losses: BoolArray | FloatArray
+    most: float
+    mean_asked: float
+    wrong: BoolArray | None = None  # which differ from the full answer; None on average over orders
+
+
+Way = Callable[[VotedRows, Any], Tried]
+
+
+def in_order(order: Order, run: Run) -> Way:
+    """Return what runs rows in the order in use."""
+
+    def outcome(rows: VotedRows, strategy: Any) -> Tried:
+        answers, asked = run(rows, strategy, order)
+        losses = rows.losses.of(answers, rows.full)
+        return Tried(losses, 1.0, float(asked.mean()), np.asarray(answers != rows.full))
+
+    return outcome
+
+
+def over_orders(rows: VotedRows, strategy: Any) -> Tried:
+    """Return what rows of two classes lose on average over all orders of the voters, which is computed.
+
+    A row loses the probability that it disagrees with the full vote, times what the other answer loses. That
+    varies less from row to row than what happens in one order, so that far fewer rows certify it.
+    """
+    figures = evaluate(strategy)
+    losses = rows.losses.if_differs(rows.full) * figures.disagreement[rows.counts]
+    most = float(figures.disagreement.max())
+    return Tried(losses, most, float(figures.expected_votes[rows.counts].mean()))
 
 
 def certify_votes(
@@ -110,7 +181,7 @@ def certify_votes(
     terms: Terms,
     learning: VotedRows,
     certifying: VotedRows,
-    run: Run,
+    ways: Sequence[tuple[Order, Way]],
 ) -> Decided:
     """Return the boldest strategy that keeps its limits, and the order it was certified in.
 
@@ -120,9 +191,8 @@ def certify_votes(
         How votes are counted, who is asked, and what is to be kept.
     learning, certifying : VotedRows
         Those that the ladder and the order are learned from, and those they are tried on.
-    run : callable
-        ``run(rows, strategy, order)`` returns the number of the class that each row is answered with, and how
-        many voters it took: run as it will be run in use.
+    ways : sequence of (order, way)
+        What there is to choose from: in which order rows are run, and what they are judged by.
 
     Raises
     ------
@@ -133,66 +203,79 @@ def certify_votes(
     assert confidence is not None
     step = counting.step(ensemble.n_voters)
     boldness = np.geomspace(CAREFUL, BOLD, round(math.log(BOLD / CAREFUL, step)) + 1)
-    rung = counting.ladder(learning.counts, ensemble.n_voters, terms, boldness)
+    rung = counting.ladder(learning, ensemble.n_voters, terms, boldness)
+    times = len(certifying.full) / max(len(learning.full), 1)
     guesses = [
-        (_guess(rung, len(boldness), learning, limits, run, order), order)
-        for order in _orders(ensemble, learning)
+        (_guess(rung, len(boldness), rows, terms, way, times), order, way, rows.losses.sets_off)
+        for order, way in ways
+        for rows in learning.with_and_without_gains()
     ]
-    (_, guess), order = min(guesses, key=lambda found: found[0][0])
+    (_, guess), order, way, sets_off = min(guesses, key=lambda found: found[0][0])
+    if not sets_off:
+        certifying = certifying._replace(losses=certifying.losses.without_gains())
     fine = round(math.log(NEAR, step))
     near = max(0, guess - fine)
-    tried = [*range(0, near, STRIDE), *range(near, min(len(boldness), guess + fine + 1))]
-    outcomes: dict[int, tuple[BoolArray, IntArray]] = {}
-
-    def losses(number: int) -> BoolArray:
-        answers, asked = run(certifying, rung(number).strategy, order)
-        outcomes[number] = answers != certifying.full, asked
-        return outcomes[number][0]
-
-    parts = certifying.parts(limits)
-    found = climb(tried, losses, parts, confidence)
+    # How losses vary is hard to foresee from few rows: there may be more to win.
+    last = len(boldness) if terms["loss"] != "disagreement" else min(len(boldness), guess + fine + 1)
+    tried = [*range(0, near, STRIDE), *range(near, last)]
+    outcome = cache(lambda number: way(certifying, rung(number).strategy))
+    found = climb(
+        tried,
+        lambda number: outcome(number).losses,
+        certifying.parts(limits),
+        confidence,
+        lambda number: outcome(number).most,
+    )
     if found.rung is None:
         raise SolverError(f"no early stop can be certified: {_too_often_wrong(found.failed)}")
-    wrong, asked = outcomes[found.rung]
-    promise = Promise.certified(
-        found.judged,
-        confidence,
-        len(certifying.full),
-        in_clusters=certifying.labels.clusters is not None,
-    )
-    solved = rung(found.rung)._replace(expected_votes=float(asked.mean()))
+    best = outcome(found.rung)
+    about: About = "orders" if way is over_orders else "classifier"
+    solved = rung(found.rung)._replace(expected_votes=best.mean_asked)
     by_class: dict[str, float] = {}
-    if limits.by_answer:
+    if limits.by_answer and terms["loss"] == "disagreement":
         by_class = {str(side): limit for side, limit in limits}
+    elif isinstance(counting, TwoClassVotes) and best.wrong is not None:
+        sure = confidence, len(tried)
+        by_class = bounds_by_side(best.wrong, certifying.full == 1, certifying.labels, *sure)
     elif isinstance(counting, TwoClassVotes):
-        by_class = bounds_by_side(wrong, certifying.full == 1, certifying.labels, confidence, len(tried))
-    return Decided(solved, order, promise, by_class)
+        votes = counting.votes(np.concatenate([learning.counts, certifying.counts]), ensemble.n_voters)
+        by_class = counting.risk_by_side(solved.strategy, votes, terms)
+    return Decided(solved, order, certifying.promise(found.judged, confidence, about=about), by_class)
 
 
-def _orders(ensemble: Any, learning: VotedRows) -> Iterator[Order]:
-    """Yield the orders from which the learning rows shall choose."""
-    yield "shared"
+def ways_in_order(ensemble: Any, learning: VotedRows, run: Run) -> Iterator[tuple[Order, Way]]:
+    """Yield the orders from which the learning rows shall choose, each with what runs rows in it."""
+    yield "shared", in_order("shared", run)
     if ensemble.n_voters > 2:
         said = ensemble.vote_matrix(learning.rows) if learning.said is None else learning.said
         for share_near in SHARES_NEAR:
-            yield FixedOrder(learned_order(said, len(ensemble.classes), share_near))
+            order = FixedOrder(learned_order(said, len(ensemble.classes), share_near))
+            yield order, in_order(order, run)
 
 
 def _guess(
-    rung: Callable[[int], Solved], n_rungs: int, learning: VotedRows, limits: Limits, run: Run, order: Order
+    rung: Callable[[int], Solved],
+    n_rungs: int,
+    learning: VotedRows,
+    terms: Terms,
+    way: Way,
+    times: float,
 ) -> tuple[float, int]:
-    """Return how many voters are asked in an order if one is as bold as one may probably be, and that rung.
+    """Return how many voters are asked if one is as bold as one may probably be, and that rung.
 
-    It is found by halving, as if disagreement only grew: nothing that is promised depends on that.
+    It is found by halving, as if losses only grew: nothing that is promised depends on that. Of accuracy and
+    costs, what varies from row to row decides how bold one may be: the bound is foreseen that ``times`` as
+    many rows would give.
     """
-    parts = learning.parts(limits)
+    parts = learning.parts(Limits.of(terms["max_disagreement"]))
+    foresees, confidence = terms["loss"] != "disagreement", terms["confidence"] or 0.5
     kept, too_bold, mean_asked = -1, n_rungs, math.inf
     while too_bold - kept > 1:
         number = (kept + too_bold) // 2
-        answers, asked = run(learning, rung(number).strategy, order)
-        judged = parts.judge(answers != learning.full, 0.5)
-        if all(part.mean_loss <= part.limit for part in judged):
-            kept, mean_asked = number, float(asked.mean())
+        tried = way(learning, rung(number).strategy)
+        judged = parts.judge(tried.losses, confidence, tried.most, times if foresees else 1.0)
+        if all(part.is_kept if foresees else part.mean_loss <= part.limit for part in judged):
+            kept, mean_asked = number, tried.mean_asked
         else:
             too_bold = number
     return mean_asked, max(kept, 0)
@@ -230,14 +313,15 @@ def why_too_few(learning: VotedRows, certifying: VotedRows, terms: Terms, *, eno
             f"{len(learning.full)} rows are left to learn from, and at least {FEWEST_LEARNING} are needed, "
             f"{round(FEWEST_LEARNING / LEARNING_SHARE)} in all: give more rows"
         )
+    certifying = certifying.with_and_without_gains()[-1]  # without, fewer are enough
     part = certifying.parts(Limits.of(terms["max_disagreement"])).too_few(terms["confidence"], enough)
     if part is None:
         return None
-    needed = math.ceil(enough * rows_needed(part.limit, terms["confidence"]))
+    needed = math.ceil(enough * part.needed(terms["confidence"]))
     return (
         f"{part.n_observations:,} {part} are left to certify with, and at least {needed:,} are needed for a "
-        f"limit of {part.limit:g} at a confidence of {terms['confidence']:g}: give more rows, allow more "
-        "disagreement, or lower the confidence"
+        f"limit of {part.limit:g} at a confidence of {terms['confidence']:g}: give more rows, raise the "
+        "limit, or lower the confidence"
     )
 
 
@@ -248,7 +332,7 @@ def rows_to_certify(certifying: VotedRows, terms: Terms) -> int | None:
         return None
     for part in certifying.parts(Limits.of(terms["max_disagreement"])):
         share = part.n_observations / max(len(certifying.full), 1)
-        needed = ENOUGH * rows_needed(part.limit, confidence)
+        needed = ENOUGH * part.needed(confidence)
         if part.limit == 0 or (needed and not share):
             return None
         most = max(most, needed / share / (1 - LEARNING_SHARE) if needed else 0.0)
@@ -258,7 +342,7 @@ def rows_to_certify(certifying: VotedRows, terms: Terms) -> int | None:
 def _too_often_wrong(failed: tuple[Judged, ...]) -> str:
     part = next(part for part in failed if not part.is_kept)
     return (
-        f"even the most careful strategy that was learned differs on {part.mean_loss:.2g} of the "
+        f"even the most careful strategy that was learned has a mean loss of {part.mean_loss:.2g} on the "
         f"{part.n_observations:,} rows it was tried on, an upper bound of {part.bound:.2g} for a limit of "
-        f"{part.limit:g}: give more rows or allow more disagreement"
+        f"{part.limit:g}: give more rows or raise the limit"
     )

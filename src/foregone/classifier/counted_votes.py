@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from foregone.certifying import Promise
+from foregone.certifying import Promise, check_costs
 from foregone.checks import FloatArray, IntArray
 from foregone.classifier.calibration_warnings import (
     measure_hard_soft_disagreement,
@@ -22,7 +22,9 @@ from foregone.classifier.certified_votes import (
     Run,
     VotedRows,
     certify_votes,
+    over_orders,
     rows_to_certify,
+    ways_in_order,
     why_too_few,
 )
 from foregone.classifier.deciding import (
@@ -34,6 +36,7 @@ from foregone.classifier.deciding import (
     Scheme,
     Settings,
     Terms,
+    solver_terms,
     terms_to_fields,
 )
 from foregone.classifier.transformed import Transformed
@@ -41,6 +44,7 @@ from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVote
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import Forest
 from foregone.forest.schedule import FixedOrder, Order, random_order, read_order
+from foregone.labelled_votes import LabelledVotes
 from foregone.planning import Plan, plan
 from foregone.plurality import ClassVotes
 from foregone.scores import CannotCertifyWarning
@@ -87,6 +91,7 @@ class CountedVotes:
     votes: Any
     hard_soft_disagreement: float
     calibration_disagreement: float
+    calibration_accuracy_loss: float | None = None  # None without labels
 
     voting: ClassVar[Literal["hard"]] = "hard"
 
@@ -96,6 +101,12 @@ class CountedVotes:
     def check(settings: Settings, scheme: Scheme, classes: Labels, n_voters: int) -> Terms:
         """Return what is to be solved, or raise for settings that have no meaning here."""
         terms = two_or_many(scheme).terms(settings, classes, n_voters)
+        certifies = terms["confidence"] is not None and settings.order in ("auto", "optimized")
+        if terms["loss"] != "disagreement" and scheme == "plurality" and not certifies:
+            raise InvalidInputError(
+                "max_accuracy_loss of more than two classes is certified on labelled rows, in one order: "
+                'use a confidence such as 0.95, and order="auto" or "optimized"'
+            )
         if settings.order == "optimized" and not _can_be_certified(terms):
             raise InvalidInputError(
                 'order="optimized" is certified on calibration rows, which takes criterion="minimean" and a '
@@ -119,7 +130,7 @@ class CountedVotes:
             counts = inside.votes(rows, n_threads=n_threads)
         else:
             counts = counting.counts(said, len(classes))
-        full = counting.shares(counts, n_voters).argmax(axis=1)  # of several, the first
+        full = counting.full_answers(counts, n_voters, terms)
         full_labels = classes.take(full)
         warn_if_too_few(terms, full_labels, classes)
         own = calibration.own
@@ -130,7 +141,7 @@ class CountedVotes:
             answers, asked, _ = inside.run(some.rows, strategy, seed=seed, order=order, **options)
             return answers, asked
 
-        seen = VotedRows(rows, counts, full, calibration.labels, said)
+        seen = VotedRows(rows, counts, full, calibration.labels, said, calibration.losses)
         decider = cls.curtail(asked, seed=seed)
         if not _is_certain(terms):
             try:
@@ -155,6 +166,7 @@ class CountedVotes:
             votes=counting.votes(counts, n_voters),
             hard_soft_disagreement=differing,
             calibration_disagreement=float(np.mean(answers != full)),
+            calibration_accuracy_loss=calibration.losses.mean(answers, full),
         )
 
     @classmethod
@@ -180,7 +192,11 @@ class CountedVotes:
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of a classifier that depend on how it decides."""
         votes = self.votes.distribution if isinstance(self.votes, ClassVotes) else self.votes
-        known = {"solution_": self.solved.solution, "votes_": votes}
+        known = {
+            "solution_": self.solved.solution,
+            "votes_": votes,
+            "calibration_accuracy_loss_": self.calibration_accuracy_loss,
+        }
         if self.by_class:
             known["disagreement_by_class_"] = by_label(self.by_class, self.ensemble.classes.tolist())
         return {
@@ -208,7 +224,8 @@ class CountedVotes:
 
     def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
         """Return class numbers, how many were asked, and how many of them said yes, or the answer."""
-        strategy = self.solved.strategy if early else None
+        counting = two_or_many(self.scheme)
+        strategy = self.solved.strategy if early else counting.ask_all(self.ensemble.n_voters, self.terms)
         return self.ensemble.run(rows, strategy, n_threads=n_threads, **self.how)
 
     def answer_one(self, x: npt.NDArray[Any]) -> int:
@@ -229,17 +246,25 @@ class CountedVotes:
         """Whether there is one even if the estimator has no ``predict_proba``: shares of trees count."""
         return isinstance(self.ensemble, Forest)
 
-    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
+    def plan(self, limits: Any, rows: Any, truth: IntArray | None, options: dict[str, Any]) -> Plan:
         """Lay out what each limit costs, for the calibration votes, or for those on other rows."""
-        votes = self.votes
+        votes: Any = self.votes
         if rows is not None:
-            votes = two_or_many(self.scheme).votes(self.ensemble.votes(rows), self.ensemble.n_voters)
+            counts = self.ensemble.votes(rows)
+            votes = two_or_many(self.scheme).votes(counts, self.ensemble.n_voters)
+            if truth is not None and self.scheme != "hard":
+                raise InvalidInputError(
+                    "a plan over random orders does not know which of many classes an early answer is, so it "
+                    "cannot tell accuracy: leave out y"
+                )
+            if truth is not None:
+                votes = LabelledVotes.from_yes_counts(counts, truth, self.ensemble.n_voters)
         if votes is None:
             raise InvalidInputError(
                 "there are no votes of calibration rows (files of many classes do not keep them), so give "
                 "rows to plan with, such as the calibration rows: plan(X=X_calibration)"
             )
-        own = {name: value for name, value in self.terms.items() if name != "max_disagreement"}
+        own = {name: value for name, value in solver_terms(self.terms).items() if name != "max_disagreement"}
         return plan(votes, limits, **{**own, "labels": self.ensemble.classes.tolist(), **options})
 
     # Files -----------------------------------------------------------------------------------
@@ -260,6 +285,7 @@ class CountedVotes:
             "disagreement_by_class": self.by_class or None,
             "hard_soft_disagreement": self.hard_soft_disagreement,
             "calibration_disagreement": self.calibration_disagreement,
+            "calibration_accuracy_loss": self.calibration_accuracy_loss,
         }
         return fields, arrays
 
@@ -281,7 +307,9 @@ class CountedVotes:
             section = fields.section("disagreement_by_class")
             by_class = {side: section.number(side, 0, 1) for side in ("yes", "no")}
         else:
-            by_class = {} if solved.solution is None else counting.risk_by_side(solved.solution)
+            by_class = {}
+            if solved.solution is not None:
+                by_class = counting.risk_by_side(solved.strategy, solved.solution.distribution, terms)
         return cls(
             scheme,
             forest,
@@ -295,6 +323,9 @@ class CountedVotes:
             votes=votes,
             hard_soft_disagreement=fields.number("hard_soft_disagreement", 0, 1),
             calibration_disagreement=fields.number("calibration_disagreement", 0, 1),
+            calibration_accuracy_loss=fields.number("calibration_accuracy_loss")
+            if "calibration_accuracy_loss" in fields
+            else None,
         )
 
 
@@ -323,20 +354,30 @@ def _decide(
     SolverError
         If nothing can be certified and that was asked for, or rows are in groups or clusters.
     """
+    order: Order = "dealt" if settings.order == "auto" else settings.order
+    n_voters, is_loss = ensemble.n_voters, terms["loss"] != "disagreement"
     learning, certifying = seen.split(seed)
-    if settings.order in ("auto", "optimized") and _can_be_certified(terms):
-        must = settings.order == "optimized" or bool(seen.labels)
+    if _can_be_certified(terms) and (is_loss or settings.order in ("auto", "optimized")):
+        if is_loss and isinstance(counting, TwoClassVotes) and settings.order != "optimized":
+            return certify_votes(counting, ensemble, terms, learning, certifying, [(order, over_orders)])
+        must = is_loss or settings.order == "optimized" or bool(seen.labels)
         too_few = why_too_few(learning, certifying, terms, enough=1.0 if must else ENOUGH)
         if too_few is None:
-            return certify_votes(counting, ensemble, terms, learning, certifying, run)
+            ways = list(ways_in_order(ensemble, learning, run))
+            return certify_votes(counting, ensemble, terms, learning, certifying, ways)
         if must:
             raise SolverError(f"no early stop can be certified: {too_few}")
-    solved = counting.solve(seen.counts, ensemble.n_voters, terms)
+    if is_loss:
+        assert isinstance(counting, TwoClassVotes)
+        solved, needed = counting.solve_labelled(seen, n_voters, terms), None
+    else:
+        solved, needed = counting.solve(seen, n_voters, terms), rows_to_certify(certifying, terms)
+    votes = None if solved.solution is None else solved.solution.distribution
     return Decided(
         solved,
-        "dealt" if settings.order == "auto" else settings.order,
-        _over_orders(terms, solved, len(seen.full), rows_to_certify(certifying, terms)),
-        counting.risk_by_side(solved.solution),
+        order,
+        _over_orders(terms, solved, len(seen.full), needed),
+        counting.risk_by_side(solved.strategy, votes, terms),
     )
 
 
@@ -348,7 +389,8 @@ def _is_certain(terms: Terms) -> bool:
 
 
 def _check_labels_have_a_meaning(settings: Settings, terms: Terms, calibration: CalibrationRows) -> None:
-    if not calibration.labels or (_can_be_certified(terms) and settings.order in ("auto", "optimized")):
+    certifies = settings.order in ("auto", "optimized") or terms["loss"] != "disagreement"
+    if not calibration.labels or (_can_be_certified(terms) and certifies):
         return
     raise InvalidInputError(
         'groups and clusters are for a classifier that is certified: use criterion="minimean", a confidence '
@@ -360,7 +402,13 @@ def _over_orders(terms: Terms, solved: Solved, n_rows: int, needed: int | None) 
     """Return what a solution promises on average over random orders of the voters."""
     limit = Limits.of(terms["max_disagreement"]).given
     bound = limit if solved.solution is None else solved.solution.disagreement
-    return Promise.over_orders(terms["criterion"], limit, terms["confidence"], bound, n_rows, needed)
+    if terms["loss"] != "disagreement":
+        unit = 1.0 if terms["costs"] is None else check_costs(terms["costs"], 2).unit
+        limit = limit * unit if isinstance(limit, float) else limit
+        bound = limit  # what was solved for is a little less than what is lost at most
+    return Promise.over_orders(
+        terms["criterion"], limit, terms["confidence"], bound, n_rows, needed, terms["loss"]
+    )
 
 
 def _read_order_name(fields: Fields) -> OrderName:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from foregone.certifying import LossKind, Promise, RowLabels, RowLosses, check_costs
 from foregone.checks import (
     FloatArray,
+    IntArray,
     check_choice,
     check_confidence,
     check_looks,
@@ -27,7 +28,7 @@ from foregone.forest.forest_file import Arrays
 from foregone.solving import ANSWERS, Answer, Criterion, Problem, Solution
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import CRITERIA, Limits, MaxDisagreement, traits_of
-from foregone.strategy.thresholds import check_quota
+from foregone.strategy.thresholds import check_quota, quota_for
 from foregone.votes import VoteDistribution
 
 __all__ = [
@@ -47,7 +48,6 @@ __all__ = [
     "check_same_voters",
     "check_threshold",
     "parameters_of",
-    "quota_for",
     "read_terms",
     "solver_terms",
     "terms_of",
@@ -236,17 +236,6 @@ def check_threshold(threshold: Any) -> float:
     return check_share(threshold, "threshold")
 
 
-def quota_for(threshold: float, n_voters: int) -> int:
-    """Return the fewest votes that are at least this share of all, in floating point.
-
-    Examples
-    --------
-    >>> quota_for(0.2, 101), quota_for(0.5, 100), quota_for(0, 10), quota_for(1, 10)
-    (21, 50, 0, 10)
-    """
-    return int(np.argmax(np.arange(n_voters + 1) / n_voters >= threshold))
-
-
 def solver_terms(terms: SolverTerms) -> SolverTerms:
     """Return what a solver is asked for, of all that a classifier is to keep."""
     return cast(SolverTerms, {name: cast(Any, terms)[name] for name in SolverTerms.__annotations__})
@@ -385,8 +374,11 @@ class Decider(Protocol):
     def tells_probability(self) -> bool:
         """Whether there is one even if the estimator has no ``predict_proba``."""
 
-    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Any:
-        """Lay out what each limit costs, for rows that may be None: the calibration rows, if kept."""
+    def plan(self, limits: Any, rows: Any, truth: IntArray | None, options: dict[str, Any]) -> Any:
+        """Lay out what each limit costs, for rows that may be None: the calibration rows, if kept.
+
+        ``truth`` are the numbers of their true classes, where known: then limits are on accuracy.
+        """
 
     # Files -----------------------------------------------------------------------------------
 

@@ -20,7 +20,6 @@ from sklearn.ensemble import (
     StackingClassifier,
     VotingClassifier,
 )
-from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
@@ -40,6 +39,7 @@ __all__ = [
     "is_booster",
     "kind_of_model",
     "leaves_are_pure",
+    "scheme_at_threshold",
     "will_be_packed",
 ]
 
@@ -160,7 +160,7 @@ def _voters_of_list(members: Sequence[Any], scheme: Scheme) -> Any:
 
 def _by_leaves(model: Any) -> Scheme | None:
     """Count votes if every leaf is pure, for then it comes to the same as the average."""
-    if not hasattr(model, "estimators_"):
+    if not hasattr(model, "estimators_") and not hasattr(model, "tree_"):
         return None
     return "hard" if leaves_are_pure(model) else "soft"
 
@@ -248,7 +248,7 @@ def _are_trees(members: Sequence[Any]) -> bool:
 
 def leaves_are_pure(model: Any) -> bool:
     """Whether every leaf of every tree is of one class alone, so that its probability is 0 or 1."""
-    for member in model.estimators_:
+    for member in getattr(model, "estimators_", [model]):
         tree = member.tree_
         shares = tree.value[tree.children_left == -1]
         if not np.all((shares == 0) | (shares == 1)):
@@ -292,8 +292,8 @@ def _refuse(model: Any) -> None:
         "RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, VotingClassifier, "
         "DecisionTreeClassifier, AdaBoostClassifier, GradientBoostingClassifier, "
         "HistGradientBoostingClassifier, a classifier of CatBoost, a classifier or Booster of LightGBM or "
-        "XGBoost, a list of fitted classifiers, or a pipeline, search or CalibratedClassifierCV with one of "
-        "these inside"
+        "XGBoost, a list of fitted classifiers, or a pipeline, search, CalibratedClassifierCV, "
+        "FixedThresholdClassifier or TunedThresholdClassifierCV with one of these inside"
     )
 
 
@@ -323,10 +323,6 @@ REFUSED: dict[tuple[type, ...], str] = {
     (StackingClassifier,): (
         "decides by a model of what its members say, not by their sum: stop an ensemble early inside, as "
         "final_estimator=EarlyStoppingClassifier(estimator), or as a member with stack_method='predict'"
-    ),
-    (FixedThresholdClassifier, TunedThresholdClassifierCV): (
-        "compares a probability with a threshold of its own, for which every voter is asked: give the "
-        "estimator inside it, fitted with class_weight or sample_weight such that one half is the threshold"
     ),
 }
 
@@ -370,6 +366,12 @@ KINDS = {
 def kind_of_model(model: Any) -> ModelKind:
     """Return what is known of the kind that a model, fitted or not, is of."""
     return next(kind for kind in KINDS.values() if kind.takes(model))
+
+
+def scheme_at_threshold(model: Any) -> Scheme | None:
+    """Return how a model decides by a threshold: as ever, but a tree by its probability, not by its vote."""
+    kind = kind_of_model(model)
+    return _by_leaves(model) if kind is KINDS["tree"] else kind.own_scheme(model)
 
 
 def is_boosted(model: Any) -> bool:

@@ -24,7 +24,14 @@ from foregone.classifier.deciding import (
     Voting,
 )
 from foregone.classifier.given_model import DECIDERS, GivenModel, names_of_features
-from foregone.classifier.hold_out import check_labels, check_size, clone_with_seeds, hold_out, losses_of
+from foregone.classifier.hold_out import (
+    check_labels,
+    check_size,
+    clone_with_seeds,
+    hold_out,
+    losses_of,
+    true_classes,
+)
 from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.row_checks import validated
 from foregone.errors import InvalidInputError
@@ -55,7 +62,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         of LightGBM, XGBoost and CatBoost, and Bagging and AdaBoost of trees are packed and run by compiled
         loops; VotingClassifier, Bagging and AdaBoost of anything else and a list of fitted classifiers are
         asked through their methods, each only for the rows still undecided. All of any number of classes; a
-        CalibratedClassifierCV of one of these, of two.
+        CalibratedClassifierCV, FixedThresholdClassifier or TunedThresholdClassifierCV of one of these, of
+        two.
         A `Pipeline`, `GridSearchCV` or `RandomizedSearchCV` of these works too: the last step of the pipeline
         stops early, on rows that the other steps have transformed.
         Inside `sklearn.frozen.FrozenEstimator`, or as a list, nothing is fitted again; nor is a Booster of
@@ -294,7 +302,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         if groups is not None or clusters is not None:
             labels = RowLabels.of(groups, clusters, 0 if X is None else _num_samples(X))
         if model.is_fitted_already:
-            self._take_features(model.whole, X)
+            self._take_features(model.knows_features, X)
         elif X is None:
             raise InvalidInputError(
                 "there are no rows to fit the voters on: give X and y, or voters that are fitted already, as "
@@ -353,7 +361,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         model = GivenModel.of(self.estimator)
         inside = model.inside
         tags.target_tags.required = not model.is_fitted_already
-        tags.classifier_tags.multi_class = model.calibrated is None
+        tags.classifier_tags.multi_class = not model.is_of_two_classes and self.threshold is None
         if hasattr(inside, "__sklearn_tags__"):
             its = get_tags(model.whole if model.transformers else inside).input_tags
             tags.input_tags.allow_nan = its.allow_nan
@@ -400,19 +408,25 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
 
     # Planning --------------------------------------------------------------------------------
 
-    def plan(self, limits: Iterable[float] | None = None, *, X: Any = None, **options: Any) -> Plan:
-        """Lay out what each limit on the disagreement would cost and risk, and recommend one.
+    def plan(
+        self, limits: Iterable[float] | None = None, *, X: Any = None, y: Any = None, **options: Any
+    ) -> Plan:
+        """Lay out what each limit on the disagreement or the loss of accuracy would cost; recommend one.
 
         Parameters
         ----------
         limits : iterable of float, optional
-            Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001.
+            Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001, and on the loss of accuracy 0.02,
+            0.01, 0.005 and so on to 0.0001.
         X : {array-like, frame} of shape (n_rows, n_features), optional
             Rows to plan with, none that the voters were fitted on. By default the calibration rows, whose
             votes are kept; their scores are not, so that they must be given where scores are added up. Plans
             of scores look at the rows that thresholds are learned from only: fitting with the limit they
             recommend and the same ``random_state`` is covered by the ``confidence``. Of votes they tell means
             over random orders, for all limits together; to certify the recommended limit, fit on other rows.
+        y : array-like of shape (n_rows,), optional
+            The true labels of ``X``. With them limits are on the loss of accuracy, which takes fewer votes at
+            the same limit. Not where votes among many classes are counted.
         **options
             ``criterion``, ``confidence``, ``looks`` or ``answer`` other than those it was fitted with, and
             ``worth``; see `foregone.plan`. For scores: ``confidence``, ``looks``, ``worth``, and ``order`` or
@@ -421,10 +435,13 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         Returns
         -------
         Plan
-            ``plan.recommendation`` says in words what to do, and ``plan.max_disagreement`` is what to give
-            this classifier.
+            ``plan.recommendation`` says in words what to do; ``plan.max_disagreement`` or, with ``y``,
+            ``plan.max_accuracy_loss`` is what to give this classifier.
         """
         check_is_fitted(self, "ensemble_")
+        if y is not None and X is None:
+            raise InvalidInputError("y are the true labels of the rows in X: give X, too")
         rows = None if X is None else self._check_rows(X)
-        plan: Plan = self._decider.plan(limits, rows, options)
+        truth = None if y is None else true_classes(y, X, self.classes_)
+        plan: Plan = self._decider.plan(limits, rows, truth, options)
         return plan

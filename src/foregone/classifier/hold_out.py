@@ -69,6 +69,12 @@ def losses_of(y: Any, X: Any, classes: npt.NDArray[Any], terms: Terms) -> RowLos
             "early_stop(model, X_calibration, y_calibration, max_accuracy_loss=...), or limit the "
             "disagreement, which needs no labels: max_disagreement"
         )
+    costs = None if terms["costs"] is None else check_costs(terms["costs"], len(classes))
+    return RowLosses(terms["loss"], true_classes(y, X, classes), costs)
+
+
+def true_classes(y: Any, X: Any, classes: npt.NDArray[Any]) -> IntArray:
+    """Return the numbers of the true classes of rows. Raises InvalidInputError if a label is not a class."""
     labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
     check_array(labels, ensure_2d=False, dtype=None, input_name="y")
     if len(labels) != _num_samples(X):
@@ -79,8 +85,7 @@ def losses_of(y: Any, X: Any, classes: npt.NDArray[Any], terms: Terms) -> RowLos
             f"the calibration labels hold {unknown.tolist()[0]!r}, which is not one of the model's classes "
             f"{classes.tolist()}: leave such rows out, or spell labels as the model does"
         )
-    costs = None if terms["costs"] is None else check_costs(terms["costs"], len(classes))
-    return RowLosses(terms["loss"], numbers_of(labels, classes), costs)
+    return numbers_of(labels, classes)
 
 
 def hold_out(

@@ -34,7 +34,7 @@ from foregone.planning import Plan, plan
 from foregone.scores import CannotCertifyWarning, ScoreRows, ScoreStrategy, rules, solve_scores
 from foregone.scores.paths import full_answers
 from foregone.strategy.json_file import Fields
-from foregone.strategy.limits import by_label, traits_of
+from foregone.strategy.limits import Limits, by_label, traits_of
 
 __all__ = ["SummedScores", "answers_of"]
 
@@ -52,6 +52,7 @@ class SummedScores:
     expected_votes: float
     rounding_disagreement: float | None = None  # None without calibration rows
     calibration_disagreement: float | None = None
+    calibration_accuracy_loss: float | None = None  # None without labels
 
     @property
     def voting(self) -> Literal["hard", "soft"]:
@@ -120,7 +121,7 @@ class SummedScores:
             check_known(scores)
             strategy = solve_scores(
                 scores,
-                terms["max_disagreement"],
+                Limits.of(terms["max_disagreement"]),  # of costs, in their unit
                 confidence=_confidence(terms),
                 order="optimized" if settings.order == "optimized" else order,
                 looks=terms["looks"],
@@ -131,6 +132,7 @@ class SummedScores:
                 random_state=seed,
                 on_failure="raise",
                 drops_classes=ensemble.drops_classes,
+                labels=losses,
             )
         except SolverError as error:
             if settings.on_failure == "raise":
@@ -164,6 +166,7 @@ class SummedScores:
             float(n_asked.mean()) if certificate is None else certificate.mean_asked,
             rounding,
             wrong,
+            losses.mean(answers, right),
         )
 
     @classmethod
@@ -187,6 +190,7 @@ class SummedScores:
         of_rows = {
             rounding: self.rounding_disagreement,
             "calibration_disagreement_": self.calibration_disagreement,
+            "calibration_accuracy_loss_": self.calibration_accuracy_loss,
         }
         return {
             "strategy_": self.strategy,
@@ -234,7 +238,7 @@ class SummedScores:
         """Whether there is one even if the estimator has no ``predict_proba``."""
         return self.ensemble.link is not None
 
-    def plan(self, limits: Any, rows: Any, options: dict[str, Any]) -> Plan:
+    def plan(self, limits: Any, rows: Any, truth: IntArray | None, options: dict[str, Any]) -> Plan:
         """Lay out what each limit costs, on rows that must be given: scores are not kept."""
         if rows is None:
             raise InvalidInputError(
@@ -265,7 +269,9 @@ class SummedScores:
             "looks": self.terms["looks"],
             "labels": self.ensemble.classes.tolist(),
         }
-        return plan(ScoreRows(scores, **added), limits, **{**own, **others})
+        if truth is not None and not self.strategy.adds_by_class:
+            truth = truth.astype(np.bool_)
+        return plan(ScoreRows(scores, **added, labels=truth), limits, **{**own, **others})
 
     # Files -----------------------------------------------------------------------------------
 
@@ -282,6 +288,7 @@ class SummedScores:
             "expected_votes": self.expected_votes,
             "rounding_disagreement": self.rounding_disagreement,
             "calibration_disagreement": self.calibration_disagreement,
+            "calibration_accuracy_loss": self.calibration_accuracy_loss,
         }
         return fields, arrays
 
@@ -314,6 +321,9 @@ class SummedScores:
             expected_votes=fields.number("expected_votes", 0, n_voters) if known else votes,
             rounding_disagreement=_share(fields, "rounding_disagreement"),
             calibration_disagreement=_share(fields, "calibration_disagreement"),
+            calibration_accuracy_loss=fields.number("calibration_accuracy_loss")
+            if "calibration_accuracy_loss" in fields
+            else None,
         )
 
 

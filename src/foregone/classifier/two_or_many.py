@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray
+from foregone.certifying import RowLosses
+from foregone.checks import FloatArray, IntArray
 from foregone.classifier.deciding import (
     Labels,
     Scheme,
     Settings,
+    SolverTerms,
     Terms,
     check_same_voters,
     read_terms,
@@ -27,6 +29,7 @@ from foregone.classifier.deciding import (
 )
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest
+from foregone.labelled_votes import LabelledVotes
 from foregone.plurality import (
     ClassVotes,
     PluralitySolution,
@@ -38,12 +41,17 @@ from foregone.plurality.rules import curtailment as plurality_curtailment
 from foregone.plurality.ties import ladder_with_ties, settle_ties, solve_with_ties
 from foregone.rules import curtailment
 from foregone.solving import Problem, Solution, solve
-from foregone.strategy import StoppingStrategy
+from foregone.solving.labelled_program import LEAST_VALUE, solve_labelled
+from foregone.strategy import StoppingStrategy, evaluate
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import Limits
+from foregone.strategy.thresholds import check_quota
 from foregone.votes import VoteDistribution
 
-__all__ = ["Kept", "ManyClassVotes", "Solved", "TwoClassVotes", "two_or_many"]
+__all__ = ["Kept", "ManyClassVotes", "SeenVotes", "Solved", "TwoClassVotes", "two_or_many"]
+
+# By what limits are lowered until the calibration rows keep theirs, and those for each class are raised.
+LOWERED, RAISED = 0.97 ** np.arange(1, 100), 1.1 ** np.arange(1, 30)
 
 
 class Solved(NamedTuple):
@@ -60,6 +68,18 @@ class Kept(NamedTuple):
     solved: Solved
     terms: Terms
     votes: Any
+
+
+class SeenVotes(Protocol):
+    """Rows that were voted on."""
+
+    @property
+    def counts(self) -> Any:
+        """Votes of everyone."""
+
+    @property
+    def losses(self) -> RowLosses:
+        """What other answers than those of everyone lose."""
 
 
 class TwoClassVotes:
@@ -80,36 +100,93 @@ class TwoClassVotes:
         counts: npt.NDArray[np.int64] = np.asarray(said, np.bool_).sum(axis=1)
         return counts
 
+    def full_answers(self, counts: npt.NDArray[Any], n_voters: int, terms: Terms) -> IntArray:
+        """Return the numbers of the classes that everyone together answers."""
+        return np.asarray(counts >= check_quota(terms["quota"], n_voters), np.int64)
+
+    def ask_all(self, n_voters: int, terms: Terms) -> StoppingStrategy:
+        """Return the strategy that asks everyone."""
+        return StoppingStrategy.ask_all(n_voters, terms["quota"])
+
     def shares(self, counts: npt.NDArray[Any], n_voters: int) -> FloatArray:
         """Return the share of the votes that each class has, for each row."""
         yes = counts / n_voters
         return np.stack([1 - yes, yes], axis=1)
 
-    def solve(self, counts: npt.NDArray[Any], n_voters: int, terms: Terms) -> Solved:
-        """Find when to stop, given the votes of everyone on rows like those to come."""
-        votes = VoteDistribution.from_yes_counts(counts, n_voters)
-        return self._solved(solve(votes_or_n_voters=votes, **solver_terms(terms)))
+    def solve(self, seen: SeenVotes, n_voters: int, terms: Terms, least_value: float = 0.0) -> Solved:
+        """Find when to stop, given the votes of everyone on rows like those to come.
+
+        Parameters
+        ----------
+        seen : SeenVotes
+            The votes, and what disagreements lose.
+        n_voters : int
+            Number of voters.
+        terms : Terms
+            What is to be kept.
+        least_value : float
+            The least that a disagreement is taken to lose, whatever the rows say.
+        """
+        asked = solver_terms(terms)
+        if seen.losses.truth is None:
+            votes = VoteDistribution.from_yes_counts(seen.counts, n_voters)
+            return self._solved(solve(votes_or_n_voters=votes, **asked))
+        labelled = LabelledVotes.from_yes_counts(seen.counts, seen.losses.truth, n_voters)
+        others = {name: asked[name] for name in ("confidence", "looks", "answer", "quota")}
+        limits, how = Limits.of(asked["max_disagreement"]), {"costs": seen.losses.costs, **others}
+        return self._solved(solve_labelled(labelled, limits, least_value=least_value, **how))
+
+    def solve_labelled(self, seen: SeenVotes, n_voters: int, terms: Terms) -> Solved:
+        """Find when to stop such that the loss on these very rows keeps the limits.
+
+        What is solved for are values, smoothed over numbers of votes, that count losses and no gains. So the
+        limits that are solved for are lowered until the rows themselves keep theirs; with a limit for each
+        class, where gains make up for much, they are raised as long as the rows do.
+        """
+        limits = Limits.of(terms["max_disagreement"])
+        assert seen.losses.truth is not None
+        labelled = LabelledVotes.from_yes_counts(seen.counts, seen.losses.truth, n_voters)
+
+        def solved_for(share: float) -> tuple[Solved, bool]:
+            nominal: Terms = {**terms, "max_disagreement": limits.scaled(share).given}
+            found = self.solve(seen, n_voters, nominal)
+            disagreement = evaluate(cast(StoppingStrategy, found.strategy)).disagreement
+            lost = labelled.losses(disagreement, seen.losses.costs, quota=terms["quota"])
+            return found, all(lost.get(side, 0.0) <= limit for side, limit in limits)
+
+        best, is_kept = solved_for(1.0)
+        if not is_kept:
+            tighter = (solved_for(float(share)) for share in LOWERED)
+            return next((found for found, is_kept in tighter if is_kept), solved_for(0.0)[0])
+        for share in RAISED if limits.by_answer else ():
+            bolder, is_kept = solved_for(float(share))
+            if not is_kept:
+                break
+            best = bolder
+        return best
 
     def ladder(
-        self, counts: npt.NDArray[Any], n_voters: int, terms: Terms, boldness: FloatArray
+        self, learning: SeenVotes, n_voters: int, terms: Terms, boldness: FloatArray
     ) -> Callable[[int], Solved]:
         """Return what gives the optimum for each share of the limits, by number; each is solved once.
 
-        Learning rows may be few, so each limit is kept with an even chance: the promise does not depend on
-        it.
+        Learning rows may be few, so each limit is kept with an even chance, and disagreements that seem to
+        lose nothing are taken to lose a little: the promise does not depend on it.
         """
         limits = Limits.of(terms["max_disagreement"])
 
         @cache
         def rung(number: int) -> Solved:
             nominal = limits.scaled(float(boldness[number])).given
-            return self.solve(counts, n_voters, {**terms, "max_disagreement": nominal, "confidence": 0.5})
+            bold: Terms = {**terms, "max_disagreement": nominal, "confidence": 0.5}
+            return self.solve(learning, n_voters, bold, LEAST_VALUE)
 
         return rung
 
     def curtailed(self, n_voters: int, n_classes: int, terms: Terms) -> Solved:
         """Stop only where the rest cannot change the answer; how many that asks is not known."""
-        return Solved(curtailment(n_voters, looks=terms["looks"]), None, float(n_voters))
+        strategy = curtailment(n_voters, looks=terms["looks"], quota=terms["quota"])
+        return Solved(strategy, None, float(n_voters))
 
     def _solved(self, solution: Solution) -> Solved:
         mean = solution.evaluation.mean(solution.votes)
@@ -119,17 +196,17 @@ class TwoClassVotes:
         """Return how votes are spread."""
         return VoteDistribution.from_yes_counts(counts, n_voters)
 
-    def risk_by_side(self, solution: Any) -> dict[str, float]:
-        """Return what limits for each class would bound, whatever limits the solution was solved for.
+    def risk_by_side(self, strategy: Any, votes: Any, terms: Terms) -> dict[str, float]:
+        """Return what limits for each class would bound, whatever the strategy was solved for.
 
         Given that the full vote is for the class: the mean disagreement for minimean, with a confidence the
         largest mean that the confidence leaves possible; the worst for the other criteria, and for a class
         never seen.
         """
-        terms = terms_of(solution)
-        terms["max_disagreement"] = Limits.for_each(1.0).given
-        each = Problem.check(votes_or_n_voters=solution.votes, **solver_terms(terms))
-        return {str(budget.side): budget.risk(solution.evaluation.disagreement) for budget in each.budgets}
+        each: SolverTerms = {**solver_terms(terms), "max_disagreement": Limits.for_each(1.0).given}
+        problem = Problem.check(votes_or_n_voters=votes, **each)
+        disagreement = evaluate(strategy).disagreement
+        return {str(budget.side): budget.risk(disagreement) for budget in problem.budgets}
 
     def to_fields(self, solved: Solved, votes: Any) -> dict[str, Any]:
         """Return the fields of a file: a strategy alone where it is no solution."""
@@ -193,14 +270,22 @@ class ManyClassVotes:
         """Return how many voters are for each class, for each row, given what each says."""
         return np.stack([np.count_nonzero(said == number, axis=1) for number in range(n_classes)], axis=1)
 
+    def full_answers(self, counts: npt.NDArray[Any], n_voters: int, terms: Terms) -> IntArray:
+        """Return the numbers of the classes that everyone together answers: of several, the first."""
+        return np.asarray(counts.argmax(axis=1), np.int64)
+
+    def ask_all(self, n_voters: int, terms: Terms) -> None:
+        """Return what asks everyone."""
+        return
+
     def shares(self, counts: npt.NDArray[Any], n_voters: int) -> FloatArray:
         """Return the share of the votes that each class has, for each row."""
         return counts / n_voters
 
-    def solve(self, counts: npt.NDArray[Any], n_voters: int, terms: Terms) -> Solved:
+    def solve(self, seen: SeenVotes, n_voters: int, terms: Terms) -> Solved:
         """Find when to stop, given the votes of everyone on rows like those to come."""
         strategy, solution = solve_with_ties(
-            counts,
+            seen.counts,
             Limits.of(terms["max_disagreement"]).loosest,
             n_voters=n_voters,
             criterion=terms["criterion"],
@@ -210,10 +295,12 @@ class ManyClassVotes:
         return Solved(strategy, solution, mean.expected_votes)
 
     def ladder(
-        self, counts: npt.NDArray[Any], n_voters: int, terms: Terms, boldness: FloatArray
+        self, learning: SeenVotes, n_voters: int, terms: Terms, boldness: FloatArray
     ) -> Callable[[int], Solved]:
         """Return what gives a strategy for each share of the limit, by number; the boldest beyond it."""
-        rungs = ladder_with_ties(counts, Limits.of(terms["max_disagreement"]).loosest, n_voters, boldness)
+        rungs = ladder_with_ties(
+            learning.counts, Limits.of(terms["max_disagreement"]).loosest, n_voters, boldness
+        )
         known = [next(rungs)]
 
         def rung(number: int) -> Solved:
@@ -231,7 +318,7 @@ class ManyClassVotes:
         """Return how votes are spread, by class."""
         return ClassVotes(counts)
 
-    def risk_by_side(self, solution: Any) -> dict[str, float]:
+    def risk_by_side(self, strategy: Any, votes: Any, terms: Terms) -> dict[str, float]:
         """Return nothing: votes are followed without regard to the names of the classes."""
         return {}
 

@@ -370,7 +370,7 @@ class ScoreVoters(_OfMembers):
         n_classes = len(self.classes)
         self.start: Start = 0.0 if n_classes == 2 else np.zeros(n_classes)
         self._for_others = -1 / (n_classes - 1) if against_others else 0.0
-        self.link = None if tells is None else self._link(tells)
+        self.link = None if tells is None else self.link_as(tells)
         for voter, member in enumerate(members.members):
             if averages and not hasattr(member, "predict_proba"):
                 raise InvalidInputError(
@@ -378,7 +378,8 @@ class ScoreVoters(_OfMembers):
                     "counts votes"
                 )
 
-    def _link(self, tells: Literal["mean", "logistic"]) -> Link:
+    def link_as(self, tells: Literal["mean", "logistic"]) -> Link:
+        """Return how full sums become probabilities, or shares of votes, if they are means or log odds."""
         total = float(self.weights.sum())
         if self.adds_by_class:
             return Link("mean", 1 / total) if tells == "mean" else Link("softmax", -self._for_others / total)

@@ -15,10 +15,13 @@ from foregone.cli.options import (
     AnswersOption,
     JsonFlag,
     MaxMemory,
+    QuotaOption,
     RuleList,
+    ThresholdOption,
     VoteFile,
     VotersOption,
     check_writable,
+    given_quota,
     given_rules,
     given_votes,
 )
@@ -59,6 +62,8 @@ def compare_command(
         Path | None, typer.Option("--png", metavar="FILE", help="Draw the three optimal envelopes.")
     ] = None,
     answers: AnswersOption = None,
+    quota: QuotaOption = None,
+    threshold: ThresholdOption = None,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -71,6 +76,7 @@ def compare_command(
       foregone compare --voters 101 --max-disagreement 0.05 --json
       foregone compare --voters 101 --rules minimixed,lead:5,my_strategy.json
       foregone compare --votes counts.csv
+      foregone compare --voters 20 --quota 3
       foregone compare --voters 15 --answers 4 --max-disagreement 0.05
     """
     check_writable(png)
@@ -78,7 +84,8 @@ def compare_command(
     if answers is not None and png is not None:
         raise InvalidInputError("--png draws envelopes of two answers: leave out --answers or --png")
     distribution = given_votes(voters, vote_file, answers, max_memory)
-    known = KnownVotes.of(distribution)
+    needed = given_quota(quota, threshold, distribution.n_voters, answers=answers)
+    known = KnownVotes.of(distribution, needed)
     with working(f"Solving for {number_of_voters(known.n_voters)}"):
         names = compared_rules(known) if rule_list is None else given_rules(rule_list, max_memory)
         given = {"lead": f"lead:{lead}", "esc": f"esc:{window}"}
@@ -94,6 +101,8 @@ def compare_command(
     if png is not None:
         write_figure(_draw(dict(list(views.items())[: n_ours or None]), limit), png)
     size = {"n_classes": known.n_classes} if known.many_answers else {}
+    if needed is not None:
+        size["quota"] = needed
     if as_json:
         rows = {
             name: {"optimal": methods[name].is_ours, **view.risk_fields()} for name, view in views.items()
@@ -106,6 +115,8 @@ def compare_command(
     if known.many_answers:
         n = known.n_classes
         among = ", any answers" if n is None else f", at most {n} different answers"
+    if needed is not None:
+        among = f", a quota of {needed} yes vote{'' if needed == 1 else 's'}"
     console.print(
         f"{number_of_voters(known.n_voters)}{among}, disagreement at most {limit:g}\nMeans over {meant}\n",
         markup=False,
@@ -117,8 +128,7 @@ def compare_command(
         "Within the limit: for every input (always), only on average over these votes, or not at all.",
         "An answer agrees if it is among the leaders of the full vote."
         if known.many_answers
-        else "The lower table has the disagreement when the full vote is no or yes, and when so many voters "
-        "make the majority, of either side.",
+        else f"The lower table has the disagreement when the full vote is no or yes, and {_margins(views)}.",
     ]
     say(console, " ".join(words))
 
@@ -134,6 +144,13 @@ def _optimal(n_ours: int, *, left_out: bool) -> list[str]:
         return [f"The first is optimal {AMONG}."] * n_ours
     number = {2: "two", 3: "three"}.get(n_ours, str(n_ours))
     return [f"The first {number} are optimal {AMONG}, each for its own criterion."]
+
+
+def _margins(views: Mapping[str, CountedView]) -> str:
+    view = next(iter(views.values()))
+    if isinstance(view, VoteView) and not view.has_majority:
+        return "when so many votes would have to change to turn it, to either side"
+    return "when so many voters make the majority, of either side"
 
 
 def _draw(views: Mapping[str, CountedView], limit: float) -> Figure:

@@ -6,8 +6,15 @@ import numpy as np
 
 from foregone._system.progress import working
 from foregone.cli.options import JsonFlag, MaxMemory, StrategyFile, VoteFile, votes_meant
-from foregone.cli.output import describe_votes, make_console, number_of_voters, print_json, say
-from foregone.cli.views import counted_view
+from foregone.cli.output import (
+    describe_votes,
+    make_console,
+    number_of_voters,
+    print_json,
+    quota_in_words,
+    say,
+)
+from foregone.cli.views import VoteView, counted_view
 from foregone.kinds import strategy_of
 from foregone.saved_file import load
 
@@ -42,11 +49,21 @@ def evaluate_command(
         asked = view.votes_asked()
     meant = describe_votes(distribution, vote_file)
     if as_json:
-        told = {"n_voters": n_voters, "votes": meant, **view.risk_fields(), **view.every_vote_fields()}
+        quota = {"quota": view.strategy.quota} if isinstance(view, VoteView) else {}
+        told = {
+            "n_voters": n_voters,
+            **quota,
+            "votes": meant,
+            **view.risk_fields(),
+            **view.every_vote_fields(),
+        }
         print_json({**told, "votes_asked": asked.tolist()})
         return
     console = make_console()
-    console.print(f"Strategy for {number_of_voters(n_voters)}\nMean over {meant}\n", markup=False)
+    whom = [number_of_voters(n_voters)]
+    if isinstance(view, VoteView):
+        whom += filter(None, [quota_in_words(view.strategy)])
+    console.print(f"Strategy for {', '.join(whom)}\nMean over {meant}\n", markup=False)
     view.print_risks(console)
     console.print()
     view.print_margins(console)

@@ -8,7 +8,15 @@ from foregone.checks import check_max_disagreement, check_n_voters
 from foregone.errors import InvalidInputError
 from foregone.solving import MaxDisagreement
 
-__all__ = ["parse_confidence", "parse_limits", "parse_looks", "parse_rates", "parse_voters"]
+__all__ = [
+    "parse_confidence",
+    "parse_costs",
+    "parse_limits",
+    "parse_looks",
+    "parse_rates",
+    "parse_share",
+    "parse_voters",
+]
 
 MOST_NUMBERS = 1_000
 
@@ -50,7 +58,7 @@ def _bad_voters(part: str) -> InvalidInputError:
     )
 
 
-def parse_limits(text: str) -> MaxDisagreement:
+def parse_limits(text: str, option: str = "--max-disagreement") -> MaxDisagreement:
     """Return the limit that ``text`` is, or the two that it gives for yes and no.
 
     Examples
@@ -59,7 +67,7 @@ def parse_limits(text: str) -> MaxDisagreement:
     (0.001, {'yes': 0.001, 'no': 0.01})
     """
     message = (
-        f"--max-disagreement: {text!r} is no number from 0 to 1; write one, such as 1e-3, or one for each of "
+        f"{option}: {text!r} is no number from 0 to 1; write one, such as 1e-3, or one for each of "
         "yes and no, such as yes=1e-3,no=1e-2"
     )
     try:
@@ -88,6 +96,43 @@ def parse_confidence(text: str) -> float | None:
         raise InvalidInputError(
             f"--confidence: {text!r} is no number between 0 and 1; write 0.95, or none"
         ) from None
+
+
+def parse_share(text: str, option: str = "--threshold") -> float:
+    """Return a share from 0 to 1, written as a decimal or a fraction.
+
+    Examples
+    --------
+    >>> parse_share("0.2"), parse_share("2/3") == 2 / 3
+    (0.2, True)
+    """
+    try:
+        share = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(-1)
+    if not 0 <= share <= 1:
+        raise InvalidInputError(f"{option}: {text!r} is no share from 0 to 1; write 0.2 or 2/3")
+    return float(share)
+
+
+def parse_costs(text: str) -> list[list[float]]:
+    """Return a matrix of costs: a row for each true class, in it a number for each answer.
+
+    Examples
+    --------
+    >>> parse_costs("0,1;10,0")
+    [[0.0, 1.0], [10.0, 0.0]]
+    """
+    try:
+        costs = [[float(cell) for cell in row.split(",")] for row in text.split(";")]
+    except ValueError:
+        costs = []
+    if not costs or len({len(costs), *map(len, costs)}) != 1:
+        raise InvalidInputError(
+            f"--costs: {text!r} is no matrix of numbers; write a row for each true class, in it a number for "
+            "each answer: 0,1;10,0"
+        )
+    return costs
 
 
 def parse_looks(text: str | None) -> int | list[int] | None:

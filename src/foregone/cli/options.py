@@ -11,35 +11,46 @@ import typer
 
 from foregone._system.file_reading import reason_of
 from foregone.checks import check_choice
-from foregone.cli.vote_file import read_counts
+from foregone.cli.number_lists import parse_share
+from foregone.cli.vote_file import read_counts, read_labelled_counts
 from foregone.errors import InvalidInputError
 from foregone.kinds import AnyDistribution, distribution_of, kind_of, strategy_of
+from foregone.labelled_votes import LabelledVotes
 from foregone.plurality import CompositionDistribution, lattice_of
 from foregone.rules.methods import KnownVotes, Method, WhichVotes
 from foregone.rules.registry import RULES, rule_names
 from foregone.saved_file import load
 from foregone.scores import ScoreRows
 from foregone.solving import ANSWERS, CRITERIA, Criterion
+from foregone.strategy.thresholds import check_quota, majority, quota_for
 from foregone.votes import VoteDistribution
 
 __all__ = [
     "AnswerName",
     "AnswersOption",
     "Confidence",
+    "CostsOption",
     "CriterionName",
     "DropClasses",
     "JsonFlag",
+    "LabelFile",
     "Looks",
+    "MaxAccuracyLossOption",
     "MaxDisagreementOption",
     "MaxMemory",
+    "QuotaOption",
     "RuleList",
     "ScoreFile",
     "StrategyFile",
+    "ThresholdOption",
+    "ValueFile",
     "VoteFile",
     "VotersOption",
     "check_criterion",
     "check_writable",
     "choose_votes",
+    "given_labelled",
+    "given_quota",
     "given_rules",
     "given_scores",
     "given_votes",
@@ -53,12 +64,65 @@ VotersOption = Annotated[
     int | None, typer.Option("--voters", metavar="N", help="Number of voters in the ensemble.")
 ]
 MaxDisagreementOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--max-disagreement",
         metavar="RATE",
         help="Largest allowed probability to answer otherwise than the full vote, from 0 to 1; or one "
         "for each thing the full vote can say: yes=1e-3,no=1e-2.",
+    ),
+]
+MaxAccuracyLossOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max-accuracy-loss",
+        metavar="RATE",
+        help="Largest allowed loss of accuracy, from 0 to 1, instead of --max-disagreement; or one for each "
+        "true class: yes=1e-3,no=1e-2. Needs true labels.",
+    ),
+]
+CostsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--costs",
+        metavar="MATRIX",
+        help="What answers cost: a row for each true class, in it a number for each answer, 0,1;10,0. Then "
+        "--max-accuracy-loss is the largest allowed rise of the mean cost.",
+    ),
+]
+QuotaOption = Annotated[
+    int | None,
+    typer.Option(
+        "--quota",
+        metavar="K",
+        help="Fewest yes votes with which the full vote is yes, from 0 to all; by default a majority.",
+    ),
+]
+ThresholdOption = Annotated[
+    str | None,
+    typer.Option(
+        "--threshold",
+        metavar="SHARE",
+        help="The quota as a share of the voters: the full vote is yes if at least this share says so, such "
+        "as 0.2 or 2/3.",
+    ),
+]
+ValueFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--values",
+        metavar="FILE",
+        help="What a disagreement loses: N+1 numbers from 0 to 1, the n-th for when n voters say yes; or two "
+        "columns, n and value. Then the limit is for the loss: the value times the disagreement.",
+    ),
+]
+LabelFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        metavar="FILE",
+        help="With --scores: the true class of each row, numbers from 0 (no) and 1 (yes); one column of CSV, "
+        "Parquet or .npy. Counted votes are labelled by three columns in --votes.",
     ),
 ]
 CriterionName = Annotated[
@@ -112,7 +176,8 @@ VoteFile = Annotated[
         "--votes",
         metavar="FILE",
         help="Counts of observed votes: N+1 numbers, the n-th says how often n voters said yes; or "
-        "two columns, n and count. Without it every n is taken as equally likely.",
+        "two columns, n and count; or three, n and how many inputs are truly no and truly yes. Without it "
+        "every n is taken as equally likely.",
     ),
 ]
 ScoreFile = Annotated[
@@ -178,6 +243,35 @@ def choose_votes(n_voters: int | None, file: Path | None) -> VoteDistribution:
     return VoteDistribution.flat(n_voters)
 
 
+def given_labelled(n_voters: int | None, file: Path | None) -> LabelledVotes | None:
+    """Return the votes in ``file`` with their true answers; None if it does not tell them."""
+    found = None if file is None else read_labelled_counts(file, n_voters)
+    if found is None:
+        return None
+    return LabelledVotes.from_counts(*found)
+
+
+def given_quota(
+    quota: int | None, threshold: str | None, n_voters: int, *, answers: str | None = None, scores: Any = None
+) -> int | None:
+    """Return the quota that was given, as such or as a share of the voters; None for a majority."""
+    if quota is None and threshold is None:
+        return None
+    if scores is not None:
+        raise InvalidInputError(
+            "--quota and --threshold are for votes that are counted: scores say yes above 0. For another "
+            "threshold, subtract it from the scores of one voter"
+        )
+    if answers is not None:
+        raise InvalidInputError("--quota and --threshold are for yes and no: leave out --answers, or them")
+    if quota is not None and threshold is not None:
+        raise InvalidInputError("--quota and --threshold say the same in two ways: give one of them")
+    if threshold is not None:
+        quota = quota_for(parse_share(threshold), n_voters)
+    needed = check_quota(quota, n_voters)
+    return None if needed == majority(n_voters) else needed
+
+
 def given_votes(
     n_voters: int | None,
     file: Path | None,
@@ -197,9 +291,19 @@ def given_votes(
 
 
 def given_scores(
-    file: Path, n_voters: int | None, vote_file: Path | None, answers: str | None, *, drops_classes: bool
+    file: Path,
+    n_voters: int | None,
+    vote_file: Path | None,
+    answers: str | None,
+    *,
+    drops_classes: bool,
+    labels: Path | None = None,
+    costs: list[list[float]] | None = None,
 ) -> ScoreRows:
-    """Return the scores in ``file``: one a voter, or one for each class; no votes may be given, too."""
+    """Return the scores in ``file``: one a voter, or one for each class; no votes may be given, too.
+
+    With ``labels``, a file of true classes, limits are on the loss of accuracy.
+    """
     if n_voters is not None or vote_file is not None:
         raise InvalidInputError(
             "--scores is for scores that are added up, and --voters and --votes are for votes that are "
@@ -209,7 +313,8 @@ def given_scores(
 
     scores = np.asarray(read_rows(file, n_axes=(2, 3)))
     if answers is None:
-        return ScoreRows(scores, drops_classes=drops_classes)
+        truth = _read_labels(labels, scores.shape[2] if scores.ndim == 3 else None)
+        return ScoreRows(scores, drops_classes=drops_classes, labels=truth, costs=costs)
     n_classes = most_answers(answers)
     if n_classes is None or n_classes < 2:
         raise InvalidInputError(
@@ -225,7 +330,24 @@ def given_scores(
             f"{file} has {scores.shape[1]} columns, which is no multiple of {n_classes} classes: give each "
             "voter a column for each class, voter after voter"
         )
-    return ScoreRows(scores.reshape(len(scores), -1, n_classes), drops_classes=drops_classes)
+    truth = _read_labels(labels, n_classes)
+    by_class = scores.reshape(len(scores), -1, n_classes)
+    return ScoreRows(by_class, drops_classes=drops_classes, labels=truth, costs=costs)
+
+
+def _read_labels(file: Path | None, n_classes: int | None) -> Any:
+    """Return the true class of each row: its number or, where there is one sum, whether it is yes."""
+    if file is None:
+        return None
+    from foregone.report.row_file import read_rows
+
+    table = np.asarray(read_rows(file, n_axes=(1, 2)))
+    if table.ndim == 2 and table.shape[1] != 1:
+        raise InvalidInputError(f"{file} has {table.shape[1]} columns: give one, the true class of each row")
+    labels, most = table.ravel(), 1 if n_classes is None else n_classes - 1
+    if labels.dtype.kind not in "biuf" or not np.isin(labels, np.arange(most + 1)).all():
+        raise InvalidInputError(f"{file}: labels must be numbers of classes, from 0 to {most}: found others")
+    return labels.astype(np.bool_ if n_classes is None else np.int64)
 
 
 def in_classes(rows: ScoreRows) -> str:

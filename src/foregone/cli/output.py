@@ -25,6 +25,7 @@ from foregone.planning.recommendation import number_of_voters, short_looks
 from foregone.solving import MaxDisagreement, Solution
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Figures
+from foregone.strategy.thresholds import majority
 from foregone.votes import VoteDistribution
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
     "answers",
     "describe_votes",
     "headline",
+    "limited",
     "limits",
     "make_console",
     "number_of_voters",
@@ -41,6 +43,7 @@ __all__ = [
     "print_json",
     "print_picture",
     "print_table",
+    "quota_in_words",
     "rate",
     "rates",
     "say",
@@ -102,11 +105,24 @@ def headline(solution: AnySolution) -> str:
             extras.append(f"stops after {_looks(solution)}")
         if solution.answer != "majority":
             extras.append(f"{solution.answer} answers")
+        extras += filter(None, [quota_in_words(solution.strategy)])
     return (
         f"[bold]{solution.criterion}[/] strategy for {voters}, "
-        f"disagreement at most {limits(solution.max_disagreement)}"
+        f"{limited(solution)} at most {limits(solution.max_disagreement)}"
         + (f"\nWith {'; '.join(extras)}" if extras else "")
     )
+
+
+def limited(solution: AnySolution) -> str:
+    """Return what the limit of a solution is for."""
+    return "disagreement" if getattr(solution, "values", None) is None else "loss"
+
+
+def quota_in_words(strategy: StoppingStrategy) -> str:
+    """Return how many must say yes; nothing for a majority."""
+    if strategy.quota == majority(strategy.n_voters):
+        return ""
+    return f"a quota of {strategy.quota} yes vote{'' if strategy.quota == 1 else 's'}"
 
 
 def _looks(solution: Solution) -> str:

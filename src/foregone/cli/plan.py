@@ -1,4 +1,4 @@
-"""``foregone plan``: what each limit on the disagreement costs and risks, and which one to take."""
+"""``foregone plan``: what each limit on the disagreement or the accuracy costs, and which one to take."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from foregone._system.progress import working
+from foregone.cli.accuracy_limit import LABELLED_VOTES
 from foregone.cli.number_lists import parse_confidence, parse_looks, parse_rates
 from foregone.cli.options import (
     AnswerName,
@@ -19,13 +20,18 @@ from foregone.cli.options import (
     CriterionName,
     DropClasses,
     JsonFlag,
+    LabelFile,
     Looks,
     MaxMemory,
+    QuotaOption,
     ScoreFile,
+    ThresholdOption,
     VoteFile,
     VotersOption,
     check_criterion,
     check_writable,
+    given_labelled,
+    given_quota,
     given_scores,
     given_votes,
     in_classes,
@@ -45,13 +51,17 @@ from foregone.cli.output import (
     write_figure,
 )
 from foregone.display import TradeoffDisplay
+from foregone.errors import InvalidInputError
 from foregone.kinds import AnyDistribution
+from foregone.labelled_votes import LabelledVotes
 from foregone.planning import WORTH, Plan, PlanRow, plan
 from foregone.rules.methods import WhichVotes
 from foregone.scores import ScoreRows
 from foregone.strategy.limits import traits_of
 
 __all__ = ["plan_command"]
+
+MOST_CLASSES = 4  # columns
 
 
 def plan_command(
@@ -63,7 +73,7 @@ def plan_command(
             "--limits",
             metavar="LIST",
             help="Limits to try: 1e-2,1e-3; three dots continue: 1e-5,...,0.1. By default half decades from "
-            "1e-1 to 1e-5.",
+            "1e-1 to 1e-5; on the loss of accuracy 0.02, 0.01, 0.005 and so on to 1e-4.",
         ),
     ] = None,
     criterion: CriterionName = "minimean",
@@ -72,7 +82,9 @@ def plan_command(
     answer: AnswerName = "majority",
     worth: Annotated[
         float,
-        typer.Option(metavar="X", help="What avoiding one disagreement is worth, in full votes."),
+        typer.Option(
+            metavar="X", help="What avoiding one disagreement, or one error, is worth, in full votes."
+        ),
     ] = WORTH,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the trade-off.")] = None,
     csv: Annotated[
@@ -81,33 +93,46 @@ def plan_command(
     answers: AnswersOption = None,
     scores: ScoreFile = None,
     drop_classes: DropClasses = False,
+    quota: QuotaOption = None,
+    threshold: ThresholdOption = None,
+    labels: LabelFile = None,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Lay out what each limit costs and risks; recommend one.
 
     Tightens the limit as long as each disagreement avoided costs at most --worth
-    full votes, and not beyond what the observed votes can tell.
+    full votes, and not beyond what the observed votes can tell. Where the true
+    answers are known, limits are on the loss of accuracy.
 
     \b
     Examples:
       foregone plan --votes counts.csv
       foregone plan --votes counts.csv --limits 1e-2,1e-3 --confidence 0.99
       foregone plan --votes counts.csv --png tradeoff.png --csv tradeoff.csv
+      foregone plan --votes labelled.csv
       foregone plan --voters 101 --criterion minimixed --json
+      foregone plan --voters 20 --quota 3
       foregone plan --voters 40 --answers any --votes answers.csv
       foregone plan --scores scores.parquet
+      foregone plan --scores scores.parquet --labels labels.csv
     """
     for file in (png, csv):
         check_writable(file)
     chosen, sure, n_classes = check_criterion(criterion), parse_confidence(confidence), most_answers(answers)
     is_truth = sure is None or not traits_of(chosen).bounds_the_mean
-    distribution: AnyDistribution | ScoreRows
+    distribution: AnyDistribution | ScoreRows | LabelledVotes
     if scores is not None:
-        distribution = given_scores(scores, n_voters, vote_file, answers, drops_classes=drop_classes)
+        distribution = given_scores(
+            scores, n_voters, vote_file, answers, drops_classes=drop_classes, labels=labels
+        )
+    elif labels is not None:
+        raise InvalidInputError(f"--labels is for --scores: {LABELLED_VOTES}")
     else:
         which: WhichVotes = "averaged" if is_truth else "observed"
-        distribution = given_votes(n_voters, vote_file, answers, max_memory, which)
+        labelled = given_labelled(n_voters, vote_file) if answers is None else None
+        distribution = labelled or given_votes(n_voters, vote_file, answers, max_memory, which)
+    needed = given_quota(quota, threshold, distribution.n_voters, answers=answers, scores=scores)
     with working(f"Planning for {number_of_voters(distribution.n_voters)}"):
         made = plan(
             distribution,
@@ -117,6 +142,7 @@ def plan_command(
             looks=parse_looks(looks),
             answer=answer,  # type: ignore[arg-type]  # it checks
             worth=worth,
+            quota=needed,
         )
     if csv is not None:
         write_csv(made.records(), csv)
@@ -125,7 +151,7 @@ def plan_command(
     meant = (
         f"{distribution.n_rows:,} rows in {scores}"
         if isinstance(distribution, ScoreRows)
-        else describe_votes(distribution, vote_file)
+        else describe_votes(_unlabelled(distribution), vote_file)
     )
     if as_json:
         print_json(_fields(made, meant))
@@ -136,15 +162,22 @@ def plan_command(
         whom += in_classes(distribution)
     elif answers is not None:
         whom += f", {answers_in_words(n_classes)}"
+    elif needed is not None:
+        whom += f", a quota of {needed} yes vote{'' if needed == 1 else 's'}"
     _print_tables(console, made, whom, meant)
     console.print("[bold]Recommendation[/]")
     for paragraph in made.advise():
         say(console, paragraph, bullet=True)
     options = "--drop-classes " if drop_classes else ""
-    console.print(f"\n{_command(made, vote_file, looks, answers, scores, options)}", markup=False)
+    files = {"votes": vote_file, "scores": scores, "labels": labels}
+    console.print(f"\n{_command(made, files, looks, answers, options)}", markup=False)
     for file in (png, csv):
         if file is not None:
             console.print(f"\nWritten to {file}", markup=False)
+
+
+def _unlabelled(votes: AnyDistribution | LabelledVotes) -> AnyDistribution:
+    return votes.votes if isinstance(votes, LabelledVotes) else votes
 
 
 def _fields(made: Plan, meant: str) -> dict[str, object]:
@@ -157,10 +190,14 @@ def _fields(made: Plan, meant: str) -> dict[str, object]:
         "confidence": made.confidence,
         "looks": made.looks,
         "answer": made.answer,
+        "quota": made.quota,
         "worth": made.worth,
+        "loss": made.loss,
+        "full_accuracy": made.full_accuracy,
         "limits": made.records(),
         "class_budgets": None if budgets is None else budgets.record(),
-        "recommended": made.max_disagreement,
+        "votes_in_disagreement": made.votes_in_disagreement,
+        "recommended": made.limit,
         "recommendation": made.advise(),
     }
 
@@ -169,9 +206,17 @@ def _print_tables(console: Console, made: Plan, whom: str, meant: str) -> None:
     sure = "" if made.confidence is None else f", {100 * made.confidence:g} % confidence"
     k = made.n_observations
     seen = "" if k is None else f": {k:,} observed input{'' if k == 1 else 's'}"
-    means = "Estimates from the learning half of" if made.kind == "scores" else "Means over"
-    console.print(f"{whom}, {made.criterion}{sure}\n{means} {meant}{seen}\n", markup=False)
+    means = "Means over"
+    if made.is_estimated:
+        means = "Estimates from the learning half of" if made.kind == "scores" else "Estimates from"
+    console.print(f"{whom}, {made.criterion}{sure}\n{means} {meant}{seen}", markup=False)
+    if made.full_accuracy is not None:
+        console.print(f"The accuracy of {made.full} is {100 * made.full_accuracy:.2f} %", markup=False)
+    console.print()
     rows = [*made.rows, *([] if made.class_budgets is None else [made.class_budgets])]
+    if made.loss == "accuracy":
+        _print_accuracy(console, rows)
+        return
     print_table(
         console,
         [
@@ -212,30 +257,70 @@ def _print_tables(console: Console, made: Plan, whom: str, meant: str) -> None:
     console.print()
 
 
+def _print_accuracy(console: Console, rows: list[PlanRow]) -> None:
+    """Print both currencies: disagreement and, for all inputs and by true class, accuracy."""
+    print_table(
+        console,
+        [
+            "accuracy loss\nallowed",
+            "expected\nvotes",
+            "speed-up",
+            "mean\ndisagreement",
+            "accuracy\nloss",
+            "full votes\nper error",
+        ],
+        [
+            [
+                _name(row),
+                votes(row.expected_votes),
+                "-" if math.isinf(row.speed_up) else f"{row.speed_up:,.1f} x",
+                rate(row.disagreement),
+                _or_dash(row.accuracy_loss),
+                "-" if row.price is None or math.isinf(row.price) else f"{row.price:,.2f}",
+            ]
+            for row in rows
+        ],
+    )
+    console.print()
+    classes = list(rows[0].accuracy_loss_by_class)
+    if len(classes) > MOST_CLASSES:
+        return
+    print_table(
+        console,
+        ["accuracy loss\nallowed", *(f"loss of the\ntruly {name}" for name in classes)],
+        [[_name(row), *map(_or_dash, row.accuracy_loss_by_class.values())] for row in rows],
+    )
+    console.print()
+
+
+def _or_dash(value: float | None) -> str:
+    return "-" if value is None else rate(value)
+
+
 def _name(row: PlanRow) -> str:
     return f"{row.limit:g} each" if row.limits.by_answer else f"{row.limit:g}"
 
 
 def _command(
-    made: Plan,
-    vote_file: Path | None,
-    looks: str | None,
-    answers: str | None,
-    scores: Path | None,
-    flags: str,
+    made: Plan, files: dict[str, Path | None], looks: str | None, answers: str | None, flags: str
 ) -> str:
     """Return the command that solves what is recommended."""
-    limit = made.max_disagreement
+    limit, in_accuracy, scores = made.limit, made.loss == "accuracy", files["scores"]
     said = f"{limit:g}" if not isinstance(limit, dict) else f"yes={limit['yes']:g},no={limit['no']:g}"
     given = {
-        "votes": None if vote_file is None else shlex.quote(str(vote_file)),
-        "scores": None if scores is None else shlex.quote(str(scores)),
-        "voters": made.n_voters if scores is None and (vote_file is None or answers is not None) else None,
+        **{name: None if file is None else shlex.quote(str(file)) for name, file in files.items()},
+        "voters": made.n_voters
+        if scores is None and (files["votes"] is None or answers is not None)
+        else None,
         "answers": answers,
         "criterion": None if made.criterion == "minimean" else made.criterion,
-        "confidence": None if made.confidence is None else f"{made.confidence:g}",
+        "confidence": None
+        if made.confidence is None or (in_accuracy and scores is None)
+        else f"{made.confidence:g}",
+        "quota": made.quota,
         "looks": looks,
         "answer": None if made.answer == "majority" else made.answer,
     }
     options = " ".join(f"--{name} {value}" for name, value in given.items() if value is not None)
-    return f"  foregone solve {flags}{options} \\\n      --max-disagreement {said} -o strategy.json"
+    limited = "max-accuracy-loss" if in_accuracy else "max-disagreement"
+    return f"  foregone solve {flags}{options} \\\n      --{limited} {said} -o strategy.json"

@@ -13,7 +13,15 @@ import typer
 from foregone._system.progress import counting
 from foregone._system.worker_processes import n_cores, worker_pool
 from foregone.cli.number_lists import parse_looks, parse_rates, parse_voters
-from foregone.cli.options import AnswerName, JsonFlag, Looks, check_criterion
+from foregone.cli.options import (
+    AnswerName,
+    JsonFlag,
+    Looks,
+    QuotaOption,
+    ThresholdOption,
+    check_criterion,
+    given_quota,
+)
 from foregone.cli.output import make_console, print_json
 from foregone.errors import ForegoneError, InvalidInputError, SolverError
 from foregone.solving import CRITERIA, Answer, Criterion, Problem, Solution, solve
@@ -31,12 +39,13 @@ class Task(NamedTuple):
     max_disagreement: float
     looks: tuple[int, ...] | int | None = None
     answer: Answer = "majority"
+    quota: int | None = None
 
     @property
     def problem(self) -> Problem:
         """What is to be solved, checked."""
         return Problem.check(
-            self.criterion, self.n_voters, self.max_disagreement, None, self.looks, self.answer
+            self.criterion, self.n_voters, self.max_disagreement, None, self.looks, self.answer, self.quota
         )
 
     @property
@@ -47,7 +56,8 @@ class Task(NamedTuple):
         looks = "-".join(map(str, self.looks if isinstance(self.looks, tuple) else [self.looks]))
         after = "" if self.looks is None else f"-looks-{looks}"
         answer = "" if self.answer == "majority" else f"-{self.answer}"
-        return f"{self.criterion}-{self.n_voters}-{exact}{after}{answer}.json"
+        quota = "" if self.quota is None else f"-quota-{self.quota}"
+        return f"{self.criterion}-{self.n_voters}-{exact}{after}{answer}{quota}.json"
 
     def is_done(self, folder: Path) -> bool:
         """Whether ``folder`` holds its solution, whole and readable."""
@@ -61,7 +71,7 @@ class Task(NamedTuple):
 def _identity(problem: Problem) -> tuple[object, ...]:
     return (
         problem.criterion, problem.votes, problem.max_disagreement, problem.confidence, problem.looks,
-        problem.answer,
+        problem.answer, problem.quota, problem.values,
     )  # fmt: skip
 
 
@@ -84,6 +94,8 @@ def precompute_command(
     ),
     looks: Looks = None,
     answer: AnswerName = "majority",
+    quota: QuotaOption = None,
+    threshold: ThresholdOption = None,
     jobs: Annotated[
         int | None, typer.Option(metavar="N", help="Processes at a time; all cores by default.")
     ] = None,
@@ -99,6 +111,8 @@ def precompute_command(
           --max-disagreement 0,1e-6,...,0.1 -o strategies
       foregone precompute --voters 101,501 --max-disagreement 0.01 \\
           --criterion minimixed -o strategies
+      foregone precompute --voters 11:121:10 --max-disagreement 0.01 \\
+          --threshold 2/3 -o strategies
     """
     criteria = [check_criterion(name.strip()) for name in criterion.split(",")]
     grid = (parse_voters(voters), parse_rates(max_disagreement))
@@ -107,7 +121,7 @@ def precompute_command(
     parsed = parse_looks(looks)
     after = tuple(parsed) if isinstance(parsed, list) else parsed
     tasks = [
-        Task(name, n, rate, after, answer)  # type: ignore[arg-type]  # checked below
+        Task(name, n, rate, after, answer, given_quota(quota, threshold, n))  # type: ignore[arg-type]  # checked below
         for n in grid[0]
         for rate in grid[1]
         for name in dict.fromkeys(criteria)
@@ -183,6 +197,11 @@ def _solve_until_a_process_dies(
 
 def _solve_one(task: Task, folder: Path) -> None:
     solution = solve(
-        task.criterion, task.n_voters, task.max_disagreement, looks=task.looks, answer=task.answer
+        task.criterion,
+        task.n_voters,
+        task.max_disagreement,
+        looks=task.looks,
+        answer=task.answer,
+        quota=task.quota,
     )
     solution.save(folder / task.file_name)

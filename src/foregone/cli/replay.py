@@ -10,12 +10,16 @@ import typer
 from rich.console import Console
 
 from foregone._system.progress import counting
+from foregone.checks import check_n_voters
 from foregone.cli.number_lists import parse_rates
 from foregone.cli.options import (
     JsonFlag,
     MaxMemory,
+    QuotaOption,
     RuleList,
+    ThresholdOption,
     check_writable,
+    given_quota,
     given_rules,
     most_answers,
 )
@@ -82,6 +86,8 @@ def replay_command(
             "default if there are more than yes and no, and no --yes.",
         ),
     ] = None,
+    quota: QuotaOption = None,
+    threshold: ThresholdOption = None,
     skip_short: Annotated[
         bool, typer.Option("--skip-short", help="Leave out items with fewer votes than voters.")
     ] = False,
@@ -101,6 +107,7 @@ def replay_command(
       foregone replay votes.csv --voters 39 --yes pass --skip-short \\
           --rules minimean-confident,esc:5,esc:8,lead:3
       foregone replay votes.parquet --voters 39 --png calls.png --json
+      foregone replay votes.csv --voters 20 --quota 3
       foregone replay answers.csv --voters 40 --answers any --splits 5
     """
     check_writable(png)
@@ -109,13 +116,18 @@ def replay_command(
     limits = parse_rates(max_disagreement)
     recorded = read_votes(file, max_memory=max_memory)
     many = answers is not None or (yes is None and len(recorded.labels) > 2 and not are_yes_or_no(recorded))
+    if many and answers is None and (quota is not None or threshold is not None):
+        raise InvalidInputError(
+            "--quota and --threshold are for yes and no: say with --yes ANSWER which answer counts as yes"
+        )
+    needed = given_quota(quota, threshold, check_n_voters(voters), answers=answers)
     names = None if rule_list is None else given_rules(rule_list, max_memory)
-    methods = choose_methods(names, limits, confidence, many_answers=many)
+    methods = choose_methods(names, limits, confidence, many_answers=many, has_quota=needed is not None)
     items: Items
     if many:
         items = PluralityItems.of(recorded, voters, n_classes=most_answers(answers), skip_short=skip_short)
     else:
-        items = YesNoItems.of(recorded, voters, yes=yes, skip_short=skip_short)
+        items = YesNoItems.of(recorded, voters, yes=yes, skip_short=skip_short, quota=needed)
     with counting("splits", splits) as advance:
         made = replay(
             items, methods, calibrate_share=calibrate_share, splits=splits, seed=seed, advance=advance
@@ -138,6 +150,7 @@ def _fields(file: Path, recorded: RecordedVotes, items: Items, made: Replay) -> 
     return {
         "file": str(file),
         "n_voters": items.n_voters,
+        **({} if items.quota is None else {"quota": items.quota}),
         **items.answer_fields(),
         "votes_without_an_answer": recorded.n_missing,
         "items_left_out": items.n_left_out,
@@ -150,7 +163,8 @@ def _print_facts(console: Console, file: Path, recorded: RecordedVotes, items: I
     each = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     console.print(
         f"{file}: {items.n_items:,} items of {each} votes ({items.describe_answers()})\n"
-        f"A full vote is {items.n_voters} of them; every choice and every order counts equally",
+        f"A full vote is {items.n_voters} of them{_needed(items)}; every choice and every order counts "
+        "equally",
         markup=False,
     )
     if recorded.n_missing:
@@ -163,6 +177,10 @@ def _print_facts(console: Console, file: Path, recorded: RecordedVotes, items: I
         f"{made.n_items - made.n_calibration:,}: {splits}\n",
         markup=False,
     )
+
+
+def _needed(items: Items) -> str:
+    return "" if items.quota is None else f", and says yes from {items.quota} yes on"
 
 
 def _print_figures(console: Console, made: Replay) -> None:

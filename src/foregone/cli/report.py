@@ -10,7 +10,7 @@ import typer
 
 from foregone._system.atomic_file import write_atomically
 from foregone._system.progress import working
-from foregone.cli.number_lists import parse_confidence
+from foregone.cli.number_lists import parse_confidence, parse_share
 from foregone.cli.options import JsonFlag, check_criterion, check_writable
 from foregone.cli.output import make_console, print_json, say
 from foregone.planning import WORTH
@@ -39,13 +39,24 @@ def report_command(
     ] = Path("report.html"),
     target: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column of the true labels: tells error rates as well."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the true labels: limits are then on the loss of accuracy, and both are shown.",
+        ),
     ] = None,
     voting: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             help="hard counts votes, soft adds up scores; by default what agrees with the model's predict.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The answer is the second of two classes if its probability, or its share of the votes, is "
+            "at least this, such as 0.2 or 2/3. A model may bring its own.",
         ),
     ] = None,
     criterion: Annotated[
@@ -64,7 +75,8 @@ def report_command(
         ),
     ] = None,
     worth: Annotated[
-        float, typer.Option(metavar="X", help="What avoiding one disagreement is worth, in full votes.")
+        float,
+        typer.Option(metavar="X", help="What avoiding one disagreement, or error, is worth, in full votes."),
     ] = WORTH,
     trust: Annotated[
         str,
@@ -87,11 +99,12 @@ def report_command(
       foregone report forest.skops rows.parquet
       foregone report forest.skops rows.parquet --target label -o savings.html
       foregone report model.foregone rows.csv --criterion minimixed
-      foregone report forest.skops rows.parquet --voting hard
+      foregone report forest.skops rows.parquet --target label --threshold 0.2
       foregone report forest.joblib rows.parquet --trust-pickle
     """
     check_writable(output)
     wanted = None if criterion is None else check_criterion(criterion)
+    share = None if threshold is None else parse_share(threshold)
     sure = "own" if confidence is None else parse_confidence(confidence)
     with working("loading") as advance:
         from foregone.report import make_report, read_model, read_rows  # scikit-learn alone takes a second
@@ -106,6 +119,7 @@ def report_command(
             table,
             target=target,
             voting=voting,
+            threshold=share,
             criterion=wanted,
             confidence=sure,
             worth=worth,

@@ -16,10 +16,12 @@ from foregone.cli.output import (
     PICTURE_WIDTH,
     answers,
     headline,
+    limited,
     limits,
     make_console,
     number_of_voters,
     print_json,
+    quota_in_words,
     rates,
     write_figure,
 )
@@ -28,6 +30,7 @@ from foregone.display import EnvelopeDisplay
 from foregone.errors import InvalidInputError
 from foregone.kinds import kind_of, solution_of, strategy_of
 from foregone.saved_file import SavedFile, open_file
+from foregone.strategy import StoppingStrategy
 from foregone.strategy.limits import traits_of
 
 __all__ = ["show_command"]
@@ -90,7 +93,7 @@ def _draw(content: Any, png: Path) -> None:
         )
     name = None
     if solution is not None:
-        name = f"{solution.criterion}, max_disagreement {limits(solution.max_disagreement)}"
+        name = f"{solution.criterion}, {limited(solution)} at most {limits(solution.max_disagreement)}"
     strategy: Any = strategy_of(content)
     write_figure(EnvelopeDisplay.from_strategy(strategy, name=name).figure_, png)
 
@@ -98,6 +101,7 @@ def _draw(content: Any, png: Path) -> None:
 def _headline(saved: SavedFile, facts: dict[str, Any]) -> str:
     """Say in markup what the file holds."""
     solution = solution_of(saved.content)
+    strategy = None if saved.is_forest else strategy_of(saved.content)
     if solution is None or facts["classes"] is not None:
         voters = number_of_voters(facts["n_voters"])
         if facts["classes"] is not None:
@@ -105,14 +109,15 @@ def _headline(saved: SavedFile, facts: dict[str, Any]) -> str:
         many = "" if facts["n_answers"] == 2 else f", {answers(facts['n_answers'])}"
         if many and kind_of(saved.content) == "scores":
             many = f", {facts['n_answers']} classes"
-        return f"Strategy for {voters}{many}"
+        quota = quota_in_words(strategy) if isinstance(strategy, StoppingStrategy) else ""
+        return ", ".join(filter(None, [f"Strategy for {voters}{many}", quota]))
     traits = traits_of(solution.criterion)
     cost = "at worst" if traits.minimises_the_worst else "on average"
     risk = "on average" if traits.bounds_the_mean else "at worst"
     return (
         f"{headline(solution)}\n"
         f"Asks {solution.expected_votes:.2f} of them {cost}; "
-        f"disagreement {rates(solution.disagreement)} {risk}"
+        f"{limited(solution)} {rates(solution.disagreement)} {risk}"
     )
 
 

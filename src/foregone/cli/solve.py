@@ -11,22 +11,31 @@ from rich.console import Console
 from rich.markup import escape
 
 from foregone._system.progress import working
-from foregone.cli.number_lists import parse_confidence, parse_limits, parse_looks
+from foregone.cli.accuracy_limit import AccuracyLimit, check_one_limit, parse_cost_limit
+from foregone.cli.number_lists import parse_confidence, parse_costs, parse_limits, parse_looks
 from foregone.cli.options import (
     AnswerName,
     AnswersOption,
     Confidence,
+    CostsOption,
     CriterionName,
     DropClasses,
     JsonFlag,
+    LabelFile,
     Looks,
+    MaxAccuracyLossOption,
     MaxDisagreementOption,
     MaxMemory,
+    QuotaOption,
     ScoreFile,
+    ThresholdOption,
+    ValueFile,
     VoteFile,
     VotersOption,
     check_criterion,
     check_writable,
+    given_labelled,
+    given_quota,
     given_scores,
     given_votes,
     in_classes,
@@ -34,6 +43,7 @@ from foregone.cli.options import (
 from foregone.cli.output import (
     describe_votes,
     headline,
+    limited,
     make_console,
     number_of_voters,
     print_json,
@@ -41,6 +51,7 @@ from foregone.cli.output import (
     say,
 )
 from foregone.cli.views import counted_view, view_of
+from foregone.cli.vote_file import read_values
 from foregone.kinds import AnySolution, distribution_of, promise_fields, promise_in_words, solve, strategy_of
 from foregone.plurality import PluralitySolution
 from foregone.rules.methods import WhichVotes
@@ -51,20 +62,25 @@ from foregone.strategy.limits import traits_of
 __all__ = ["solution_fields", "solve_command"]
 
 TOLD = (
-    "criterion", "n_voters", "n_classes", "max_disagreement", "confidence", "looks", "answer",
-    "expected_votes", "disagreement", "lower_bound", "gap", "method",
+    "criterion", "n_voters", "n_classes", "quota", "max_disagreement", "values", "confidence",
+    "looks", "answer", "expected_votes", "disagreement", "lower_bound", "gap", "method",
     "n_certified_on",
 )  # fmt: skip
 
 
 def solve_command(
-    max_disagreement: MaxDisagreementOption,
+    max_disagreement: MaxDisagreementOption = None,
     voters: VotersOption = None,
     criterion: CriterionName = "minimean",
     vote_file: VoteFile = None,
     confidence: Confidence = "none",
     looks: Looks = None,
     answer: AnswerName = "majority",
+    quota: QuotaOption = None,
+    threshold: ThresholdOption = None,
+    values: ValueFile = None,
+    max_accuracy_loss: MaxAccuracyLossOption = None,
+    costs: CostsOption = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the strategy and its proof here."),
@@ -79,6 +95,7 @@ def solve_command(
     ] = "dual",
     answers: AnswersOption = None,
     scores: ScoreFile = None,
+    labels: LabelFile = None,
     drop_classes: DropClasses = False,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
@@ -86,7 +103,7 @@ def solve_command(
     """Find the strategy that asks the fewest voters.
 
     Of all that count votes in random order and disagree with the full vote at
-    most as often as allowed.
+    most as often as allowed, or lose at most so much accuracy.
 
     \b
     Examples:
@@ -97,35 +114,82 @@ def solve_command(
       foregone solve --votes counts.csv --max-disagreement yes=1e-3,no=1e-2 \\
           --confidence 0.95
       foregone solve --voters 101 --max-disagreement 1e-3 --looks 10
+      foregone solve --voters 20 --max-disagreement 0.01 --quota 3
+      foregone solve --voters 20 --max-disagreement 0.01 --threshold 2/3
+      foregone solve --votes labelled.csv --max-accuracy-loss 0.001
+      foregone solve --votes labelled.csv --max-accuracy-loss 0.01 \\
+          --costs '0,1;10,0'
       foregone solve --voters 40 --answers any --votes answers.csv \\
           --max-disagreement 0.01 --confidence 0.95 -o strategy.json
       foregone solve --scores scores.parquet --max-disagreement 0.01 \\
           --confidence 0.95
+      foregone solve --scores scores.parquet --labels labels.csv \\
+          --max-accuracy-loss 0.005 --confidence 0.95
       foregone solve --scores scores.csv --answers 3 --max-disagreement 0.01 \\
           --confidence 0.95
     """
     check_writable(output)
     sure = parse_confidence(confidence)
+    check_one_limit(
+        max_disagreement,
+        max_accuracy_loss,
+        costs=costs,
+        values=values,
+        labels=labels,
+        scores=scores,
+        confidence=sure,
+    )
     votes: Any
     if scores is not None:
-        votes = given_scores(scores, voters, vote_file, answers, drops_classes=drop_classes)
+        votes = given_scores(
+            scores,
+            voters,
+            vote_file,
+            answers,
+            drops_classes=drop_classes,
+            labels=labels,
+            costs=None if costs is None else parse_costs(costs),
+        )
     else:
         which: WhichVotes = "averaged" if sure is None else "observed"
         votes = given_votes(voters, vote_file, answers, max_memory, which)
     with working(f"Solving for {number_of_voters(votes.n_voters)}"), warnings.catch_warnings():
         warnings.simplefilter("ignore", CannotCertifyWarning)  # the strategy has the reason
-        options: dict[str, Any] = {"looks": parse_looks(looks), "answer": answer, "method": method}
-        limits = parse_limits(max_disagreement)
+        options: dict[str, Any] = {
+            "looks": parse_looks(looks),
+            "answer": answer,
+            "method": method,
+            "quota": given_quota(quota, threshold, votes.n_voters, answers=answers, scores=scores),
+        }
+        loss = None
+        if max_accuracy_loss is None:
+            limits = parse_limits(max_disagreement or "")
+            options["values"] = None if values is None else read_values(values, votes.n_voters)
+        elif scores is not None:
+            limits = (
+                parse_limits(max_accuracy_loss, "--max-accuracy-loss")
+                if costs is None
+                else parse_cost_limit(max_accuracy_loss)
+            )
+        else:
+            labelled = None if answers is not None else given_labelled(voters, vote_file)
+            loss = AccuracyLimit.of(labelled, max_accuracy_loss, costs, options["quota"])
+            limits, options["values"] = loss.limits, loss.values
         solution: Any = solve(check_criterion(criterion), votes, limits, confidence=sure, **options)
     if output is not None:
         solution.save(output)
     told = solution_fields(solution)
+    if loss is not None:
+        told |= loss.fields(solution)
     if as_json:
         print_json({**told, "strategy": strategy_of(solution).to_fields()})
         return
     console = make_console()
     if scores is None:
         _print(console, solution, describe_votes(votes, vote_file))
+        if loss is not None:
+            console.print()
+            say(console, loss.in_words(solution))
     else:
         whom = number_of_voters(votes.n_voters) + in_classes(votes)
         console.print(f"{whom}, scores on {votes.n_rows:,} rows in {scores}", markup=False)
@@ -171,10 +235,11 @@ def _print(console: Console, solution: AnySolution, votes: str) -> None:
     if isinstance(solution, PluralitySolution) and solution.n_certified_on is not None:
         best = f"  certified on     {solution.n_certified_on:<12,} of the items; the rest were learned from"
     risks = solution.disagreement
+    what = limited(solution)
     named = (
-        {f"disagreement {side}": of_it for side, of_it in risks.items()}
+        {f"{what} {side}": of_it for side, of_it in risks.items()}
         if isinstance(risks, dict)
-        else {"disagreement": risks}
+        else {what: risks}
     )
     console.print(
         "\n".join(

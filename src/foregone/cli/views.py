@@ -18,10 +18,11 @@ from rich.console import Console
 from foregone.checks import FloatArray, IntArray
 from foregone.cli.output import describe_votes, print_picture, print_table, rate, say, votes
 from foregone.display import EnvelopeShape, envelope_shape, score_shape
-from foregone.display.risk import SHARES, majorities
+from foregone.display.risk import SHARES, majorities, spread, votes_to_turn
 from foregone.kinds import AnyDistribution, KindOfVote, distribution_of, evaluate, kind_of, strategy_of
 from foregone.plurality import PluralityEvaluation
 from foregone.strategy.evaluation import Evaluation, Figures, FullAnswer
+from foregone.strategy.thresholds import majority
 
 __all__ = [
     "AnswerView",
@@ -115,6 +116,11 @@ class VoteView(_CountedView):
         return envelope_shape(self.strategy)
 
     @property
+    def has_majority(self) -> bool:
+        """Whether a majority decides, not another quota."""
+        return bool(self.strategy.quota == majority(self.strategy.n_voters))
+
+    @property
     def chance(self) -> str:
         """In how many states chance decides."""
         number = len(self.strategy.randomised)
@@ -127,6 +133,7 @@ class VoteView(_CountedView):
             return [[asked, (asked + lead) // 2] for asked, lead in stops.tolist()]
 
         return {
+            "quota": self.strategy.quota,
             "most_votes_asked": self.shape.last_asked,
             "answers_yes_from": states(self.shape.stop_yes),
             "answers_no_from": states(self.shape.stop_no),
@@ -186,10 +193,8 @@ class VoteView(_CountedView):
             say(console, f"It looks only now and then: it can stop after {', '.join(steps)} votes.")
         if not self.strategy.answers_majority:
             console.print()
-            say(
-                console,
-                "At a stop it does not always answer the majority so far: see where it answers yes and no.",
-            )
+            usual = "the majority so far" if self.has_majority else "by the share of yes votes so far"
+            say(console, f"At a stop it does not always answer {usual}: see where it answers yes and no.")
 
     @cached_property
     def by_class(self) -> dict[str, dict[FullAnswer, Figures]]:
@@ -228,8 +233,11 @@ class VoteView(_CountedView):
         return [*rows, ["  with this many yes votes in all", str(slowest), str(riskiest)]]
 
     def print_margins(self, console: Console) -> None:
-        """Print the disagreement by the size of the majority."""
+        """Print the disagreement by the size of the majority, or by how far the full vote is from a quota."""
         n_voters, risk = self.strategy.n_voters, self.evaluation.disagreement
+        if not self.has_majority:
+            self._print_distances(console)
+            return
         first_yes = n_voters // 2 + 1
         worst = n_voters - int(risk[:first_yes].argmax()), first_yes + int(risk[first_yes:].argmax())
         print_table(
@@ -245,25 +253,62 @@ class VoteView(_CountedView):
             ],
         )
 
+    def _print_distances(self, console: Console) -> None:
+        quota, n_voters, risk = self.strategy.quota, self.strategy.n_voters, self.evaluation.disagreement
+        distances = votes_to_turn(n_voters, quota)
+        worst = [
+            int(distances[side][risk[side].argmax()])
+            for side in (slice(quota), slice(quota, None))
+            if len(risk[side])
+        ]
+        print_table(
+            console,
+            [
+                "votes that would turn\nthe full vote",
+                "disagreement\nwhen it is no",
+                "disagreement\nwhen it is yes",
+            ],
+            [
+                [str(distance), *(_at(risk, n_yes) for n_yes in (quota - distance, quota + distance - 1))]
+                for distance in spread(1, int(distances.max()), also=worst)
+            ],
+        )
+
+
+def _at(risk: FloatArray, n_yes: int) -> str:
+    return rate(risk[n_yes]) if 0 <= n_yes < len(risk) else ""
+
 
 def _split(asked: int, lead: int | None) -> str:
     return "" if lead is None else f"{(asked + lead) // 2} : {(asked - lead) // 2}"
 
 
 def print_class_comparison(console: Console, views: Mapping[str, VoteView], *, emphasised: int) -> None:
-    """Print the disagreement of several strategies by class, and at a few sizes of the majority."""
-    n_voters = next(iter(views.values())).strategy.n_voters
-    sizes = [size for size in majorities(n_voters, SHARES_COMPARED) if 2 * size > n_voters]
+    """Print the disagreement of several strategies by class, and for a few margins of the full vote."""
+    close_votes = compared_votes(next(iter(views.values())))
     columns = ["", "mean\nwhen no", "mean\nwhen yes", "worst\nwhen no", "worst\nwhen yes"]
     rows = []
     for name, view in views.items():
         risks = [
             figures[answer].disagreement for figures in view.by_class.values() for answer in ("no", "yes")
         ]
-        close = [max(view.evaluation.disagreement[[size, n_voters - size]]) for size in sizes]
+        close = [max(view.evaluation.disagreement[n_yes]) for n_yes in close_votes.values()]
         rows.append([name, *map(_rate_or_none, risks), *map(rate, close)])
-    columns += [f"{size} of\n{n_voters}" for size in sizes]
+    columns += close_votes
     print_table(console, columns, rows, emphasised=emphasised)
+
+
+def compared_votes(view: VoteView) -> dict[str, list[int]]:
+    """Return the numbers of yes votes at which strategies are compared, one of either side, by title."""
+    n_voters, quota = view.strategy.n_voters, view.strategy.quota
+    if view.has_majority:
+        sizes = [size for size in majorities(n_voters, SHARES_COMPARED) if 2 * size > n_voters]
+        return {f"{size} of\n{n_voters}": [size, n_voters - size] for size in sizes}
+    distances = votes_to_turn(n_voters, quota)
+    return {
+        f"{distance} to\nturn": np.flatnonzero(distances == distance).tolist()
+        for distance in spread(1, int(distances.max()), SHARES_COMPARED)
+    }
 
 
 # Votes among many answers ----------------------------------------------------------------------

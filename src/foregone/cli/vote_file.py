@@ -1,9 +1,10 @@
-"""read_counts(file): how often n voters said yes, from a small text file."""
+"""Counts and values by how many voters said yes, from small text files."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from foregone.errors import FileFormatError
 from foregone.planning.recommendation import number_of_voters
 from foregone.tally import shorten
 
-__all__ = ["read_counts"]
+__all__ = ["read_counts", "read_labelled_counts", "read_values"]
 
 MOST_DIGITS = 18  # of n; Python itself refuses to read numbers of thousands of digits
 
@@ -30,8 +31,9 @@ def read_counts(file: Path, n_voters: int | None = None) -> list[float]:
     """Return ``counts[n]`` for n from 0 to the number of voters.
 
     The file holds one number a line, or all of them on one line, or lines of two: n and its count (an n
-    that does not occur counts zero). Commas, semicolons, tabs and spaces separate; a first line without
-    any number is a header; what follows a ``#`` is ignored.
+    that does not occur counts zero), or of three: n and how many of the inputs are truly no and truly yes.
+    Commas, semicolons, tabs and spaces separate; a first line without any number is a header; what follows a
+    ``#`` is ignored.
 
     Parameters
     ----------
@@ -45,19 +47,50 @@ def read_counts(file: Path, n_voters: int | None = None) -> list[float]:
     FileFormatError
         Names the file and the line.
     """
+    return [sum(counts) for counts in zip(*_columns(file, n_voters), strict=True)]
+
+
+def read_labelled_counts(file: Path, n_voters: int | None = None) -> tuple[list[float], ...] | None:
+    """Return the counts of inputs that are truly no and truly yes; None if the file does not tell them apart.
+
+    It does if it has three columns: n, no and yes. The rest as in `read_counts`.
+    """
+    columns = _columns(file, n_voters)
+    return columns if len(columns) == 2 else None
+
+
+def read_values(file: Path, n_voters: int) -> list[float]:
+    """Return what a disagreement loses for n from 0 to the number of voters.
+
+    The file holds one number a line, all of them on one line, or lines of two: n and its value.
+    """
     lines = _lines(file)
-    width = len(lines[0].cells)
-    if len(lines) == 1:
-        counts = [_count(file, lines[0].number, cell) for cell in lines[0].cells]
-    elif width == 1:
-        counts = [_count(file, *_only(file, line)) for line in lines]
-    elif width == 2:
-        counts = _from_pairs(file, lines, n_voters)
-    else:
+    width = 1 if len(lines) == 1 else len(lines[0].cells)
+    if width > 2:
+        raise FileFormatError(
+            f"{file}, line {lines[1].number}: expected one line of values, one value a line, or two columns "
+            "(n, value)"
+        )
+    values = _column(file, lines, _value) if width == 1 else _by_n(file, lines, n_voters, _value, 2)[0]
+    if len(values) != n_voters + 1:
+        raise FileFormatError(
+            f"{file}: {len(values)} values do not fit {number_of_voters(n_voters)}; give {n_voters + 1}, "
+            "one for each number of yes votes from 0 up"
+        )
+    return values
+
+
+def _columns(file: Path, n_voters: int | None) -> tuple[list[float], ...]:
+    """Return the counts, or those of inputs that are truly no and truly yes."""
+    lines = _lines(file)
+    width = 1 if len(lines) == 1 else len(lines[0].cells)
+    if width > 3:
         raise FileFormatError(
             f"{file}, line {lines[1].number}: expected one line of counts, one count a line, "
-            "or two columns (n, count)"
+            "two columns (n, count) or three (n, truly no, truly yes)"
         )
+    columns = (_column(file, lines, _count),) if width == 1 else _by_n(file, lines, n_voters, _count, width)
+    counts = [sum(of_n) for of_n in zip(*columns, strict=True)]
     if n_voters is not None and len(counts) != n_voters + 1:
         raise FileFormatError(
             f"{file}: {len(counts)} counts do not fit {number_of_voters(n_voters)}; give {n_voters + 1}, "
@@ -67,7 +100,7 @@ def read_counts(file: Path, n_voters: int | None = None) -> list[float]:
         raise FileFormatError(f"{file}: a single count; give one for each number of yes votes from 0 up")
     if not any(counts):
         raise FileFormatError(f"{file}: all counts are zero; give at least one observed vote")
-    return counts
+    return columns
 
 
 def _lines(file: Path) -> list[_Line]:
@@ -87,14 +120,26 @@ def _lines(file: Path) -> list[_Line]:
     return lines
 
 
-def _from_pairs(file: Path, lines: list[_Line], n_voters: int | None) -> list[float]:
-    found: dict[int, float] = {}
+ReadCell = Callable[[Path, int, str], float]
+_NAMES = {2: "two columns, n and count", 3: "three columns, n, truly no and truly yes"}
+
+
+def _column(file: Path, lines: list[_Line], read: ReadCell) -> list[float]:
+    """Return the numbers of one line, or of one column."""
+    if len(lines) == 1:
+        return [read(file, lines[0].number, cell) for cell in lines[0].cells]
+    return [read(file, *_only(file, line)) for line in lines]
+
+
+def _by_n(
+    file: Path, lines: list[_Line], n_voters: int | None, read: ReadCell, width: int
+) -> tuple[list[float], ...]:
+    """Return the columns after that of n, in the order of n; zero where an n does not occur."""
+    found: dict[int, list[float]] = {}
     for line in lines:
         cells = line.cells
-        if len(cells) != 2:
-            raise FileFormatError(
-                f"{file}, line {line.number}: expected two columns, n and count, found {len(cells)}"
-            )
+        if len(cells) != width:
+            raise FileFormatError(f"{file}, line {line.number}: expected {_NAMES[width]}, found {len(cells)}")
         if not cells[0].isdecimal() or len(cells[0]) > MOST_DIGITS:
             raise FileFormatError(
                 f"{file}, line {line.number}: n must be a whole number from 0, not {shorten(cells[0])}"
@@ -108,13 +153,14 @@ def _from_pairs(file: Path, lines: list[_Line], n_voters: int | None) -> list[fl
             raise FileFormatError(
                 f"{file}, line {line.number}: n = {n} stands there twice; add its counts up"
             )
-        found[n] = _count(file, line.number, cells[1])
+        found[n] = [read(file, line.number, cell) for cell in cells[1:]]
     if n_voters is None and len(found) != max(found) + 1:
         raise FileFormatError(
             f"{file}: some n do not occur, so say how many voters there are, with --voters N"
         )
     size = max(found) + 1 if n_voters is None else n_voters + 1
-    return [found.get(n, 0.0) for n in range(size)]
+    none = [0.0] * (width - 1)
+    return tuple(list(column) for column in zip(*(found.get(n, none) for n in range(size)), strict=True))
 
 
 def _only(file: Path, line: _Line) -> tuple[int, str]:
@@ -129,6 +175,15 @@ def _count(file: Path, number: int, cell: str) -> float:
     if not (math.isfinite(value) and value >= 0):
         raise FileFormatError(
             f"{file}, line {number}: a count must be a number of at least 0, not {shorten(cell)}"
+        )
+    return value
+
+
+def _value(file: Path, number: int, cell: str) -> float:
+    value = float(cell) if _is_number(cell) else math.nan
+    if not 0 <= value <= 1:
+        raise FileFormatError(
+            f"{file}, line {number}: a value must be a number from 0 to 1, not {shorten(cell)}"
         )
     return value
 

@@ -23,8 +23,6 @@ __all__ = ["EnvelopeDisplay"]
 AnyShape = EnvelopeShape | ScoreShape
 _GID = "foregone-envelope"
 _HEIGHTS = {
-    "lead": "yes votes minus no votes",
-    "yes": "yes votes",
     "score": "running score",
     "class lead": "lead of the first class over the second",
     "distance": "distance of a class behind the leader",
@@ -36,7 +34,8 @@ class EnvelopeDisplay(Display):
     """Envelope of a stopping strategy: where it goes on, where it stops and with which answer.
 
     Votes asked from left to right, yes votes minus no votes (of a `ScoreStrategy` the running score) from
-    bottom to top. Between the two lines it goes on asking; on the upper line it stops and answers yes, on the
+    bottom to top. With another quota than a majority, the yes votes that are more than the share of votes it
+    stands for. Between the two lines it goes on asking; on the upper line it stops and answers yes, on the
     lower one no. A `ScoreStrategy` for more than two classes has one line, on the lead of the first class
     over the second: from there on it answers the class that leads. Where each class has voters of its own, it
     has a line for each: a class that trails the leader by so much is out, and it stops when one is left. A
@@ -128,6 +127,8 @@ class EnvelopeDisplay(Display):
         displays: list[EnvelopeDisplay] = []
         for name, strategy in strategies.items():
             displays.append(cls.from_strategy(strategy, displays[0].ax_ if displays else ax, name))
+            if displays[-1].shape.share != displays[0].shape.share:
+                raise InvalidInputError("strategies in the same axes must have the same quota")
         return displays
 
     def plot(
@@ -150,7 +151,8 @@ class EnvelopeDisplay(Display):
         name : str, optional
             Name in the legend, instead of the display's own.
         height : {"lead", "yes"}, default="lead"
-            What goes up: yes votes minus no votes, or yes votes. Scores are always running scores, or leads.
+            What goes up: yes votes minus no votes, or those above the share of the quota; or yes votes.
+            Scores are always running scores, or leads.
         answers : tuple of {"yes", "no"}
             Which of the two lines to draw; of the leads of many classes, the one there is.
         fill : bool, default=True
@@ -170,25 +172,32 @@ class EnvelopeDisplay(Display):
         if fill:
             (asked_yes, lead_yes), (asked_no, lead_no) = self.shape.edge("yes"), self.shape.edge("no")
             outline = np.append(asked_yes, asked_no[::-1]), np.append(lead_yes, lead_no[::-1])
-            ax.fill(*_raise(height, *outline), color=style["color"], alpha=0.08, linewidth=0)
+            ax.fill(*self._place(height, *outline), color=style["color"], alpha=0.08, linewidth=0)
         runs = {answer: self.shape.runs(answer) for answer in answers}
         for answer in answers:
             named: dict[str, Any] = {"label": label, "gid": _GID} if answer == answers[0] else {}
-            ax.plot(*_raise(height, *_line(runs[answer])), **named, **style)
+            ax.plot(*self._place(height, *_line(runs[answer])), **named, **style)
         looks = [run[0] for answer in answers for run in runs[answer] if len(run) == 1]
-        chance = [state[:2] for state in self.shape.randomised if _side(state[1]) in answers]
+        chance = [state[:2] for state in self.shape.randomised if self._side(*state[:2]) in answers]
         over = style.get("zorder", 2) + 1
         if looks:
-            x, y = _raise(height, *np.array(looks).T)
+            x, y = self._place(height, *np.array(looks).T)
             ax.scatter(x, y, marker="o", s=20, color=style["color"], linewidth=0, zorder=over)
         if chance:
-            x, y = _raise(height, *np.array(chance).T)
+            x, y = self._place(height, *np.array(chance).T)
             size = (2.8 * style["linewidth"]) ** 2
             edge: dict[str, Any] = {"edgecolor": style["color"], "linewidth": 0.7 * style["linewidth"]}
             ax.scatter(x, y, marker="D", s=size, facecolor="white", zorder=over, **edge)
         if furnish:
             self._furnish(ax, height, is_first=drawn_before == 0, has_label=label is not None)
         return self._drawn_into(ax)
+
+    def _place(self, height: str, asked: Any, lead: Any) -> tuple[Any, Any]:
+        """Return where states lie; a lead is so many yes votes more than half."""
+        return asked, (asked + lead) / 2 if height == "yes" else self.shape.heights(asked, lead)
+
+    def _side(self, asked: float, lead: float) -> str:
+        return "yes" if self.shape.heights(asked, lead) > 0 else "no"
 
     @property
     def _is_of_leads(self) -> bool:
@@ -208,19 +217,26 @@ class EnvelopeDisplay(Display):
         """Draw what belongs to the axes rather than to one strategy; make room for this one."""
         shape = self.shape
         upwards = height == "lead" or isinstance(shape, ScoreShape)
-        largest = max(shape.largest_lead * 1.28, 1e-9 if isinstance(shape, ScoreShape) else 1)
-        low, high = (-largest, largest) if upwards else (0, 0.62 * shape.n_voters + 1)
+        least = 1e-9 if isinstance(shape, ScoreShape) else 1.0
+        low, high = shape.span
+        room = 0.14 * (high - low)
+        low, high = min(low - room, -least), max(high + room, least)
+        if not upwards:
+            low, high = 0.0, (shape.share + 0.12) * shape.n_voters + 1
         if self._is_of_leads:
             low = 0.0
         if is_first:
-            middle = [0, 0] if upwards else [0, shape.n_voters / 2]
+            middle = [0, 0] if upwards else [0, shape.share * shape.n_voters]
             ax.plot([0, shape.n_voters], middle, color="0.75", linewidth=0.8, zorder=0)
             ax.set_xlim(0, shape.n_voters * 1.01)
             ax.set_ylim(low, high)
             rounds = "rounds asked, of one voter for each class"
             ax.set_xlabel(rounds if self._has_rounds else "votes asked")
             of_scores = "distance" if self._has_rounds else "class lead" if self._is_of_leads else "score"
-            ax.set_ylabel(_HEIGHTS[of_scores if isinstance(shape, ScoreShape) else height])
+            if isinstance(shape, ScoreShape):
+                ax.set_ylabel(_HEIGHTS[of_scores])
+            else:
+                ax.set_ylabel("yes votes" if height == "yes" else shape.height_label)
             ax.spines[["top", "right"]].set_visible(False)
             if upwards:
                 leads = "out: its voters are asked no more" if self._has_rounds else LEADER
@@ -235,15 +251,6 @@ def _line(runs: list[Any]) -> FloatArray:
     gap = np.full((1, 2), np.nan)
     pieces = [part for run in runs for part in (gap, run)][1:]
     return np.concatenate(pieces).T if pieces else np.empty((2, 0))
-
-
-def _side(lead: float) -> str:
-    return "yes" if lead > 0 else "no"
-
-
-def _raise(height: str, asked: Any, lead: Any) -> tuple[Any, Any]:
-    """Return where states lie; a lead is so many yes votes more than half."""
-    return asked, (asked + lead) / 2 if height == "yes" else lead
 
 
 def _write_words(ax: Axes, shape: AnyShape, of_leads: str | None) -> None:

@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from foregone.checks import IntArray
 from foregone.display.figure import Display, count_drawn, fitted, legend_above, take_axes, tidy, vote_strategy
 from foregone.display.styles import LINES
 from foregone.errors import InvalidInputError
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.evaluation import Evaluation, evaluate
+from foregone.strategy.thresholds import majority
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SHARES", "RiskDisplay", "majorities"]
+__all__ = ["SHARES", "RiskDisplay", "majorities", "spread", "votes_to_turn"]
 
 _GID = "foregone-risk"
 _BY = {"yes": "voters that say yes", "margin": "margin of the full vote (majority minus minority)"}
+_TO_TURN = "votes that would have to change to turn the full vote"
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # how far from the closest majority to all voters
 _LOWEST = 1e-12  # nobody minds a smaller disagreement, and a logarithmic scale has to end somewhere
 
@@ -28,10 +31,11 @@ class RiskDisplay(Display):
     """What a strategy risks and costs, by how close the full vote is.
 
     In one panel the disagreement, in another the expected votes; both exact, for every outcome of the full
-    vote: by how many voters say yes, or by the margin of the majority (then the disagreement of an outcome
-    is the larger of the two that have this margin, and so are the votes). They are means over random orders
-    of the voters: what a certified classifier does in its own order is in its ``promise_``. An average over
-    rows hides that close votes bear nearly all of the risk; here it can be seen. Make one with
+    vote: by how many voters say yes, or by the margin of the majority (then the disagreement of an outcome is
+    the larger of the two that have this margin, and so are the votes); with another quota than a majority,
+    the margin is the number of votes that would have to change to turn the full vote. They are means over
+    random orders of the voters: what a certified classifier does in its own order is in its ``promise_``. An
+    average over rows hides that close votes bear nearly all of the risk; here it can be seen. Make one with
     `from_strategy` or `from_estimator`; draw several into the same axes to compare them.
 
     Parameters
@@ -149,17 +153,22 @@ class RiskDisplay(Display):
             (self.evaluation.disagreement, "disagreement"),
             (self.evaluation.expected_votes, "expected votes"),
         )
-        n_voters = self.evaluation.strategy.n_voters
+        strategy = self.evaluation.strategy
+        n_voters, quota = strategy.n_voters, strategy.quota
+        has_majority = quota == majority(n_voters)
         for one, (values, title) in zip(axes, panels, strict=False):
-            x, height = _by_margin(values) if by == "margin" else (np.arange(n_voters + 1), values)
+            x, height = _by_margin(values, quota) if by == "margin" else (np.arange(n_voters + 1), values)
+            last = n_voters if by == "yes" else int(x[-1])
             if title == "disagreement" and log:
                 x, height = x[height >= _LOWEST], height[height >= _LOWEST]
             one.plot(x, height, label=label, gid=_GID, **style)
             if place == 0:
                 tidy(one)
-                one.set_xlabel(_BY[by])
+                one.set_xlabel(_BY[by] if has_majority or by == "yes" else _TO_TURN)
                 one.set_ylabel(title)
-                one.set_xlim(0, n_voters)
+                one.set_xlim(0, last)
+                if not has_majority and by == "yes":
+                    _mark_quota(one, quota)
         self._mark(axes, place, log)
         if label is not None:
             legend_above(axes[0], len(LINES))
@@ -184,9 +193,22 @@ class RiskDisplay(Display):
             axes[1].set_ylim(0, max(self.evaluation.strategy.n_voters * 1.03, axes[1].get_ylim()[1]))
 
 
-def _by_margin(values: Any) -> tuple[Any, Any]:
+def _mark_quota(ax: Axes, quota: int) -> None:
+    ax.axvline(quota - 0.5, color="0.75", linewidth=0.8, zorder=0)
+    ax.annotate(
+        f"yes from {quota}", (quota - 0.5, 1), (3, -3), xycoords=ax.get_xaxis_transform(),
+        textcoords="offset points", ha="left", va="top", color="0.35", fontsize="small",
+    )  # fmt: skip
+
+
+def _by_margin(values: Any, quota: int) -> tuple[Any, Any]:
     """Return every margin of a full vote once, and the larger of the two values that have it."""
     n_voters = len(values) - 1
+    if quota != majority(n_voters):
+        distances = votes_to_turn(n_voters, quota)
+        largest = np.zeros(distances.max() + 1)
+        np.maximum.at(largest, distances, values)
+        return np.arange(1, len(largest)), largest[1:]
     margins = np.arange(n_voters % 2, n_voters + 1, 2)
     return margins, np.maximum(values[(n_voters + margins) // 2], values[(n_voters - margins) // 2])
 
@@ -199,5 +221,21 @@ def majorities(n_voters: int, shares: Iterable[float] = SHARES, also: Iterable[i
     >>> majorities(101)
     [51, 52, 54, 56, 61, 76, 101]
     """
-    closest = n_voters - n_voters // 2
-    return sorted({*(closest + int(np.ceil(share * (n_voters - closest))) for share in shares), *also})
+    return spread(n_voters - n_voters // 2, n_voters, shares, also)
+
+
+def spread(first: int, last: int, shares: Iterable[float] = SHARES, also: Iterable[int] = ()) -> list[int]:
+    """Return whole numbers at these shares of the way from the first to the last; each only once."""
+    return sorted({*(first + int(np.ceil(share * (last - first))) for share in shares), *also})
+
+
+def votes_to_turn(n_voters: int, quota: int) -> IntArray:
+    """Return, for each number of yes votes, how many votes would have to change to turn the full vote.
+
+    Examples
+    --------
+    >>> votes_to_turn(5, 2)
+    array([2, 1, 1, 2, 3, 4])
+    """
+    n_yes = np.arange(n_voters + 1)
+    return np.where(n_yes >= quota, n_yes - quota + 1, quota - n_yes)

@@ -6,12 +6,14 @@ Computing, no drawing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from foregone.checks import FloatArray, IntArray
 from foregone.scores import ScoreStrategy
 from foregone.strategy.stopping import StoppingStrategy
+from foregone.strategy.thresholds import majority
 
 __all__ = ["EnvelopeShape", "ScoreShape", "envelope_shape", "score_shape"]
 
@@ -34,6 +36,9 @@ class EnvelopeShape:
         go on begin. Beyond, it stops with the same answer.
     inside : list of (asked, lead, probability)
         Every other reachable state where it may stop: with probability below one, chance decides.
+    share : float
+        The share of yes votes that divides yes from no: halfway between the quota and one vote less, of all
+        voters; one half for a majority.
     """
 
     n_voters: int
@@ -42,6 +47,7 @@ class EnvelopeShape:
     stop_yes: IntArray = field(repr=False)
     stop_no: IntArray = field(repr=False)
     inside: list[tuple[int, int, float]] = field(repr=False)
+    share: float = 0.5
 
     @property
     def last_asked(self) -> int:
@@ -52,6 +58,38 @@ class EnvelopeShape:
     def largest_lead(self) -> int:
         """The largest lead, of either side, that it can ever see."""
         return int(max(self.highest.max(), -self.lowest.min()))
+
+    @property
+    def is_majority(self) -> bool:
+        """Whether a majority decides."""
+        return self.share == 0.5
+
+    @property
+    def height_label(self) -> str:
+        """What heights are."""
+        if self.is_majority:
+            return "yes votes minus no votes"
+        return f"yes votes above {100 * self.share:.3g} % of those asked"
+
+    def heights(self, asked: Any, lead: Any) -> Any:
+        """Return how far states lie above the line that divides yes from no, in votes; of a majority, leads.
+
+        Examples
+        --------
+        >>> from foregone.rules import curtailment
+        >>> shape = envelope_shape(curtailment(20, quota=3))  # from 12.5 % on, yes is likelier
+        >>> shape.heights(8, 3 - 5), shape.heights(20, -20)
+        (2.0, -2.5)
+        """
+        return lead if self.is_majority else (asked + lead) / 2 - self.share * asked
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The lowest and the highest height to make room for; of a majority, equally far from 0."""
+        if self.is_majority:
+            return -float(self.largest_lead), float(self.largest_lead)
+        asked = np.arange(len(self.highest))
+        return float(self.heights(asked, self.lowest).min()), float(self.heights(asked, self.highest).max())
 
     @property
     def randomised(self) -> list[tuple[int, int, float]]:
@@ -162,7 +200,13 @@ def envelope_shape(strategy: StoppingStrategy) -> EnvelopeShape:
         np.array(stop_yes, dtype=np.int64).reshape(-1, 2),
         np.array(stop_no, dtype=np.int64).reshape(-1, 2),
         inside,
+        _dividing_share(strategy),
     )
+
+
+def _dividing_share(strategy: StoppingStrategy) -> float:
+    n_voters, quota = strategy.n_voters, strategy.quota
+    return 0.5 if quota == majority(n_voters) else max(quota - 0.5, 0.0) / n_voters
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +234,16 @@ class ScoreShape:
     of_leads: bool = False
     trailing: tuple[FloatArray, ...] = ()
     randomised: tuple[tuple[int, float, float], ...] = ()  # chance decides nothing
+    share = 0.5
+
+    def heights(self, asked: Any, lead: Any) -> Any:
+        """Return where thresholds are drawn: as high as they are."""
+        return lead
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The lowest and the highest threshold to make room for; equally far from 0."""
+        return -self.largest_lead, self.largest_lead
 
     @property
     def last_asked(self) -> int:

@@ -50,6 +50,8 @@ def envelope_picture(
 ) -> Text:
     """Draw the strategy: votes asked from left to right, yes votes minus no votes from bottom to top.
 
+    With another quota than a majority, the yes votes above the share that it stands for go up.
+
     Parameters
     ----------
     strategy : StoppingStrategy
@@ -102,21 +104,21 @@ class _Canvas:
     ) -> None:
         self.shape, self.glyphs = shape, glyphs
         self.columns, self.rows = width - MARGIN - 1, height | 1  # an odd number has a middle row
-        self.top = max(shape.largest_lead if largest_lead is None else largest_lead, 1)
+        low, high = shape.span if largest_lead is None else (-largest_lead, largest_lead)
+        self.low, self.high = min(low, -1.0), max(high, 1.0)
         self.asked = np.linspace(0, shape.n_voters, self.columns)  # what a column stands for
         self.cells = np.full((self.rows, self.columns), " ", dtype="<U1")
         self.styles = np.full((self.rows, self.columns), "", dtype="<U16")
 
-    def half_row(self, lead: FloatArray) -> FloatArray:
-        """Return where leads lie, in half rows from the top; zero is in the middle of the middle row."""
-        middle = self.rows - 0.5
-        scale = (self.rows - 3) / self.top  # one row above and one below stay free for the labels
-        return middle - lead * scale
+    def half_row(self, height: FloatArray | float) -> FloatArray:
+        """Return where heights lie, in half rows from the top; of leads, 0 is in the middle row."""
+        scale = 2 * (self.rows - 3) / (self.high - self.low)  # a row above and one below are for the labels
+        return np.asarray(2.5 + (self.high - height) * scale)
 
     def edge_half_rows(self, answer: str) -> FloatArray:
         """Return the half row of one edge in every column; NaN where it has ended."""
         asked, lead = self.shape.edge(answer)
-        half_rows = self.half_row(np.interp(self.asked, asked, lead))
+        half_rows = self.half_row(np.interp(self.asked, asked, self.shape.heights(asked, lead)))
         half_rows[self.asked > self.shape.last_asked] = np.nan
         return half_rows
 
@@ -137,9 +139,9 @@ class _Canvas:
             self.shape.n_voters / (self.columns - 1) / 2, 0.25
         )  # of few voters each takes many columns
         at = np.flatnonzero((self.asked >= stops[0, 0] - half) & (self.asked <= stops[-1, 0] + half))
-        half_rows = (
-            self.half_row(np.interp(self.asked[at], stops[:, 0], stops[:, 1])).round().astype(int).tolist()
-        )
+        heights = self.shape.heights(stops[:, 0], stops[:, 1])
+        found = self.half_row(np.interp(self.asked[at], stops[:, 0], heights))
+        half_rows = found.round().astype(int).tolist()
         for column, half_row, before in zip(at.tolist(), half_rows, [half_rows[0], *half_rows], strict=False):
             # A steep edge is drawn as an unbroken line: from next to where it was up to where it is.
             step = int(np.sign(half_row - before))
@@ -160,7 +162,7 @@ class _Canvas:
         last = int(self.asked.searchsorted(self.shape.last_asked, "right"))
         self._write(0, "stop: the answer is YES", YES_STYLE, self.columns)
         self._write(self.rows - 1, "stop: the answer is NO", NO_STYLE, self.columns)
-        middle = self.rows // 2
+        middle = self._row_of(0.0)
         label = " go on asking "
         room = self.cells[middle - 1 : middle + 2, :last] == self.glyphs.go_on
         if room.all(axis=0).sum() >= len(label) + 6:
@@ -171,22 +173,27 @@ class _Canvas:
         self.cells[row, start : start + len(words)] = list(words)
         self.styles[row, start : start + len(words)] = style
 
+    def _row_of(self, height: float) -> int:
+        return int(self.half_row(height).round()) // 2
+
     def mark_chance(self) -> None:
         """Mark the states where chance decides."""
         for asked, lead, _ in self.shape.randomised:
             column = round(asked / self.shape.n_voters * (self.columns - 1))
-            row = min(max(int(self.half_row(np.array(float(lead))).round()) // 2, 0), self.rows - 1)
+            row = min(max(self._row_of(self.shape.heights(asked, float(lead))), 0), self.rows - 1)
             self.cells[row, column], self.styles[row, column] = self.glyphs.chance, CHANCE_STYLE
 
     def text(self) -> Text:
         """Put rows, scale and axis together."""
-        ticks = {}
-        for lead in _round_steps(self.top, 2):
-            for signed in (lead, -lead):
-                ticks[int(self.half_row(np.array(float(signed))).round()) // 2] = (
-                    f"{signed:+d}" if signed else "0"
-                )
-        picture = Text("yes - no\n", style="", no_wrap=True, overflow="ignore", end="")
+        steps = _round_steps(int(max(self.high, -self.low)), 2)
+        ticks = {
+            self._row_of(signed): f"{signed:+d}" if signed else "0"
+            for step in steps
+            for signed in (step, -step)
+            if self.low <= signed <= self.high
+        }
+        title = "yes - no" if self.shape.is_majority else self.shape.height_label
+        picture = Text(f"{title}\n", style="", no_wrap=True, overflow="ignore", end="")
         for row in range(self.rows):
             mark = self.glyphs.tick if row in ticks else self.glyphs.axis
             picture.append(f"{ticks.get(row, ''):>{MARGIN - 1}} {mark}", style="dim")

@@ -30,10 +30,12 @@ _SMALL: dict[str, Any] = {"textcoords": "offset points", "color": "0.3", "fontsi
 class TradeoffDisplay:
     """What each limit costs, and what it risks.
 
-    In one panel the expected votes, by allowed disagreement. In another the disagreement: of one curve that a
-    plan was made for, that of the inputs of each class, mean and, where it is known, worst; of several
-    curves the mean of each. A limit of 0 stands apart on the left. The limit that a plan
-    recommends is marked. Make one with `from_plan`, `from_estimator` or `from_votes`.
+    In one panel the expected votes, by allowed disagreement or loss of accuracy. In another the disagreement:
+    of one curve that a plan was made for, that of the inputs of each class, mean and, where it is known,
+    worst; of several curves the mean of each. Of a plan in accuracy: the accuracy lost, by all inputs and by
+    those of each true class (gains are drawn as 0), and the disagreement. A limit of 0 stands apart on the
+    left. The limit that a plan recommends is marked. Make one with `from_plan`, `from_estimator` or
+    `from_votes`.
 
     Parameters
     ----------
@@ -189,6 +191,9 @@ class TradeoffDisplay:
 
     def _draw_classes(self, ax: Axes, limits: Sequence[float]) -> None:
         assert self.plan is not None
+        if self._in_accuracy:
+            self._draw_accuracy(ax, limits)
+            return
         classes = self.plan.rows[0].by_class
         names = dict(zip(classes, self.plan.labels or classes, strict=True))
         for place, key in enumerate(classes):
@@ -201,23 +206,54 @@ class TradeoffDisplay:
                 if known:
                     _draw_by_limit(ax, known, limits, label=f"{names[key]}, {kind}", **style, **how)
 
+    def _draw_accuracy(self, ax: Axes, limits: Sequence[float]) -> None:
+        assert self.plan is not None
+        rows, classes = self.plan.rows, self.plan.rows[0].accuracy_loss_by_class
+        whole: dict[str, Sequence[float | None]] = {
+            "all inputs": [row.accuracy_loss for row in rows],
+            "disagreement (not limited)": [row.disagreement for row in rows],
+        }
+        looks: dict[str, dict[str, Any]] = {
+            "all inputs": {"color": "#222222", "marker": "o", "linewidth": 2.2},
+            "disagreement (not limited)": {"color": "0.55", "marker": "x", **_WORST},
+        }
+        names = dict(zip(classes, self.plan.labels or classes, strict=True))
+        for place, key in enumerate(classes):
+            look = SIDES.get(key) or LINES[place % len(LINES)]
+            whole[f"truly {names[key]}"] = [row.accuracy_loss_by_class[key] for row in rows]
+            looks[f"truly {names[key]}"] = {"color": look.colour, "marker": look.marker, "linewidth": 1.5}
+        for name, values in whole.items():
+            points = [
+                (row.limit, max(value, 0.0))
+                for row, value in zip(rows, values, strict=True)
+                if value is not None
+            ]
+            if points:
+                _draw_by_limit(ax, points, limits, label=name, **looks[name])
+
+    @property
+    def _in_accuracy(self) -> bool:
+        return self.plan is not None and self.plan.loss == "accuracy"
+
     def _furnish(self, axes: tuple[Axes, ...], limits: Sequence[float]) -> None:
         positive = [limit for limit in limits if limit > 0]
-        is_estimate = self.plan is not None and self.plan.kind == "scores"
+        is_estimate = self.plan is not None and self.plan.is_estimated
+        what = "loss of accuracy" if self._in_accuracy else "disagreement"
         whole = f"{'estimated, ' if is_estimate else ''}of {self.n_voters:,} votes"
         axes[0].set_title(f"What it costs, {whole}", loc="left", fontsize="medium")
         axes[0].set_ylabel("expected votes")
         axes[0].set_ylim(0, max(axes[0].dataLim.y1 * 1.18, 1e-9))
         if len(axes) > 1:
             whose = "by what the full vote says" if self._has_classes else "on average"
+            whose = "by what is true" if self._in_accuracy else whose
             axes[1].set_title(f"What it risks, {whose}", loc="left", fontsize="medium")
-            axes[1].set_ylabel("disagreement")
+            axes[1].set_ylabel(what)
             axes[1].set_yscale("symlog", linthresh=positive[0] / 10, linscale=0.5)
             axes[1].set_ylim(bottom=0)
             axes[1].plot(positive, positive, color="0.7", linewidth=4, zorder=1, label="the limit")
         for ax in axes:
             tidy(ax)
-            ax.set_xlabel("allowed disagreement")
+            ax.set_xlabel(f"allowed {what}")
             _furnish_limits(ax, limits)
         if self.plan is not None:
             self._mark_plan(axes, self.plan)
@@ -254,11 +290,16 @@ class TradeoffDisplay:
 
 
 def _usual_rules(plan: Plan) -> list[TradeoffCurve]:
+    if plan.loss == "accuracy":
+        raise InvalidInputError(
+            "the limits of the usual rules are on the disagreement, those of this plan on the loss of "
+            "accuracy: leave out baselines"
+        )
     if not isinstance(plan.votes, VoteDistribution):
         raise InvalidInputError(
             "the rules that can be drawn beside a plan are for votes between two answers: leave out baselines"
         )
-    return baseline_curves(plan.votes, [row.limit for row in plan.rows])
+    return baseline_curves(plan.votes, [row.limit for row in plan.rows], plan.quota)
 
 
 def _last_of(ax: Axes) -> tuple[list[Any], list[str]]:

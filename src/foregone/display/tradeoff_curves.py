@@ -44,8 +44,10 @@ def plan_curve(plan: Plan) -> TradeoffCurve:
     )
 
 
-def baseline_curves(votes: VoteDistribution, limits: Iterable[float]) -> list[TradeoffCurve]:
-    """Return the curves of the usual rules.
+def baseline_curves(
+    votes: VoteDistribution, limits: Iterable[float], quota: int | None = None
+) -> list[TradeoffCurve]:
+    """Return the curves of the usual rules; with a quota, of those that know of quotas.
 
     Examples
     --------
@@ -54,9 +56,10 @@ def baseline_curves(votes: VoteDistribution, limits: Iterable[float]) -> list[Tr
     >>> curves[-1].name, curves[-1].disagreement
     ('curtailment', (0.0, 0.0))
     """
-    tried, known = tuple(limits), KnownVotes.of(votes)
+    tried, known = tuple(limits), KnownVotes.of(votes, quota)
+    of_limits = [baseline_methods(limit, has_quota=quota is not None) for limit in tried]
     curves = []
-    for methods in zip(*map(baseline_methods, tried), strict=True):
+    for methods in zip(*of_limits, strict=True):
         figures = [evaluate(method.strategy(known)).mean(votes) for method in methods]
         expected_votes, disagreement = zip(*figures, strict=True)
         curves.append(TradeoffCurve(methods[0].label, tried, expected_votes, disagreement))

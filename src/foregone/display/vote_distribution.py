@@ -13,6 +13,7 @@ from foregone.display.figure import MANY_CLASSES, Display, fitted, legend_above,
 from foregone.display.styles import BLUE, ORANGE
 from foregone.errors import InvalidInputError
 from foregone.plurality import CompositionDistribution
+from foregone.strategy.thresholds import check_quota
 from foregone.votes import VoteDistribution, check_votes
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class VoteDistributionDisplay(Display):
 
     @classmethod
     def from_votes(
-        cls, votes: VoteDistribution, ax: Axes | None = None, **options: Any
+        cls, votes: VoteDistribution, ax: Axes | None = None, *, quota: int | None = None, **options: Any
     ) -> VoteDistributionDisplay:
         """Draw a distribution, by what the full vote says.
 
@@ -82,12 +83,15 @@ class VoteDistributionDisplay(Display):
             How the votes are distributed.
         ax : matplotlib.axes.Axes, optional
             Axes to draw into; a new figure by default.
+        quota : int, optional
+            The fewest yes votes with which the full vote is yes; by default a majority.
         **options
             Passed on to `plot`.
         """
         if isinstance(votes, CompositionDistribution):
             raise InvalidInputError(_NO_YES_VOTES)
-        says_yes = 2 * np.arange(check_votes(votes).n_voters + 1) > votes.n_voters
+        n_voters = check_votes(votes).n_voters
+        says_yes = np.arange(n_voters + 1) >= check_quota(quota, n_voters)
         parts = {"full vote no": ~says_yes, "full vote yes": says_yes}
         shares = {name: np.where(side, votes.probabilities, 0.0) for name, side in parts.items()}
         return cls(shares, share_of="all").plot(ax, **options)
@@ -164,7 +168,8 @@ class VoteDistributionDisplay(Display):
         if (X is None) != (y is None):
             raise InvalidInputError("give both X and y, or neither for the calibration rows")
         if X is None:
-            return cls.from_votes(fitted(estimator, "votes_"), ax, **options)
+            quota = getattr(fitted(estimator, "strategy_"), "quota", None)
+            return cls.from_votes(fitted(estimator, "votes_"), ax, quota=quota, **options)
         n_voters = fitted(estimator, "votes_").n_voters
         yes = fitted(estimator, "full_votes")(X)
         if np.ndim(yes) != 1:

@@ -29,20 +29,17 @@ class Calibration(NamedTuple):
     numbers : tuple of float
         What was fitted: slope and intercept of "sigmoid"; the inverse "temperature"; of "isotonic" the
         positions of the knots, ascending, and then as many values.
-    shift : float
-        What is added to the ensemble's own sums, so that those above 0 say yes after calibration.
     slope : float or None
         The curve is of the ensemble's own sum times this; None if it is of the ensemble's probability.
 
     Examples
     --------
-    >>> Calibration("isotonic", (0.2, 0.6, 0.0, 1.0), 0.0, None).curve(np.array([0.1, 0.3, 0.9]))
+    >>> Calibration("isotonic", (0.2, 0.6, 0.0, 1.0), None).curve(np.array([0.1, 0.3, 0.9]))
     array([0.  , 0.25, 1.  ])
     """
 
     method: CalibrationMethod
     numbers: tuple[float, ...]
-    shift: float
     slope: float | None
 
     def curve(self, response: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -74,7 +71,7 @@ class Calibration(NamedTuple):
         if method == "isotonic" and (np.diff(numbers[: len(numbers) // 2]) < 0).any():
             raise fields.error("numbers", "must hold the positions of knots in ascending order")
         slope = fields.number("slope") if "slope" in fields else None
-        return cls(cast(CalibrationMethod, method), tuple(numbers.tolist()), fields.number("shift"), slope)
+        return cls(cast(CalibrationMethod, method), tuple(numbers.tolist()), slope)
 
 
 class Link(NamedTuple):
@@ -90,11 +87,16 @@ class Link(NamedTuple):
         What sums are multiplied with first: one over the sum of the weights, for a mean.
     calibration : Calibration or None
         How the probability is calibrated then, of two classes; None if it is not.
+    shift : float
+        What was added to the ensemble's own sums, of two classes, so that those above 0 say yes: sums are
+        taken less this.
 
     Examples
     --------
     >>> Link("mean", 0.25).probability(np.array([-2.0, 0.0, 1.0]))
     array([0.  , 0.5 , 0.75])
+    >>> Link("mean", 0.25, shift=1.0).probability(np.array([0.0]))
+    array([0.25])
     >>> Link("softmax", 1.0).probability(np.log([[1.0, 2.0, 5.0]])).round(3)
     array([[0.125, 0.25 , 0.625]])
     """
@@ -102,14 +104,16 @@ class Link(NamedTuple):
     kind: LinkKind
     scale: float
     calibration: Calibration | None = None
+    shift: float = 0.0
 
     def probability(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the probability of yes for each full sum, or of each class for sums of many classes."""
+        if self.shift:
+            scores = scores - self.shift
         if self.calibration is not None:
-            uncalibrated, slope = scores - self.calibration.shift, self.calibration.slope
-            if slope is not None:
-                return self.calibration.curve(slope * uncalibrated)
-            return self.calibration.curve(self._replace(calibration=None).probability(uncalibrated))
+            if self.calibration.slope is not None:
+                return self.calibration.curve(self.calibration.slope * scores)
+            return self.calibration.curve(Link(self.kind, self.scale).probability(scores))
         scaled = self.scale * scores
         if self.kind == "softmax":
             return np.asarray(softmax(scaled, axis=-1))
@@ -122,6 +126,8 @@ class Link(NamedTuple):
         fields: dict[str, Any] = {"kind": self.kind, "scale": self.scale}
         if self.calibration is not None:
             fields["calibration"] = self.calibration.to_fields()
+        if self.shift:
+            fields["shift"] = self.shift
         return fields
 
     @classmethod
@@ -132,7 +138,9 @@ class Link(NamedTuple):
         scale = fields.number("scale")
         if scale <= 0:
             raise fields.error("scale", "must be above 0")
-        calibration = None
+        calibration, shift = None, fields.number("shift") if "shift" in fields else 0.0
         if "calibration" in fields:
-            calibration = Calibration.from_fields(fields.section("calibration"))
-        return cls(cast(LinkKind, fields.text("kind")), scale, calibration)
+            section = fields.section("calibration")
+            calibration = Calibration.from_fields(section)
+            shift = section.number("shift") if "shift" in section else shift  # where older files have it
+        return cls(cast(LinkKind, fields.text("kind")), scale, calibration, shift)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from foregone.certifying import Promise
@@ -23,8 +23,9 @@ class PlanRow:
 
     Attributes
     ----------
-    max_disagreement : float or dict
-        The limit; in ``Plan.class_budgets`` one for each of "yes" and "no".
+    max_disagreement, max_accuracy_loss : float, dict or None
+        The limit; in ``Plan.class_budgets`` one for each of "yes" and "no". One of the two is None: limits
+        are on the disagreement with everyone together or, where the truth is known, on the loss of accuracy.
     expected_votes : float
         Votes asked, on average over the votes planned for; of scores, and of many answers with a confidence,
         an estimate from the inputs that are learned from, at the boldness that as many as are left would just
@@ -45,15 +46,21 @@ class PlanRow:
     worst_by_class : dict
         The largest for any full vote for that class; only for votes between two answers.
     price : float or None
-        What it costs to avoid one disagreement (of those ``guaranteed`` counts; of scores, those the limit
-        allows) by taking this limit and not the next looser one, in full votes; None where there is no
-        looser one.
+        What it costs to avoid one disagreement or, of limits on accuracy, one error (of those ``guaranteed``
+        counts; of estimates, those the limit allows) by taking this limit and not the next looser one, in
+        full votes; None where there is no looser one.
     reason : str or None
-        Of scores: why no early stop is likely to be certified, so that it stops only where the answer is
+        Of estimates: why no early stop is likely to be certified, so that it stops only where the answer is
         certain, or asks everyone.
+    accuracy_loss : float or None
+        How far the accuracy falls below that of everyone, gains set off: over random orders it is exact. None
+        where the truth is not known.
+    accuracy_loss_by_class : dict
+        The same of the inputs that are truly "no" and truly "yes", or of many labels; None for a class
+        without inputs. Empty where the truth is not known.
     """
 
-    max_disagreement: MaxDisagreement
+    max_disagreement: MaxDisagreement | None
     expected_votes: float
     speed_up: float
     guaranteed: MaxDisagreement
@@ -63,13 +70,18 @@ class PlanRow:
     worst_by_class: dict[Any, float]
     price: float | None = None
     reason: str | None = None
+    accuracy_loss: float | None = None
+    accuracy_loss_by_class: dict[Any, float | None] = field(default_factory=dict)
+    max_accuracy_loss: MaxDisagreement | None = None
 
     @classmethod
     def of(cls, solved: SolvedLimit, planned: Planned, looser: PlanRow | None = None) -> PlanRow:
         """Take the figures of a solved limit; the price from the row with the next looser limit."""
         votes, by_class = solved.expected_votes, dict(zip(planned.classes, solved.by_class, strict=True))
+        in_accuracy = planned.loss == "accuracy"
         row = cls(
-            max_disagreement=solved.limits.given,
+            max_disagreement=None if in_accuracy else solved.limits.given,
+            max_accuracy_loss=solved.limits.given if in_accuracy else None,
             expected_votes=votes,
             speed_up=planned.n_voters / votes if votes > 0 else math.inf,
             guaranteed=solved.guaranteed,
@@ -80,6 +92,8 @@ class PlanRow:
                 key: figures.worst for key, figures in by_class.items() if figures.worst is not None
             },
             reason=solved.reason,
+            accuracy_loss=solved.accuracy_loss,
+            accuracy_loss_by_class=dict(zip(planned.classes, solved.accuracy_loss_by_class, strict=False)),
         )
         if looser is None or row.reason is not None:
             return row
@@ -89,7 +103,12 @@ class PlanRow:
     @property
     def limits(self) -> Limits:
         """The limit, or one for each answer."""
-        return Limits.of(self.max_disagreement)
+        return Limits.of(self.max_disagreement if self.in_disagreement else self.max_accuracy_loss)
+
+    @property
+    def in_disagreement(self) -> bool:
+        """Whether the limit is on the disagreement, not on the loss of accuracy."""
+        return self.max_accuracy_loss is None
 
     @property
     def limit(self) -> float:
@@ -104,6 +123,9 @@ class PlanRow:
         if self.limits.by_answer or self.reason is not None:
             return {}
         allowed = words.allowed_by_class(self.limit)
+        if not self.in_disagreement:
+            lost = self.accuracy_loss_by_class.items()
+            return {key: loss for key, loss in lost if loss is not None and loss > allowed}
         return {
             key: risk
             for key, risk in self.by_class.items()
@@ -113,7 +135,7 @@ class PlanRow:
     def record(self) -> dict[str, float | None]:
         """Return the figures under flat names; None for what does not exist or is infinite."""
         figures: dict[str, float | None] = {
-            **_flat("max_disagreement", self.max_disagreement),
+            **_flat("max_disagreement" if self.in_disagreement else "max_accuracy_loss", self.limits.given),
             "expected_votes": self.expected_votes,
             "speed_up": self.speed_up,
             **_flat("guaranteed", self.guaranteed),
@@ -121,6 +143,8 @@ class PlanRow:
             "worst_disagreement": self.worst_disagreement,
             **{f"disagreement_{key}": risk for key, risk in self.by_class.items()},
             **{f"worst_disagreement_{key}": risk for key, risk in self.worst_by_class.items()},
+            **({} if self.accuracy_loss is None else {"accuracy_loss": self.accuracy_loss}),
+            **{f"accuracy_loss_{key}": loss for key, loss in self.accuracy_loss_by_class.items()},
             "price": self.price,
         }
         return {
@@ -143,7 +167,7 @@ def _price(votes: float, avoided: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(PlanTerms):
-    """The trade-off between votes and disagreement, and a recommendation. Made by `foregone.plan`.
+    """The trade-off between votes and disagreement or accuracy, with a recommendation; by `foregone.plan`.
 
     Attributes
     ----------
@@ -157,9 +181,15 @@ class Plan(PlanTerms):
     reason : {"price", "observations", "uncertified", "end"}
         Why no tighter limit was chosen: avoiding a disagreement would cost too much; so few observed inputs
         cannot tell; so few rows cannot certify it; or there was no tighter one.
-    kind, n_voters, n_steps, votes, criterion, confidence, looks, answer, worth
+    kind, n_voters, n_steps, votes, criterion, confidence, looks, answer, quota, worth
         What it was made for: a ``kind`` of "votes", "answers" or "scores", which have no ``votes``.
-        ``confidence`` is None where it has no meaning.
+        ``confidence`` is None where it has no meaning, ``quota`` for a majority.
+    loss : {"disagreement", "accuracy"}
+        What is limited: with labels, the accuracy.
+    full_accuracy : float or None
+        The share of inputs that everyone together answers rightly; None without labels.
+    votes_in_disagreement : float or None
+        Of limits on accuracy: the expected votes if the chosen limit were on the disagreement.
     notes : tuple of str
         What else should be known, such as why there is no confidence.
     full : {"the full vote", "the full sum"}
@@ -174,6 +204,8 @@ class Plan(PlanTerms):
     reason: Reason
     worth: float
     labels: tuple[Any, ...] | None
+    full_accuracy: float | None = None
+    votes_in_disagreement: float | None = None
 
     @property
     def recommended(self) -> PlanRow:
@@ -181,10 +213,20 @@ class Plan(PlanTerms):
         return self.chosen if self.class_budgets is None else self.class_budgets
 
     @property
-    def max_disagreement(self) -> float | dict[Any, float]:
+    def limit(self) -> float | dict[Any, float]:
         """The recommended limit, as a solver or, keyed by label, a classifier takes it."""
         limits = self.recommended.limits
         return limits.given if self.labels is None else limits.labelled(self.labels)
+
+    @property
+    def max_disagreement(self) -> float | dict[Any, float] | None:
+        """The recommended limit if it is on the disagreement; None if it is on the loss of accuracy."""
+        return self.limit if self.loss == "disagreement" else None
+
+    @property
+    def max_accuracy_loss(self) -> float | dict[Any, float] | None:
+        """The recommended limit if it is on the loss of accuracy; None if it is on the disagreement."""
+        return self.limit if self.loss == "accuracy" else None
 
     @property
     def promise(self) -> Promise | None:
@@ -193,7 +235,7 @@ class Plan(PlanTerms):
             return None
         row, n_seen = self.chosen, self.n_observations or 0
         return Promise.over_orders(
-            self.criterion, row.max_disagreement, self.confidence, row.guaranteed, n_seen
+            self.criterion, row.limits.given, self.confidence, row.guaranteed, n_seen, loss=self.loss
         )
 
     @property
@@ -219,7 +261,8 @@ class Plan(PlanTerms):
         loosest, tightest = self.rows[0].limit, self.rows[-1].limit
         tried = f"limits from {loosest:g} to {tightest:g}" if len(self.rows) > 1 else f"limit of {loosest:g}"
         sure = "" if self.confidence is None else f" at {self.confidence:g} confidence"
+        of_what = " on the loss of accuracy" if self.loss == "accuracy" else ""
         return (
             f"<Plan for {words.number_of_voters(self.n_voters)}, {self.criterion}{sure}: "
-            f"{len(self.rows)} {tried}, recommended {self.max_disagreement}>"
+            f"{len(self.rows)} {tried}{of_what}, recommended {self.limit}>"
         )

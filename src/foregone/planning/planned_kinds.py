@@ -16,20 +16,23 @@ import numpy as np
 from foregone.checks import check_choice, check_confidence, check_looks
 from foregone.errors import InvalidInputError
 from foregone.kinds import AnyDistribution, KindOfVote
+from foregone.labelled_votes import LabelledVotes
+from foregone.planning.labelled_limits import LabelledLimits
 from foregone.planning.solved_limit import ClassFigures, SolvedLimit
 from foregone.plurality import ClassVotes, CompositionDistribution, evaluate_plurality, solve_plurality
 from foregone.plurality.betting import foresee, makes_bets
 from foregone.plurality.lattice import lattice_of
 from foregone.plurality.ties import bound_with_ties, disagreement_with_ties, solve_with_ties
 from foregone.scores import ClassScores, ScoreRows, estimate_scores
-from foregone.solving import ANSWERS, Answer, Problem, solve
+from foregone.solving import ANSWERS, Answer, Problem, Solution, solve
 from foregone.strategy.evaluation import Figures, FullAnswer
-from foregone.strategy.limits import Criterion, Limits, traits_of
+from foregone.strategy.limits import Criterion, Limits, MaxDisagreement, traits_of
+from foregone.strategy.thresholds import majority
 from foregone.votes import VoteDistribution
 
 __all__ = ["PlanTerms", "Planned", "Votes", "planned"]
 
-Votes = VoteDistribution | int | CompositionDistribution | ClassVotes | ScoreRows
+Votes = VoteDistribution | LabelledVotes | int | CompositionDistribution | ClassVotes | ScoreRows
 OfClass = tuple[CompositionDistribution | None, ...]
 NO_YES: tuple[FullAnswer, FullAnswer] = ("no", "yes")
 
@@ -59,6 +62,11 @@ class PlanTerms:
         Whether figures are estimates from the inputs that strategies are learned from, and certify nothing.
     full : {"the full vote", "the full sum"}
         What an early answer is compared with: the sum, unless what is added up are votes.
+    loss : {"disagreement", "accuracy"}
+        What is limited.
+    quota : int or None
+        The fewest yes votes with which the full vote is yes; None for a majority, and where votes are not
+        counted between two answers.
     """
 
     kind: KindOfVote
@@ -73,6 +81,8 @@ class PlanTerms:
     notes: tuple[str, ...] = ()
     is_estimated: bool = False
     full: Literal["the full vote", "the full sum"] = "the full vote"
+    loss: Literal["disagreement", "accuracy"] = "disagreement"
+    quota: int | None = None
 
     @property
     def bounds_the_mean(self) -> bool:
@@ -99,12 +109,15 @@ class Planned(PlanTerms):
         Whether each class can have a limit of its own.
     priced_by : {"guaranteed", "limit"}
         Which disagreements count as avoided: those a row guarantees, or those its limit allows.
+    solve_disagreement : callable or None
+        Of limits on accuracy: finds the strategy for the same limit on disagreement, to compare.
     """
 
     classes: tuple[Any, ...]
     solve: Callable[[Limits], SolvedLimit]
     has_class_limits: bool = True
     priced_by: Literal["guaranteed", "limit"] = "guaranteed"
+    solve_disagreement: Callable[[Limits], SolvedLimit] | None = None
 
     def terms(self) -> dict[str, Any]:
         """Return the terms alone, by name."""
@@ -119,13 +132,15 @@ def planned(
     looks: int | Iterable[int] | None = None,
     answer: Any = "majority",
     labels: Sequence[Any] | None = None,
+    quota: Any = None,
 ) -> Planned:
     """Check what a plan is asked for, as in `foregone.plan`, and tell which kind it is."""
     if isinstance(votes, ClassVotes | CompositionDistribution):
-        if looks is not None or check_choice(answer, "answer", ANSWERS) != "majority":
+        has_two = looks is not None or quota is not None
+        if has_two or check_choice(answer, "answer", ANSWERS) != "majority":
             raise InvalidInputError(
-                "looks and answer are for votes between two answers: among many, a strategy may stop after "
-                "any vote and answers the leader so far. Leave them out"
+                "looks, answer and quota are for votes between two answers: among many, a strategy may stop "
+                "after any vote and answers the leader so far. Leave them out"
             )
         return _answers(votes, criterion, confidence, labels)
     n_classes = votes.n_classes if isinstance(votes, ScoreRows) else 2
@@ -133,7 +148,15 @@ def planned(
         wanted = "two, for no and for yes" if n_classes == 2 else f"{n_classes}, one for each class"
         raise InvalidInputError(f"labels must be {wanted}, not {len(labels)}")
     if not isinstance(votes, ScoreRows):
-        return _votes(Problem.check(criterion, votes, 0.0, None, looks, answer), confidence)
+        labelled = votes if isinstance(votes, LabelledVotes) else None
+        distribution = votes if labelled is None else labelled.votes
+        problem = Problem.check(criterion, distribution, 0.0, None, looks, answer, quota)
+        return _votes(problem, confidence, labelled)
+    if quota is not None:
+        raise InvalidInputError(
+            "quota is for votes that are counted: scores say yes above 0. For another threshold, shift the "
+            "start of the sum"
+        )
     if not traits_of(criterion).bounds_the_mean or confidence is None:
         raise InvalidInputError(
             "what adds up scores has a limit that is a mean over rows, certified at a confidence: use "
@@ -167,50 +190,104 @@ def _confidence(given: Any, criterion: Criterion, votes: AnyDistribution) -> dic
 # Votes between two answers: every limit is solved exactly -----------------------------------------
 
 
-def _votes(problem: Problem, confidence: Any) -> Planned:
+ESTIMATED_ACCURACY = (
+    "These figures are estimates and certify nothing: strategies are learned from a fifth of the labelled "
+    "inputs and judged by the others, on average over random orders of the voters. Fitting a classifier with "
+    "the limit you choose certifies it on labelled calibration rows."
+)
+
+
+QUOTA_AND_ACCURACY = (
+    "Another quota than a majority usually means that one kind of error is worse than the other, and "
+    "accuracy counts both alike: limit the loss of each class, or costs."
+)
+
+
+def _votes(problem: Problem, confidence: Any, labelled: LabelledVotes | None = None) -> Planned:
     sure = _confidence(confidence, problem.criterion, problem.votes)
-    terms = {"confidence": sure["confidence"], "looks": problem.looks, "answer": problem.answer}
-    return Planned(
+    terms = {"looks": problem.looks, "answer": problem.answer, "quota": problem.quota}
+    quota = None if problem.quota == majority(problem.n_voters) else problem.quota
+    truth = None if labelled is None else LabelledLimits(labelled, terms)
+    certain = {**terms, "confidence": sure["confidence"]}
+    given_class = Problem.check(problem.criterion, problem.votes, Limits.for_each(1.0), **certain)
+    in_disagreement = partial(_solve_votes, problem, certain, given_class, truth)
+    planned = Planned(
         kind="votes",
         n_voters=problem.n_voters,
         n_steps=problem.n_voters,
         votes=problem.votes,
         classes=NO_YES,
-        solve=partial(
-            _solve_votes,
-            problem.criterion,
-            problem.votes,
-            terms,
-            Problem.check(problem.criterion, problem.votes, Limits.for_each(1.0), **terms),
-        ),
+        solve=in_disagreement,
         solver_call=f"solve({problem.criterion!r}, votes, {{limit}}{{options}})",
         criterion=problem.criterion,
         looks=problem.looks,
         answer=problem.answer,
+        quota=quota,
         **sure,
+    )
+    if truth is None or not problem.bounds_the_mean:
+        return planned
+    how: dict[str, Any] = {"notes": () if quota is None else (QUOTA_AND_ACCURACY,)}
+    if planned.confidence is not None:  # what is certified jumps from limit to limit
+        how = {"is_estimated": True, "notes": (*how["notes"], ESTIMATED_ACCURACY), "priced_by": "limit"}
+    return replace(
+        planned,
+        loss="accuracy",
+        solve=partial(_solve_accuracy, truth, planned.confidence, given_class),
+        solve_disagreement=in_disagreement,
+        solver_call="solve('minimean', labelled.votes, {limit}, values=labelled.values({quota}){options})",
+        **how,
     )
 
 
 def _solve_votes(
-    criterion: Criterion, votes: VoteDistribution, terms: dict[str, Any], given_class: Problem, limits: Limits
+    problem: Problem,
+    terms: dict[str, Any],
+    given_class: Problem,
+    truth: LabelledLimits | None,
+    limits: Limits,
 ) -> SolvedLimit:
     """Solve for limits; ``given_class`` bounds the disagreement of each class, whatever they are."""
-    solution = solve(criterion, votes, limits.given, **terms)
-    evaluation = solution.evaluation
+    solution = solve(problem.criterion, problem.votes, limits.given, **terms)
+    return _figures(solution, solution.disagreement, given_class, truth, limits)
+
+
+def _solve_accuracy(
+    truth: LabelledLimits, confidence: float | None, given_class: Problem, limits: Limits
+) -> SolvedLimit:
+    if confidence is None:
+        solution = truth.solve(limits)
+        return _figures(solution, truth.guaranteed(solution, limits), given_class, truth, limits)
+    found = truth.foresee(limits, confidence)
+    return replace(_figures(found, limits.given, given_class, truth, limits), gap=None)
+
+
+def _figures(
+    solution: Solution,
+    guaranteed: MaxDisagreement,
+    given_class: Problem,
+    truth: LabelledLimits | None,
+    limits: Limits,
+) -> SolvedLimit:
+    evaluation, votes = solution.evaluation, given_class.votes
     mean, by_class, worst = evaluation.mean(votes), evaluation.by_class(votes), evaluation.worst_by_class()
     at_most: Any = given_class.risk(evaluation)
+    lost = {} if truth is None else truth.losses(evaluation)
     return SolvedLimit(
         limits=limits,
         strategy=solution.strategy,
         expected_votes=mean.expected_votes,
         disagreement=mean.disagreement,
-        guaranteed=solution.disagreement,
+        guaranteed=guaranteed,
         by_class=tuple(
             ClassFigures(*_known(by_class[side]), at_most[side], worst[side].disagreement) for side in NO_YES
         ),
         worst=evaluation.worst().disagreement,
         by_yes=evaluation,
         gap=solution.gap,
+        accuracy_loss=lost.get("all"),
+        accuracy_loss_by_class=tuple(lost[side] for side in NO_YES) if lost else (),
+        full_accuracy=None if truth is None else truth.labelled.accuracy(quota=truth.quota),
     )
 
 
@@ -343,7 +420,12 @@ def _scores(
     order = repr(rows.order) if isinstance(rows.order, str) else "order"
     start = rows.start if isinstance(rows.start, float) else rows.start.tolist()
     added = [f"order={order}", f"start={start!r}"]
-    others = ("answers", "bounds", "groups", "clusters")
+    if rows.losses.kind == "cost":
+        raise InvalidInputError(
+            "plans are for limits on disagreement or accuracy: leave out costs, or solve for a limit on them"
+        )
+    in_accuracy = rows.losses.kind == "accuracy"
+    others = ("answers", "bounds", "groups", "clusters", "labels")
     added += [f"{name}={name}" for name in others if getattr(rows, name) is not None]
     added += ["drops_classes=True"] if rows.drops_classes else []
     said = ", ".join([*added, f"random_state={rows.random_state}"])
@@ -365,6 +447,10 @@ def _scores(
         notes=(ESTIMATED,),
         is_estimated=True,
         full="the full vote" if _are_votes(rows) else "the full sum",
+        loss="accuracy" if in_accuracy else "disagreement",
+        solve_disagreement=partial(_estimate_scores, rows.losing("disagreement"), confidence, looks)
+        if in_accuracy
+        else None,
     )
 
 
@@ -381,9 +467,10 @@ def _estimate_scores(
     rows: ScoreRows, confidence: float, looks: tuple[int, ...] | None, limits: Limits
 ) -> SolvedLimit:
     found = estimate_scores(rows, limits, confidence, looks)
-    wrong, asked = found.outcome
+    wrong, asked = found.outcome.wrong, found.outcome.asked
     numbers = (False, True) if isinstance(rows.start, float) else range(rows.n_classes)
     of_class = [found.final == number for number in numbers]
+    lost, truth = found.accuracy_losses, found.losses.truth
     return SolvedLimit(
         limits=limits,
         strategy=found.strategy,
@@ -392,6 +479,11 @@ def _estimate_scores(
         guaranteed=limits.given,
         by_class=tuple(ClassFigures(_mean(asked[of_it]), _mean(wrong[of_it])) for of_it in of_class),
         reason=found.strategy.reason,
+        accuracy_loss=None if lost is None else _mean(lost),
+        accuracy_loss_by_class=()
+        if lost is None
+        else tuple(_mean(lost[truth == number]) for number in range(rows.n_classes)),
+        full_accuracy=None if truth is None else _mean(found.final == truth),
     )
 
 

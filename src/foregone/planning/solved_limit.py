@@ -61,6 +61,13 @@ class SolvedLimit:
     reason : str or None
         Of scores: why no early stop is likely to be certified, so that it stops only where the answer is
         certain.
+    accuracy_loss : float or None
+        How far the accuracy falls below that of everyone, gains set off; None where the truth is not known.
+    accuracy_loss_by_class : tuple of (float or None)
+        The same of the inputs that are truly of each class, None for a class without inputs; empty where the
+        truth is not known.
+    full_accuracy : float or None
+        The share of inputs that everyone together answers rightly; None where the truth is not known.
     """
 
     limits: Limits
@@ -73,6 +80,9 @@ class SolvedLimit:
     by_yes: Evaluation | None = None
     gap: float | None = None
     reason: str | None = None
+    accuracy_loss: float | None = None
+    accuracy_loss_by_class: tuple[float | None, ...] = ()
+    full_accuracy: float | None = None
 
     @property
     def limit(self) -> float:

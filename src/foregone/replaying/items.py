@@ -16,6 +16,7 @@ from foregone.plurality import CompositionDistribution, Lattice, lattice_of
 from foregone.replaying.recorded import RecordedVotes, is_yes
 from foregone.rules.methods import KnownVotes, WhichVotes
 from foregone.strategy import StoppingStrategy
+from foregone.strategy.thresholds import check_quota
 from foregone.votes import VoteDistribution
 
 __all__ = ["Items", "Measured", "Played", "PluralityItems", "YesNoItems", "expected_yes"]
@@ -48,6 +49,8 @@ class Items(ABC):
         Items left out because they have too few votes.
     n_classes : int or None
         How many different answers there can be to one item; None for any number.
+    quota : int or None
+        The fewest yes votes with which the full vote is yes; None for a majority, and for many answers.
     """
 
     many_answers: ClassVar[bool]
@@ -56,6 +59,7 @@ class Items(ABC):
     mean_tokens: FloatArray | None = field(repr=False)
     n_left_out: int = 0
     n_classes: int | None = 2
+    quota: int | None = None
 
     @property
     def n_items(self) -> int:
@@ -65,7 +69,11 @@ class Items(ABC):
     def calibrate(self, indices: IntArray) -> KnownVotes:
         """Return what these items say about the votes."""
         return KnownVotes(
-            self.n_voters, self.n_classes, self.many_answers, lambda which: self.votes(which, indices)
+            self.n_voters,
+            self.n_classes,
+            self.many_answers,
+            lambda which: self.votes(which, indices),
+            self.quota,
         )
 
     def play(self, strategy: CountingStrategy) -> Played:
@@ -166,7 +174,13 @@ class YesNoItems(Items):
 
     @classmethod
     def of(
-        cls, votes: RecordedVotes, n_voters: int, *, yes: str | None = None, skip_short: bool = False
+        cls,
+        votes: RecordedVotes,
+        n_voters: int,
+        *,
+        yes: str | None = None,
+        skip_short: bool = False,
+        quota: int | None = None,
     ) -> YesNoItems:
         """Count the yes votes of each item.
 
@@ -181,6 +195,8 @@ class YesNoItems(Items):
             true and false, or 1 and 0.
         skip_short : bool
             Leave out items with fewer than ``n_voters`` votes, which are otherwise refused.
+        quota : int, optional
+            The fewest yes votes with which the full vote is yes; by default a majority.
         """
         n_voters = check_n_voters(n_voters)
         counts_as_yes = is_yes(votes, yes)
@@ -200,6 +216,7 @@ class YesNoItems(Items):
             tokens_no=tokens_no,
             yes_label=" or ".join(label for label, says_yes in labelled if says_yes),
             no_labels=tuple(label for label, says_yes in labelled if not says_yes),
+            quota=None if quota is None else check_quota(quota, n_voters),
         )
 
     @cached_property

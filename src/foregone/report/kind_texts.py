@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from foregone.certifying import LossKind
 from foregone.planning import Planned, SolvedLimit
 from foregone.report.reported_model import ReportedModel
+from foregone.strategy.thresholds import majority
 
 __all__ = ["Texts", "texts_of"]
 
@@ -21,6 +23,10 @@ ONE_LIMIT = (
 OWN_HEADING = "Counting votes, or averaging probabilities"
 OWN_DIFFERS = (
     "This comes from counting votes where the model averages probabilities, not from early stopping."
+)
+NO_ACCURACY = (
+    "Limits are on the disagreement, and labels are used for error rates only, not for limits on the loss of "
+    "accuracy"
 )
 TIES = "Where several classes have the most votes, the full vote is the first of them."
 
@@ -54,6 +60,10 @@ class Texts:
         Whether the limits are about every row there can be, not a mean over rows.
     ties : str or None
         What counts as agreement when everyone together leaves a tie.
+    loss : {"disagreement", "accuracy"}
+        What limits are on.
+    no_accuracy : str or None
+        Why they are not on the loss of accuracy, where there are labels.
     """
 
     full: str
@@ -69,10 +79,26 @@ class Texts:
     no_exact: str | None = None
     holds_for_every_row: bool = False
     ties: str | None = None
+    loss: LossKind = "disagreement"
+    no_accuracy: str | None = None
+
+    @property
+    def limited(self) -> str:
+        """What is allowed only so much of."""
+        return "loss of accuracy" if self.loss == "accuracy" else "disagreement"
 
 
 def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimit]) -> Texts:
     """Return what is said of a model, given how its limits were solved."""
+    texts, why = _texts_of_kind(model, planned, points), model.why_no_accuracy
+    if planned.loss == "accuracy":
+        return replace(texts, loss="accuracy")
+    return texts if why is None else replace(texts, no_accuracy=f"{NO_ACCURACY}: {why}.")
+
+
+def _texts_of_kind(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimit]) -> Texts:
+    if planned.loss == "accuracy" and planned.kind == "votes":
+        return _texts_of_labelled_votes(model, planned)
     if planned.kind == "scores":
         return _texts_of_votes_added_up(model) if model.voting == "hard" else _texts_of_scores(model)
     gap, n_classes = max(point.gap or 0.0 for point in points), len(model.labels)
@@ -114,6 +140,44 @@ def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimi
     )
 
 
+def _texts_of_labelled_votes(model: ReportedModel, planned: Planned) -> Texts:
+    """Return what is said of votes between two classes with limits on the loss of accuracy."""
+    over = f"on average over random orders of the {model.voters}"
+    mean = "The limit is a mean: one class may take most of it, unless each class has its own."
+    computed = (
+        "Every number below was computed exactly, for the strategy that asks fewest within that limit, as a "
+        f"mean over random orders of the {model.voters}; the labels are taken as they are."
+    )
+    limits: tuple[str, ...] = (
+        "The calibration rows and their labels are treated as the truth: on them the accuracy falls by at "
+        f"most the limit, {over}. On new rows the limit is exceeded in about half of all calibrations. Set a "
+        f"confidence to avoid that. {mean}",
+    )
+    if planned.confidence is not None:
+        computed = (
+            "For each limit a strategy was learned from a fifth of the rows, about as bold as the others "
+            "would certify. The numbers below are exact for it: means over these rows and over random "
+            f"orders of the {model.voters}."
+        )
+        limits = (
+            "The numbers of the other limits certify nothing. Fitting a classifier with one of them "
+            f"certifies it on labelled calibration rows, {over}; with fewer rows more {model.voters} are "
+            f"asked, and with too few it stops only where the answer is certain. {mean}",
+            "Certified, not proven optimal: which disagreements lose accuracy is learned from labels, and "
+            "labels tell it only roughly.",
+        )
+    return Texts(
+        full="the full vote",
+        mean="expected",
+        computed=computed,
+        averaged="on average over random orders",
+        limits=limits,
+        own_heading=OWN_HEADING,
+        own_meaning=_own_meaning(model),
+        own_differs=OWN_DIFFERS,
+    )
+
+
 def _limits_of_votes(model: ReportedModel, planned: Planned) -> str:
     """Say what the figures of every limit are worth; what the classifier is worth is its own promise."""
     over = f"on average over random orders of the {model.voters}"
@@ -141,6 +205,12 @@ def _limits_of_votes(model: ReportedModel, planned: Planned) -> str:
 
 def _own_meaning(model: ReportedModel) -> str:
     most = "majority" if len(model.labels) == 2 else "class with most votes"
+    if model.quota not in (None, majority(model.n_voters)):
+        yes = model.labels[1]
+        return (
+            f"Each of the {model.voters} has one vote, and the full vote is {yes} if at least "
+            f"{model.quota:,} of {model.n_voters:,} are for it."
+        )
     return f"Each of the {model.voters} has one vote, and the {most} wins."
 
 
@@ -165,6 +235,8 @@ def _texts_of_scores(model: ReportedModel) -> Texts:
         else ""
     )
     close = "votes" if model.voting == "hard" else "sums"
+    if model.threshold is not None:
+        dropped = f" The answer is {model.labels[1]} if its probability is at least {model.threshold:g}."
     return Texts(
         full="the full sum",
         mean="estimated",

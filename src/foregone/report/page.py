@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
+from foregone.certifying import LossKind
 from foregone.report.markup import Html, data_block, definitions, raw, table, tag
 from foregone.report.phrases import (
     WAYS,
@@ -16,11 +17,13 @@ from foregone.report.phrases import (
     guaranteed,
     not_covered,
     percent,
+    points,
     seconds,
     times,
 )
 from foregone.report.result import Report
-from foregone.report.slider import settings, tradeoff_section
+from foregone.report.slider import MOST_CLASSES, settings, tradeoff_section
+from foregone.strategy.thresholds import majority
 
 __all__ = ["page"]
 
@@ -86,16 +89,18 @@ def _fingerprint(content: str) -> str:
 def _recommendation(report: Report) -> Html:
     """Return why this limit, what an average hides, the call that does it, and what that promises."""
     given = (
-        "model is the last step of the pipeline, X the calibration rows as the other steps transform them."
+        "model is the last step of the pipeline, X the calibration rows as the other steps transform them"
         if report.model.is_prepared
-        else "model is the fitted model, X the calibration rows."
+        else "model is the fitted model, X the calibration rows"
     )
+    if report.trade_off.loss == "accuracy":
+        given += ", y their true labels. Without labels (--target), limits are on the disagreement"
     code = f"from foregone import early_stop\n\nclassifier = {report.call}"
     return _section(
         "Why this limit",
         tag("ul", *(tag("li", words) for words in report.trade_off.advice), class_="reasons"),
         tag("pre", tag("code", code), aria_label="The call that does it", tabindex="0"),
-        tag("p", given, class_="note"),
+        tag("p", f"{given}.", class_="note"),
         tag("p", str(report.trade_off.promise)),
     )
 
@@ -147,11 +152,20 @@ def _own_predict(report: Report) -> Html:
     errors = None
     if report.errors:
         n_rows = next(iter(report.errors.values())).n_rows
+        labels = report.model.labels if len(report.model.labels) <= MOST_CLASSES else ()
         errors = table(
             f"Wrong answers, on {n_rows:,} labelled rows",
-            ["", "rows", "share"],
+            ["", "rows", "share", *(f"of those truly {label}" for label in labels)],
             [
-                [WAYS[way], f"{found.n_differing:,}", percent(found.share)]
+                [
+                    WAYS[way],
+                    f"{found.n_differing:,}",
+                    percent(found.share),
+                    *(
+                        percent(of_class.share) if of_class.n_rows else "none seen"
+                        for of_class in report.errors_by_class[way][: len(labels)]
+                    ),
+                ]
                 for way, found in report.errors.items()
             ],
             narrow=True,
@@ -172,6 +186,7 @@ def _guarantee(report: Report) -> Html:
 def _about(report: Report) -> Html:
     """Return what it was made from, with what, and when."""
     model, confidence = report.model, report.trade_off.confidence
+    in_accuracy = report.trade_off.loss == "accuracy"
     sure = "" if confidence is None else f", {100 * confidence:g} % confidence"
     *others, last = map(str, model.labels)
     facts = {
@@ -179,10 +194,12 @@ def _about(report: Report) -> Html:
         f"voting={model.voting!r}",
         "Rounds": f"{model.n_steps:,}, of one tree for each class" if model.drops_classes else None,
         "Classes": f"{', '.join(others)} and {last}; of a tie, the first",
+        "Threshold": _threshold(report),
         "Calibration rows": f"{model.n_rows:,}, from {report.names['data']}",
-        "Criterion": f"{model.settings['criterion']}{sure}",
-        "Worth": f"avoiding a disagreement is assumed to be worth {report.worth:g} full votes",
-        "Saved limit": None if model.saved_limit is None else _limit(model.saved_limit),
+        "Criterion": f"{model.settings['criterion']}{sure}, limits on the {report.trade_off.texts.limited}",
+        "Worth": f"avoiding {'an error' if in_accuracy else 'a disagreement'} is assumed to be worth "
+        f"{report.worth:g} full votes",
+        "Saved limit": None if model.saved_limit is None else _limit(model.saved_limit, model.saved_loss),
         "Made": report.made.strftime("%Y-%m-%d %H:%M %Z"),
         "With": ", ".join(f"{name} {number}" for name, number in report.versions.items()),
         "Notes": " ".join(report.notes) or None,
@@ -191,10 +208,24 @@ def _about(report: Report) -> Html:
     return _section("What this report is about", definitions(shown))
 
 
-def _limit(limit: Any) -> str:
+def _threshold(report: Report) -> str | None:
+    """Say from where on the answer is the second class, unless that is a majority."""
+    model = report.model
+    parts = [] if model.threshold is None else [f"{model.threshold:g} of the probability, or of the votes"]
+    if model.quota not in (None, majority(model.n_voters)):
+        parts += [f"{model.quota:,} of {model.n_voters:,} {model.voters}"]
+    return f"{model.labels[1]} from {', that is '.join(parts)}" if parts else None
+
+
+def _limit(limit: Any, loss: LossKind) -> str:
+    if loss == "cost":
+        return f"{limit:g} on the rise of the mean cost"
+    shown = points if loss == "accuracy" else percent
+    what = "the loss of accuracy" if loss == "accuracy" else "the disagreement"
     if isinstance(limit, Mapping):
-        return ", ".join(f"{percent(value)} for {label}" for label, value in limit.items())
-    return percent(limit)
+        limits = ", ".join(f"{shown(value)} for {label}" for label, value in limit.items())
+        return f"{limits}, on {what}"
+    return f"{shown(limit)} on {what}"
 
 
 def _section(heading: str, *parts: Html | None) -> Html:

@@ -20,6 +20,8 @@ __all__ = [
     "headline",
     "not_covered",
     "percent",
+    "points",
+    "row_limit",
     "said",
     "seconds",
     "times",
@@ -41,6 +43,25 @@ def percent(share: float) -> str:
     if 0 < share < 1e-6:
         return f"below 0.0001{NO_BREAK}%"
     return f"{100 * share:.3g}{NO_BREAK}%"
+
+
+def points(loss: float) -> str:
+    """Return how much accuracy is lost, in percentage points; less than nothing is a gain.
+
+    Examples
+    --------
+    >>> [points(loss).replace(NO_BREAK, " ") for loss in (0.001, 0.01, -0.000123, 0, 1e-9)]
+    ['0.1 points', '1 point', '−0.0123 points', '0 points', 'about 0 points']
+    """
+    if 0 < abs(loss) < 1e-6:
+        return f"about 0{NO_BREAK}points"
+    number = f"{100 * loss:.3g}".replace("-", "\N{MINUS SIGN}")
+    return f"{number}{NO_BREAK}{'point' if number == '1' else 'points'}"
+
+
+def row_limit(report: Report, limit: float) -> str:
+    """Return a limit as it is shown, with its unit."""
+    return points(limit) if report.trade_off.loss == "accuracy" else percent(limit)
 
 
 def figure(value: float | None, text: str = "") -> tuple[float | None, str]:
@@ -82,19 +103,22 @@ def seconds(duration: float) -> str:
 
 
 def call(report: Report) -> str:
-    """Return the call that does what the page shows, with ``model`` and the calibration rows ``X``.
+    """Return the call that does what the page shows, given ``model``, calibration rows ``X``, labels ``y``.
 
     Settings are stated where they are not the defaults of `foregone.early_stop`; ``voting`` always, because
     its default depends on the leaves of the trees, and ``random_state`` for the same numbers.
     """
     model, usual = report.model, inspect.signature(early_stop).parameters
-    settings = {**model.settings, "order": model.order}
+    settings = {"threshold": model.threshold, **model.settings, "order": model.order}
     stated = {name: value for name, value in settings.items() if value != usual[name].default}
     if "looks" in stated:
         stated["looks"] = short_looks(check_looks(stated["looks"], model.n_steps), model.n_steps)
     options: dict[str, Any] = {"voting": model.voting, **stated, "random_state": model.random_state}
     said = "".join(f", {name}={value!r}" for name, value in options.items())
-    return f"early_stop(model, X, {report.plan.max_disagreement!r}{said})"
+    limit = f"{report.plan.limit!r}"
+    if report.trade_off.loss == "accuracy":
+        limit = f"y, max_accuracy_loss={limit}"
+    return f"early_stop(model, X, {limit}{said})"
 
 
 def headline(report: Report) -> tuple[str, str]:
@@ -109,8 +133,11 @@ def headline(report: Report) -> tuple[str, str]:
     ratio = speed.ratio("batch", speed.slow_way)
     whom = "the model's predict" if speed.slow_way == "own" else "asking everyone"
     compared = f"{times(ratio)}x faster" if ratio >= 1 else f"but {times(1 / ratio)}x slower"
+    allowed = f"{percent(point.limit)} disagreement"
+    if report.trade_off.loss == "accuracy":
+        allowed = f"a loss of {points(point.limit)} of accuracy"
     return (
-        f"Allow {percent(point.limit)} disagreement{each}",
+        f"Allow {allowed}{each}",
         f"{report.expected_votes:.1f} of {model.n_voters:,} {model.voters} on average, {compared} than "
         f"{whom} on this machine.",
     )
@@ -128,6 +155,14 @@ def said(report: Report, point: SolvedLimit) -> str:
     sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
     texts = traded.texts
     whom = "for every single row, " if texts.holds_for_every_row else ""
+    if texts.loss == "accuracy":
+        on_these = f" on these rows, {texts.averaged}" if traded.confidence is None else ", once certified"
+        return (
+            f"{point.expected_votes:.1f} of {model.n_voters:,} {model.voters} are asked on average. The "
+            f"accuracy of {texts.full}, {percent(point.full_accuracy or 0.0)}, falls by at most "
+            f"{points(point.limit)}{each}{on_these}{sure.replace(',', '')}; {percent(point.disagreement)} of "
+            "the rows differ from it."
+        )
     return (
         f"{point.expected_votes:.1f} of {model.n_voters:,} {model.voters} are asked on average. At most "
         f"{one_in(point.limit)} rows differ from {texts.full}, {whom}{texts.averaged}{each}{sure}."
@@ -168,18 +203,24 @@ def not_covered(report: Report) -> list[tuple[str, str]]:
             "calibration rows, this report is too optimistic.",
         ),
     ]
-    points = [] if promise.loss == "disagreement of every row" else about_these_rows
+    left_out = [] if promise.loss == "disagreement of every row" else about_these_rows
     if promise.about == "orders":
-        points += [("The order in use", _order_in_use(report))]
-    elif points and not report.model.adds_up:
+        left_out += [("The order in use", _order_in_use(report))]
+    elif left_out and not report.model.adds_up:
         chosen = (
             "The limit was recommended by looking at the calibration rows, which the confidence does not "
             "cover. Run the call on other rows, or on these with a limit that was fixed beforehand."
         )
-        points += [("The choice of the limit", chosen)]
-    points += [] if texts.ties is None else [("Ties", texts.ties)]
+        left_out += [("The choice of the limit", chosen)]
+    left_out += [] if texts.ties is None else [("Ties", texts.ties)]
     truth = f"The guarantee is about matching {texts.full}, which may itself be wrong."
-    return [*points, ("Truth", truth)]
+    if promise.loss == "accuracy":
+        truth = (
+            f"The guarantee is about the difference to the accuracy of {texts.full}, not about that accuracy "
+            "itself, and labels that are wrong are taken for true. Early answers may differ from "
+            f"{texts.full} more often than the limit says."
+        )
+    return [*left_out, ("Truth", truth)]
 
 
 def _order_in_use(report: Report) -> str:
@@ -189,11 +230,17 @@ def _order_in_use(report: Report) -> str:
         "shared": f"All rows are asked in one random order of the {voters}",
         "per_row": f"Each row has a random order of the {voters} of its own, and equal rows have the same",
     }.get(order, f"The values of a row decide in which of many random orders its {voters} are asked")
+    here = (
+        f"{drawn.n_differing:,} of {drawn.n_rows:,} calibration rows differ at the recommended limit "
+        f"({percent(drawn.share)}; expected {percent(report.recommended.disagreement)})"
+    )
+    lost, expected = report.trade_off.accuracy_loss, report.recommended.accuracy_loss
+    if lost is not None and expected is not None:
+        here += f", an accuracy loss of {points(lost)} on them (expected {points(expected)})"
+    share = "share" if lost is None else "loss"
     return (
-        f"{how}. Rows asked in the same order have correlated errors, so the share in use may be above the "
-        f"mean over orders, which is what is bounded. Here {drawn.n_differing:,} of {drawn.n_rows:,} "
-        f"calibration rows differ at the recommended limit ({percent(drawn.share)}; expected "
-        f"{percent(report.recommended.disagreement)})."
+        f"{how}. Rows asked in the same order have correlated errors, so the {share} in use may be above the "
+        f"mean over orders, which is what is bounded. Here {here}."
     )
 
 
@@ -210,9 +257,11 @@ def full_against_own(report: Report) -> str:
     elif found.n_differing == 0:
         measured = f"On these {found.n_rows:,} rows the model's own predict always agrees with {texts.full}."
     else:
+        share = percent(found.share)
+        if texts.loss == "disagreement":
+            share += f", {found.share / report.recommended.limit:.2g} times the recommended limit"
         measured = (
             f"The model's own predict differs from {texts.full} on {found.n_differing:,} of "
-            f"{found.n_rows:,} rows ({percent(found.share)}, {found.share / report.recommended.limit:.2g} "
-            f"times the recommended limit). {texts.own_differs}"
+            f"{found.n_rows:,} rows ({share}). {texts.own_differs}"
         )
     return f"{texts.own_meaning} {measured}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from foregone.checks import FloatArray
 from foregone.planning import SolvedLimit
 from foregone.report.markup import Html, tag
-from foregone.report.phrases import percent
+from foregone.report.phrases import percent, row_limit
 from foregone.report.result import Report
-from foregone.report.trade_off import LIMITS
+from foregone.strategy.thresholds import majority
 
 __all__ = ["draw_margins", "draw_risk", "draw_tradeoff", "look", "shows_exact"]
 
@@ -28,26 +28,30 @@ MOST_POINTS = 160
 
 def look(report: Report, point: SolvedLimit) -> dict[str, dict[str, str]]:
     """Return what changes in the pictures at a point: attributes of elements, by id."""
-    x, y = _x(point.limit), _y(point.expected_votes, _most_votes(report))
+    x, y = _x(report, point.limit), _y(point.expected_votes, _most_votes(report))
     now = {
         "now-line": {"x1": f"{x:.1f}", "x2": f"{x:.1f}"},
         "now-dot": {"cx": f"{x:.1f}", "cy": f"{y:.1f}"},
     }
     if point.by_yes is None:
-        risk = f"{_risk_y(point.disagreement, BOTTOM):.1f}"
+        risk = f"{_risk_y(_lost(report, point), BOTTOM):.1f}"
         return {**now, "risk-now": now["now-line"], "risk-dot": {"cx": f"{x:.1f}", "cy": risk}}
     places = _risk_points(point.by_yes.disagreement)
     line, limit = _line(places), f"{_risk_y(point.limit):.1f}"
-    return {
-        **now,
+    now |= {
         "risk-line": {"d": line},
         "risk-area": {"d": f"{line} L{places[-1][0]:.1f} {RISK_BOTTOM} L{places[0][0]:.1f} {RISK_BOTTOM} Z"},
-        "limit-line": {"y1": limit, "y2": limit},
     }
+    return now if report.trade_off.loss == "accuracy" else {**now, "limit-line": {"y1": limit, "y2": limit}}
+
+
+def _lost(report: Report, point: SolvedLimit) -> float:
+    """Return the share of what is limited."""
+    return (point.accuracy_loss or 0.0) if report.trade_off.loss == "accuracy" else point.disagreement
 
 
 def draw_tradeoff(report: Report) -> Html:
-    """Draw expected votes against the allowed disagreement."""
+    """Draw expected votes against the limit."""
     most, chosen = _most_votes(report), report.recommended
     now = look(report, chosen)
     parts: list[Html] = []
@@ -62,7 +66,7 @@ def draw_tradeoff(report: Report) -> Html:
             _text(RIGHT, y - 6, "never to differ", "end"),
         ]
     parts += [
-        *_limit_axis(),
+        *_limit_axis(report),
         tag("line", id="now-line", y1=TOP, y2=BOTTOM, class_="now", **now["now-line"]),
         *_curves(report, lambda point: _y(point.expected_votes, most)),
     ]
@@ -79,29 +83,42 @@ def draw_tradeoff(report: Report) -> Html:
         tag("circle", id="now-dot", r=5, class_="dot", **ring),
         _text(2, 12, f"{report.model.voters} asked on average", "start", "name"),
     ]
-    for place, limit in enumerate(LIMITS):
-        before = _x(LIMITS[place - 1]) if place else LEFT
-        after = _x(LIMITS[place + 1]) if place + 1 < len(LIMITS) else RIGHT
-        start, end = (before + _x(limit)) / 2, (_x(limit) + after) / 2
+    places = [_x(report, limit) for limit in report.trade_off.limits]
+    for place, (before, x, after) in enumerate(
+        zip([LEFT, *places], places, [*places[1:], RIGHT], strict=False)
+    ):
+        start, end = (before + x) / 2, (x + after) / 2
         size = {"x": f"{start:.1f}", "width": f"{end - start:.1f}", "y": TOP, "height": BOTTOM - TOP}
         parts.append(tag("rect", class_="hit", data_point=place, **size))
-    return _picture("tradeoff-title", "Voters asked on average, against the allowed disagreement", parts)
+    allowed = report.trade_off.texts.limited
+    return _picture("tradeoff-title", f"Voters asked on average, against the allowed {allowed}", parts)
 
 
 def draw_risk(report: Report) -> Html:
-    """Draw the disagreement against the allowed one."""
-    now, mean = look(report, report.recommended), report.trade_off.texts.mean
-    allowed = _line([(_x(limit), _risk_y(limit, BOTTOM)) for limit in (LIMITS[0], LIMITS[-1])])
+    """Draw what is limited against the limit; of accuracy, the disagreement as well."""
+    now, traded = look(report, report.recommended), report.trade_off
+    mean, limits, in_accuracy = traded.texts.mean, traded.limits, traded.loss == "accuracy"
+    allowed = _line([(_x(report, limit), _risk_y(limit, BOTTOM)) for limit in (limits[0], limits[-1])])
+    differ: list[Html] = []
+    if in_accuracy:
+        one_limit = [point for point in report.points if not point.each_class]
+        places = [(_x(report, point.limit), _risk_y(point.disagreement, BOTTOM)) for point in one_limit]
+        differ = [
+            tag("path", d=_line(places), class_="curve thin"),
+            _text(places[-1][0], places[-1][1] - 10, "rows that differ", "end"),
+        ]
     parts = [
         *_risk_axis(BOTTOM),
-        *_limit_axis(),
+        *_limit_axis(report),
         tag("line", id="risk-now", y1=TOP, y2=BOTTOM, class_="now", **now["risk-now"]),
         tag("path", d=allowed, class_="curve limit"),
-        *_curves(report, lambda point: _risk_y(point.disagreement, BOTTOM)),
+        *differ,
+        *_curves(report, lambda point: _risk_y(_lost(report, point), BOTTOM)),
         tag("circle", id="risk-dot", r=5, class_="dot", **now["risk-dot"]),
-        _text(2, 12, f"rows that differ, {mean}", "start", "name"),
+        _text(2, 12, f"{'accuracy loss' if in_accuracy else 'rows that differ'}, {mean}", "start", "name"),
     ]
-    return _picture("risk-title", f"Disagreement, {mean}, against the allowed disagreement", parts)
+    what = "Accuracy loss and disagreement" if in_accuracy else "Disagreement"
+    return _picture("risk-title", f"{what}, {mean}, against the allowed {traded.texts.limited}", parts)
 
 
 def draw_margins(report: Report) -> Html:
@@ -109,11 +126,13 @@ def draw_margins(report: Report) -> Html:
     assert report.trade_off.votes is not None
     now, n_voters = look(report, report.recommended), report.model.n_voters
     no, yes = (_short(label) for label in report.model.labels)
-    parts = [
+    parts: list[Html | None] = [
         *_risk_axis(RISK_BOTTOM),
         tag("path", id="risk-area", class_="area", **now["risk-area"]),
         tag("path", id="risk-line", class_="curve", **now["risk-line"]),
-        tag("line", id="limit-line", x1=LEFT, x2=RIGHT, class_="now", **now["limit-line"]),
+        tag("line", id="limit-line", x1=LEFT, x2=RIGHT, class_="now", **now["limit-line"])
+        if "limit-line" in now
+        else None,
         tag("line", x1=LEFT, x2=RIGHT, y1=RISK_BOTTOM, y2=RISK_BOTTOM, class_="axis"),
     ]
     shares = _binned(report.trade_off.votes.probabilities, np.sum)
@@ -135,7 +154,7 @@ def draw_margins(report: Report) -> Html:
         tag("line", x1=LEFT, x2=RIGHT, y1=ROWS_BOTTOM, y2=ROWS_BOTTOM, class_="axis"),
         _text(LEFT - 8, ROWS_BOTTOM - 12, "rows", "end"),
         _text(LEFT, ROWS_BOTTOM + 17, "0", "start"),
-        _text((LEFT + RIGHT) / 2, ROWS_BOTTOM + 17, f"{n_voters / 2:g}", "middle"),
+        *_dividing_line(report),
         _text(RIGHT, ROWS_BOTTOM + 17, f"{n_voters}", "end"),
         _text(LEFT, HEIGHT - 6, f"← all say {no}", "start", "name"),
         _text(RIGHT, HEIGHT - 6, f"all say {yes} →", "end", "name"),
@@ -143,6 +162,19 @@ def draw_margins(report: Report) -> Html:
     ]
     title = "Disagreement by how many voters say yes, with the number of calibration rows below"
     return _picture("margins-title", title, parts)
+
+
+def _dividing_line(report: Report) -> list[Html]:
+    """Draw where the full vote turns from no to yes; of a majority its name in the middle is enough."""
+    n_voters, quota = report.model.n_voters, report.model.quota or 0
+    if quota == majority(n_voters):
+        return [_text((LEFT + RIGHT) / 2, ROWS_BOTTOM + 17, f"{n_voters / 2:g}", "middle")]
+    x = LEFT + (RIGHT - LEFT) * quota / (n_voters + 1)
+    inside = min(max(x, LEFT + 24), RIGHT - 36)
+    return [
+        tag("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=TOP, y2=ROWS_BOTTOM, class_="reference"),
+        _text(inside, ROWS_BOTTOM + 17, f"{quota:,}", "middle"),
+    ]
 
 
 def _risk_axis(bottom: float) -> list[Html]:
@@ -153,22 +185,26 @@ def _risk_axis(bottom: float) -> list[Html]:
     return parts
 
 
-def _limit_axis() -> list[Html]:
+def _limit_axis(report: Report) -> list[Html]:
     parts = [tag("line", x1=LEFT, x2=RIGHT, y1=BOTTOM, y2=BOTTOM, class_="axis")]
-    for power in range(-5, 0):
-        x = _x(10.0**power)
-        parts += [
-            tag("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=BOTTOM, y2=BOTTOM + 5, class_="axis"),
-            _text(x, BOTTOM + 19, percent(float(f"1e{power}")), "middle"),
-        ]
-    return [*parts, _text((LEFT + RIGHT) / 2, HEIGHT - 6, "allowed disagreement", "middle", "name")]
+    for limit in (float(f"1e{power}") for power in range(-5, 0)):
+        if limit in report.trade_off.limits:
+            x = _x(report, limit)
+            parts += [
+                tag("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=BOTTOM, y2=BOTTOM + 5, class_="axis"),
+                _text(x, BOTTOM + 19, row_limit(report, limit), "middle"),
+            ]
+    name = f"allowed {report.trade_off.texts.limited}"
+    return [*parts, _text((LEFT + RIGHT) / 2, HEIGHT - 6, name, "middle", "name")]
 
 
 def _curves(report: Report, y: Callable[[SolvedLimit], float]) -> list[Html]:
     """Return a figure of all points as a curve, and one of those with a limit for each class."""
     parts = []
     for each_class in (True, False):
-        places = [(_x(point.limit), y(point)) for point in report.points if point.each_class == each_class]
+        places = [
+            (_x(report, point.limit), y(point)) for point in report.points if point.each_class == each_class
+        ]
         if places:
             parts.append(tag("path", d=_line(places), class_="curve each" if each_class else "curve"))
     return parts
@@ -178,7 +214,7 @@ def _line(places: list[tuple[float, float]]) -> str:
     return " ".join(f"{'L' if at else 'M'}{x:.1f} {y:.1f}" for at, (x, y) in enumerate(places))
 
 
-def _picture(name: str, title: str, parts: list[Html]) -> Html:
+def _picture(name: str, title: str, parts: Sequence[Html | None]) -> Html:
     box = f"0 0 {WIDTH} {HEIGHT}"
     return tag("svg", tag("title", title, id=name), *parts, viewBox=box, role="img", aria_labelledby=name)
 
@@ -196,8 +232,9 @@ def _short(label: Any) -> str:
     return words if len(words) <= 14 else f"{words[:13]}…"
 
 
-def _x(limit: float) -> float:
-    first, last = math.log10(LIMITS[0]), math.log10(LIMITS[-1])
+def _x(report: Report, limit: float) -> float:
+    limits = report.trade_off.limits
+    first, last = math.log10(limits[0]), math.log10(limits[-1])
     return LEFT + (RIGHT - LEFT) * (math.log10(limit) - first) / (last - first)
 
 

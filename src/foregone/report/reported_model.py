@@ -15,18 +15,20 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 
-from foregone.certifying import Promise, RowLabels
+from foregone.certifying import LossKind, Promise, RowLabels, RowLosses
+from foregone.checks import IntArray
 from foregone.classifier import EarlyStoppingClassifier, early_stop
-from foregone.classifier.deciding import Asked, CalibrationRows, Decider, Labels, Settings
+from foregone.classifier.deciding import DEFAULT_LIMIT, Asked, CalibrationRows, Decider, Labels, Settings
 from foregone.classifier.ensembles import is_boosted, will_be_packed
-from foregone.classifier.given_model import peel, unwrap
+from foregone.classifier.given_model import GivenModel, peel, unwrap
 from foregone.classifier.row_checks import validated
 from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest import Forest, PluralityForest, ScoredForest
-from foregone.report.choose_columns import choose_columns, only_numbers
+from foregone.report.choose_columns import choose_columns, match_labels, only_numbers
 from foregone.scores import CannotCertifyWarning
+from foregone.strategy.thresholds import check_quota
 
 __all__ = ["ReportedModel", "reported_model"]
 
@@ -45,8 +47,8 @@ class ReportedModel:
         Who is asked, and how votes or scores come to an answer.
     rows : array or frame
         As the ensemble takes them.
-    truth : ndarray or None
-        The true label of each row, None where it is missing; None without a column of labels.
+    truth : ndarray of int, shape (n_rows,), or None
+        The number of the true class of each row, -1 where it is missing; None without a column of labels.
     own_predict : callable or None
         The model's own way from rows to labels, on one thread; None where the model is not at hand.
     settings : dict
@@ -55,6 +57,8 @@ class ReportedModel:
         Whether steps of a pipeline were applied to the rows.
     saved_limit : float, dict or None
         The limit that the classifier had, if one was given.
+    saved_loss : {"disagreement", "accuracy", "cost"}
+        What that limit is on.
     saved_promise : Promise or None
         What is guaranteed about that classifier.
     saved_hard_soft : float or None
@@ -64,11 +68,12 @@ class ReportedModel:
     name: str
     classifier: EarlyStoppingClassifier
     rows: Any
-    truth: Labels | None
+    truth: IntArray | None
     own_predict: Callable[[Any], Labels] | None
     settings: dict[str, Any]
     is_prepared: bool = False
     saved_limit: float | Mapping[Any, float] | None = None
+    saved_loss: LossKind = "disagreement"
     saved_promise: Promise | None = None
     saved_hard_soft: float | None = None
 
@@ -133,6 +138,43 @@ class ReportedModel:
         """The labels; of two, those for no and yes."""
         return tuple(self.ensemble.classes.tolist())
 
+    @property
+    def threshold(self) -> float | None:
+        """From which probability, or share of votes, on the answer is yes, if that was given."""
+        return self.classifier._decider.terms["threshold"]
+
+    @property
+    def quota(self) -> int | None:
+        """The fewest yes votes with which the full vote is yes; None where votes of two are not counted."""
+        decider = self.classifier._decider
+        return check_quota(decider.terms["quota"], self.n_voters) if decider.scheme == "hard" else None
+
+    @property
+    def known_truth(self) -> IntArray | None:
+        """The numbers of the true classes, if they are known of every row."""
+        return self.truth if self.truth is not None and (self.truth >= 0).all() else None
+
+    @property
+    def why_no_accuracy(self) -> str | None:
+        """Why limits cannot be on the loss of accuracy though there are labels; None if they can."""
+        if self.truth is None:
+            return None
+        if self.known_truth is None:
+            n_labelled = np.count_nonzero(self.truth >= 0)
+            return f"only {n_labelled:,} of {self.n_rows:,} rows have a label"
+        if self.classifier._decider.scheme == "plurality":
+            return (
+                "counted votes among more than two classes are planned without labels, though "
+                "early_stop(model, X, y, max_accuracy_loss=...) takes such a limit"
+            )
+        if self.settings["criterion"] != "minimean":
+            return (
+                f"accuracy is a mean over rows, and {self.settings['criterion']} bounds every row by itself"
+            )
+        if self.order == "per_row":
+            return 'it is not kept in the order "per_row"'
+        return None
+
     def votes(self) -> npt.NDArray[np.int32]:
         """Return how many of all voters say yes, or how many are for each of many classes."""
         with _taking_rows():
@@ -145,27 +187,39 @@ class ReportedModel:
         with _taking_rows():
             return self.own_predict(self.rows)
 
-    def calibrate(self, max_disagreement: Any, own: Labels | None) -> tuple[Decider, str | None]:
+    def calibrate(self, limit: Any, loss: LossKind, own: Labels | None) -> tuple[Decider, str | None]:
         """Return what `foregone.early_stop` makes of model and rows, and why if it only curtails.
 
         Parameters
         ----------
-        max_disagreement : float or dict
+        limit : float or dict
             The limit, or one for each label.
+        loss : {"disagreement", "accuracy"}
+            What it is on.
         own : ndarray or None
             The model's own predictions.
         """
         maker, classes = self.classifier._decider, self.ensemble.classes
         settings = Settings(
-            max_disagreement, self.voting, **self.settings, order=self.order, on_failure="curtail"
+            limit,
+            self.voting,
+            **self.settings,
+            order=self.order,
+            on_failure="curtail",
+            threshold=self.threshold,
         )
+        losses = RowLosses()
+        if loss == "accuracy":
+            settings = settings._replace(max_disagreement=DEFAULT_LIMIT, max_accuracy_loss=limit)
+            losses = RowLosses("accuracy", self.known_truth)
         terms = type(maker).check(settings, maker.scheme, classes, self.n_steps)
+        terms["quota"] = maker.terms["quota"]  # the model itself may have brought it
         with warnings.catch_warnings(record=True) as caught, _taking_rows():
             warnings.simplefilter("ignore")  # the page says by itself what a class loses
             warnings.simplefilter("always", CannotCertifyWarning)
             decider = type(maker).calibrate(
                 Asked(self.ensemble, maker.scheme, settings, terms),
-                CalibrationRows(self.rows, own, RowLabels()),
+                CalibrationRows(self.rows, own, RowLabels(), losses),
                 seed=self.seed,
                 n_threads=1,
             )
@@ -187,7 +241,11 @@ class ReportedModel:
 
 
 def reported_model(
-    model: Any, table: Any, target: str | None = None, voting: str | None = None
+    model: Any,
+    table: Any,
+    target: str | None = None,
+    voting: str | None = None,
+    threshold: float | None = None,
 ) -> ReportedModel:
     """Return the voters of a fitted model, and the rows of a table as they are to be given to them.
 
@@ -199,8 +257,11 @@ def reported_model(
     table : frame or ndarray
         Columns are matched by name where the model knows the names of its features.
     target : str, optional
-        Column that holds the true labels.
+        Column that holds the true labels. If at most half of them are missing, the other rows are left out,
+        with a warning.
     voting : {"auto", "hard", "soft"}, optional
+        As in `foregone.early_stop`; a classifier of ours has its own.
+    threshold : float, optional
         As in `foregone.early_stop`; a classifier of ours has its own.
 
     Raises
@@ -208,7 +269,7 @@ def reported_model(
     InvalidInputError
         If the model is of another kind or not fitted, or columns are missing or no numbers.
     """
-    X, truth = choose_columns(table, model, target)
+    X, labels = choose_columns(table, model, target)
     model, preparations = peel(model)
     with _taking_rows():
         for preparation in preparations:
@@ -216,7 +277,11 @@ def reported_model(
     saved = isinstance(model, EarlyStoppingClassifier)
     if not saved and will_be_packed(model) and not is_boosted(model):
         X = only_numbers(X)  # says which columns hold something else
-    classifier = _check_voting(model, voting) if saved else _classifier_of(model, X, voting or "auto")
+    classifier = (
+        _check_own(model, voting, threshold)
+        if saved
+        else _classifier_of(model, X, voting or "auto", threshold)
+    )
     if saved:
         given = classifier.estimator
         model = unwrap(given) if isinstance(given, FrozenEstimator) else None
@@ -224,6 +289,8 @@ def reported_model(
             X = only_numbers(X)
     with _taking_rows():
         rows = validated(classifier, X, classifier.ensemble_)
+    truth = None if labels is None else match_labels(labels, classifier.ensemble_.classes)
+    rows, truth = _labelled(rows, truth)
     at_hand = hasattr(model, "predict") and hasattr(model, "get_params")
     name = type(model).__name__ if at_hand else "list of classifiers"
     if saved:
@@ -235,34 +302,59 @@ def reported_model(
         classifier=classifier,
         rows=rows,
         truth=truth,
-        own_predict=_on_one_thread(model) if at_hand else None,
+        own_predict=_on_one_thread(model, classifier._decider.terms["threshold"]) if at_hand else None,
         settings={name: value for name, value in classifier._decider.terms.items() if name in SETTINGS},
         is_prepared=bool(preparations),
-        saved_limit=classifier.max_disagreement if saved else None,
+        saved_limit=_limit_of(classifier) if saved else None,
+        saved_loss=classifier._decider.terms["loss"],
         saved_promise=classifier.promise_ if saved else None,
         saved_hard_soft=getattr(classifier, "hard_soft_disagreement_", None) if saved else None,
     )
 
 
-def _classifier_of(model: Any, X: Any, voting: Any) -> EarlyStoppingClassifier:
+def _labelled(rows: Any, truth: IntArray | None) -> tuple[Any, IntArray | None]:
+    """Return the rows that have a label, with a warning, unless these are fewer than the others."""
+    if truth is None:
+        return rows, None
+    known, n_rows = np.flatnonzero(truth >= 0), len(truth)
+    if len(known) == n_rows or 2 * len(known) < n_rows:
+        return rows, truth
+    warnings.warn(
+        f"{n_rows - len(known):,} of {n_rows:,} rows have no label and are left out: "
+        "the others stand for them",
+        stacklevel=2,
+    )
+    return _safe_indexing(rows, known), truth[known]
+
+
+def _limit_of(classifier: EarlyStoppingClassifier) -> Any:
+    limit = classifier.max_accuracy_loss
+    return classifier.max_disagreement if limit is None else limit
+
+
+def _classifier_of(model: Any, X: Any, voting: Any, threshold: float | None) -> EarlyStoppingClassifier:
     """Return what `early_stop` makes of a model; a few rows are enough to see who is asked, and how."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that so few rows cannot certify anything
         try:
             with _taking_rows():
-                return early_stop(model, X[:2], 0.0, voting=voting, random_state=0)
+                return early_stop(model, X[:2], 0.0, voting=voting, threshold=threshold, random_state=0)
         except NotFittedError as error:
             raise InvalidInputError(f"the model is not fitted: {error}") from None
 
 
-def _check_voting(classifier: EarlyStoppingClassifier, voting: str | None) -> EarlyStoppingClassifier:
+def _check_own(
+    classifier: EarlyStoppingClassifier, voting: str | None, threshold: float | None
+) -> EarlyStoppingClassifier:
     if not hasattr(classifier, "ensemble_"):
         raise InvalidInputError("the classifier is not fitted: fit it, then save it")
-    if voting not in (None, "auto", classifier.voting_):
-        raise InvalidInputError(
-            f"the classifier was fitted with voting={classifier.voting_!r}, not {voting!r}: give the model "
-            "itself, or leave out voting"
-        )
+    own = classifier._decider.terms["threshold"]
+    for name, given, has in (("voting", voting, classifier.voting_), ("threshold", threshold, own)):
+        if given not in (None, "auto", has):
+            raise InvalidInputError(
+                f"the classifier was fitted with {name}={has!r}, not {given!r}: give the model itself, or "
+                f"leave out {name}"
+            )
     return classifier
 
 
@@ -280,7 +372,11 @@ def _taking_rows() -> Iterator[None]:
         ) from error
 
 
-def _on_one_thread(model: Any) -> Callable[[Any], Labels]:
+def _on_one_thread(model: Any, threshold: float | None) -> Callable[[Any], Labels] | None:
+    """Return the model's own way to labels, by its probability where there is a threshold; None without."""
+    if threshold is not None and not hasattr(model, "predict_proba"):
+        return None
     if "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=1)
-    return lambda rows: np.asarray(model.predict(rows))
+    given = GivenModel.of(model)
+    return lambda rows: np.asarray(given.own_predictions(rows, threshold))

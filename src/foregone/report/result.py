@@ -15,14 +15,16 @@ import numpy as np
 
 import foregone
 from foregone.planning import WORTH, Plan, SolvedLimit
-from foregone.report.choose_columns import match_labels
 from foregone.report.reported_model import ReportedModel, reported_model
 from foregone.report.speed import Speed, measure_speed
 from foregone.report.trade_off import TradeOff, trade_off
 
 __all__ = ["Differences", "Report", "make_report"]
 
-POINT_FIELDS = ("limit", "each_class", "expected_votes", "disagreement", "at_most", "worst", "gap", "reason")
+POINT_FIELDS = (
+    *("limit", "each_class", "expected_votes", "disagreement", "at_most", "worst", "gap", "reason"),
+    *("accuracy_loss", "accuracy_loss_by_class", "full_accuracy"),
+)
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,11 @@ class Report:
     asked_in_order_drawn : float
         Voters asked on average in that.
     errors : dict of str to Differences
-        Against the true labels, if they were given: of "stopped", "full" and "own".
+        Against the true labels, if they were given, of "stopped", "full" and "own": over all labelled rows.
+    errors_by_class : dict of str to list of Differences
+        The same over those that are truly of each class.
     worth : float
-        What avoiding one disagreement is taken to be worth, in full votes.
+        What avoiding one disagreement, or one error, is taken to be worth, in full votes.
     made : datetime
         When.
     names : dict of str to str
@@ -81,6 +85,7 @@ class Report:
     in_order_drawn: Differences
     asked_in_order_drawn: float
     errors: dict[str, Differences]
+    errors_by_class: dict[str, list[Differences]]
     worth: float
     made: datetime
     names: dict[str, str]
@@ -108,7 +113,7 @@ class Report:
 
     @property
     def call(self) -> str:
-        """What to run to get what the page shows, given ``model`` and the calibration rows ``X``."""
+        """What to run to get what the page shows, given ``model``, rows ``X`` and labels ``y``."""
         from foregone.report.phrases import call
 
         return call(self)
@@ -150,9 +155,15 @@ class Report:
             "labels": labels,
             "n_rows": model.n_rows,
             **model.settings,
+            "threshold": model.threshold,
+            "quota": model.quota,
             "confidence": traded.confidence,
             "worth": self.worth,
-            "recommended": _by_label(self.plan.max_disagreement),
+            "loss": traded.loss,
+            "recommended": _by_label(self.plan.limit),
+            "max_disagreement": _by_label(self.plan.max_disagreement),
+            "max_accuracy_loss": _by_label(self.plan.max_accuracy_loss),
+            "full_accuracy": self.plan.full_accuracy,
             "headline": list(self.headline),
             "recommendation": list(traded.advice),
             "call": self.call,
@@ -163,9 +174,15 @@ class Report:
             "points": [_fields_of(point, labels) for point in self.points],
             "speed": vars(self.speed),
             "own_differences": None if self.own_differences is None else vars(self.own_differences),
-            "in_order_drawn": {**vars(self.in_order_drawn), "mean_asked": self.asked_in_order_drawn},
+            "in_order_drawn": {
+                **vars(self.in_order_drawn),
+                "mean_asked": self.asked_in_order_drawn,
+                "accuracy_loss": traded.accuracy_loss,
+            },
             "errors": {way: vars(found) for way, found in self.errors.items()},
+            "errors_by_class": {way: [*map(vars, found)] for way, found in self.errors_by_class.items()},
             "saved_limit": _by_label(model.saved_limit),
+            "saved_loss": None if model.saved_limit is None else model.saved_loss,
             "saved_promise": None if model.saved_promise is None else str(model.saved_promise),
             "saved_hard_soft": model.saved_hard_soft,
             "made": self.made.isoformat(timespec="seconds"),
@@ -181,6 +198,7 @@ def make_report(
     *,
     target: str | None = None,
     voting: str | None = None,
+    threshold: float | None = None,
     criterion: str | None = None,
     confidence: float | str | None = "own",
     worth: float = WORTH,
@@ -202,9 +220,12 @@ def make_report(
         Calibration rows, like those to come and none that the model was fitted on. Columns are matched by
         name where the model knows names.
     target : str, optional
-        Column of the true labels, for error rates.
+        Column of the true labels: limits are then on the loss of accuracy where they can be, and every one
+        shows the disagreement as well. Otherwise limits are on the disagreement, and labels tell error rates.
     voting : {"auto", "hard", "soft"}, optional
         As in `foregone.early_stop`; by default "auto", or that of the classifier.
+    threshold : float, optional
+        As in `foregone.early_stop`; a classifier, or a model with a threshold, has its own.
     criterion, confidence
         As in `foregone.solve`; by default those of the classifier, else minimean at 0.95. ``"own"`` stands
         for that default, because None has a meaning.
@@ -231,8 +252,7 @@ def make_report(
     with warnings.catch_warnings(record=True) as caught_here:
         warnings.simplefilter("always")
         advance("asking all voters")
-        reported = reported_model(model, table, target, voting)
-        places = None if reported.truth is None else match_labels(reported.truth, reported.ensemble.classes)
+        reported = reported_model(model, table, target, voting, threshold)
         own = reported.predict_by_itself()
     wanted: dict[str, Any] = {} if criterion is None else {"criterion": criterion}
     if confidence != "own":
@@ -246,6 +266,7 @@ def make_report(
     classes = reported.ensemble.classes
     full = classes.take(traded.full)
     ways = {"stopped": classes.take(answers), "full": full, **({} if own is None else {"own": own})}
+    errors = {} if reported.truth is None else _errors(ways, reported)
     return Report(
         model=reported,
         trade_off=traded,
@@ -253,7 +274,8 @@ def make_report(
         own_differences=None if own is None else Differences.between(full, own),
         in_order_drawn=Differences(traded.differing(answers), reported.n_rows),
         asked_in_order_drawn=float(asked.mean()),
-        errors={} if places is None else _errors(ways, places, reported),
+        errors={way: found[0] for way, found in errors.items()},
+        errors_by_class={way: found[1:] for way, found in errors.items()},
         worth=float(worth),
         made=datetime.now().astimezone(),
         names={"model": reported.name, "data": "calibration rows", **(names or {})},
@@ -272,12 +294,18 @@ def _fields_of(point: SolvedLimit, labels: list[Any]) -> dict[str, Any]:
     }
 
 
-def _errors(answers: dict[str, Any], places: Any, model: ReportedModel) -> dict[str, Differences]:
-    labelled = places >= 0
-    if not labelled.any():
+def _errors(answers: dict[str, Any], model: ReportedModel) -> dict[str, list[Differences]]:
+    """Return how often each way to answer is wrong: on all labelled rows, then on those of each class."""
+    assert model.truth is not None
+    truth = model.truth
+    if (truth < 0).all():
         return {}
-    truth = model.ensemble.classes.take(places[labelled])
-    return {way: Differences.between(labels[labelled], truth) for way, labels in answers.items()}
+    parts = [truth >= 0, *(truth == number for number in range(len(model.labels)))]
+    right = model.ensemble.classes.take(truth)  # of a row without label it is not looked at
+    return {
+        way: [Differences.between(labels[part], right[part]) for part in parts]
+        for way, labels in answers.items()
+    }
 
 
 def _notes(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from foregone.display.risk import majorities
+from foregone.display.risk import majorities, spread
 from foregone.planning import SolvedLimit
 from foregone.planning.recommendation import one_in
 from foregone.report.markup import Html, table, tag
-from foregone.report.phrases import figure, percent, said, times
+from foregone.report.phrases import figure, percent, points, row_limit, said, times
 from foregone.report.plots import draw_margins, draw_risk, draw_tradeoff, look, shows_exact
 from foregone.report.result import Report
-from foregone.report.trade_off import LIMITS
+from foregone.strategy.thresholds import majority
 
 __all__ = ["settings", "tradeoff_section"]
 
 Live = dict[str, tuple[float | None, str]]
+BELOW_0 = "(below 0: a gain)"
 MOST_CLASSES = 5  # columns of the table of all limits
 
 
@@ -25,7 +26,7 @@ def settings(report: Report) -> dict[str, list[dict[str, Any]]]:
     for point in report.points:
         shown["each" if point.each_class else "all"].append(
             {
-                "spoken": f"{percent(point.limit)}, {one_in(point.limit)}",
+                "spoken": _spoken(report, point),
                 "said": said(report, point),
                 "live": live(report, point),
                 "look": look(report, point),
@@ -39,14 +40,17 @@ def live(report: Report, point: SolvedLimit) -> Live:
     n_voters, votes = report.model.n_voters, point.expected_votes
     fewer = n_voters / votes if votes > 0 else None
     figures: Live = {
-        "limit": figure(point.limit),
+        "limit": figure(point.limit, row_limit(report, point.limit)),
         "one-in": figure(point.limit, one_in(point.limit)),
         "votes": figure(votes, f"{votes:.1f}"),
         "fewer": figure(fewer, f"{times(fewer or 0)} times"),
         "mean": figure(point.disagreement),
         "at-most": figure(point.at_most),
         "worst": figure(point.worst),
+        "loss": _points(point.accuracy_loss),
     }
+    for place, lost in enumerate(point.accuracy_loss_by_class):
+        figures[f"class-{place}-loss"] = (None, "none seen") if lost is None else _points(lost)
     for place, of_class in enumerate(point.by_class):
         asked = of_class.expected_votes
         figures |= {
@@ -58,10 +62,42 @@ def live(report: Report, point: SolvedLimit) -> Live:
         if report.trade_off.shares[place] == 0:
             figures |= {f"class-{place}-{name}": (None, "none seen") for name in ("votes", "mean")}
     if point.by_yes is not None:
-        for size in majorities(n_voters):
-            for side, n_yes in (("no", n_voters - size), ("yes", size)):
-                figures[f"{side}-{size}"] = figure(float(point.by_yes.disagreement[n_yes]))
+        for place, *sides in _close_votes(report):
+            for side, n_yes in zip(("no", "yes"), sides, strict=True):
+                if n_yes is not None:
+                    figures[f"{side}-{place}"] = figure(float(point.by_yes.disagreement[n_yes]))
     return figures
+
+
+def _points(loss: float | None) -> tuple[float | None, str]:
+    return figure(loss, "" if loss is None else points(loss))
+
+
+def _spoken(report: Report, point: SolvedLimit) -> str:
+    if report.trade_off.loss == "accuracy":
+        return points(point.limit)
+    return f"{percent(point.limit)}, {one_in(point.limit)}"
+
+
+def _close_votes(report: Report) -> list[tuple[int, int | None, int | None]]:
+    """Return a few margins, from the closest, each with the yes votes that a "no" and a "yes" then have.
+
+    Margins are sizes of the majority or, with another quota, numbers of votes that turn the full vote.
+    """
+    n_voters, quota = report.model.n_voters, report.model.quota
+    assert quota is not None
+    if quota == majority(n_voters):
+        return [
+            (size, n_voters - size, size if 2 * size > n_voters else None) for size in majorities(n_voters)
+        ]
+    return [
+        (
+            turn,
+            quota - turn if turn <= quota else None,
+            quota + turn - 1 if quota + turn <= n_voters + 1 else None,
+        )
+        for turn in spread(1, max(quota, n_voters - quota + 1))
+    ]
 
 
 def tradeoff_section(report: Report) -> Html:
@@ -70,20 +106,27 @@ def tradeoff_section(report: Report) -> Html:
     bounded = "for the worst row, " if traded.texts.holds_for_every_row else ""
     sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
     maximum = "guaranteed maximum" if traded.texts.mean == "expected" else "maximum, once certified"
+    differ = ("mean", "", f"of rows differ from {traded.texts.full}, {traded.texts.mean}")
+    limited = ("at-most", "", f"{maximum}, {bounded}{traded.texts.averaged}{sure}")
+    if traded.loss == "accuracy":
+        right = percent(report.recommended.full_accuracy or 0.0)
+        limited = ("loss", "", f"accuracy loss, {traded.texts.mean}; {traded.texts.full} has {right}")
     figures = [
         ("votes", f"of {report.model.n_voters:,}", f"{voters} asked on average"),
         ("fewer", "", f"fewer {voters} than all"),
-        ("mean", "", f"of rows differ from {traded.texts.full}, {traded.texts.mean}"),
-        ("at-most", "", f"{maximum}, {bounded}{traded.texts.averaged}{sure}"),
+        *((limited, differ) if traded.loss == "accuracy" else (differ, limited)),
     ]
+    question = f"How often may the early answer differ from {traded.texts.full}?"
+    if traded.loss == "accuracy":
+        question = f"How much accuracy may be lost, compared with {traded.texts.full}?"
     return tag(
         "section",
         tag("h2", "What each limit costs and risks", id="tradeoff-heading"),
         tag(
             "p",
-            f"How often may the early answer differ from {traded.texts.full}? Move the slider. "
-            f"{traded.texts.computed}",
+            f"{question} Move the slider. {traded.texts.computed}",
         ),
+        tag("p", traded.texts.no_accuracy, class_="note") if traded.texts.no_accuracy else None,
         _control(report, now),
         tag("output", said(report, report.recommended), id="said", for_="limit", name="said"),
         tag(
@@ -117,13 +160,18 @@ def tradeoff_section(report: Report) -> Html:
 
 
 def _control(report: Report, now: Live) -> Html:
-    recommended = report.recommended
+    recommended, limits = report.recommended, report.trade_off.limits
+    in_accuracy = report.trade_off.loss == "accuracy"
     return tag(
         "div",
         tag(
             "label",
-            tag("span", "Allowed disagreement"),
-            tag("span", _data(now, "limit"), " ", tag("small", _data(now, "one-in"))),
+            tag("span", f"Allowed {report.trade_off.texts.limited}"),
+            tag(
+                "span",
+                _data(now, "limit"),
+                *(() if in_accuracy else (" ", tag("small", _data(now, "one-in")))),
+            ),
             for_="limit",
         ),
         tag(
@@ -131,10 +179,10 @@ def _control(report: Report, now: Live) -> Html:
             type="range",
             id="limit",
             min=0,
-            max=len(LIMITS) - 1,
+            max=len(limits) - 1,
             step=1,
-            value=LIMITS.index(recommended.limit),
-            aria_valuetext=f"{percent(recommended.limit)}, {one_in(recommended.limit)}",
+            value=limits.index(recommended.limit),
+            aria_valuetext=_spoken(report, recommended),
             autocomplete="off",
         ),
         tag("div", tag("span", "stricter"), tag("span", f"fewer {report.model.voters}"), class_="ends"),
@@ -173,6 +221,9 @@ def _tradeoff_caption(report: Report) -> str:
 
 
 def _margins(report: Report, now: Live) -> Html:
+    line = "Dashed: the limit."
+    if report.trade_off.loss == "accuracy":
+        line = "There the full vote is often wrong, too, so that little accuracy is lost."
     return tag(
         "figure",
         draw_margins(report),
@@ -180,7 +231,7 @@ def _margins(report: Report, now: Live) -> Html:
             "figcaption",
             "Close votes are where the early answer may differ: the worst row differs with a probability of ",
             _data(now, "worst"),
-            ". Dashed: the limit. The bars are the calibration rows, as the square root of their number.",
+            f". {line} The bars are the calibration rows, as the square root of their number.",
         ),
     )
 
@@ -192,12 +243,19 @@ def _risk(report: Report, now: Live) -> Html:
         if report.recommended.worst is None
         else [" The hardest possible row differs with a probability of ", _data(now, "worst"), "."]
     )
+    shown = f"The {texts.mean} share of rows that differ from {texts.full}, below the allowed one (dashed)."
+    if texts.loss == "accuracy":
+        shown = (
+            f"The accuracy loss, {texts.mean}, below the allowed one (dashed), and the share of rows that "
+            f"differ from {texts.full} (thin), which may be above it: where they differ, {texts.full} is "
+            "often wrong, too. No loss, or a gain, is drawn at the bottom."
+        )
     return tag(
         "figure",
         draw_risk(report),
         tag(
             "figcaption",
-            f"The {texts.mean} share of rows that differ from {texts.full}, below the allowed one (dashed).",
+            shown,
             *worst,
             f" {texts.no_margins}",
         ),
@@ -211,23 +269,39 @@ def _class_table(report: Report, now: Live) -> Html:
         "mean": f"differ, {traded.texts.mean}",
         "at-most": f"differ, {'worst row' if traded.texts.holds_for_every_row else 'at most'}",
         "worst": "differ, closest vote",
+        "loss": f"accuracy loss, {traded.texts.mean}",
     }
     known = [
         name
         for name in columns
-        if any(now[f"class-{place}-{name}"][0] is not None for place in _places(report))
+        if any(now.get(f"class-{place}-{name}", (None,))[0] is not None for place in _places(report))
     ]
+    caption = f"{voters.capitalize()} asked and disagreement, by the class that {traded.texts.full} gives"
+    first = f"{traded.texts.full} says"
+    if "loss" in known:
+        caption += f"; accuracy loss, by the class that is true {BELOW_0}"
+        first = f"{traded.texts.full} says, or the label"
+    if traded.loss == "accuracy":  # about disagreement, which is not limited
+        known = [name for name in known if name not in ("at-most", "worst")]
     return table(
-        f"{voters.capitalize()} asked and disagreement, by the class that {traded.texts.full} gives",
-        [f"{traded.texts.full} says", *(columns[name] for name in known)],
+        caption,
+        [first, *(columns[name] for name in known)],
         [
             [
-                tag("span", str(label), tag("small", f"{percent(share)} of the rows")),
+                tag("span", str(label), tag("small", _shares(report, place))),
                 *(_data(now, f"class-{place}-{name}") for name in known),
             ]
-            for place, (label, share) in enumerate(zip(report.model.labels, traded.shares, strict=True))
+            for place, label in enumerate(report.model.labels)
         ],
     )
+
+
+def _shares(report: Report, place: int) -> str:
+    """Say how many rows are of a class: by everyone together, and truly where limits are about that."""
+    said, truth = f"{percent(report.trade_off.shares[place])} of the rows", report.model.known_truth
+    if truth is None or report.recommended.accuracy_loss is None:
+        return said
+    return f"{said}, {percent(float((truth == place).mean()))} truly"
 
 
 def _places(report: Report) -> range:
@@ -237,51 +311,57 @@ def _places(report: Report) -> range:
 def _margin_table(report: Report, now: Live) -> Html:
     n_voters = report.model.n_voters
     no, yes = report.model.labels
+    by, first = f"the size of the majority, of all {report.model.voters}", "majority"
+    if report.model.quota != majority(n_voters):
+        by, first = "how many votes would have to change to turn the full vote", "votes to change"
     return table(
-        f"Disagreement by the size of the majority, of all {report.model.voters}",
-        ["majority", f"for {no}", f"for {yes}"],
+        f"Disagreement by {by}",
+        [first, f"for {no}", f"for {yes}"],
         [
             [
-                f"{size:,} of {n_voters:,}",
-                _data(now, f"no-{size}"),
-                _data(now, f"yes-{size}") if 2 * size > n_voters else "",
+                f"{place:,} of {n_voters:,}",
+                *(_data(now, name) if name in now else "" for name in (f"no-{place}", f"yes-{place}")),
             ]
-            for size in majorities(n_voters)
+            for place, *_ in _close_votes(report)
         ],
     )
 
 
 def _limit_table(report: Report) -> Html:
     labels = report.model.labels if len(report.model.labels) <= MOST_CLASSES else ()
-    mean, has_worst = report.trade_off.texts.mean, report.recommended.worst is not None
+    traded, limits = report.trade_off, report.trade_off.limits
+    mean, has_loss = traded.texts.mean, report.recommended.accuracy_loss is not None
+    # Name in `live`: heading. What is limited by itself has no column of its own.
+    columns = {"loss": f"accuracy loss, {mean}"} if has_loss else {}
+    columns["mean"] = f"differ, {mean}"
+    if traded.loss == "accuracy":
+        columns |= {f"class-{place}-loss": f"loss, truly {label}" for place, label in enumerate(labels)}
+    else:
+        columns["at-most"] = "at most"
+        if report.recommended.worst is not None:
+            columns["worst"] = "worst row"
+        columns |= {f"class-{place}-mean": f"{mean} for {label}" for place, label in enumerate(labels)}
     rows, attributes = [], []
     for point in report.points:
         now = live(report, point)
-        names = ["mean", "at-most", *(["worst"] if has_worst else [])]
-        names += [f"class-{place}-mean" for place in range(len(labels))]
         rows.append(
             [
-                percent(point.limit) + (" each" if point.each_class else ""),
+                row_limit(report, point.limit) + (" each" if point.each_class else ""),
                 f"{point.expected_votes:.2f}",
-                *(now[name][1] for name in names),
+                *(now[name][1] for name in columns),
             ]
         )
         attributes.append(
             {
-                "data_row": f"{'each' if point.each_class else 'all'}-{LIMITS.index(point.limit)}",
+                "data_row": f"{'each' if point.each_class else 'all'}-{limits.index(point.limit)}",
                 "class_": "current" if point is report.recommended else None,
             }
         )
+    lost = f" and accuracy loss {BELOW_0}" if has_loss else ""
     return table(
-        f"{report.model.voters.capitalize()} asked on average and disagreement, for every limit",
-        [
-            "allowed",
-            report.model.voters,
-            f"differ, {mean}",
-            "at most",
-            *(["worst row"] if has_worst else []),
-            *(f"{mean} for {label}" for label in labels),
-        ],
+        f"{report.model.voters.capitalize()} asked on average, disagreement{lost}, for every limit on the "
+        f"{traded.texts.limited}",
+        ["allowed", report.model.voters, *columns.values()],
         rows,
         row_attributes=attributes,
     )

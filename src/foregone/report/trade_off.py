@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone import rules
-from foregone.certifying import Promise
+from foregone.certifying import LossKind, Promise, RowLosses
 from foregone.classifier.calibration_scores import first_order, known_bounds, scores_of
 from foregone.classifier.deciding import Decider, Labels
 from foregone.classifier.summed_scores import answers_of
 from foregone.kinds import evaluate
-from foregone.planning import Plan, SolvedLimit, make_plan, planned
+from foregone.labelled_votes import LabelledVotes
+from foregone.planning import ACCURACY_LIMITS, Plan, SolvedLimit, make_plan, planned
+from foregone.planning import LIMITS as PLANNED
 from foregone.plurality import ClassVotes
 from foregone.plurality import rules as plurality_rules
 from foregone.report.kind_texts import Texts, texts_of
@@ -26,10 +28,11 @@ from foregone.scores.paths import full_answers
 from foregone.strategy.limits import Limits
 from foregone.votes import VoteDistribution
 
-__all__ = ["LIMITS", "TradeOff", "trade_off"]
+__all__ = ["LIMITS", "TradeOff", "positions_for", "trade_off"]
 
 # From the strictest to the loosest, six a decade; those that plan() tries are among them.
 LIMITS = (*(float(f"{digits}e{power}") for power in range(-5, -1) for digits in (1, 1.5, 2, 3, 5, 7)), 0.1)
+TRIED: dict[LossKind, tuple[float, ...]] = {"disagreement": PLANNED, "accuracy": ACCURACY_LIMITS}
 
 ClassNumbers = npt.NDArray[np.intp]
 
@@ -92,6 +95,21 @@ class TradeOff:
         return self.plan.confidence
 
     @property
+    def loss(self) -> LossKind:
+        """What limits are on: the disagreement or, with labels, the loss of accuracy."""
+        return self.plan.loss
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """The positions of the slider."""
+        return positions_for(self.loss)
+
+    @property
+    def accuracy_loss(self) -> float | None:
+        """How much accuracy what is deployed loses on the calibration rows; None without limits on it."""
+        return self.deployed.attributes().get("calibration_accuracy_loss_")
+
+    @property
     def votes(self) -> VoteDistribution | None:
         """How many voters say yes; only for votes between two classes."""
         return self.plan.votes if isinstance(self.plan.votes, VoteDistribution) else None
@@ -109,6 +127,11 @@ class TradeOff:
     def differing(self, answers: npt.NDArray[Any]) -> int:
         """Return how many rows are answered in a way that does not agree, given class numbers."""
         return int(np.count_nonzero(answers != self.right))
+
+
+def positions_for(loss: LossKind) -> tuple[float, ...]:
+    """Return the limits that the slider goes through: from the strictest that a plan tries to the loosest."""
+    return tuple(limit for limit in LIMITS if min(TRIED[loss]) <= limit <= max(TRIED[loss]))
 
 
 def trade_off(
@@ -129,17 +152,18 @@ def trade_off(
         Called after each limit.
     """
     tally = _tally(model, own)
-    found = planned(tally.votes, labels=model.labels, **model.settings)
-    positions = [Limits.of(limit) for limit in LIMITS]
+    found = planned(tally.votes, labels=model.labels, quota=model.quota, **model.settings)
+    tried = positions_for(found.loss)
+    positions = [Limits.of(limit) for limit in tried]
     if found.has_class_limits and found.bounds_the_mean:
-        positions += [Limits.for_each(limit) for limit in LIMITS]
+        positions += [Limits.for_each(limit) for limit in tried]
     solved: dict[Limits, SolvedLimit] = {}
     for limits in positions:
         solved[limits] = found.solve(limits)
         advance()
     points = tuple(solved.values())
-    plan = make_plan(found, solved.__getitem__, worth=worth, labels=model.labels)
-    deployed, why = model.calibrate(plan.max_disagreement, own)
+    plan = make_plan(found, solved.__getitem__, TRIED[found.loss], worth=worth, labels=model.labels)
+    deployed, why = model.calibrate(plan.limit, found.loss, own)
     return TradeOff(
         points=points,
         plan=plan,
@@ -156,7 +180,7 @@ def trade_off(
 class _Tally(NamedTuple):
     """What everyone together says: as `foregone.plan` takes it, by row, and what it takes to be sure."""
 
-    votes: VoteDistribution | ClassVotes | ScoreRows
+    votes: VoteDistribution | LabelledVotes | ClassVotes | ScoreRows
     full: ClassNumbers
     right: ClassNumbers
     exact_votes: float | None = None
@@ -164,7 +188,8 @@ class _Tally(NamedTuple):
 
 def _tally(model: ReportedModel, own: Labels | None) -> _Tally:
     """Ask everyone: the one place where the page tells votes, answers and scores apart."""
-    n_voters, n_classes = model.n_voters, len(model.labels)
+    n_voters, n_classes, quota = model.n_voters, len(model.labels), model.quota
+    truth = model.known_truth if model.order != "per_row" else None  # the one order without such limits
     if model.adds_up:
         scores, order = scores_of(model.ensemble, model.rows), first_order(model.ensemble, model.seed)
         # Votes are held against the full vote, as in a classifier.
@@ -177,6 +202,7 @@ def _tally(model: ReportedModel, own: Labels | None) -> _Tally:
             random_state=model.seed,
             bounds=known_bounds(model.ensemble, scores),
             drops_classes=model.drops_classes,
+            labels=None if truth is None else RowLosses("accuracy", truth),
         )
         full, right = full_answers(scores, order, rows.start), rows.right(order)
         certain = None
@@ -187,11 +213,12 @@ def _tally(model: ReportedModel, own: Labels | None) -> _Tally:
             certain = float(curtailed.run(scores)[1].mean())
         return _Tally(rows, full.astype(np.intp), right.astype(np.intp), certain)
     counts = model.votes()
-    if n_classes == 2:
+    if quota is not None:
         votes = VoteDistribution.from_yes_counts(counts, n_voters)
-        full = (2 * counts > n_voters).astype(np.intp)
-        exact = evaluate(rules.curtailment(n_voters)).mean(votes)
-        return _Tally(votes, full, full, exact.expected_votes)
+        full = (counts >= quota).astype(np.intp)
+        exact = evaluate(rules.curtailment(n_voters, quota=quota)).mean(votes)
+        known = votes if truth is None else LabelledVotes.from_yes_counts(counts, truth, n_voters)
+        return _Tally(known, full, full, exact.expected_votes)
     answers = ClassVotes(counts)
     decided = evaluate(plurality_rules.curtailment(n_voters, n_classes)).mean(answers.distribution)
     return _Tally(answers, answers.full, answers.full, decided.expected_votes)

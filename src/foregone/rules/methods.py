@@ -13,6 +13,7 @@ from foregone.errors import InvalidInputError
 from foregone.kinds import AnyDistribution, CountingStrategy
 from foregone.plurality import CompositionDistribution, PluralityStrategy
 from foregone.strategy import StoppingStrategy
+from foregone.strategy.thresholds import check_quota
 from foregone.votes import VoteDistribution
 
 __all__ = ["KnownVotes", "Method", "WhichVotes"]
@@ -34,6 +35,8 @@ class KnownVotes:
         Whether strategies are for any number of answers, not for two.
     find : callable
         Gives the distributions below by name, when one is first asked for.
+    quota : int or None
+        The fewest yes votes with which the full vote is yes; None for a majority.
 
     Examples
     --------
@@ -46,9 +49,10 @@ class KnownVotes:
     n_classes: int | None
     many_answers: bool
     find: Callable[[WhichVotes], AnyDistribution] = field(repr=False)
+    quota: int | None = None
 
     @classmethod
-    def of(cls, votes: AnyDistribution) -> KnownVotes:
+    def of(cls, votes: AnyDistribution, quota: int | None = None) -> KnownVotes:
         """Take one distribution for everything that is known."""
         many = isinstance(votes, CompositionDistribution)
         return cls(
@@ -56,6 +60,7 @@ class KnownVotes:
             votes.n_classes if isinstance(votes, CompositionDistribution) else 2,
             many,
             lambda which: _expected(votes) if which == "expected" else votes,
+            quota,
         )
 
     @cached_property
@@ -179,5 +184,10 @@ def _fitting(strategy: Any, known: KnownVotes, name: str) -> CountingStrategy:
         raise InvalidInputError(
             f"{name}: expected a {wanted.__name__} for {known.n_voters:,} voters and {answers} answers, got "
             f"{strategy!r}"
+        )
+    if isinstance(strategy, StoppingStrategy) and strategy.quota != check_quota(known.quota, known.n_voters):
+        raise InvalidInputError(
+            f"{name}: its full vote is yes from {strategy.quota} yes votes on, here from "
+            f"{check_quota(known.quota, known.n_voters)}: compare strategies with the same quota"
         )
     return strategy

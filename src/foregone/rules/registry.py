@@ -59,6 +59,8 @@ class Rule:
     is_tunable : bool
         Whether its limit is tuned to the disagreement of others in a replay; of many answers,
         `is_tunable_of_many`.
+    takes_quota : bool
+        Whether it knows of quotas; the others are for a majority.
     most_voters, most_states : float
         Beyond these it takes so long that it is compared only when asked for.
     """
@@ -74,6 +76,7 @@ class Rule:
     is_calibrated: bool = False
     is_tunable: bool = False
     is_tunable_of_many: bool = False
+    takes_quota: bool = False
     most_voters: float = math.inf
     most_states: float = math.inf
 
@@ -96,6 +99,12 @@ class Rule:
             limits_taken = [*limits] if value is None else [check_max_disagreement(value)]
 
         def at_limit(known: KnownVotes, limit: float) -> CountingStrategy:
+            if known.quota is not None and not self.takes_quota:
+                able = [name for name, rule in RULES.items() if rule.takes_quota and rule.two]
+                raise InvalidInputError(
+                    f"{self.name} is a rule for majorities, and here the full vote is yes from {known.quota} "
+                    f"yes votes on: choose from {', '.join(able)}"
+                )
             return make(known, limit if used is None or self.takes_limit else used, confidence)
 
         label, short_label = (
@@ -126,10 +135,11 @@ def _optimum(
 
     def make(known: KnownVotes, limit: float, confidence: float) -> CountingStrategy:
         sure = confidence if with_confidence else None
-        solution: AnySolution = solve(criterion, getattr(known, votes), limit, confidence=sure)
+        quota: dict[str, Any] = {} if known.quota is None else {"quota": known.quota}
+        solution: AnySolution = solve(criterion, getattr(known, votes), limit, confidence=sure, **quota)
         return solution.strategy
 
-    usual = {"two": make, "many": make, "is_calibrated": True}
+    usual = {"two": make, "many": make, "is_calibrated": True, "takes_quota": True}
     return Rule(name, label, takes_limit=True, is_ours=True, **{**usual, **traits})
 
 
@@ -195,8 +205,9 @@ RULES: dict[str, Rule] = {
         Rule(
             "curtailment",
             "curtailment",
-            lambda known, *_: rules.curtailment(known.n_voters),
+            lambda known, *_: rules.curtailment(known.n_voters, quota=known.quota),
             lambda known, *_: plurality_rules.curtailment(known.n_voters, known.n_classes),
+            takes_quota=True,
         ),
     )
 }
@@ -233,20 +244,24 @@ def compared_rules(known: KnownVotes) -> tuple[str, ...]:
     n_states = lattice_of(known.n_voters, known.n_classes).n_states if known.many_answers else 0
 
     def is_quick(rule: Rule) -> bool:
-        return known.n_voters <= rule.most_voters and n_states <= rule.most_states
+        fits = known.quota is None or rule.takes_quota
+        return fits and known.n_voters <= rule.most_voters and n_states <= rule.most_states
 
     return tuple(name for name in COMPARED["many" if known.many_answers else "two"] if is_quick(RULES[name]))
 
 
-def baseline_methods(limit: float) -> tuple[Method, ...]:
+def baseline_methods(limit: float, *, has_quota: bool = False) -> tuple[Method, ...]:
     """Return the rules that the trade-off of an optimum is drawn beside, at a limit; for two answers.
+
+    With another quota than a majority, only those that know of quotas.
 
     Examples
     --------
     >>> [method.label for method in baseline_methods(0.01)]
     ['Schwing', 'IBEP', 'e-process', 'curtailment']
     """
-    return choose_methods(BASELINES, [limit])
+    names = [name for name in BASELINES if RULES[name].takes_quota or not has_quota]
+    return choose_methods(names, [limit])
 
 
 def choose_methods(
@@ -255,6 +270,7 @@ def choose_methods(
     confidence: float = 0.95,
     *,
     many_answers: bool = False,
+    has_quota: bool = False,
 ) -> tuple[Method, ...]:
     """Return the methods of these names: one for each limit of those that know of limits.
 
@@ -272,6 +288,8 @@ def choose_methods(
         For those of ours that keep their limit with a confidence.
     many_answers : bool, default False
         Whether voters may give any number of answers, not only two.
+    has_quota : bool, default False
+        Whether another quota than a majority decides; then, by default, only rules that know of quotas.
 
     Examples
     --------
@@ -281,7 +299,10 @@ def choose_methods(
     confidence = check_confidence(confidence)
     allowed = [check_max_disagreement(limit) for limit in limits]
     chosen: dict[tuple[str, float | None], Method] = {}
-    for given in REPLAYED["many" if many_answers else "two"] if names is None else names:
+    if names is None:
+        replayed = REPLAYED["many" if many_answers else "two"]
+        names = [name for name in replayed if RULES[name].takes_quota or not has_quota]
+    for given in names:
         if isinstance(given, str):
             methods = _named(given.strip(), allowed, confidence, many_answers=many_answers)
         else:

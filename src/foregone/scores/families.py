@@ -32,6 +32,9 @@ Thresholds = tuple[FloatArray, FloatArray]
 
 KNOTS = 40  # steps at which chances are fitted; thresholds are interpolated between them
 LARGEST_CHANCE = 0.45  # a stop is never less sure than this
+# Where close calls may go either way, at which chance the boldest stop in the middle, and how unsure any stop
+# may be: of two answers as unsure as it gets, of a leader among many still less sure to stay.
+BOLDEST, EVEN_CHANCE, LARGEST_CHANCE_OF_LEADS = 3.0, 0.5, 0.99
 RIDGE = 1e-2  # keeps separable rows finite; far below what any row weighs
 LARGEST_STEP = 4.0  # of the coefficients, in one round of the fit
 MOST_FITTED, FEWEST_FITTED = 200_000, 2_000  # gaps of classes, and rows, that a fit looks at
@@ -60,7 +63,8 @@ class Shape:
 
 SHAPES = (Shape("margin"), Shape("chance"))
 LEAD_SHAPES = (Shape("chance", at_knots=True),)  # also for many classes
-# With a limit for each answer, also these; the limits and the classes may differ by orders of magnitude.
+# With a limit for each answer, or costs, also these: limits, classes and costs may differ by orders of
+# magnitude.
 WEIGHED_SHAPES = tuple(Shape("chance", ratio) for ratio in (1 / 256, 1 / 32, 1 / 4, 4.0, 32.0, 256.0))
 
 
@@ -74,18 +78,27 @@ class Learned:
     steps : ndarray of int
         The numbers of voters, from 1 to n_voters - 1, after which it may stop.
     limit : float
-        The allowed disagreement, above 0: says what boldness is worth trying.
+        The allowed loss, above 0: says what boldness is worth trying.
     certain : Thresholds
         Where the answer is certain: every family stops there, too.
+    may_gain : bool
+        Whether another answer than that of the full sum may be the better one, as it is about every other
+        time where the sum is close: then disagreement may be far above the limit.
     """
 
-    def __init__(self, paths: Paths, steps: IntArray, limit: float, certain: Thresholds) -> None:
+    def __init__(
+        self, paths: Paths, steps: IntArray, limit: float, certain: Thresholds, *, may_gain: bool = False
+    ) -> None:
         self._steps = steps
         self._certain = certain
         self._n_steps = paths.n_steps
         self._of_leads = isinstance(paths, ClassPaths)
         self._sizes = np.sort(np.abs(paths.running[:, steps - 1]), axis=None)
         self._careful, self._bold = np.log(limit / 300), np.log(min(limit * 100, 1.0))
+        self._largest_chance = LARGEST_CHANCE
+        if may_gain:
+            self._bold = np.log(BOLDEST)
+            self._largest_chance = LARGEST_CHANCE_OF_LEADS if self._of_leads else EVEN_CHANCE
         places = np.linspace(0, np.sqrt(len(steps) - 1), KNOTS) ** 2  # close where most rows stop: early
         self._knots = steps[np.unique(np.rint(places).astype(np.int64))]
         # At each knot the log odds of a final "yes", or that a leader stays, are level + slope * number.
@@ -102,8 +115,8 @@ class Learned:
             upper = np.full(len(self._steps), margin)
             return self._everywhere(-upper, upper)
         chance = self._chances(boldness)
-        lower = self._where(-_log_odds_against(chance * np.sqrt(shape.ratio)), -np.inf)
-        upper = self._where(_log_odds_against(chance / np.sqrt(shape.ratio)), np.inf)
+        lower = self._where(-self._log_odds_against(chance * np.sqrt(shape.ratio)), -np.inf)
+        upper = self._where(self._log_odds_against(chance / np.sqrt(shape.ratio)), np.inf)
         if shape.at_knots:
             between = ~np.isin(self._steps, self._knots)
             lower[between], upper[between] = -np.inf, np.inf
@@ -115,6 +128,10 @@ class Learned:
         growth = np.sqrt(self._knots / self._knots[len(self._knots) // 2])
         chances = np.exp(self._careful + boldness * (self._bold - self._careful)) * growth
         return np.asarray(chances)
+
+    def _log_odds_against(self, chance: FloatArray) -> FloatArray:
+        chance = np.minimum(chance, self._largest_chance)
+        return np.asarray(np.log((1 - chance) / chance))
 
     def _everywhere(self, lower: FloatArray, upper: FloatArray) -> Thresholds:
         return everywhere(self._n_steps, self._steps, None if self._of_leads else lower, upper)
@@ -135,8 +152,10 @@ class LearnedByClass(Learned):
     how far it trails the leader: rare classes begin far behind, and some catch up.
     """
 
-    def __init__(self, paths: ClassPaths, steps: IntArray, limit: float, certain: Thresholds) -> None:
-        super().__init__(paths, steps, limit, certain)
+    def __init__(
+        self, paths: ClassPaths, steps: IntArray, limit: float, certain: Thresholds, *, may_gain: bool = False
+    ) -> None:
+        super().__init__(paths, steps, limit, certain, may_gain=may_gain)
         # Far behind, the log odds are extrapolated, and many classes have a chance each: begin more careful.
         self._careful = np.log(limit / 10_000)
         self._levels, self._slopes = _log_odds_to_win(paths, self._knots)
@@ -146,7 +165,7 @@ class LearnedByClass(Learned):
         if shape.kind == "margin":
             upper = super()._thresholds(shape, boldness)[1][self._steps]
             return self._everywhere(-upper, np.repeat(upper[:, None], n_classes, axis=1))
-        against = _log_odds_against(self._chances(boldness))
+        against = self._log_odds_against(self._chances(boldness))
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             gaps = np.maximum((self._levels + against[:, None]) / self._slopes[:, None], 0.0)
         gaps[~(self._slopes > 0)] = np.inf
@@ -212,11 +231,6 @@ def _log_odds(paths: Paths, knots: IntArray) -> tuple[FloatArray, FloatArray]:
         coefficients = fit_logistic(features, paths.is_upwards(knot), coefficients)
         level[place], slope[place] = coefficients[0], coefficients[1] / scale
     return level, slope
-
-
-def _log_odds_against(chance: FloatArray) -> FloatArray:
-    chance = np.minimum(chance, LARGEST_CHANCE)
-    return np.asarray(np.log((1 - chance) / chance))
 
 
 def steps_before_all(looks: Any, n_voters: int) -> IntArray:

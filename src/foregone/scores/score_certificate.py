@@ -1,14 +1,15 @@
-"""ScoreCertificate: what rows that a strategy was not learned from say about its disagreement.
+"""ScoreCertificate: what rows that a strategy was not learned from say about its disagreement, or loss.
 
 Proof and discussion are in docs/theory.md, "Scores".
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
-from foregone.certifying import Judged, Promise, clopper_pearson_bound
+from foregone.certifying import Judged, LossKind, Promise, clopper_pearson_bound
 from foregone.certifying.parts import by_part, confidence_for_all
 from foregone.checks import check_confidence
 from foregone.errors import InvalidInputError
@@ -27,31 +28,38 @@ class ScoreCertificate:
 
     With a probability of at least ``confidence`` over the draw of the rows, the disagreement with the full
     sum on new rows of the same distribution is at most ``max_disagreement``; with a limit for each answer, or
-    with groups, all are kept at once. That is the promise; ``bound`` is what it was judged by.
+    with groups, all are kept at once. That is the promise; ``bound`` is what it was judged by. The same goes
+    for a loss of accuracy or of costs, where that is what is limited.
 
     Attributes
     ----------
     max_disagreement : float or dict
-        The limit, or one for rows whose full sum says "yes" and one for "no".
+        The limit on the ``loss``, or one for rows whose full sum says "yes" and one for "no"; of accuracy,
+        for rows that are truly "yes" and "no".
     confidence : float
         Strictly between 0 and 1.
     n_learned : int
         Rows that the order and the thresholds were learned from.
     n_certified : int or dict
-        Rows it was then tried on; with a limit for each answer, those of each.
+        Rows it was then tried on; with a limit for each answer, those that each is for.
     n_wrong : int or dict
-        How many of them it answered differently from the full sum.
+        How many of them it answered differently from the full sum; of accuracy and costs only told, not
+        limited.
     mean_asked : float
         Voters asked, on average over the rows it was tried on.
     wrong_by_class : dict or None
         For "yes" and "no", what the full sum says, a pair: how many were answered differently, of how many.
         Known for one limit, too.
     parts : tuple of Judged
-        With groups or clusters: what the rows say about each group and answer that has a limit.
+        With groups or clusters, and of accuracy and costs: what the rows say about each group and answer that
+        has a limit, costs in their own unit. Where few rows lose, a mean loss there leaves gains out, which
+        are then not set off against losses.
     in_clusters : bool
         Whether dependent rows were counted as one observation.
     class_bounds : dict or None
         For "yes" and "no", what `bound_by_class` is.
+    loss : {"disagreement", "accuracy", "cost"}
+        What is limited.
 
     Examples
     --------
@@ -70,6 +78,7 @@ class ScoreCertificate:
     parts: tuple[Judged, ...] = ()
     in_clusters: bool = False
     class_bounds: dict[str, float] | None = None
+    loss: LossKind = "disagreement"
 
     @property
     def judged(self) -> tuple[Judged, ...]:
@@ -91,14 +100,14 @@ class ScoreCertificate:
 
     @property
     def bound(self) -> Any:
-        """Upper bound on the disagreement, or one for each answer, group, or both; at most the limit."""
+        """Upper bound on the loss, or one for each answer, group, or both; at most the limit."""
         return by_part({(part.side, part.group): part.bound for part in self.judged})
 
     @property
     def bound_by_class(self) -> dict[str, float] | None:
-        """What holds for each answer, given the full sum, with the ``confidence``; None if it is not known.
+        """What disagreement each answer has, given the full sum, with the ``confidence``; None if not known.
 
-        With a limit for each answer it is that limit. With one for all rows it is an upper bound at a higher
+        With a limit on it for each answer it is that limit. Otherwise it is an upper bound at a higher
         confidence, such that the bounds of both answers hold for every strategy that might have been taken:
         which one was taken depends on the same rows.
         """
@@ -120,7 +129,9 @@ class ScoreCertificate:
     def promise(self) -> Promise:
         """What is guaranteed, with limits by "yes" and "no"."""
         n_rows = sum(by_side(self.n_certified).values())
-        return Promise.certified(self.judged, self.confidence, n_rows, in_clusters=self.in_clusters)
+        return Promise.certified(
+            self.judged, self.confidence, n_rows, loss=self.loss, in_clusters=self.in_clusters
+        )
 
     # Files -----------------------------------------------------------------------------------
 
@@ -141,12 +152,20 @@ class ScoreCertificate:
             fields["in_clusters"] = int(self.in_clusters)
         if self.class_bounds is not None:
             fields["class_bounds"] = self.class_bounds
+        if self.loss != "disagreement":
+            fields["loss"] = self.loss
         return fields
 
     @classmethod
     def from_fields(cls, fields: Fields, n_voters: int) -> ScoreCertificate:
         """Check the fields of a certificate and make it."""
-        limits = Limits.from_field(fields)
+        loss: Any = fields.text("loss") if "loss" in fields else "disagreement"
+        if loss not in get_args(LossKind):
+            raise fields.error("loss", f"must be one of {', '.join(get_args(LossKind))}")
+        if loss == "cost":
+            limits = Limits((("all", fields.number("max_disagreement", 0)),))
+        else:
+            limits = Limits.from_field(fields)
         try:
             confidence = check_confidence(fields.number("confidence", 0, 1))
         except InvalidInputError as error:
@@ -159,12 +178,14 @@ class ScoreCertificate:
             _counts(fields, "n_wrong", limits),
             fields.number("mean_asked", 0, n_voters),
             _pairs(fields, "wrong_by_class"),
-            _parts(fields, "parts", limits) if "parts" in fields else (),
+            _parts(fields, "parts", limits, loss) if "parts" in fields or loss != "disagreement" else (),
             "in_clusters" in fields and bool(fields.whole("in_clusters", 0, 1)),
             _shares(fields, "class_bounds") if "class_bounds" in fields else None,
+            loss,
         )
         if not certificate.is_kept:
-            raise fields.error("n_wrong", "is too large: the certificate does not keep its own limit")
+            key = "n_wrong" if loss == "disagreement" else "parts"
+            raise fields.error(key, "is too large: the certificate does not keep its own limit")
         return certificate
 
 
@@ -192,13 +213,17 @@ def _shares(fields: Fields, key: str) -> dict[str, float]:
     return {side: section.number(side, 0, 1) for side in ("yes", "no")}
 
 
-def _parts(fields: Fields, key: str, limits: Limits) -> tuple[Judged, ...]:
+def _parts(fields: Fields, key: str, limits: Limits, loss: LossKind) -> tuple[Judged, ...]:
     found = []
+    least, most = {"disagreement": (0.0, 1.0), "accuracy": (-1.0, 1.0), "cost": (-math.inf, math.inf)}[loss]
     for side, group, *numbers in fields.rows(key, len(Judged._fields)):
         limit, n_observations, mean_loss, bound = numbers
         known = isinstance(group, str | int | float | None) and (side, limit) in list(limits)
-        shares = all(is_finite_number(share) and 0 <= share <= 1 for share in (mean_loss, bound))
-        if not (known and shares and type(n_observations) is int and n_observations >= 0):
+        finite = is_finite_number(mean_loss) and is_finite_number(bound)
+        fits = finite and least <= mean_loss <= most and 0 <= bound <= most
+        if not (known and fits and type(n_observations) is int and n_observations >= 0):
             raise fields.error(key, "must hold a side, a group, a limit, a number of rows, and two shares")
         found.append(Judged(side, group, *numbers))
+    if {part.side for part in found} != {side for side, _ in limits}:
+        raise fields.error(key, "must hold what the rows say about every limit")
     return tuple(found)

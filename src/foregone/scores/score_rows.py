@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from foregone.certifying import Parts, RowLabels
-from foregone.checks import FloatArray, IntArray
+from foregone.certifying import LossKind, Parts, RowLabels, RowLosses, check_costs
+from foregone.checks import FloatArray, IntArray, as_float
 from foregone.errors import InvalidInputError
 from foregone.scores.class_scores import ClassScores
 from foregone.scores.curtailing import check_bounds, curtailing
@@ -31,8 +32,20 @@ from foregone.strategy.limits import Limits
 
 __all__ = ["ScoreRows"]
 
+LEARNING_SHARE_OF_LOSSES = 0.2
 ORDERS = ("given", "random", "optimized")
-OPTIONS = ("order", "start", "answers", "random_state", "bounds", "groups", "clusters", "drops_classes")
+OPTIONS = (
+    "order",
+    "start",
+    "answers",
+    "random_state",
+    "bounds",
+    "groups",
+    "clusters",
+    "drops_classes",
+    "labels",
+    "costs",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +73,14 @@ class ScoreRows:
         Labels of the rows, as in `foregone.solve_scores`.
     drops_classes : bool
         Whether each class has voters of its own, as in `foregone.solve_scores`.
-    labels : RowLabels
+    labels : array-like of bool or int, shape (n_rows,), or RowLosses, optional
+        The true answers. With them limits are on the loss of accuracy.
+    costs : array-like of shape (n_classes, n_classes), optional
+        ``costs[truth, answer]``: with them limits are on the rise of the mean cost.
+    row_labels : RowLabels
         Groups and clusters, as numbers.
+    losses : RowLosses
+        What rows lose by other answers, of what is limited.
 
     Examples
     --------
@@ -80,7 +99,10 @@ class ScoreRows:
     groups: Any = None
     clusters: Any = None
     drops_classes: bool = False
-    labels: RowLabels = field(init=False, repr=False)
+    labels: Any = None
+    costs: Any = None
+    row_labels: RowLabels = field(init=False, repr=False)
+    losses: RowLosses = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         scores = check_scores(self.scores, "paths" if self.order is None else "scores")
@@ -97,12 +119,15 @@ class ScoreRows:
             "scores": scores,
             "start": start,
             "order": _check_order(self.order, n_voters),
-            "answers": _check_answers(self.answers, n_rows, n_classes),
+            "answers": _check_answers(self.answers, n_rows, n_classes, "answers"),
             "random_state": _seed(self.random_state),
             "bounds": None if self.bounds is None else check_bounds(self.bounds, scores.shape[1:]),
-            "labels": self.groups
+            "row_labels": self.groups
             if isinstance(self.groups, RowLabels)
             else RowLabels.of(self.groups, self.clusters, n_rows),
+            "losses": self.labels
+            if isinstance(self.labels, RowLosses)
+            else _losses_of(self.labels, self.costs, n_rows, n_classes),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -162,9 +187,18 @@ class ScoreRows:
         return {name: getattr(self, name) for name in OPTIONS}
 
     @cached_property
+    def learning_share(self) -> float:
+        """The share of the rows to learn from."""
+        return _share_to_learn_from(self.losses)
+
+    @cached_property
     def halves(self) -> tuple[IntArray, IntArray]:
-        """Rows to learn from, and rows to certify with; the same whatever the limit, order and looks."""
-        return self.labels.split(self.n_rows, 0.5, np.random.default_rng(self.random_state))
+        """Rows to learn from, and rows to certify with; the same whatever the limit, order and looks.
+
+        Those to learn disagreement from include those to learn losses from.
+        """
+        rng = np.random.default_rng(self.random_state)
+        return self.row_labels.split(self.n_rows, self.learning_share, rng)
 
     @cached_property
     def orders(self) -> tuple[IntArray, ...]:
@@ -180,8 +214,58 @@ class ScoreRows:
             return (given,)
         return given, foretelling_order(self.scores[learning], self.start)
 
-    def trial(self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray) -> Trial:
-        """Return some rows to try thresholds on, with voters asked in this order, stopped at these steps."""
+    def limits(self, given: Any) -> Limits:
+        """Check a limit on what the losses are of; of costs, return it as a share of their unit."""
+        if isinstance(given, Limits) or self.losses.costs is None:
+            limits = Limits.of(given)
+            if limits.by_answer and self.n_classes > 2:
+                raise InvalidInputError(
+                    'limits for "yes" and "no" are for two classes: of more, the lead is followed without '
+                    "regard to who leads. Give one limit"
+                )
+            return limits
+        limit = as_float(given)
+        if not 0 <= limit < np.inf:
+            raise InvalidInputError(
+                "with costs there is one limit, a number of at least 0 in the unit of the costs, not "
+                f"{given!r}"
+            )
+        return Limits.of(min(limit / self.losses.costs.unit, 1.0))
+
+    def losing(self, loss: LossKind) -> ScoreRows:
+        """Return the same rows with limits on this; accuracy and costs take labels."""
+        if loss == self.losses.kind:
+            return self
+        if loss != "disagreement" and (self.losses.truth is None or loss == "cost"):
+            what = "labels" if loss == "accuracy" else "labels and costs"
+            raise InvalidInputError(f"a limit on {loss} takes {what}, which these rows do not have")
+        return self._with(RowLosses(loss, None if loss == "disagreement" else self.losses.truth))
+
+    def with_and_without_gains(self) -> list[ScoreRows]:
+        """Return them as they are and, if a loss may be a gain, without gains: there is a choice."""
+        return [self, *(self._with(losses) for losses in self.losses.with_and_without_gains()[1:])]
+
+    def _with(self, losses: RowLosses) -> ScoreRows:
+        """Return the same rows, divided in the same way, with limits on other losses."""
+        same = {"halves": self.halves, "learning_share": self.learning_share}
+        other = copy(self)
+        for name, value in {**same, "losses": losses, "labels": losses, "costs": None}.items():
+            object.__setattr__(other, name, value)
+        return other
+
+    def learning_trial(self, limits: Limits, order: IntArray, steps: IntArray) -> Trial:
+        """Return the rows to learn from, judged as if they were as many as there will be to certify with."""
+        rows = self.halves[0]
+        times = (1 - _share_to_learn_from(self.losses)) / self.learning_share
+        return self.trial(rows, limits, order, steps, times)
+
+    def trial(
+        self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray, times: float = 1.0
+    ) -> Trial:
+        """Return some rows to try thresholds on, with voters asked in this order, stopped at these steps.
+
+        Where they are judged, each counts ``times``.
+        """
         part: Any = self.scores[rows]
         drops = self.drops_classes
         if self.order is None:
@@ -189,13 +273,15 @@ class ScoreRows:
         else:
             paths = paths_of(part, order, self.start, drops_classes=drops)
         final = paths.final if self.answers is None else np.asarray(self.answers)[rows]
-        labels = self.labels.take(rows)
+        labels, losses = self.row_labels.take(rows), self.losses.take(rows)
         return Trial(
             paths,
             final,
             labels,
-            Parts.of(limits, final, labels),
+            Parts.losing(limits, losses, final, labels),
             curtailing(self.bounds_in(order), steps, self.n_steps, self.start, drops_classes=drops),
+            losses,
+            times,
         )
 
     def bounds_in(self, order: IntArray) -> FloatArray | None:
@@ -223,20 +309,38 @@ def _check_order(order: Any, n_voters: int) -> Any:
     return check_order(order, n_voters)
 
 
-def _check_answers(answers: Any, n_rows: int, n_classes: int | None) -> Answers | None:
+def _share_to_learn_from(losses: RowLosses) -> float:
+    """Return a half, but less of accuracy and costs: they vary so much that certifying is what takes rows."""
+    return 0.5 if losses.kind == "disagreement" else LEARNING_SHARE_OF_LOSSES
+
+
+def _losses_of(labels: Any, costs: Any, n_rows: int, n_classes: int | None) -> RowLosses:
+    """Return what rows lose by other answers: given the truth, accuracy or costs, else agreement."""
+    truth = _check_answers(labels, n_rows, n_classes, "labels")
+    if truth is None:
+        if costs is not None:
+            raise InvalidInputError("costs are of answers to known truths: give labels, too")
+        return RowLosses()
+    numbers = truth.astype(np.int64)
+    if costs is None:
+        return RowLosses("accuracy", numbers)
+    return RowLosses("cost", numbers, check_costs(costs, n_classes or 2))
+
+
+def _check_answers(answers: Any, n_rows: int, n_classes: int | None, name: str) -> Answers | None:
     if answers is None:
         return None
     given = np.asarray(answers)
     if n_classes is None and (given.dtype != np.bool_ or given.shape != (n_rows,)):
         raise InvalidInputError(
-            f"answers must hold True or False for each of the {n_rows} rows, got {given.dtype} of shape "
+            f"{name} must hold True or False for each of the {n_rows} rows, got {given.dtype} of shape "
             f"{given.shape}"
         )
     if n_classes is not None and (
         given.dtype.kind not in "iu" or given.shape != (n_rows,) or ((given < 0) | (given >= n_classes)).any()
     ):
         raise InvalidInputError(
-            f"answers must hold the number of a class, 0 to {n_classes - 1}, for each of the {n_rows} rows"
+            f"{name} must hold the number of a class, 0 to {n_classes - 1}, for each of the {n_rows} rows"
         )
     return given
 

@@ -271,7 +271,9 @@ class ScoreStrategy(Strategy):
 
     def __repr__(self) -> str:
         if self.certificate is not None:
-            note = f", within {self.certificate.max_disagreement} at {self.certificate.confidence:.0%}"
+            loss = self.certificate.loss
+            what = "" if loss == "disagreement" else f"{loss} "
+            note = f", {what}within {self.certificate.max_disagreement} at {self.certificate.confidence:.0%}"
         elif len(self.looks) == 1:
             note = ", asks everyone"
         else:

@@ -6,17 +6,17 @@ Why the result keeps its limit is proved in docs/theory.md, "Certifying what is 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone.certifying import Judged, Parts, RowLabels, climb, rows_needed
+from foregone.certifying import Judged, LossKind, RowLabels, RowLosses, climb
 from foregone.certifying.parts import bounds_by_side
-from foregone.checks import IntArray, check_choice, check_confidence
-from foregone.errors import InvalidInputError, SolverError
+from foregone.checks import FloatArray, IntArray, check_choice, check_confidence
+from foregone.errors import SolverError
 from foregone.scores.class_scores import ClassScores
 from foregone.scores.families import Thresholds, steps_before_all
 from foregone.scores.paths import Answers
@@ -38,7 +38,7 @@ class CannotCertifyWarning(UserWarning):
 
 def solve_scores(
     paths: npt.ArrayLike | ClassScores,
-    max_disagreement: MaxDisagreement,
+    max_disagreement: MaxDisagreement | Limits,
     *,
     confidence: float = 0.95,
     order: Literal["given", "random", "optimized"] | npt.ArrayLike | None = None,
@@ -51,17 +51,23 @@ def solve_scores(
     random_state: int | np.random.Generator | None = None,
     on_failure: Literal["curtail", "raise"] = "curtail",
     drops_classes: bool = False,
+    labels: npt.ArrayLike | RowLosses | None = None,
+    costs: npt.ArrayLike | None = None,
 ) -> ScoreStrategy:
     """Learn when to stop adding up scores, with a limit on the disagreement that holds for new rows.
+
+    With the true answers of the rows, ``labels``, the limit is on the loss of accuracy instead, or of costs.
+    Disagreements lie at close calls, where the full sum is nearly as often wrong, so that the same limit asks
+    far fewer voters.
 
     Voters are asked in one fixed order and their scores added up; the full sum says yes if it is above 0. Of
     more than two classes, each has a sum, the largest of which is the answer (the first, if there are
     several), and what counts is the lead of the largest over the second.
     On a random half of the rows thresholds on the running score or lead are learned, careful to bold; on the
-    other half they are tried in that order, and the last one is taken before the first whose disagreement
-    is, by an exact bound, above the limit. With a probability of at least ``confidence`` over the draw of the
-    rows (and whatever their distribution) the disagreement on new rows of that distribution is then at most
-    ``max_disagreement``. With ``bounds`` it also stops wherever the voters not yet asked cannot change the
+    other half they are tried in that order, and the last one is taken before the first whose disagreement,
+    or loss, is, by an exact bound, above the limit. With a probability of at least ``confidence`` over the
+    draw of the rows (and whatever their distribution) it is then at most ``max_disagreement`` on new rows of
+    that distribution. With ``bounds`` it also stops wherever the voters not yet asked cannot change the
     answer (curtailment), and if nothing can be certified it stops only there. At least one voter is always
     asked.
 
@@ -75,6 +81,9 @@ def solve_scores(
     max_disagreement : float or dict
         The largest allowed probability to answer differently from the full sum, or, of two classes, one for
         rows whose full sum says ``"yes"`` and one for ``"no"``, which are both kept at once (1 for no limit).
+        With ``labels`` the largest allowed loss of accuracy: how far the share of rows that are answered
+        rightly may fall below that of the full sum, of all rows or of those that are truly ``"yes"`` and
+        ``"no"``. With ``costs`` the largest allowed rise of the mean cost, in their unit.
     confidence : float, default 0.95
         Strictly between 0 and 1.
     order : None, "given", "random", "optimized" or array-like of int, optional
@@ -112,6 +121,10 @@ def solve_scores(
         Whether each of many classes has voters of its own, as boosted trees have them, one a class and round.
         Then a class that trails the leader by the threshold is out, and its voters are asked no more, which
         saves most of them. Each voter of a class counts as one.
+    labels : array-like of bool or int, shape (n_rows,), optional
+        The true answers of the rows, True for yes, or the number of one of many classes.
+    costs : array-like of shape (n_classes, n_classes), optional
+        What answers cost, ``costs[truth, answer]``; of two classes, no comes first. Takes ``labels``.
 
     Returns
     -------
@@ -136,8 +149,18 @@ def solve_scores(
     >>> scores = rng.normal(0.5 * (truth == [0, 1, 2])[:, None], 1, size=(6000, 50, 3))
     >>> solve_scores(scores, 0.01, order="given", random_state=0).certificate.mean_asked < 45
     True
+
+    With the truth, the limit is on accuracy:
+
+    >>> labels = truth[:, 0]
+    >>> strategy = solve_scores(scores, 0.01, order="given", random_state=0, labels=labels)
+    >>> strategy.certificate.mean_asked < 40
+    True
+    >>> print(strategy.certificate.promise)  # doctest: +NORMALIZE_WHITESPACE
+    With 95 % confidence, the accuracy of this classifier on new rows is at most 0.01 below that of its full
+    vote, if they are like the 4,800 it was certified on.
     """
-    limits, confidence = Limits.of(max_disagreement), check_confidence(confidence)
+    confidence = check_confidence(confidence)
     check_choice(on_failure, "on_failure", ("curtail", "raise"))
     rows = ScoreRows(
         paths,  # type: ignore[arg-type]  # it checks
@@ -149,20 +172,21 @@ def solve_scores(
         groups=groups,
         clusters=clusters,
         drops_classes=drops_classes,
+        labels=labels,
+        costs=costs,
     )
-    _check_limits(rows, limits)
+    limits = rows.limits(max_disagreement)
     steps = steps_before_all(looks, rows.n_steps)
     learning, certifying = rows.halves
-    voters = rows.orders[0]
-    learn, certify = (rows.trial(half, limits, voters, steps) for half in (learning, certifying))
-    reason = _hopeless(learn, certify, steps, confidence, "certifying half")
-    if reason is None:
-        voters, learn, choice = _best_order(rows, learn, limits, steps, confidence)
-        certify = rows.trial(certifying, limits, voters, steps)
+    hopeful, reason = _hopeful(rows, limits, steps, confidence, rows.halves[1])
+    voters, certify = rows.orders[0], rows.trial(certifying, limits, rows.orders[0], steps)
+    if hopeful:
+        some, voters, learn, choice = _best_choice(hopeful, limits, steps, confidence)
+        certify = some.trial(certifying, limits, voters, steps)
         learned, boldnesses = learn.learn(np.arange(learn.n_rows), steps), _careful_to_bold(choice)
         climbed = climb(
             (learned.thresholds(choice.shape, boldness) for boldness in boldnesses),
-            lambda thresholds: certify.outcome(thresholds).wrong,
+            lambda thresholds: certify.outcome(thresholds).losses,
             certify.parts,
             confidence,
         )
@@ -171,7 +195,7 @@ def solve_scores(
                 limits, confidence, certify, climbed.rung, climbed.judged, len(learning), len(boldnesses)
             )
             return ScoreStrategy(voters, rows.start, *climbed.rung, certificate, None, drops_classes)
-        reason = _too_often_wrong(certify.parts, climbed.failed)
+        reason = _too_often_wrong(certify, climbed.failed)
     curtailed = ScoreStrategy(voters, rows.start, *certify.certain, None, reason, drops_classes)
     if limits.loosest == 0:
         return curtailed
@@ -193,56 +217,89 @@ class ScoreEstimate:
         How the rows of the learning half fare, each with thresholds that it had no part in.
     final : ndarray of bool or int
         What they are to be answered with.
+    losses : RowLosses
+        What they lose by other answers: accuracy or costs where labels are known, whatever is limited.
     """
 
     strategy: ScoreStrategy
     outcome: TrialOutcome
     final: Answers
+    losses: RowLosses
+
+    @property
+    def accuracy_losses(self) -> FloatArray | None:
+        """The loss of accuracy of each row, -1, 0 or 1; None without labels."""
+        if self.losses.truth is None:
+            return None
+        accuracy = RowLosses("accuracy", self.losses.truth)
+        return np.asarray(accuracy.of(self.outcome.answers, self.final), np.float64)
 
 
 def estimate_scores(
-    rows: ScoreRows, limits: Limits, confidence: float, looks: int | Iterable[int] | None = None
+    rows: ScoreRows,
+    limits: Limits,
+    confidence: float,
+    looks: int | Iterable[int] | None = None,
+    loss: LossKind | None = None,
 ) -> ScoreEstimate:
     """Return what a limit would cost. The rows that will certify it are not looked at.
 
     So a limit may be chosen by estimates of many, and then certified by `solve_scores` with the same rows and
-    ``random_state``.
+    ``random_state``. The limit is on ``loss``, by default on what that of the rows is: with labels,
+    disagreement may still be limited. Limits on costs are shares of their unit, see `ScoreRows.limits`.
     """
-    _check_limits(rows, limits)
+    known = rows.losses
+    rows = rows if loss is None else rows.losing(loss)
+    limits = rows.limits(limits)
     steps = steps_before_all(looks, rows.n_steps)
     voters = rows.orders[0]
-    learn = rows.trial(rows.halves[0], limits, voters, steps)
+    learn = rows.learning_trial(limits, voters, steps)
     thresholds, outcome = learn.certain, learn.outcome(learn.certain)
-    reason = _hopeless(learn, learn, steps, confidence, "learning half, and about as many will certify")
-    if reason is None:
-        voters, learn, choice = _best_order(rows, learn, limits, steps, confidence)
+    hopeful, reason = _hopeful(rows, limits, steps, confidence)
+    if hopeful:
+        _, voters, learn, choice = _best_choice(hopeful, limits, steps, confidence)
         if choice.outcome is None:
-            reason = "even the most careful thresholds were wrong too often on the learning half"
+            reason = "even the most careful thresholds lost too much on the learning half"
         else:
             learned = learn.learn(np.arange(learn.n_rows), steps)
             thresholds, outcome = learned.thresholds(choice.shape, choice.boldness), choice.outcome
     strategy = ScoreStrategy(voters, rows.start, *thresholds, None, reason, rows.drops_classes)
-    return ScoreEstimate(strategy, outcome, learn.final)
+    return ScoreEstimate(strategy, outcome, learn.final, known.take(rows.halves[0]))
 
 
-def _check_limits(rows: ScoreRows, limits: Limits) -> None:
-    if limits.by_answer and not isinstance(rows.start, float):
-        raise InvalidInputError(
-            'limits for "yes" and "no" are for two classes: of more, the lead is followed without regard to '
-            "who leads. Give one max_disagreement"
-        )
+def _hopeful(
+    rows: ScoreRows,
+    limits: Limits,
+    steps: IntArray,
+    confidence: float,
+    certifying: IntArray | None = None,
+) -> tuple[list[ScoreRows], str | None]:
+    """Return how losses may be counted such that rows could certify something, or why they cannot.
+
+    As long as the rows to certify with are not to be looked at, those to learn from stand for them.
+    """
+    found, reason, voters = [], None, rows.orders[0]
+    for some in rows.with_and_without_gains():
+        learn = some.learning_trial(limits, voters, steps)
+        certify = learn if certifying is None else some.trial(certifying, limits, voters, steps)
+        why = _hopeless(learn, certify, steps, confidence)
+        if why is None:
+            found.append(some)
+        else:
+            reason = why
+    return found, None if found else reason
 
 
-def _best_order(
-    rows: ScoreRows, first: Trial, limits: Limits, steps: IntArray, confidence: float
-) -> tuple[IntArray, Trial, Choice]:
-    """Return the order in which the learning half asks fewest, with what was chosen for it."""
-    others = [rows.trial(rows.halves[0], limits, voters, steps) for voters in rows.orders[1:]]
-    tried = [
-        (voters, learn, choose(learn, steps, confidence))
-        for voters, learn in zip(rows.orders, [first, *others], strict=True)
-    ]
-    return min(tried, key=lambda found: found[2].mean_asked)
+def _best_choice(
+    hopeful: Sequence[ScoreRows], limits: Limits, steps: IntArray, confidence: float
+) -> tuple[ScoreRows, IntArray, Trial, Choice]:
+    """Return how losses are counted, and the order, such that the learning half asks fewest."""
+    tried = []
+    for rows in hopeful:
+        for voters in rows.orders:
+            learn = rows.learning_trial(limits, voters, steps)
+            tried.append((rows, voters, learn, choose(learn, steps, confidence)))
+    return min(tried, key=lambda found: found[3].mean_asked)
 
 
 def _careful_to_bold(choice: Choice) -> list[float]:
@@ -262,68 +319,96 @@ def _certificate(
     n_rungs: int,
 ) -> ScoreCertificate:
     """Return the evidence for thresholds that keep their limits on rows they were not learned from."""
-    wrong, asked = certify.outcome(thresholds)
-    rows_of = {"all": np.ones_like(wrong)}
+    wrong, asked, *_ = certify.outcome(thresholds)
+    losses, final = certify.losses, certify.final
+
+    def count(rows: Any) -> tuple[int, int]:
+        return int(np.count_nonzero(wrong[rows])), int(np.count_nonzero(rows))
+
+    limited = {"all": count(np.ones_like(wrong))}
+    if limits.by_answer:
+        is_yes = losses.in_class_yes(final)
+        limited = {"yes": count(is_yes), "no": count(~is_yes)}
     class_bounds: dict[str, float] | None = None
-    if certify.final.dtype == np.bool_:
-        rows_of |= {"yes": certify.final, "no": ~certify.final}
-        by_class = {str(side): limit for side, limit in limits}
-        if not limits.by_answer:
-            by_class = bounds_by_side(wrong, certify.final, certify.labels, confidence, n_rungs)
-        class_bounds = {side: by_class[side] for side in ("yes", "no")}
-    pairs = {
-        side: (int(np.count_nonzero(wrong[of_it])), int(np.count_nonzero(of_it)))
-        for side, of_it in rows_of.items()
-    }
+    if final.dtype == np.bool_:
+        class_bounds = {str(side): limit for side, limit in limits}
+        if losses.truth is not None or not limits.by_answer:
+            class_bounds = bounds_by_side(wrong, final, certify.labels, confidence, n_rungs)
+    unit = _unit(losses)
     return ScoreCertificate(
-        limits.given,
+        as_given({side: limit * unit for side, limit in limits}),
         confidence,
         n_learned,
-        as_given({side: pairs[side][1] for side, _ in limits}),
-        as_given({side: pairs[side][0] for side, _ in limits}),
+        as_given({side: n_rows for side, (_, n_rows) in limited.items()}),
+        as_given({side: n_wrong for side, (n_wrong, _) in limited.items()}),
         float(asked.mean()),
-        None if class_bounds is None else {side: pairs[side] for side in ("yes", "no")},
-        judged if certify.labels else (),
+        None if class_bounds is None else {"yes": count(final), "no": count(~final)},
+        tuple(part.times(unit) for part in judged) if certify.labels or losses.truth is not None else (),
         certify.labels.clusters is not None,
         class_bounds,
+        losses.kind,
     )
 
 
-def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float, half: str) -> str | None:
-    """Return why no early stop could be certified or learned, or None."""
+def _unit(losses: RowLosses) -> float:
+    """Return what a loss of 1 is, as users count."""
+    return 1.0 if losses.costs is None else losses.costs.unit
+
+
+def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float) -> str | None:
+    """Return why no early stop could be certified or learned, or None.
+
+    The rows to certify with are the others, or, as long as these are not looked at, those to learn from.
+    """
     if len(steps) == 0:
         return "there is no look before the last voter: give more looks"
-    nothing_wrong = np.zeros(certify.n_rows, np.bool_)
-    for part, judged in zip(certify.parts, certify.parts.judge(nothing_wrong, confidence), strict=True):
+    unit, nothing_lost = _unit(certify.losses), certify.losses.of(certify.final, certify.final)
+    where, in_all = "are in the certifying half", "twice that"
+    if certify.losses.truth is not None:
+        where, in_all = "are left to certify with", "a quarter more"
+    if certify is learn:
+        where = "are in the learning half, and about as many will certify"
+        where = where if certify.times == 1 else "will certify, about"
+    for part, judged in zip(certify.parts, certify.judge(nothing_lost, confidence), strict=True):
         if part.limit == 0:
-            return "a limit of 0 takes certainty, which no rows can give: allow some disagreement"
+            return f"a limit of 0 takes certainty, which no rows can give: {_allow(certify.losses, 'some')}"
         if not judged.is_kept:
             return (
-                f"{part.n_observations:,} {part} are in the {half}, and at least "
-                f"{rows_needed(part.limit, confidence):,} are needed for a limit of {part.limit:g} at a "
-                f"confidence of {confidence:g}, twice that in all, better several times as many: give more "
-                "rows, allow more disagreement, or lower the confidence"
+                f"{round(certify.times * part.n_observations):,} {part} {where}, and at least "
+                f"{part.needed(confidence):,} are needed for a limit of {part.limit * unit:g} at a "
+                f"confidence of {confidence:g}, {in_all} in all, better several times as many: give "
+                f"more rows, {_allow(certify.losses, 'more')}, or lower the confidence"
             )
     if learn.final.dtype != np.bool_:
         if len(learn.final) - np.bincount(learn.final).max(initial=0) < 2:
             return (
-                "nearly all rows of the learning half have full sums for the same class, so nothing can be "
+                "nearly all rows to learn from have full sums for the same class, so nothing can be "
                 "learned about telling classes apart: give rows of several"
             )
         return None
     for side in ("yes", "no"):
         if np.count_nonzero(learn.final == (side == "yes")) < 2:
             return (
-                f'hardly any row of the learning half has a full sum that says "{side}", so nothing can be '
+                f'hardly any row to learn from has a full sum that says "{side}", so nothing can be '
                 "learned about telling them apart: give rows of both answers"
             )
     return None
 
 
-def _too_often_wrong(parts: Parts, judged: tuple[Judged, ...]) -> str:
-    part, found = next(pair for pair in zip(parts, judged, strict=True) if not pair[1].is_kept)
+def _allow(losses: RowLosses, how_much: str) -> str:
+    """Return what else to allow."""
+    if losses.kind == "disagreement":
+        return f"allow {how_much} disagreement"
+    return f"allow a larger loss of {'accuracy' if losses.kind == 'accuracy' else 'costs'}"
+
+
+def _too_often_wrong(certify: Trial, judged: tuple[Judged, ...]) -> str:
+    part, found = next(pair for pair in zip(certify.parts, judged, strict=True) if not pair[1].is_kept)
+    lost = found.times(_unit(certify.losses))
+    lose = certify.losses.truth is not None
+    did, of = ("had a mean loss of", "on") if lose else ("were wrong on a share of", "of")
     return (
-        f"even the most careful thresholds were wrong on a share of {found.mean_loss:.3g} of "
-        f"{found.n_observations:,} {part}, an upper bound of {found.bound:.3g} for a limit of "
-        f"{found.limit:g}: give more rows or allow more disagreement"
+        f"even the most careful thresholds {did} {lost.mean_loss:.3g} {of} {lost.n_observations:,} {part}, "
+        f"an upper bound of {lost.bound:.3g} for a limit of {lost.limit:g}: give more rows or "
+        f"{_allow(certify.losses, 'more')}"
     )

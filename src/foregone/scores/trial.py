@@ -1,4 +1,4 @@
-"""Trial: rows with limits on the disagreement, how thresholds fare on them, and which to choose by that."""
+"""Trial: rows with limits on what they lose, how thresholds fare on them, and which to choose by that."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foregone.certifying import Parts, RowLabels
-from foregone.checks import BoolArray, IntArray
+from foregone.certifying import Judged, Parts, RowLabels, RowLosses
+from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.scores.families import (
     LEAD_SHAPES,
     SHAPES,
@@ -27,10 +27,24 @@ HALVINGS = 7
 
 
 class TrialOutcome(NamedTuple):
-    """What became of rows: which were answered wrongly, and how many voters each took."""
+    """What became of rows.
+
+    Attributes
+    ----------
+    wrong : ndarray of bool
+        Which were answered otherwise than they are to be.
+    asked : ndarray of int
+        How many voters each took.
+    answers : ndarray of bool or int
+        What each was answered.
+    losses : ndarray of bool or float
+        What each loses by that, of what is limited, as `RowLosses.of` has it; of disagreement, ``wrong``.
+    """
 
     wrong: BoolArray
     asked: IntArray
+    answers: Answers
+    losses: BoolArray | FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +60,13 @@ class Trial:
     labels : RowLabels
         Groups and clusters of the rows.
     parts : Parts
-        The limits on the disagreement, and which rows they are for.
+        The limits on the losses, and which rows they are for.
     certain : Thresholds
         Where the answer is certain before everyone was asked.
+    losses : RowLosses
+        What other answers lose.
+    times : float
+        How often each row counts where they are judged.
     """
 
     paths: Paths
@@ -56,6 +74,8 @@ class Trial:
     labels: RowLabels
     parts: Parts
     certain: Thresholds
+    losses: RowLosses
+    times: float = 1.0
 
     @property
     def n_rows(self) -> int:
@@ -64,20 +84,27 @@ class Trial:
 
     @property
     def limit(self) -> float:
-        """The limit on the disagreement of all rows that the limits of the parts come to."""
+        """The limit on the loss of all rows that the limits of the parts come to."""
         return sum(part.limit * len(part.rows) for part in self.parts) / max(self.n_rows, 1)
 
     def learn(self, rows: IntArray, steps: IntArray) -> Learned:
         """Return what some of the rows teach."""
         some = self.paths.take(rows)
         if isinstance(some, ClassPaths) and some.drops_classes:
-            return LearnedByClass(some, steps, self.limit, self.certain)
-        return Learned(some, steps, self.limit, self.certain)
+            return LearnedByClass(some, steps, self.limit, self.certain, may_gain=self.losses.may_gain)
+        return Learned(some, steps, self.limit, self.certain, may_gain=self.losses.may_gain)
 
     def outcome(self, thresholds: Thresholds) -> TrialOutcome:
         """Return how all rows fare."""
-        answers, asked = self.paths.follow(*thresholds)
-        return TrialOutcome(answers != self.final, asked)
+        return self.answered(*self.paths.follow(*thresholds))
+
+    def answered(self, answers: Answers, asked: IntArray) -> TrialOutcome:
+        """Return how all rows fare that are answered like this."""
+        return TrialOutcome(answers != self.final, asked, answers, self.losses.of(answers, self.final))
+
+    def judge(self, losses: BoolArray | FloatArray, confidence: float) -> tuple[Judged, ...]:
+        """Return what the losses of all rows say about each part."""
+        return self.parts.judge(losses, confidence, times=self.times)
 
     def folds(self) -> IntArray:
         """Return the number of the fold that each row is in; clusters stay together."""
@@ -106,9 +133,9 @@ class Choice:
 def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
     """Return the shape that asks fewest voters where it would just be certified, and that boldness.
 
-    Thresholds are learned on all folds but one and tried on that one. The folds together are as many rows as
-    there will be to certify on, so the same bounds show how bold one may hope to be. The boldness is found by
-    halving, as if disagreement only grew with it: nothing that is promised depends on that.
+    Thresholds are learned on all folds but one and tried on that one. The folds together count for as many
+    rows as there will be to certify on, so the same bounds show how bold one may hope to be. The boldness is
+    found by halving, as if losses only grew with it: nothing that is promised depends on that.
     """
     fold_of = learn.folds()
     folds = [np.flatnonzero(fold_of == fold) for fold in range(FOLDS)]
@@ -121,17 +148,19 @@ def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
         answers, asked = np.empty_like(learn.final), np.empty(learn.n_rows, np.int64)
         for rows, (learned, paths) in zip(folds, tries, strict=True):
             answers[rows], asked[rows] = paths.follow(*learned.thresholds(shape, boldness))
-        return TrialOutcome(answers != learn.final, asked)
+        return learn.answered(answers, asked)
 
     best = Choice(Shape("chance"), 0.0)
-    has_sides = any(part.side != "all" for part in learn.parts)
+    has_sides = learn.losses.kind == "cost" or any(part.side != "all" for part in learn.parts)
     others = LEAD_SHAPES if isinstance(learn.paths, ClassPaths) else WEIGHED_SHAPES if has_sides else ()
-    for shape in SHAPES + others:
+    # A margin gains little over chances where close calls are free, and a ladder of margins is steep there.
+    shapes = SHAPES[1:] if learn.losses.may_gain else SHAPES
+    for shape in shapes + others:
         certain, too_bold = 0.0, 1.0
         for _ in range(HALVINGS):
             boldness = (certain + too_bold) / 2
             outcome = crossed(shape, boldness)
-            if not all(part.is_kept for part in learn.parts.judge(outcome.wrong, confidence)):
+            if not all(part.is_kept for part in learn.judge(outcome.losses, confidence)):
                 too_bold = boldness
                 continue
             certain = boldness

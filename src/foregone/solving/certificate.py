@@ -77,6 +77,8 @@ class Certificate:
         with this confidence. That they do is theory, not part of the certificate.
     n_bet_on : int or None
         Of many answers with a confidence: the risk is the largest mean that the bets of so many items leave.
+    has_values : bool
+        Whether disagreements have values, so that the risk is what they lose.
     """
 
     arithmetic: Literal["rational", "ball", "float"]
@@ -92,6 +94,7 @@ class Certificate:
     optimality_is_claimed: bool = True
     confidence: float | None = None
     n_bet_on: int | None = None
+    has_values: bool = False
 
     @classmethod
     def of(
@@ -125,6 +128,7 @@ class Certificate:
             optimality_is_claimed=optimality_is_claimed,
             confidence=solution.confidence if traits_of(solution.criterion).bounds_the_mean else None,
             n_bet_on=n_bet_on,
+            has_values=getattr(solution, "values", None) is not None,
         )
 
     @property
@@ -141,7 +145,8 @@ class Certificate:
         lines = [f"In {words[self.arithmetic]}:"]
         limits = by_side(self.max_disagreement)
         for side, interval in by_side(self.disagreement).items():
-            what = "disagreement" if side == "all" else f'disagreement with "{side}"'
+            what = "loss" if self.has_values else "disagreement"
+            what += "" if side == "all" else f' with "{side}"'
             lines.append(self._about_the_risk(what, interval, limits[side]))
         return "\n  ".join([*lines, self._about_the_cost()])
 

@@ -22,6 +22,7 @@ __all__ = [
     "check_thresholds",
     "check_yes_from",
     "majority",
+    "quota_for",
 ]
 
 
@@ -60,6 +61,17 @@ def check_quota(quota: Any, n_voters: int) -> int:
             f"quota must lie between 0 (always yes) and n_voters={n_voters} (all must agree), not {quota}"
         )
     return int(quota)
+
+
+def quota_for(threshold: float, n_voters: int) -> int:
+    """Return the fewest votes that are at least this share of all, in floating point.
+
+    Examples
+    --------
+    >>> quota_for(0.2, 101), quota_for(0.5, 100), quota_for(0, 10), quota_for(1, 10)
+    (21, 50, 0, 10)
+    """
+    return int(np.argmax(np.arange(n_voters + 1) / n_voters >= threshold))
 
 
 def check_yes_from(yes_from: npt.ArrayLike | None, n_voters: int) -> IntArray:

@@ -82,16 +82,19 @@ def import_model(model: Any) -> Found:
             yield tree._replace(score=_scores(scale * tree.score))
 
     start = _scores(np.array([biases], np.float64))[0]
-    threshold = float(model.get_probability_threshold()) if loss in SIGN else 0.5
+    link, shift = _link(loss, len(classes)), 0.0
+    if loss in SIGN:
+        threshold = float(model.get_probability_threshold())
+        shift = -float(np.log(threshold / (1 - threshold)))
     return Found(
         trees,
         n_features=len(model.feature_names_),
         classes=classes,
-        start=float(start - np.log(threshold / (1 - threshold))) if len(classes) == 2 else start,
+        start=float(start + shift) if len(classes) == 2 else start,
         key_bits=32,
         takes_missing=True,
         takes_infinite=True,
-        link=_link(loss, len(classes)) if threshold == 0.5 else None,
+        link=link._replace(shift=shift) if link is not None else None,
         in_order=True,
     )
 
