@@ -177,3 +177,29 @@ def test_quotas_that_no_vote_can_have_are_refused(quota):
     for ask in (labelled.values, labelled.accuracy, lambda quota: labelled.losses(np.ones(4), quota=quota)):
         with pytest.raises(InvalidInputError, match="quota must"):
             ask(quota=quota)
+
+
+def test_counts_by_truth_are_taken_as_they_are() -> None:
+    labelled = LabelledVotes.from_counts([5, 2, 0], [1, 2.0, 7])
+    again = LabelledVotes.from_yes_counts([0] * 6 + [1] * 4 + [2] * 7, [0] * 5 + [1, 0, 0] + [1] * 9, 2)
+    for side in ("no", "yes"):
+        assert getattr(labelled, side).tolist() == getattr(again, side).tolist()
+        assert getattr(labelled, side).dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("no", "yes", "complaint"),
+    [
+        ([1, 2], [1, 2, 3], "two rows of n_voters"),
+        ([1], [1], "two rows of n_voters"),
+        ([[1, 2]], [[1, 2]], "two rows of n_voters"),
+        ([1, 2.5], [1, 2], "no must be whole"),
+        ([1, 2], [1, -2], "yes must be whole"),
+        ([1, 2], [1, np.nan], "yes must be whole"),
+        ([0, 0], [0, 0], "all counts are zero"),
+        (["a", "b"], [1, 2], "no"),
+    ],
+)
+def test_counts_by_truth_that_are_none_are_refused(no: list, yes: list, complaint: str) -> None:
+    with pytest.raises(InvalidInputError, match=complaint):
+        LabelledVotes.from_counts(no, yes)
