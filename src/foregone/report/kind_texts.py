@@ -29,7 +29,7 @@ LEARNED_LOSSES = (
     "When to stop is learned on a random fifth of the calibration rows, and the numbers below are estimates "
     "from it. The recommended limit was then certified on the others."
 )
-OWN_ACCURACY = "This is rounding, where the sum is next to a tie. The limit is about the accuracy of the model's predict."
+OWN_ACCURACY = "This is rounding, where the sum is next to a tie. The limit is about the accuracy of predict."
 TIES = "Where several classes have the most votes, the full vote is the first of them."
 
 
