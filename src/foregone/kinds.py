@@ -467,7 +467,8 @@ def certify(
       PROVEN  it asks at most 8.04545454545 votes in the worst case; not claimed optimal
     """
     claimed = solution_of(solution)
-    if max_disagreement is None and getattr(promise_of(solution), "is_by_rows", False):
+    promise = promise_of(solution)
+    if max_disagreement is None and promise is not None and promise.is_by_rows:
         raise InvalidInputError(
             "The limit of a classifier that was certified holds on rows, with a confidence: read promise_, "
             "or the certificate of a ScoreStrategy, which 'foregone show' prints. To prove a limit on "

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from foregone.certifying import Parts, RowLosses
-from foregone.checks import FloatArray
+from foregone.certifying import Judged, Parts, RowLosses
 from foregone.labelled_votes import LabelledVotes
 from foregone.solving import Solution, solve
+from foregone.solving.labelled_program import BOLD, CAREFUL, LEARNING_SHARE, LEAST_VALUE, solve_labelled
 from foregone.strategy.evaluation import Evaluation
 from foregone.strategy.limits import Limits, MaxDisagreement, as_given
 from foregone.strategy.thresholds import check_quota
 
 __all__ = ["LabelledLimits"]
 
-LEARNING_SHARE = 0.2
-# What is solved for, as shares of the limit: the usual one, the factor to the next, and how many either way.
-USUAL, STEP, MOST_RUNGS = 0.5, 1.2, 16
-LEAST_VALUE = 0.1  # of a disagreement that seems to lose nothing, by the few inputs that are learned from
+HALVINGS = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +43,7 @@ class LabelledLimits:
 
     def solve(self, limits: Limits) -> Solution:
         """Return the optimum, the labelled inputs being taken for the truth."""
-        return _solve(self.labelled, limits, self.terms)
+        return solve_labelled(self.labelled, limits, **self.terms)
 
     def guaranteed(self, solution: Solution, limits: Limits) -> MaxDisagreement:
         """Return what a solution for these limits loses at most; of each class as a share of its inputs."""
@@ -65,27 +61,30 @@ class LabelledLimits:
         """Return a strategy about as bold as can be certified with so many inputs.
 
         It is learned from a fifth of the inputs and judged by the others, averaged over random orders of the
-        voters, as a classifier's would be. How bold it may be is searched for as if losses only grew with it.
+        voters, as a classifier's would be. How bold it may be is found by halving, as if losses only grew.
         """
         learning, others = self._parts
         n_yes, truth = _inputs(others)
         if_differs = RowLosses("accuracy", truth).if_differs(n_yes >= self.quota)
-        parts = Parts.of(limits, truth == 1, may_gain=True)
+        parts = Parts.losing(limits, RowLosses("accuracy", truth), truth)
 
-        kept: dict[int, Solution] = {}
-
-        def is_kept(rung: int) -> bool:
-            found = _solve(learning, limits.scaled(USUAL * STEP**rung), self.terms, 0.5, LEAST_VALUE)
+        def tried(boldness: float) -> tuple[Solution, tuple[Judged, ...]]:
+            how = {"confidence": 0.5, "least_value": LEAST_VALUE, **self.terms}
+            found = solve_labelled(learning, limits.scaled(boldness), **how)
             risk = found.evaluation.disagreement
-            judged = parts.judge(if_differs * risk[n_yes], confidence, float(risk.max()))
-            if all(part.is_kept for part in judged):
-                kept[rung] = found
-            return rung in kept
+            return found, parts.judge(if_differs * risk[n_yes], confidence, float(risk.max()))
 
-        last = _last_kept(is_kept)
-        if last is None:  # what keeps the limit for every single input needs none to certify it
-            return solve("minimixed", self.labelled.votes, min(limit for _, limit in limits), **self.terms)
-        return kept[last]
+        # What keeps the limit for every single input needs none to certify it.
+        best = solve("minimixed", self.labelled.votes, min(limit for _, limit in limits), **self.terms)
+        low, high = np.log(CAREFUL), np.log(BOLD)
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            found, judged = tried(float(np.exp(middle)))
+            if _are_kept(judged):
+                best, low = found, middle
+            else:
+                high = middle
+        return best
 
     @cached_property
     def _parts(self) -> tuple[LabelledVotes, LabelledVotes]:
@@ -105,56 +104,8 @@ class LabelledLimits:
         return {side: float(lost[side]) if side in lost else None for side in ("all", "no", "yes")}
 
 
-def _last_kept(is_kept: Callable[[int], bool]) -> int | None:
-    """Return the last rung that is kept, as if all before it were and none after; None for none.
-
-    The search goes from the usual one in steps that double, and then halves.
-
-    Examples
-    --------
-    >>> [_last_kept(lambda rung: rung <= last) for last in (-99, -5, 0, 3, 99)]
-    [None, -5, 0, 3, 16]
-    """
-    step = 1
-    if is_kept(0):
-        good, bad = 0, step
-        while bad < MOST_RUNGS and is_kept(bad):
-            good, step = bad, 2 * step
-            bad = good + step
-        bad = min(bad, MOST_RUNGS + 1)
-    else:
-        bad, good = 0, -step
-        while good >= -MOST_RUNGS and not is_kept(good):
-            bad, step = good, 2 * step
-            good = bad - step
-        if good < -MOST_RUNGS:
-            return None
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        good, bad = (middle, bad) if is_kept(middle) else (good, middle)
-    return good
-
-
-def _solve(
-    labelled: LabelledVotes,
-    limits: Limits,
-    terms: dict[str, Any],
-    confidence: float | None = None,
-    least_value: float = 0.0,
-) -> Solution:
-    values: FloatArray
-    if limits.by_answer:
-        limits, values = labelled.by_class(limits, quota=terms["quota"])
-    else:
-        values = labelled.values(quota=terms["quota"])
-    return solve(
-        "minimean",
-        labelled.votes,
-        limits.given,
-        values=np.maximum(values, least_value),
-        confidence=confidence,
-        **terms,
-    )
+def _are_kept(judged: tuple[Judged, ...]) -> bool:
+    return all(part.is_kept for part in judged)
 
 
 def _inputs(labelled: LabelledVotes) -> tuple[Any, Any]:
