@@ -30,12 +30,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Any:
     X, y = make_classification(900, 5, n_redundant=0, random_state=0)
     frame = pd.DataFrame(X, columns=list("abcde"))
     forest = RandomForestClassifier(11, random_state=0).fit(frame[:300], y[:300])
-    frame[300:].assign(label=y[300:], other="x").to_parquet(folder / "rows.parquet")
+    three = np.digitize(X[:, 0], [-0.5, 0.5])
+    frame[300:].assign(label=y[300:], three=three[300:], other="x").to_parquet(folder / "rows.parquet")
     frame[300:].drop(columns=["c"]).to_csv(folder / "short.csv")
     skops.io.dump(forest, folder / "forest.skops")
     joblib.dump(forest, folder / "forest.joblib")
     early_stop(forest, frame[300:], 0.01, random_state=0).save(folder / "forest.foregone")
-    three = np.digitize(X[:, 0], [-0.5, 0.5])
     boosting = GradientBoostingClassifier(n_estimators=9, random_state=0)
     skops.io.dump(boosting.fit(frame[:300], y[:300]), folder / "boosted.skops")
     skops.io.dump(boosting.fit(frame[:300], three[:300]), folder / "boosted3.skops")
@@ -72,6 +72,28 @@ def test_json_has_the_same_numbers(run: Run, files: Any, tmp_path: Path) -> None
     assert f"{content['expected_votes']:.1f} of" in page.read_text(encoding="utf-8")
     assert content["promise"][1:] in page.read_text(encoding="utf-8")
     assert content["promise_values"]["confidence"] == 0.95
+
+
+@pytest.mark.parametrize("model", ["forest.skops", "boosted.skops", "boosted3.skops"])
+def test_labels_lead_to_limits_on_accuracy(model: str, run: Run, files: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    label = "three" if model == "boosted3.skops" else "label"
+    arguments = ["report", files / model, files / "rows.parquet", "--target", label, "-o", page]
+    content = json.loads(run(*arguments, "--json").out)
+    assert (content["loss"], content["max_disagreement"]) == ("accuracy", None)
+    assert f"early_stop(model, X, y, max_accuracy_loss={content['max_accuracy_loss']}" in content["call"]
+    assert 0.5 < content["full_accuracy"] <= 1
+    assert all(len(point["accuracy_loss_by_class"]) == len(content["labels"]) for point in content["points"])
+    outcome = run(*arguments)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "accuracy" in outcome.out.splitlines()[0]
+
+
+def test_a_threshold_is_taken(run: Run, files: Any, tmp_path: Path) -> None:
+    arguments = ["report", files / "forest.skops", files / "rows.parquet", "-o", tmp_path / "page.html"]
+    content = json.loads(run(*arguments, "--threshold", "1/4", "--json").out)
+    assert (content["threshold"], content["quota"]) == (0.25, 3)
+    assert "threshold=0.25" in content["call"]
 
 
 @pytest.mark.parametrize(
@@ -116,6 +138,9 @@ def test_settings_are_taken(run: Run, files: Any, tmp_path: Path) -> None:
         (["forest.skops", "short.csv"], "no column 'c'"),
         (["forest.skops", "rows.parquet", "--target", "truth"], "no column 'truth'"),
         (["forest.skops", "rows.parquet", "--target", "other"], "the column of labels holds 'x'"),
+        (["forest.skops", "rows.parquet", "--threshold", "20"], "no share from 0 to 1"),
+        (["forest3.skops", "rows.parquet", "--threshold", "0.2"], "a threshold is for two classes"),
+        (["forest.foregone", "rows.parquet", "--threshold", "0.2"], "give the model itself"),
         (["forest.skops", "rows.parquet", "--criterion", "best"], "minimax, minimean, minimixed"),
         (["forest.skops", "rows.parquet", "--confidence", "2"], "confidence"),
         (["forest.skops", "rows.parquet", "--worth", "0"], "worth must be"),

@@ -118,7 +118,7 @@ def test_without_a_confidence_every_limit_is_kept_on_these_rows(forest: Any, rar
 def test_counted_votes_of_many_classes_stay_in_disagreement_and_the_page_says_why(name: str) -> None:
     report, model, rows, labels = reported(name)
     assert (report.trade_off.loss, report.plan.max_accuracy_loss) == ("disagreement", None)
-    assert "labels are used for error rates only" in unescape(report.html)
+    assert "not on the loss of accuracy, though there are labels" in unescape(report.html)
     assert "planned without labels" in unescape(report.html)
     early = called(report, model, rows, labels).predict(rows)
     assert report.errors["stopped"].n_differing == np.sum(early != labels)

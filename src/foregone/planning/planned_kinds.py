@@ -404,6 +404,10 @@ def _foresee_unordered(
 
 # Scores: for every limit, what it would cost is estimated on the rows that thresholds are learned from ---
 
+ESTIMATED_LOSS = (
+    "These figures are estimated on a fifth of the rows, and certify nothing. To certify the limit you "
+    "choose on the others, call fit or solve_scores with the same rows, labels and random_state."
+)
 ESTIMATED = (
     "These figures are estimated on the learning half of the rows, and certify nothing. To certify the limit "
     "you choose on the other half, call fit or solve_scores with the same rows and random_state."
@@ -444,7 +448,7 @@ def _scores(
         looks=looks,
         has_class_limits=numbers is None,
         priced_by="limit",  # what was measured on the rows jumps from limit to limit
-        notes=(ESTIMATED,),
+        notes=(ESTIMATED_LOSS if in_accuracy else ESTIMATED,),
         is_estimated=True,
         full="the full vote" if _are_votes(rows) else "the full sum",
         loss="accuracy" if in_accuracy else "disagreement",

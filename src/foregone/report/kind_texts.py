@@ -24,10 +24,12 @@ OWN_HEADING = "Counting votes, or averaging probabilities"
 OWN_DIFFERS = (
     "This comes from counting votes where the model averages probabilities, not from early stopping."
 )
-NO_ACCURACY = (
-    "Limits are on the disagreement, and labels are used for error rates only, not for limits on the loss of "
-    "accuracy"
+NO_ACCURACY = "Limits are on the disagreement, not on the loss of accuracy, though there are labels"
+LEARNED_LOSSES = (
+    "When to stop is learned on a random fifth of the calibration rows, and the numbers below are estimates "
+    "from it. The recommended limit was then certified on the others."
 )
+OWN_ACCURACY = "This is rounding, where the sum is next to a tie. The limit is about the accuracy of predict."
 TIES = "Where several classes have the most votes, the full vote is the first of them."
 
 
@@ -91,6 +93,9 @@ class Texts:
 def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimit]) -> Texts:
     """Return what is said of a model, given how its limits were solved."""
     texts, why = _texts_of_kind(model, planned, points), model.why_no_accuracy
+    if planned.loss == "accuracy" and planned.kind == "scores":
+        own = texts.own_differs if model.voting == "hard" else OWN_ACCURACY
+        texts = replace(texts, computed=LEARNED_LOSSES, own_differs=own)
     if planned.loss == "accuracy":
         return replace(texts, loss="accuracy")
     return texts if why is None else replace(texts, no_accuracy=f"{NO_ACCURACY}: {why}.")

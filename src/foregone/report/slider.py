@@ -280,7 +280,7 @@ def _class_table(report: Report, now: Live) -> Html:
     first = f"{traded.texts.full} says"
     if "loss" in known:
         caption += f"; accuracy loss, by the class that is true {BELOW_0}"
-        first = f"{traded.texts.full} says, or the label"
+        first = "class"
     if traded.loss == "accuracy":  # about disagreement, which is not limited
         known = [name for name in known if name not in ("at-most", "worst")]
     return table(
