@@ -547,10 +547,10 @@ REFUSALS: dict[str, list[Refusal]] = {
         Refusal(lambda kind: kind.is_many, "a threshold is for two classes", "two classes only")
     ],
     "`FixedThresholdClassifier`": [
-        Refusal(lambda kind: kind.is_many, "two classes", "two classes only"),
+        Refusal(lambda kind: kind.is_many, "is for two classes", "two classes only"),
         Refusal(
             lambda kind: kind.tally == "votes" and not kind.packed,
-            "decision_function, predict_proba",
+            "there is no decision_function",
             "scikit-learn's needs probabilities",
         ),
     ],

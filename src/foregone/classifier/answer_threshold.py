@@ -80,8 +80,8 @@ class AnswerThreshold(NamedTuple):
             value = 0.5 if method == "predict_proba" else 0.0
         if not hasattr(inside, method):
             raise InvalidInputError(
-                f"this {type(model).__name__} compares a {method} with its threshold, and "
-                f"{type(inside).__name__} has none: use response_method='auto'"
+                f"this {type(model).__name__} compares what its estimator tells with a threshold, and there "
+                f"is no {method}: give the estimator inside, and threshold= for the share of its votes"
             )
         classes = np.asarray(inside.classes_).tolist()
         if label is not None and label not in classes:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from foregone.certifying import Promise, check_costs
+from foregone.certifying import Promise
 from foregone.checks import FloatArray, IntArray
 from foregone.classifier.calibration_warnings import (
     measure_hard_soft_disagreement,
@@ -36,6 +36,7 @@ from foregone.classifier.deciding import (
     Scheme,
     Settings,
     Terms,
+    limit_of,
     solver_terms,
     terms_to_fields,
 )
@@ -400,12 +401,10 @@ def _check_labels_have_a_meaning(settings: Settings, terms: Terms, calibration: 
 
 def _over_orders(terms: Terms, solved: Solved, n_rows: int, needed: int | None) -> Promise:
     """Return what a solution promises on average over random orders of the voters."""
-    limit = Limits.of(terms["max_disagreement"]).given
+    limit = limit_of(terms)
     bound = limit if solved.solution is None else solved.solution.disagreement
     if terms["loss"] != "disagreement":
-        unit = 1.0 if terms["costs"] is None else check_costs(terms["costs"], 2).unit
-        limit = limit * unit if isinstance(limit, float) else limit
-        bound = limit  # what was solved for is a little less than what is lost at most
+        bound = limit  # the values that were solved for are not the losses of single rows
     return Promise.over_orders(
         terms["criterion"], limit, terms["confidence"], bound, n_rows, needed, terms["loss"]
     )

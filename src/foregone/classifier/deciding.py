@@ -27,7 +27,7 @@ from foregone.errors import InvalidInputError
 from foregone.forest.forest_file import Arrays
 from foregone.solving import ANSWERS, Answer, Criterion, Problem, Solution
 from foregone.strategy.json_file import Fields
-from foregone.strategy.limits import CRITERIA, Limits, MaxDisagreement, traits_of
+from foregone.strategy.limits import CRITERIA, Limits, MaxDisagreement, by_label, traits_of
 from foregone.strategy.thresholds import check_quota, quota_for
 from foregone.votes import VoteDistribution
 
@@ -47,6 +47,7 @@ __all__ = [
     "Voting",
     "check_same_voters",
     "check_threshold",
+    "limit_of",
     "parameters_of",
     "read_terms",
     "solver_terms",
@@ -250,9 +251,9 @@ def terms_of(problem: Problem | Solution) -> Terms:
 def parameters_of(decider: Decider) -> dict[str, Any]:
     """Return the settings that a classifier has had which decides like this, as users give them."""
     terms, classes = decider.terms, decider.ensemble.classes.tolist()
-    limit: Any = Limits.of(terms["max_disagreement"]).labelled(classes)
-    if terms["costs"] is not None:
-        limit *= check_costs(terms["costs"], len(classes)).unit
+    limit: Any = limit_of(terms)
+    if isinstance(limit, dict):
+        limit = by_label(limit, classes)
     is_disagreement = terms["loss"] == "disagreement"
     asked = {name: value for name, value in solver_terms(terms).items() if name != "quota"}
     return {
@@ -388,6 +389,14 @@ class Decider(Protocol):
     @classmethod
     def from_parts(cls, fields: Fields, arrays: Arrays, scheme: Scheme) -> Decider:
         """Check what `to_parts` gave, every part alone and against the others."""
+
+
+def limit_of(terms: Terms) -> MaxDisagreement:
+    """Return the limit on the loss in the unit that users count in, or those of "yes" and "no"."""
+    limit, costs = Limits.of(terms["max_disagreement"]).given, terms["costs"]
+    if costs is None or isinstance(limit, dict):
+        return limit
+    return limit * check_costs(costs, len(costs)).unit
 
 
 def read_terms(fields: Fields, n_steps: int, n_classes: int) -> Terms:
