@@ -28,7 +28,9 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     VotingClassifier,
 )
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -172,6 +174,62 @@ def _probability(kind: Kind) -> None:
 def _limits_by_class(kind: Kind) -> None:
     classifier = stopped(kind, max_disagreement={0: 0.1, 1: 0.2})
     assert classifier.disagreement_by_class_[1] <= 0.2
+
+
+def _stopped_with_labels(kind: Kind, **options: Any) -> EarlyStoppingClassifier:
+    """Return a classifier that is calibrated on rows with labels, saved and loaded where it can be."""
+    data = data_of(kind)
+    labels = data.y[N_FIT:N_CALIBRATE]
+    classifier = early_stop(data.model, data.calibration, labels, random_state=0, **options)
+    if not kind.packed:
+        return classifier
+    with tempfile.TemporaryDirectory() as folder:
+        classifier.save(Path(folder) / "classifier.foregone")
+        return EarlyStoppingClassifier.load(Path(folder) / "classifier.foregone")
+
+
+def _limit_on_accuracy(kind: Kind) -> None:
+    classifier, data = _stopped_with_labels(kind, max_accuracy_loss=LIMIT), data_of(kind)
+    truth = data.y[N_CALIBRATE:]
+    early, full = (
+        np.mean(predict(data.new) == truth) for predict in (classifier.predict, classifier.full_predict)
+    )
+    assert full - early <= LIMIT
+    assert classifier.promise_.loss == "accuracy"
+
+
+def _accuracy_by_class(kind: Kind) -> None:
+    classifier = _stopped_with_labels(kind, max_accuracy_loss={0: 0.1, 1: 0.2})
+    assert classifier.promise_.limit == {0: 0.1, 1: 0.2}
+
+
+def _costs(kind: Kind) -> None:
+    costs = np.triu(np.ones((kind.n_classes, kind.n_classes)), 1) + 3 * np.tri(kind.n_classes, k=-1)
+    classifier, data = _stopped_with_labels(kind, max_accuracy_loss=0.2, costs=costs), data_of(kind)
+    truth = data.y[N_CALIBRATE:]
+    early, full = (
+        costs[truth, predict(data.new)] for predict in (classifier.predict, classifier.full_predict)
+    )
+    assert early.mean() - full.mean() <= 0.2
+
+
+def _threshold(kind: Kind) -> None:
+    classifier, data = stopped(kind, max_disagreement=0.1, threshold=0.3), data_of(kind)
+    full = classifier.full_predict(data.new)
+    if hasattr(data.model, "predict_proba"):
+        own = data.model.predict_proba(data.new)[:, 1]
+        on_edge = np.isclose(own, 0.3, rtol=0, atol=1e-9)  # sums in another order may differ in the last bit
+        assert np.array_equal(full[~on_edge] == 1, own[~on_edge] >= 0.3)
+    assert np.mean(full) > np.mean(stopped(kind).full_predict(data.new))
+    assert np.mean(classifier.predict(data.new) != full) <= 0.13
+
+
+def _fixed_threshold(kind: Kind) -> None:
+    data = data_of(kind)
+    wrapped = FixedThresholdClassifier(FrozenEstimator(data.model), threshold=0.31)
+    classifier = early_stop(wrapped, data.calibration, 0.1, random_state=0)
+    own = data.model.predict_proba(data.new)[:, 1] >= 0.31
+    assert np.mean((classifier.full_predict(data.new) == 1) != own) < 0.002
 
 
 def _no_confidence(kind: Kind) -> None:
@@ -414,6 +472,11 @@ FEATURES: dict[str, Callable[[Kind], None]] = {
     "one row": _one_row,
     "`predict_proba`": _probability,
     "limits by class": _limits_by_class,
+    "limit on the loss of accuracy": _limit_on_accuracy,
+    "limits on accuracy by class": _accuracy_by_class,
+    "`costs`": _costs,
+    "decision threshold": _threshold,
+    "`FixedThresholdClassifier`": _fixed_threshold,
     "`confidence=None`": _no_confidence,
     "criteria for every input (minimixed, minimax)": _criteria,
     "`looks`": _looks,
@@ -476,6 +539,20 @@ REFUSALS: dict[str, list[Refusal]] = {
     ],
     "limits by class": [
         Refusal(lambda kind: kind.is_many, "limits by class are for two classes", "two classes only")
+    ],
+    "limits on accuracy by class": [
+        Refusal(lambda kind: kind.is_many, "limits by class are for two classes", "two classes only")
+    ],
+    "decision threshold": [
+        Refusal(lambda kind: kind.is_many, "a threshold is for two classes", "two classes only")
+    ],
+    "`FixedThresholdClassifier`": [
+        Refusal(lambda kind: kind.is_many, "two classes", "two classes only"),
+        Refusal(
+            lambda kind: kind.tally == "votes" and not kind.packed,
+            "decision_function, predict_proba",
+            "scikit-learn's needs probabilities",
+        ),
     ],
     "`confidence=None`": [
         Refusal(_adds_up, "always at a confidence", "scores are certified at a confidence, always")

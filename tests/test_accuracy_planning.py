@@ -8,6 +8,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from foregone import LabelledVotes, early_stop, evaluate, plan, solve
+from foregone.display import TradeoffDisplay
 from foregone.errors import InvalidInputError
 from foregone.planning import ACCURACY_LIMITS
 from foregone.scores import ScoreRows
@@ -221,6 +222,9 @@ def test_a_forest_plans_in_accuracy_given_labels() -> None:
     counts = classifier.full_votes(X[2000:])
     assert found.full_accuracy == LabelledVotes.from_yes_counts(counts, y[2000:], 15).accuracy()
     assert found.max_accuracy_loss is not None
+    drawn = TradeoffDisplay.from_estimator(classifier, [0.05, 0.02], X=X[2000:], y=y[2000:])
+    assert drawn.plan is not None
+    assert drawn.plan.max_accuracy_loss == found.max_accuracy_loss
     assert classifier.plan([0.05], X=X[2000:]).loss == "disagreement"
     with pytest.raises(InvalidInputError, match="give X"):
         classifier.plan(y=y)

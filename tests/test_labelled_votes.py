@@ -127,6 +127,24 @@ def test_limits_by_class_keep_the_accuracy_of_each_true_class(quota):
     assert labelled.losses(disagreement, quota=quota)["yes"] <= asked["yes"] * 1.3
 
 
+def test_a_limit_of_one_stays_no_limit_and_so_does_that_of_an_answer_never_given():
+    labelled = LabelledVotes.from_yes_counts([0, 0, 1, 3], [0, 1, 0, 0], 3)
+    limits, _ = labelled.by_class(Limits.of({"yes": 1, "no": 0.1}))
+    assert limits.given == {"yes": 1.0, "no": pytest.approx(0.1 * (3 / 4) / (3 / 4))}
+    never_yes = LabelledVotes.from_yes_counts([0, 1], [0, 1], 3)
+    assert never_yes.by_class(Limits.of({"yes": 0.1, "no": 0.1}))[0]["yes"] == 1
+
+
+def test_counts_by_truth_make_the_same():
+    counts, truth = many()
+    labelled = LabelledVotes.from_yes_counts(counts, truth, 15)
+    again = LabelledVotes.from_counts(labelled.no, labelled.yes)
+    np.testing.assert_array_equal(again.values(), labelled.values())
+    for no, yes in (([1, 2], [1, 2, 3]), ([1], [1]), ([0, 0], [0, 0]), ([1, -1], [1, 1]), ([1, 0.5], [1, 1])):
+        with pytest.raises(InvalidInputError):
+            LabelledVotes.from_counts(no, yes)
+
+
 def test_a_vote_that_is_right_as_often_as_wrong_has_no_value():
     labelled = LabelledVotes.from_yes_counts([0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 0, 1, 0, 1, 1, 1], 3)
     assert labelled.values().tolist() == [1, 0, 0, 1]
@@ -159,3 +177,29 @@ def test_quotas_that_no_vote_can_have_are_refused(quota):
     for ask in (labelled.values, labelled.accuracy, lambda quota: labelled.losses(np.ones(4), quota=quota)):
         with pytest.raises(InvalidInputError, match="quota must"):
             ask(quota=quota)
+
+
+def test_counts_by_truth_are_taken_as_they_are() -> None:
+    labelled = LabelledVotes.from_counts([5, 2, 0], [1, 2.0, 7])
+    again = LabelledVotes.from_yes_counts([0] * 6 + [1] * 4 + [2] * 7, [0] * 5 + [1, 0, 0] + [1] * 9, 2)
+    for side in ("no", "yes"):
+        assert getattr(labelled, side).tolist() == getattr(again, side).tolist()
+        assert getattr(labelled, side).dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("no", "yes", "complaint"),
+    [
+        ([1, 2], [1, 2, 3], "two rows of n_voters"),
+        ([1], [1], "two rows of n_voters"),
+        ([[1, 2]], [[1, 2]], "two rows of n_voters"),
+        ([1, 2.5], [1, 2], "no must be whole"),
+        ([1, 2], [1, -2], "yes must be whole"),
+        ([1, 2], [1, np.nan], "yes must be whole"),
+        ([0, 0], [0, 0], "all counts are zero"),
+        (["a", "b"], [1, 2], "no"),
+    ],
+)
+def test_counts_by_truth_that_are_none_are_refused(no: list, yes: list, complaint: str) -> None:
+    with pytest.raises(InvalidInputError, match=complaint):
+        LabelledVotes.from_counts(no, yes)

@@ -75,6 +75,8 @@ def test_what_is_known_about_the_file_is_told(tmp_path: Path) -> None:
         ("classifier-v4.foregone", "EarlyStoppingClassifier", 4),
         ("classifier-v5.foregone", "EarlyStoppingClassifier", 5),
         ("classifier-v5-leaves.foregone", "EarlyStoppingClassifier", 5),
+        ("classifier-v6.foregone", "EarlyStoppingClassifier", 6),
+        ("classifier-v6-costs.foregone", "EarlyStoppingClassifier", 6),
     ],
 )
 def test_files_of_earlier_versions_are_read(name: str, kind: str, version: int) -> None:
@@ -129,6 +131,48 @@ def test_files_of_version_5_hold_scores_of_many_classes(
     assert loaded.promise_.bound == pytest.approx(bound, abs=5e-5)
     facts = saved.facts()
     assert (facts["n_answers"], facts["trees_a_round"]) == (3, trees_a_round)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "n_asked", "n_yes", "loss", "bound"),
+    [
+        (
+            "",
+            {"max_accuracy_loss": 0.02, "costs": None, "threshold": 0.3},
+            {1: 392, 0: 8},
+            127,
+            "accuracy",
+            0.0190,
+        ),
+        (
+            "-costs",
+            {"max_accuracy_loss": 0.05, "costs": [[0, 1], [3, 0]], "threshold": 0.4},
+            {1: 281, 2: 119},
+            62,
+            "cost",
+            0.0452,
+        ),
+    ],
+)
+def test_files_of_version_6_hold_limits_on_accuracy_and_thresholds(
+    name: str, settings: dict[str, Any], n_asked: dict[int, int], n_yes: int, loss: str, bound: float
+) -> None:
+    """The files were written like this, each with its model, and the counts by them.
+
+    X = np.array([[row, (7 * row) % 5] for row in range(4000)], float)
+    y = ((X[:, 0] // 250 + X[:, 1]) % 3 > 1).astype(int)
+    y[::7] = 1 - y[::7]
+    RandomForestClassifier(9, max_features=1, random_state=0)  # with voting="hard"
+    GradientBoostingClassifier(n_estimators=6, max_depth=3, random_state=0)  # with costs
+    early_stop(model.fit(X[::3], y[::3]), X, y, **settings, random_state=0).save(...)
+    """
+    X = np.array([[row, (7 * row) % 5] for row in range(400)], float)
+    loaded: Any = open_file(GOLDEN / f"classifier-v6{name}.foregone").content
+    labels, asked, _ = loaded.predict_with_votes(X)
+    assert Counter(asked.tolist()) == n_asked
+    assert int(labels.sum()) == n_yes
+    assert {setting: getattr(loaded, setting) for setting in settings} == settings
+    assert (loaded.promise_.loss, loaded.promise_.bound) == (loss, pytest.approx(bound, abs=5e-5))
 
 
 @pytest.mark.parametrize("of_votes", [False, True])

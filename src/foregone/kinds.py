@@ -263,7 +263,7 @@ def solve(
     At least 3 of 20 must say yes:
 
     >>> round(solve("minimixed", 20, 0.01, quota=3).expected_votes, 2)
-    11.04
+    7.28
 
     Votes among many answers, from those of past inputs:
 
@@ -467,7 +467,8 @@ def certify(
       PROVEN  it asks at most 8.04545454545 votes in the worst case; not claimed optimal
     """
     claimed = solution_of(solution)
-    if max_disagreement is None and getattr(promise_of(solution), "is_by_rows", False):
+    promise = promise_of(solution)
+    if max_disagreement is None and promise is not None and promise.is_by_rows:
         raise InvalidInputError(
             "The limit of a classifier that was certified holds on rows, with a confidence: read promise_, "
             "or the certificate of a ScoreStrategy, which 'foregone show' prints. To prove a limit on "

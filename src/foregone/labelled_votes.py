@@ -139,7 +139,9 @@ class LabelledVotes:
         n_inputs = self.no.sum() + self.yes.sum()
         of_class = {"yes": self.yes.sum() / n_inputs, "no": self.no.sum() / n_inputs}
         scaled = tuple(
-            (side, float(min(limit * of_class[side] / of_side[side], 1.0)) if of_side[side] > 0 else 1.0)
+            (side, float(min(limit * of_class[side] / of_side[side], 1.0)))
+            if limit < 1 and of_side[side] > 0
+            else (side, 1.0)
             for side, limit in Limits.of(limits, "limits")
         )
         return Limits(scaled), np.where(full_yes, self.chance_of_yes, 1 - self.chance_of_yes)

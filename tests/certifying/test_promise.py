@@ -77,7 +77,7 @@ def test_it_comes_back_from_a_file(promise: Promise, tmp_path: Path) -> None:
         (ACCURACY_BY_CLASS, "at most 0.002 for class 'sick' and 0.01 for class 'fit' below that of its full"),
         (
             ACCURACY_OVER_ORDERS,
-            "the accuracy of stopping early on new rows is at most 0.001 below that of its full vote, if "
+            "the accuracy of stopping early on new rows is at most 0.001 below that of the full vote, if "
             "they are like the 2,000 observed, on average over random orders of the voters.",
         ),
         (COST, "the mean cost of this classifier on new rows is at most 0.3 above that of its full vote"),

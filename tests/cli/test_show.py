@@ -102,7 +102,7 @@ def test_every_file_says_what_it_is_and_what_it_promises(run: Run, tmp_path: Pat
         assert promise in " ".join(outcome.out.split())
         assert f"format version 3, {(tmp_path / file).stat().st_size:,} bytes, modified 20" in outcome.out
         facts = json.loads(run("show", tmp_path / file, "--json").out)
-        assert (facts["kind"], facts["version"]) == (kind, 2)
+        assert (facts["kind"], facts["version"]) == (kind, 3)
         assert facts["n_bytes"] == (tmp_path / file).stat().st_size
 
 

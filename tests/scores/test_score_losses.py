@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from foregone import ScoreStrategy, load, solve_scores
-from foregone.certifying import RowLosses, betting_bound
+from foregone.certifying import RowLosses, betting_bound, clopper_pearson_bound
 from foregone.errors import FileFormatError, InvalidInputError, SolverError
 from foregone.scores import CannotCertifyWarning, ScoreRows, estimate_scores
 from foregone.strategy.json_file import write_file
@@ -78,6 +78,21 @@ def test_the_certificate_says_what_the_rows_lost_that_were_not_learned_from(cost
     assert certificate.mean_asked == asked.mean()
     assert certificate.loss == ("accuracy" if costs is None else "cost")
     assert certificate.is_kept
+
+
+def test_where_few_rows_lose_gains_are_left_out_and_losses_counted():
+    scores, labels = draw(6000)
+    strategy = solve_scores(scores, 0.001, order="given", random_state=0, labels=labels)
+    certified = certified_rows(6000)
+    answers, full, truth = (
+        strategy.run(scores[certified])[0],
+        full_answers(scores[certified]),
+        labels[certified],
+    )
+    n_lost = np.count_nonzero((answers != truth) & (full == truth))
+    certificate = strategy.certificate
+    assert certificate.bound == clopper_pearson_bound(n_lost, 4800, 0.95) <= 0.001
+    assert certificate.judged[0].mean_loss == n_lost / 4800
 
 
 def test_a_limit_on_accuracy_may_disagree_far_more_often():
@@ -269,7 +284,7 @@ def test_clusters_count_once():
 
 def test_too_few_rows_are_said_with_how_many_it_takes():
     scores, labels = draw(300)
-    with pytest.warns(CannotCertifyWarning, match=r"240 rows are left to certify with, and at least 299 "):
+    with pytest.warns(CannotCertifyWarning, match="240 rows are left to certify with, and at least 299 are"):
         strategy = solve_scores(scores, 0.01, order="given", random_state=0, labels=labels)
     assert "allow a larger loss of accuracy" in strategy.reason
     with pytest.raises(SolverError, match='rows whose true answer is "yes"'):
@@ -362,6 +377,15 @@ def test_an_estimate_is_near_what_is_then_certified(loss):
     estimated = estimate_scores(rows, Limits.of(0.01), 0.95, loss=loss).outcome.asked.mean()
     certified = solve_scores(scores, 0.01, **rows.losing(loss).added_up).certificate.mean_asked
     assert estimated == pytest.approx(certified, rel=0.2)
+
+
+def test_an_estimate_says_how_many_rows_would_certify_and_how_many_it_takes():
+    scores, labels = draw(300)
+    rows = ScoreRows(scores, labels=labels)
+    by_accuracy = estimate_scores(rows, Limits.of(0.01), 0.95)
+    assert "240 rows will certify, about, and at least 299 are needed" in by_accuracy.strategy.reason
+    by_agreement = estimate_scores(rows, Limits.of(0.01), 0.95, loss="disagreement")
+    assert "150 rows will certify, about, and at least 299 are needed" in by_agreement.strategy.reason
 
 
 def test_rows_with_costs_can_be_limited_in_accuracy_but_not_the_other_way_round():

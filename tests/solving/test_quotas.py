@@ -209,6 +209,17 @@ def test_minimax_finds_a_worst_poll_far_from_the_quota(quota, looks):
     assert solution.expected_votes == evaluate(solution.strategy).expected_votes.max()
 
 
+@given(st.integers(1, 9).flatmap(lambda n: st.tuples(vote_distributions(n), st.integers(0, n))))
+def test_where_the_full_vote_is_decided_every_answer_is_right(votes_and_quota):
+    votes, quota = votes_and_quota
+    n_voters = votes.n_voters
+    for yes_from in (answers_for(n_voters, quota), likeliest_answers(votes, quota)):
+        for asked in range(n_voters + 1):
+            for yes in range(asked + 1):
+                full = {yes + more >= quota for more in range(n_voters - asked + 1)}
+                assert len(full) == 2 or (yes >= yes_from[asked]) in full
+
+
 # The narrow band -----------------------------------------------------------------------------
 
 

@@ -119,11 +119,13 @@ def test_what_one_vote_of_three_loses_as_derived_by_hand():
     assert solve("minimixed", 3, 0.1, values=values).expected_votes == pytest.approx(0.9, rel=1e-9)
 
 
+POINT = VoteDistribution.from_counts(np.eye(17)[2])
 ALL_YES, ALL_NO = VoteDistribution.from_counts([0, 0, 0, 0, 7]), VoteDistribution.from_counts([9, 0, 0, 0, 0])
 AWKWARD = [
     ("minimax", 21, {"yes": 0.05, "no": 0.05}, {"values": np.abs(np.linspace(-1, 1, 22))}),
     ("minimixed", 6, {"yes": 5e-324, "no": 0.01}, {"quota": 1, "values": [0, 0, 1, 0.5, 0, 0.5, 1]}),
     ("minimax", 6, {"yes": 1e-300, "no": 0.01}, {"quota": 4, "values": [1, 0, 0, 0, 0, 0.5, 1]}),
+    ("minimax", POINT, {"yes": 0.05, "no": 1e-12}, {"quota": 8, "values": np.abs(np.linspace(-1, 1, 17))}),
     ("minimean", 9, 1e-16, {"quota": 3, "values": [1e-12] * 5 + [1] * 5}),
     ("minimean", 9, 1e-300, {"quota": 9, "values": [1e-12] * 5 + [1] * 5}),
     ("minimax", 9, 1e-16, {"quota": 1}),

@@ -66,7 +66,7 @@ def rows_needed(limit: float, confidence: float, *, may_gain: bool = False) -> i
     >>> rows_needed(1e-3, 0.95), rows_needed(0.01, 0.95), rows_needed(1, 0.95)
     (2995, 299, 0)
     >>> rows_needed(1e-3, 0.95, may_gain=True)
-    5225
+    5685
     """
     if limit >= 1:
         return 0

@@ -96,6 +96,10 @@ class RowLosses:
         """Return the same, but gains count as no loss."""
         return replace(self, sets_off=False)
 
+    def with_and_without_gains(self) -> list[RowLosses]:
+        """Return the same and, if a loss may be a gain, the same without gains: there is a choice."""
+        return [self, self.without_gains()] if self.may_gain else [self]
+
     def of(self, answers: npt.NDArray[Any], full: npt.NDArray[Any]) -> BoolArray | FloatArray:
         """Return the loss of each row, given the numbers of the classes that are answered, from -1 to 1.
 

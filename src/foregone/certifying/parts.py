@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foregone.certifying.bounds import betting_bound, clopper_pearson_bound, rows_needed
+from foregone.certifying.losses import RowLosses
 from foregone.checks import BoolArray, FloatArray, IntArray
 from foregone.errors import InvalidInputError
 from foregone.strategy.limits import Limits, as_given
@@ -153,6 +154,8 @@ class Part:
         The number of the cluster that each of these rows is in, from 0 on; None if every row is alone.
     may_gain : bool
         Whether losses are numbers that may be negative.
+    by_truth : bool
+        Whether a side is of the rows that are truly of it.
     """
 
     side: str
@@ -161,6 +164,7 @@ class Part:
     rows: IntArray
     clusters: IntArray | None = None
     may_gain: bool = False
+    by_truth: bool = False
 
     @property
     def n_observations(self) -> int:
@@ -201,7 +205,7 @@ class Part:
 
     def __str__(self) -> str:
         """Return what its rows are, in words."""
-        whose = "true" if self.may_gain else "full"  # losses that may be gains are limited by the truth
+        whose = "true" if self.by_truth else "full"
         side = "" if self.side == "all" else f' whose {whose} answer is "{self.side}"'
         group = "" if self.group is None else f" of group {self.group!r}"
         return f"{'rows' if self.clusters is None else 'clusters with rows'}{group}{side}"
@@ -215,7 +219,13 @@ class Parts:
 
     @classmethod
     def of(
-        cls, limits: Limits, full_yes: BoolArray, labels: RowLabels | None = None, *, may_gain: bool = False
+        cls,
+        limits: Limits,
+        full_yes: BoolArray,
+        labels: RowLabels | None = None,
+        *,
+        may_gain: bool = False,
+        by_truth: bool = False,
     ) -> Parts:
         """Divide rows by the answers that have limits of their own, and by group.
 
@@ -227,8 +237,8 @@ class Parts:
             Which rows are of class "yes"; only looked at if limits differ by class.
         labels : RowLabels, optional
             Groups and clusters of the rows.
-        may_gain : bool
-            Whether losses are numbers that may be negative.
+        may_gain, by_truth : bool
+            Whether losses are numbers that may be negative, and whether classes are true ones.
         """
         labels = labels or RowLabels()
         of_group: list[tuple[Any, IntArray]] = [(None, np.arange(len(full_yes)))]
@@ -242,8 +252,14 @@ class Parts:
                 clusters = labels.clusters
                 if clusters is not None:
                     clusters = np.unique(clusters[own], return_inverse=True)[1].astype(np.int64)
-                found.append(Part(side, group, limit, own, clusters, may_gain))
+                found.append(Part(side, group, limit, own, clusters, may_gain, by_truth))
         return cls(tuple(found))
+
+    @classmethod
+    def losing(cls, limits: Limits, losses: RowLosses, full: Any, labels: RowLabels | None = None) -> Parts:
+        """Divide rows with limits on these losses, given the answers of everyone."""
+        is_yes, by_truth = losses.in_class_yes(full), losses.truth is not None
+        return cls.of(limits, is_yes, labels, may_gain=losses.may_gain, by_truth=by_truth)
 
     def __iter__(self) -> Iterator[Part]:
         return iter(self.parts)

@@ -25,14 +25,15 @@ from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVote
 from foregone.errors import SolverError
 from foregone.forest.schedule import FixedOrder, Order
 from foregone.scores.orders import greedy_order, weighted_covariance
+from foregone.solving.labelled_program import BOLD, CAREFUL, LEARNING_SHARE
 from foregone.strategy import evaluate
 from foregone.strategy.limits import Limits
 
 __all__ = [
     "ENOUGH",
     "Decided",
-    "Outcome",
     "Run",
+    "Tried",
     "VotedRows",
     "Way",
     "certify_votes",
@@ -42,12 +43,10 @@ __all__ = [
     "why_too_few",
 ]
 
-LEARNING_SHARE = 0.2
 # With fewer rows than this times those that could certify anything, certifying costs more votes than the
 # promise over orders does.
 ENOUGH = 1.6
 FEWEST_LEARNING = 10  # rows, however loose the limit
-CAREFUL, BOLD = 0.02, 30.0  # the ladder's limits, as shares of the one asked for
 NEAR, STRIDE = 3.0, 6  # by what factor from the guess every rung is tried; below, one in so many is
 SHARES_NEAR = (0.75, 0.25)  # of rows that orders are learned to suit, see `weighted_covariance`
 
@@ -91,12 +90,11 @@ class VotedRows(NamedTuple):
 
     def with_and_without_gains(self) -> list[VotedRows]:
         """Return them as they are and, if a loss may be a gain, without gains: there is a choice."""
-        return [self, self._replace(losses=self.losses.without_gains())] if self.losses.may_gain else [self]
+        return [self._replace(losses=losses) for losses in self.losses.with_and_without_gains()]
 
     def parts(self, limits: Limits) -> Parts:
         """Divide them by limit."""
-        of_class = self.losses.in_class_yes(self.full)
-        return Parts.of(limits, of_class, self.labels, may_gain=self.losses.may_gain)
+        return Parts.losing(limits, self.losses, self.full, self.labels)
 
     def promise(self, judged: tuple[Judged, ...], confidence: float, **about: Any) -> Promise:
         """Return what these rows promise of a strategy that was not learned from them."""
@@ -142,7 +140,7 @@ class Decided(NamedTuple):
 Run = Callable[[VotedRows, Any, Order], tuple[IntArray, IntArray]]
 
 
-class Outcome(NamedTuple):
+class Tried(NamedTuple):
     """How rows fare with a strategy: what each loses, the largest loss there can be, and voters asked."""
 
     losses: BoolArray | FloatArray
@@ -151,21 +149,21 @@ class Outcome(NamedTuple):
     wrong: BoolArray | None = None  # which differ from the full answer; None on average over orders
 
 
-Way = Callable[[VotedRows, Any], Outcome]
+Way = Callable[[VotedRows, Any], Tried]
 
 
 def in_order(order: Order, run: Run) -> Way:
     """Return what runs rows in the order in use."""
 
-    def outcome(rows: VotedRows, strategy: Any) -> Outcome:
+    def outcome(rows: VotedRows, strategy: Any) -> Tried:
         answers, asked = run(rows, strategy, order)
         losses = rows.losses.of(answers, rows.full)
-        return Outcome(losses, 1.0, float(asked.mean()), np.asarray(answers != rows.full))
+        return Tried(losses, 1.0, float(asked.mean()), np.asarray(answers != rows.full))
 
     return outcome
 
 
-def over_orders(rows: VotedRows, strategy: Any) -> Outcome:
+def over_orders(rows: VotedRows, strategy: Any) -> Tried:
     """Return what rows of two classes lose on average over all orders of the voters, which is computed.
 
     A row loses the probability that it disagrees with the full vote, times what the other answer loses. That
@@ -174,7 +172,7 @@ def over_orders(rows: VotedRows, strategy: Any) -> Outcome:
     figures = evaluate(strategy)
     losses = rows.losses.if_differs(rows.full) * figures.disagreement[rows.counts]
     most = float(figures.disagreement.max())
-    return Outcome(losses, most, float(figures.expected_votes[rows.counts].mean()))
+    return Tried(losses, most, float(figures.expected_votes[rows.counts].mean()))
 
 
 def certify_votes(

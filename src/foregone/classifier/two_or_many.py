@@ -41,6 +41,7 @@ from foregone.plurality.rules import curtailment as plurality_curtailment
 from foregone.plurality.ties import ladder_with_ties, settle_ties, solve_with_ties
 from foregone.rules import curtailment
 from foregone.solving import Problem, Solution, solve
+from foregone.solving.labelled_program import LEAST_VALUE, solve_labelled
 from foregone.strategy import StoppingStrategy, evaluate
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import Limits
@@ -49,10 +50,6 @@ from foregone.votes import VoteDistribution
 
 __all__ = ["Kept", "ManyClassVotes", "SeenVotes", "Solved", "TwoClassVotes", "two_or_many"]
 
-# In a ladder, the least that a disagreement is taken to lose. With 0 even the most careful rung disagrees
-# wherever the learning rows, by chance or not, show no loss, and then few rows cannot certify it. Measured on
-# five datasets: 0.03 to 0.3 ask about as many voters, 0 and 1 more.
-LEAST_VALUE = 0.1
 # By what limits are lowered until the calibration rows keep theirs, and those for each class are raised.
 LOWERED, RAISED = 0.97 ** np.arange(1, 100), 1.1 ** np.arange(1, 30)
 
@@ -130,17 +127,14 @@ class TwoClassVotes:
         least_value : float
             The least that a disagreement is taken to lose, whatever the rows say.
         """
-        limits, values = Limits.of(terms["max_disagreement"]), None
-        votes = VoteDistribution.from_yes_counts(seen.counts, n_voters)
-        if seen.losses.truth is not None:
-            labelled = LabelledVotes.from_yes_counts(seen.counts, seen.losses.truth, n_voters)
-            if limits.by_answer:
-                limits, values = labelled.by_class(limits, quota=terms["quota"])
-            else:
-                values = labelled.values(seen.losses.costs, quota=terms["quota"])
-            values = np.maximum(values, least_value)
-        asked: SolverTerms = {**solver_terms(terms), "max_disagreement": limits.given}
-        return self._solved(solve(votes_or_n_voters=votes, values=values, **asked))
+        asked = solver_terms(terms)
+        if seen.losses.truth is None:
+            votes = VoteDistribution.from_yes_counts(seen.counts, n_voters)
+            return self._solved(solve(votes_or_n_voters=votes, **asked))
+        labelled = LabelledVotes.from_yes_counts(seen.counts, seen.losses.truth, n_voters)
+        others = {name: asked[name] for name in ("confidence", "looks", "answer", "quota")}
+        limits, how = Limits.of(asked["max_disagreement"]), {"costs": seen.losses.costs, **others}
+        return self._solved(solve_labelled(labelled, limits, least_value=least_value, **how))
 
     def solve_labelled(self, seen: SeenVotes, n_voters: int, terms: Terms) -> Solved:
         """Find when to stop such that the loss on these very rows keeps the limits.

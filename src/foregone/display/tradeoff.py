@@ -108,11 +108,15 @@ class TradeoffDisplay:
         ax: Axes | Sequence[Axes] | None = None,
         *,
         X: Any = None,
+        y: Any = None,
         baselines: bool = False,
         **options: Any,
     ) -> TradeoffDisplay:
-        """Draw what a fitted classifier plans, for its calibration rows or for ``X``; see `from_plan`."""
-        return cls.from_plan(fitted(estimator, "plan")(limits, X=X), ax, baselines=baselines, **options)
+        """Draw what a fitted classifier plans, for its calibration rows or for ``X``; see `from_plan`.
+
+        With the true labels ``y`` of ``X`` the limits are on the loss of accuracy.
+        """
+        return cls.from_plan(fitted(estimator, "plan")(limits, X=X, y=y), ax, baselines=baselines, **options)
 
     @classmethod
     def from_votes(

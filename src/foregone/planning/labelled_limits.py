@@ -9,19 +9,16 @@ from typing import Any
 import numpy as np
 
 from foregone.certifying import Judged, Parts, RowLosses
-from foregone.checks import FloatArray
 from foregone.labelled_votes import LabelledVotes
 from foregone.solving import Solution, solve
+from foregone.solving.labelled_program import BOLD, CAREFUL, LEARNING_SHARE, LEAST_VALUE, solve_labelled
 from foregone.strategy.evaluation import Evaluation
 from foregone.strategy.limits import Limits, MaxDisagreement, as_given
 from foregone.strategy.thresholds import check_quota
 
 __all__ = ["LabelledLimits"]
 
-LEARNING_SHARE = 0.2
-CAREFUL, BOLD = 0.02, 30.0  # what is solved for, as shares of the limit
 HALVINGS = 7
-LEAST_VALUE = 0.1  # of a disagreement that seems to lose nothing, by the few inputs that are learned from
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +43,7 @@ class LabelledLimits:
 
     def solve(self, limits: Limits) -> Solution:
         """Return the optimum, the labelled inputs being taken for the truth."""
-        return _solve(self.labelled, limits, self.terms)
+        return solve_labelled(self.labelled, limits, **self.terms)
 
     def guaranteed(self, solution: Solution, limits: Limits) -> MaxDisagreement:
         """Return what a solution for these limits loses at most; of each class as a share of its inputs."""
@@ -69,10 +66,11 @@ class LabelledLimits:
         learning, others = self._parts
         n_yes, truth = _inputs(others)
         if_differs = RowLosses("accuracy", truth).if_differs(n_yes >= self.quota)
-        parts = Parts.of(limits, truth == 1, may_gain=True)
+        parts = Parts.losing(limits, RowLosses("accuracy", truth), truth)
 
         def tried(boldness: float) -> tuple[Solution, tuple[Judged, ...]]:
-            found = _solve(learning, limits.scaled(boldness), self.terms, 0.5, LEAST_VALUE)
+            how = {"confidence": 0.5, "least_value": LEAST_VALUE, **self.terms}
+            found = solve_labelled(learning, limits.scaled(boldness), **how)
             risk = found.evaluation.disagreement
             return found, parts.judge(if_differs * risk[n_yes], confidence, float(risk.max()))
 
@@ -108,28 +106,6 @@ class LabelledLimits:
 
 def _are_kept(judged: tuple[Judged, ...]) -> bool:
     return all(part.is_kept for part in judged)
-
-
-def _solve(
-    labelled: LabelledVotes,
-    limits: Limits,
-    terms: dict[str, Any],
-    confidence: float | None = None,
-    least_value: float = 0.0,
-) -> Solution:
-    values: FloatArray
-    if limits.by_answer:
-        limits, values = labelled.by_class(limits, quota=terms["quota"])
-    else:
-        values = labelled.values(quota=terms["quota"])
-    return solve(
-        "minimean",
-        labelled.votes,
-        limits.given,
-        values=np.maximum(values, least_value),
-        confidence=confidence,
-        **terms,
-    )
 
 
 def _inputs(labelled: LabelledVotes) -> tuple[Any, Any]:

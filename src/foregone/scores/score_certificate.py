@@ -52,7 +52,8 @@ class ScoreCertificate:
         Known for one limit, too.
     parts : tuple of Judged
         With groups or clusters, and of accuracy and costs: what the rows say about each group and answer that
-        has a limit, costs in their own unit.
+        has a limit, costs in their own unit. Where few rows lose, a mean loss there leaves gains out, which
+        are then not set off against losses.
     in_clusters : bool
         Whether dependent rows were counted as one observation.
     class_bounds : dict or None

@@ -186,13 +186,10 @@ class ScoreRows:
         """How they are added up, as options of `foregone.solve_scores`."""
         return {name: getattr(self, name) for name in OPTIONS}
 
-    @property
+    @cached_property
     def learning_share(self) -> float:
-        """The share of the rows to learn from.
-
-        A half, but less of accuracy and costs: they vary so much that it is certifying that takes rows.
-        """
-        return 0.5 if self.losses.kind == "disagreement" else LEARNING_SHARE_OF_LOSSES
+        """The share of the rows to learn from."""
+        return _share_to_learn_from(self.losses)
 
     @cached_property
     def halves(self) -> tuple[IntArray, IntArray]:
@@ -246,20 +243,20 @@ class ScoreRows:
 
     def with_and_without_gains(self) -> list[ScoreRows]:
         """Return them as they are and, if a loss may be a gain, without gains: there is a choice."""
-        return [self, self._with(self.losses.without_gains())] if self.losses.may_gain else [self]
+        return [self, *(self._with(losses) for losses in self.losses.with_and_without_gains()[1:])]
 
     def _with(self, losses: RowLosses) -> ScoreRows:
         """Return the same rows, divided in the same way, with limits on other losses."""
-        known = self.halves
+        same = {"halves": self.halves, "learning_share": self.learning_share}
         other = copy(self)
-        for name, value in {"halves": known, "losses": losses, "labels": losses, "costs": None}.items():
+        for name, value in {**same, "losses": losses, "labels": losses, "costs": None}.items():
             object.__setattr__(other, name, value)
         return other
 
     def learning_trial(self, limits: Limits, order: IntArray, steps: IntArray) -> Trial:
         """Return the rows to learn from, judged as if they were as many as there will be to certify with."""
         rows = self.halves[0]
-        times = 1.0 if self.losses.kind == "disagreement" else len(self.halves[1]) / max(len(rows), 1)
+        times = (1 - _share_to_learn_from(self.losses)) / self.learning_share
         return self.trial(rows, limits, order, steps, times)
 
     def trial(
@@ -281,7 +278,7 @@ class ScoreRows:
             paths,
             final,
             labels,
-            Parts.of(limits, losses.in_class_yes(final), labels, may_gain=losses.may_gain),
+            Parts.losing(limits, losses, final, labels),
             curtailing(self.bounds_in(order), steps, self.n_steps, self.start, drops_classes=drops),
             losses,
             times,
@@ -310,6 +307,11 @@ def _check_order(order: Any, n_voters: int) -> Any:
             f"order must be None, one of {', '.join(ORDERS)}, or a row of voters, not {order!r}"
         )
     return check_order(order, n_voters)
+
+
+def _share_to_learn_from(losses: RowLosses) -> float:
+    """Return a half, but less of accuracy and costs: they vary so much that certifying is what takes rows."""
+    return 0.5 if losses.kind == "disagreement" else LEARNING_SHARE_OF_LOSSES
 
 
 def _losses_of(labels: Any, costs: Any, n_rows: int, n_classes: int | None) -> RowLosses:

@@ -368,13 +368,13 @@ def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float) 
         where, in_all = "are left to certify with", "a quarter more"
     if certify is learn:
         where = "are in the learning half, and about as many will certify"
-        where = where if certify.losses.truth is None else "are left to learn from"
+        where = where if certify.times == 1 else "will certify, about"
     for part, judged in zip(certify.parts, certify.judge(nothing_lost, confidence), strict=True):
         if part.limit == 0:
             return f"a limit of 0 takes certainty, which no rows can give: {_allow(certify.losses, 'some')}"
         if not judged.is_kept:
             return (
-                f"{part.n_observations:,} {part} {where}, and at least "
+                f"{round(certify.times * part.n_observations):,} {part} {where}, and at least "
                 f"{part.needed(confidence):,} are needed for a limit of {part.limit * unit:g} at a "
                 f"confidence of {confidence:g}, {in_all} in all, better several times as many: give "
                 f"more rows, {_allow(certify.losses, 'more')}, or lower the confidence"

@@ -91,8 +91,10 @@ class Trial:
         """Return what some of the rows teach."""
         some = self.paths.take(rows)
         if isinstance(some, ClassPaths) and some.drops_classes:
-            return LearnedByClass(some, steps, self.limit, self.certain, may_gain=self.losses.may_gain)
-        return Learned(some, steps, self.limit, self.certain, may_gain=self.losses.may_gain)
+            return LearnedByClass(
+                some, steps, self.limit, self.certain, may_gain=self.losses.truth is not None
+            )
+        return Learned(some, steps, self.limit, self.certain, may_gain=self.losses.truth is not None)
 
     def outcome(self, thresholds: Thresholds) -> TrialOutcome:
         """Return how all rows fare."""
@@ -154,7 +156,7 @@ def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
     has_sides = learn.losses.kind == "cost" or any(part.side != "all" for part in learn.parts)
     others = LEAD_SHAPES if isinstance(learn.paths, ClassPaths) else WEIGHED_SHAPES if has_sides else ()
     # A margin gains little over chances where close calls are free, and a ladder of margins is steep there.
-    shapes = SHAPES[1:] if learn.losses.may_gain else SHAPES
+    shapes = SHAPES if learn.losses.truth is None else SHAPES[1:]
     for shape in shapes + others:
         certain, too_bold = 0.0, 1.0
         for _ in range(HALVINGS):

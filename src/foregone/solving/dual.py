@@ -33,6 +33,7 @@ _PROHIBITIVE = 1e250
 # are: prices are in inverse proportion to the limit, and those could not be held.
 _NEXT_TO_ZERO = (1e-16, 1e-290)
 _LOST_IN_ROUNDING = 1e-13
+_HARDLY_WORTH = 1e-9  # limits up to this one may be given up where nothing good is found within them
 _MOST_CUTS = 1_000
 # Voters up to which strategies are mixed state by state, if nothing better is found.
 _MIX_UP_TO = 4_000
@@ -59,7 +60,14 @@ def solve_dual(problem: Problem) -> _Result:
         bound, multipliers = _proof_with(problem, multipliers, tiny)
         if without - bound <= _LOST_IN_ROUNDING * max(without, 1.0) or threshold == _NEXT_TO_ZERO[-1]:
             return strategy, bound, multipliers
-    return _within_cuts(problem)
+    strategy, bound, multipliers = _within_cuts(problem)
+    tiny = [budget for budget in problem.budgets if 0 < budget.limit <= _HARDLY_WORTH]
+    if tiny and (cost := problem.cost(evaluate(strategy))) - bound > 1e-9 * max(cost, 1.0):
+        # Mixing strategies so that such a limit is kept can cost more than the limit saves.
+        careful = solve_dual(_allowing_nothing(problem, tiny))[0]
+        if problem.cost(evaluate(careful)) < cost:
+            strategy = careful
+    return strategy, bound, multipliers
 
 
 def _allowing_nothing(problem: Problem, budgets: Sequence[Budget]) -> Problem:

@@ -149,7 +149,8 @@ def least_priced_cost(
     numbers : NumberSystem
         The arithmetic.
     yes_from : sequence of int
-        Per step, from how many yes votes on the answer is yes; in the last one that of the full vote.
+        Per step, from how many yes votes on the answer is yes; in the last one that of the full vote. Where
+        the full vote is decided the answer must be right.
     looks : sequence of int
         The steps at which it may stop.
     """
