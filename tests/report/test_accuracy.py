@@ -105,6 +105,18 @@ def test_figures_of_votes_are_those_of_plain_code_on_the_rows() -> None:
     assert report.trade_off.advice == tuple(made.advise())
 
 
+def test_what_rows_certify_does_not_cover_a_limit_that_was_chosen_by_them() -> None:
+    report, *_ = reported("forest of two")
+    assert report.trade_off.promise.about == "orders"
+    html = unescape(report.html)
+    assert "The order in use" in html
+    assert "The choice of the limit" in html
+    assert "an accuracy loss of" in html
+    scores, *_ = reported("soft forest")
+    assert "The choice of the limit" not in scores.html  # it was made on other rows than those that certify
+    assert "not about that accuracy itself" in unescape(scores.html)
+
+
 def test_without_a_confidence_every_limit_is_kept_on_these_rows(forest: Any, rare: Any) -> None:
     table = np.column_stack([rare[2].astype(object), rare[3]])
     report = make_report(forest, table, target="-1", voting="hard", confidence=None)

@@ -186,15 +186,15 @@ def _guarantee(report: Report) -> Html:
 def _about(report: Report) -> Html:
     """Return what it was made from, with what, and when."""
     model, confidence = report.model, report.trade_off.confidence
-    in_accuracy = report.trade_off.loss == "accuracy"
+    in_accuracy, threshold = report.trade_off.loss == "accuracy", _threshold(report)
     sure = "" if confidence is None else f", {100 * confidence:g} % confidence"
     *others, last = map(str, model.labels)
     facts = {
         "Model": f"{report.names['model']}: {model.name}, {model.n_voters:,} {model.voters}, "
         f"voting={model.voting!r}",
         "Rounds": f"{model.n_steps:,}, of one tree for each class" if model.drops_classes else None,
-        "Classes": f"{', '.join(others)} and {last}; of a tie, the first",
-        "Threshold": _threshold(report),
+        "Classes": f"{', '.join(others)} and {last}{'' if threshold else '; of a tie, the first'}",
+        "Threshold": threshold,
         "Calibration rows": f"{model.n_rows:,}, from {report.names['data']}",
         "Criterion": f"{model.settings['criterion']}{sure}, limits on the {report.trade_off.texts.limited}",
         "Worth": f"avoiding {'an error' if in_accuracy else 'a disagreement'} is assumed to be worth "

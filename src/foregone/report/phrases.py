@@ -206,7 +206,7 @@ def not_covered(report: Report) -> list[tuple[str, str]]:
     left_out = [] if promise.loss == "disagreement of every row" else about_these_rows
     if promise.about == "orders":
         left_out += [("The order in use", _order_in_use(report))]
-    elif left_out and not report.model.adds_up:
+    if left_out and promise.is_by_rows and not report.model.adds_up:
         chosen = (
             "The limit was recommended by looking at the calibration rows, which the confidence does not "
             "cover. Run the call on other rows, or on these with a limit that was fixed beforehand."
