@@ -185,7 +185,7 @@ def test_scores_of_a_file_are_planned(run: Run, tmp_path: Path) -> None:
     np.save(file, rng.normal(rng.normal(size=(2000, 1)), 1, size=(2000, 20)))
     outcome = run("plan", "--scores", file, "--limits", "0.1,0.05")
     assert outcome.code == 0, outcome.err
-    assert "Estimates from the learning half of 2,000 rows in" in outcome.out
+    assert "Estimated from part of 2,000 rows in" in outcome.out
     assert "certify the limit you choose on the other half" in " ".join(outcome.out.split())
     assert f"foregone solve --scores {file} --confidence 0.95" in outcome.out
     assert run("plan", "--scores", file, "--voters", "20").code == 2

@@ -208,7 +208,7 @@ def _print_tables(console: Console, made: Plan, whom: str, meant: str) -> None:
     seen = "" if k is None else f": {k:,} observed input{'' if k == 1 else 's'}"
     means = "Means over"
     if made.is_estimated:
-        means = "Estimates from the learning half of" if made.kind == "scores" else "Estimates from"
+        means = "Estimated from part of" if made.kind == "scores" else "Estimates from"
     console.print(f"{whom}, {made.criterion}{sure}\n{means} {meant}{seen}", markup=False)
     if made.full_accuracy is not None:
         console.print(f"The accuracy of {made.full} is {100 * made.full_accuracy:.2f} %", markup=False)
