@@ -132,11 +132,12 @@ def measure_hard_soft_disagreement(terms: Terms, hard: Labels, own: Labels, clas
         n_differing, n_rows = int(np.count_nonzero(differs[limited.rows])), int(limited.rows.sum())
         if is_small_beside(n_differing, n_rows, limited.limit):
             continue
+        votes = "the majority of votes" if terms["quota"] is None else "the share of votes at the threshold"
         warnings.warn(
-            f"the majority of votes differs from the estimator's own predict on {n_differing:,} of "
+            f"{votes} differs from the estimator's own predict on {n_differing:,} of "
             f"{n_rows:,} {limited.rows_in_words} ({n_differing / n_rows:.2g}), which is not small beside "
             f"{limited.limit_in_words}. "
-            "The estimator averages probabilities; stopping early is held against the majority of votes "
+            "The estimator averages probabilities; stopping early is held against the votes "
             "(full_predict). Voters that are sure of themselves, such as fully grown trees "
             "(max_depth=None, min_samples_leaf=1), make the two agree.",
             HardVoteWarning,

@@ -77,6 +77,7 @@ class SummedScores:
                 "every way they can be split: fewer voters can be."
             )
         terms = (settings.for_one_limit if is_many else settings.for_two_classes)(classes, n_voters)
+        terms["quota"] = None  # a threshold shifts the start of the sum
         if not traits_of(terms["criterion"]).bounds_the_mean:
             raise InvalidInputError(
                 f"criterion={settings.criterion!r} bounds the disagreement for every number of yes votes, "
