@@ -174,6 +174,9 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         for the last bits. The certificate counts them as wrong.
     calibration_disagreement_ : float
         Share of the calibration rows on which stopping early, in the order used, differs from asking all.
+    calibration_accuracy_loss_ : float
+        With ``max_accuracy_loss`` only: how far the accuracy of stopping early, in the order used, is below
+        that of asking all on the calibration rows; with ``costs``, how much more a row costs on average.
     ensemble_ : PackedForest, Voters, PluralityForest, PluralityVoters, ScoredForest or ScoreVoters
         What is asked; for a pipeline a `Transformed`, with one of these as its ``ensemble`` and the other
         steps before it. The fitted model itself is not kept.
