@@ -43,7 +43,8 @@ def risk_given(classifier, X, label):
 
 def test_the_defaults_are_these():
     defaults = {
-        "max_disagreement": 1e-3, "voting": "auto", "criterion": "minimean",
+        "max_disagreement": 1e-3, "max_accuracy_loss": None, "costs": None, "threshold": None,
+        "voting": "auto", "criterion": "minimean",
         "confidence": 0.95, "looks": None, "answer": "majority",
         "calibration_size": 0.1, "order": "auto", "on_failure": "curtail", "n_jobs": None,
         "random_state": None,
@@ -52,7 +53,7 @@ def test_the_defaults_are_these():
     assert parameters == {"estimator": None, **defaults}
     of_function = inspect.signature(early_stop).parameters
     expected = {name: value for name, value in defaults.items() if name != "calibration_size"}
-    expected |= {"groups": None, "clusters": None}
+    expected |= {"y_calibration": None, "groups": None, "clusters": None}
     assert {name: of_function[name].default for name in list(of_function)[2:]} == expected
 
 
@@ -149,7 +150,7 @@ def test_labels_of_any_type_name_their_limit(keys):
 def test_limits_for_other_labels_are_refused_before_anything_is_fitted(rare, limits, message):
     forest, X = rare
     with pytest.raises(InvalidInputError, match=message):
-        early_stop(forest, X, limits)
+        early_stop(forest, X, max_disagreement=limits)
     never = RandomForestClassifier("never fitted")
     with pytest.raises(InvalidInputError, match=message):
         EarlyStoppingClassifier(never, max_disagreement=limits).fit(X, KINDS[np.arange(len(X)) % 2])

@@ -49,10 +49,12 @@ def test_with_a_limit_for_each_class_none_pays():
     early_stop(model, X[6000:], {0: 0.05, 1: 0.05}, random_state=0)  # a warning would be an error
 
 
-def test_labels_given_by_mistake_are_a_short_error():
+def test_labels_given_as_a_limit_are_a_short_error():
     X, y = rare()
     model = RandomForestClassifier(5, random_state=0).fit(X[:500], y[:500])
     for labels in (y, y.tolist()):
         with pytest.raises(InvalidInputError, match=r"not 24,000 values\. If they are labels") as found:
-            early_stop(model, X, labels)
+            early_stop(model, X, max_disagreement=labels)
         assert len(str(found.value)) < 300
+    with pytest.raises(InvalidInputError, match="2 labels for 24,000 calibration rows"):
+        early_stop(model, X, [0.1, 0.1])

@@ -461,7 +461,7 @@ def test_a_decision_function_that_is_another_sum_is_refused():
         with pytest.raises(InvalidInputError, match="decision_function of this BaggingClassifier"):
             early_stop(model)
     model = FixedThresholdClassifier(fitted("forest"), response_method="decision_function")
-    with pytest.raises(InvalidInputError, match="RandomForestClassifier has none"):
+    with pytest.raises(InvalidInputError, match="there is no decision_function"):
         early_stop(model)
 
 

@@ -35,7 +35,7 @@ def run(strategy: StoppingStrategy, votes: list[bool], tokens: list[float]) -> t
         stopped = going * strategy.stop_probability(asked, yes)
         calls += stopped * asked
         spent += stopped * sum(tokens[:asked])
-        wrong += stopped * (strategy.answer(asked, yes) != (2 * sum(votes) > len(votes)))
+        wrong += stopped * (strategy.answer(asked, yes) != (sum(votes) >= strategy.quota))
         going -= stopped
     return calls, wrong, spent
 

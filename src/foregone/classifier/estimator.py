@@ -305,6 +305,10 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         if groups is not None or clusters is not None:
             labels = RowLabels.of(groups, clusters, 0 if X is None else _num_samples(X))
         if model.is_fitted_already:
+            if X is not None and y is not None and _num_samples(y) != _num_samples(X):
+                raise InvalidInputError(
+                    f"y has {_num_samples(y):,} labels for {_num_samples(X):,} calibration rows"
+                )
             self._take_features(model.knows_features, X)
         elif X is None:
             raise InvalidInputError(
