@@ -188,6 +188,14 @@ def test_few_rows_still_certify_a_careful_strategy() -> None:
     assert classifier.expected_votes_ < early_stop(forest, X[few], random_state=0).expected_votes_
 
 
+@pytest.mark.parametrize("n_rows", [1, 3, 40])
+def test_hardly_any_rows_curtail_with_a_warning(n_rows: int) -> None:
+    X, y, forest = noisy()
+    with pytest.warns(CannotCertifyWarning, match="rows are left to learn from"):
+        classifier = early_stop(forest, X[600 : 600 + n_rows], y[600 : 600 + n_rows], max_accuracy_loss=0.01)
+    assert classifier.promise_.confidence == 1
+
+
 def test_rows_too_few_for_one_order_curtail_with_a_warning_or_raise() -> None:
     X, y, forest = noisy()
     few = slice(600, 660)

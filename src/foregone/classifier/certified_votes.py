@@ -40,6 +40,7 @@ __all__ = [
     "over_orders",
     "rows_to_certify",
     "ways_in_order",
+    "why_nothing_is_learned",
     "why_too_few",
 ]
 
@@ -302,17 +303,24 @@ def learned_order(said: npt.NDArray[Any], n_classes: int, share_near: float) -> 
 # Enough rows ---------------------------------------------------------------------------------
 
 
+def why_nothing_is_learned(learning: VotedRows) -> str | None:
+    """Return why so few rows are not learned from, or None."""
+    if len(learning.full) >= FEWEST_LEARNING:
+        return None
+    return (
+        f"{len(learning.full)} rows are left to learn from, and at least {FEWEST_LEARNING} are needed, "
+        f"{round(FEWEST_LEARNING / LEARNING_SHARE)} in all: give more rows"
+    )
+
+
 def why_too_few(learning: VotedRows, certifying: VotedRows, terms: Terms, *, enough: float) -> str | None:
     """Return why so few rows are not tried to certify with, or None; only numbers of rows decide.
 
     Those of each class and group count where each has to keep the limit.
     """
     assert terms["confidence"] is not None
-    if len(learning.full) < FEWEST_LEARNING:
-        return (
-            f"{len(learning.full)} rows are left to learn from, and at least {FEWEST_LEARNING} are needed, "
-            f"{round(FEWEST_LEARNING / LEARNING_SHARE)} in all: give more rows"
-        )
+    if why := why_nothing_is_learned(learning):
+        return why
     certifying = certifying.with_and_without_gains()[-1]  # without, fewer are enough
     part = certifying.parts(Limits.of(terms["max_disagreement"])).too_few(terms["confidence"], enough)
     if part is None:

@@ -25,6 +25,7 @@ from foregone.classifier.certified_votes import (
     over_orders,
     rows_to_certify,
     ways_in_order,
+    why_nothing_is_learned,
     why_too_few,
 )
 from foregone.classifier.deciding import (
@@ -360,6 +361,8 @@ def _decide(
     learning, certifying = seen.split(seed)
     if _can_be_certified(terms) and (is_loss or settings.order in ("auto", "optimized")):
         if is_loss and isinstance(counting, TwoClassVotes) and settings.order != "optimized":
+            if too_few := why_nothing_is_learned(learning):
+                raise SolverError(f"no early stop can be certified: {too_few}")
             return certify_votes(counting, ensemble, terms, learning, certifying, [(order, over_orders)])
         must = is_loss or settings.order == "optimized" or bool(seen.labels)
         too_few = why_too_few(learning, certifying, terms, enough=1.0 if must else ENOUGH)
