@@ -16,6 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from foregone import EarlyStoppingClassifier, LabelledVotes, certify, early_stop, evaluate, solve
+from foregone.classifier import RareClassWarning
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import PackedForest
 from foregone.scores import CannotCertifyWarning
@@ -141,6 +142,17 @@ def test_without_a_confidence_each_class_uses_up_its_limit_on_the_calibration_ro
     assert lost["no"] <= 0.01
     assert lost["yes"] <= 0.02
     assert max(lost["no"] / 0.01, lost["yes"] / 0.02) > 0.7  # gains are set off
+
+
+def test_a_true_class_that_pays_for_the_mean_is_told() -> None:
+    X, y = make_classification(20_000, 8, n_informative=5, weights=[0.97], class_sep=0.6, random_state=0)
+    forest = RandomForestClassifier(25, random_state=0).fit(X[:4_000], y[:4_000])
+    rows, labels = X[4_000:], y[4_000:]
+    with pytest.warns(RareClassWarning, match="the accuracy on inputs that are truly 1 falls by") as caught:
+        early_stop(forest, rows, labels, max_accuracy_loss=0.005, random_state=0)
+    assert "max_accuracy_loss={0: 0.005, 1: 0.005}" in str(caught[0].message)
+    each = early_stop(forest, rows, labels, max_accuracy_loss={0: 0.005, 1: 0.05}, random_state=0)
+    assert each.promise_.loss == "accuracy"
 
 
 def test_costs_are_in_the_unit_they_were_given_in() -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc
 
+from foregone.certifying import RowLosses
 from foregone.classifier.deciding import Labels, Terms
-from foregone.planning.recommendation import allowed_by_class, losing_class
+from foregone.planning.recommendation import allowed_by_class, losing_accuracy, losing_class
 from foregone.strategy.limits import Limits, by_label, traits_of
 
 __all__ = [
@@ -74,38 +75,47 @@ def warn_if_too_few(terms: Terms, full: Labels, classes: Labels) -> None:
             )
 
 
-def warn_of_losing_classes(terms: Terms, full: Labels, answers: Labels, classes: Labels) -> None:
+def warn_of_losing_classes(
+    terms: Terms, full: Labels, answers: Labels, classes: Labels, losses: RowLosses
+) -> None:
     """Warn when a class pays for the mean over all rows: the same rule and words as in a plan.
 
     Parameters
     ----------
     terms : Terms
         Only minimean bounds a mean. With a limit for each class, or 1, which is none, nothing has to be said;
-        nor of accuracy, to which it does not matter what everyone says.
+        nor of costs, which say themselves what matters.
     full, answers : ndarray of shape (n_rows,)
         The label that everyone together gives each calibration row, and that of stopping early.
     classes : ndarray
         The labels.
+    losses : RowLosses
+        What is limited, and the true classes of the rows where that is accuracy.
     """
     limits = Limits.of(terms["max_disagreement"])
     limit = limits.loosest
     bounds_the_mean = traits_of(terms["criterion"]).bounds_the_mean
-    if terms["loss"] != "disagreement" or limits.by_answer or limit == 1 or not bounds_the_mean:
+    if terms["loss"] == "cost" or limits.by_answer or limit == 1 or not bounds_the_mean:
         return
+    of_class, name = full, "max_disagreement"
+    words: Callable[[Any, float, float], str] = losing_class
+    differs = (answers != full).astype(np.int64)
+    if losses.truth is not None:
+        of_class, name, words = classes.take(losses.truth), "max_accuracy_loss", losing_accuracy
+        differs = (answers != of_class).astype(np.int64) - (full != of_class)
     said = []
     for label in classes.tolist():
-        own = full == label
-        n_rows, n_differing = int(np.count_nonzero(own)), int(np.count_nonzero(answers[own] != label))
-        if not _could_be(n_differing, n_rows, allowed_by_class(limit)):
-            losses = losing_class(label, n_differing / n_rows, limit)
-            said.append(f"{losses} ({n_differing:,} of {n_rows:,})")
+        own = of_class == label
+        n_rows, n_lost = int(np.count_nonzero(own)), max(int(differs[own].sum()), 0)
+        if not _could_be(n_lost, n_rows, allowed_by_class(limit)):
+            said.append(f"{words(label, n_lost / n_rows, limit)} ({n_lost:,} of {n_rows:,})")
     if not said:
         return
     each = ", ".join(f"{label!r}: {limit:g}" for label in classes.tolist())
     advice = (
-        f"give each class a limit of its own, max_disagreement={{{each}}}"
+        f"give each class a limit of its own, {name}={{{each}}}"
         if len(classes) == 2
-        else "take a smaller max_disagreement"
+        else f"take a smaller {name}"
     )
     warnings.warn(
         f"a class loses: {'; '.join(said)}. The limit is a mean over all rows: {advice}",

@@ -158,7 +158,7 @@ class CountedVotes:
                     stacklevel=3,
                 )
         answers, n_asked = run(seen, decider.solved.strategy, decider.runs_in)
-        warn_of_losing_classes(terms, full_labels, classes.take(answers), classes)
+        warn_of_losing_classes(terms, full_labels, classes.take(answers), classes, calibration.losses)
         solved = decider.solved
         if decider.promise.confidence == 1:
             solved = solved._replace(expected_votes=float(n_asked.mean()))

@@ -150,7 +150,7 @@ class SummedScores:
         asks_all = len(strategy.looks) == 1
         answers, n_asked = (full, np.full(len(full), ensemble.n_voters)) if asks_all else strategy.run(scores)
         right_labels, given_labels = (ensemble.classes.take(said) for said in (right, answers))
-        warn_of_losing_classes(terms, right_labels, given_labels, ensemble.classes)
+        warn_of_losing_classes(terms, right_labels, given_labels, ensemble.classes, calibration.losses)
         if ensemble.adds_votes and own is not None:
             rounding = measure_hard_soft_disagreement(terms, right_labels, own, ensemble.classes)
         else:
