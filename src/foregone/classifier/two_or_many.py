@@ -104,9 +104,9 @@ class TwoClassVotes:
         """Return the numbers of the classes that everyone together answers."""
         return np.asarray(counts >= check_quota(terms["quota"], n_voters), np.int64)
 
-    def ask_all(self, n_voters: int, terms: Terms) -> StoppingStrategy:
-        """Return the strategy that asks everyone."""
-        return StoppingStrategy.ask_all(n_voters, terms["quota"])
+    def ask_all(self, n_voters: int, terms: Terms) -> StoppingStrategy | None:
+        """Return what asks everyone: None for a majority."""
+        return None if terms["quota"] is None else _ask_all(n_voters, terms["quota"])
 
     def shares(self, counts: npt.NDArray[Any], n_voters: int) -> FloatArray:
         """Return the share of the votes that each class has, for each row."""
@@ -239,6 +239,12 @@ class TwoClassVotes:
         if "problem" in fields or terms is None:
             terms = read_terms(fields.section("problem"), forest.n_trees, 2)
         return Kept(solved, terms, votes)
+
+
+@cache
+def _ask_all(n_voters: int, quota: int) -> StoppingStrategy:
+    """Return the same strategy every time, so that a forest prepares for it once."""
+    return StoppingStrategy.ask_all(n_voters, quota)
 
 
 class ManyClassVotes:
