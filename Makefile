@@ -50,7 +50,7 @@ bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: 
 	$(BIN)/python -m benchmarks.scores $(BENCH)
 	$(BIN)/python -m benchmarks.class_scores $(BENCH)
 
-bench-accuracy: $(VENV)/.has-bench  ## Limit the loss of accuracy instead of the disagreement, and decide at a threshold (20 minutes)
+bench-accuracy: $(VENV)/.has-bench  ## Limit the loss of accuracy instead of the disagreement, and decide at a threshold (40 minutes)
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
 
 bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
