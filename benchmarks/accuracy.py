@@ -111,7 +111,8 @@ def _pages(options: argparse.Namespace) -> Iterator[str]:
         yield _threshold_table(
             kept("threshold", n_splits, lambda: _thresholds(folder, cache, n_splits)), n_splits
         )
-    yield f"Measured on {datetime.date.today()} by `make bench-accuracy`, {options.splits} splits."
+    splits = f"{options.splits} splits, {options.threshold_splits} at the threshold"
+    yield f"Measured on {datetime.date.today()} by `make bench-accuracy`, {splits}."
 
 
 # Forests: votes are counted -----------------------------------------------------------------------
@@ -344,10 +345,18 @@ def _threshold_table(found: dict[str, list[dict[str, Any]]], n_splits: int) -> s
     for name, splits in found.items():
         keys = ("no", "yes") if name.endswith("each class") else ("all",)
         above = sum(any(split[key] > THRESHOLD_LIMIT for key in keys) for split in splits)
+        beyond = sum(any(_is_beyond(split, key) for key in keys) for split in splits)
         means = [float(np.mean([split[key] for split in splits])) for key in ("asked", "all", "no", "yes")]
         shown = [f"{means[0]:.1f}", *(f"{mean:.5f}" for mean in means[1:])]
-        rows.append([name, *shown, f"{above} of {n_splits}"])
+        rows.append([name, *shown, f"{above} of {n_splits} ({beyond})"])
     return "### A decision threshold\n\n" + table(head, rows) + "\n"
+
+
+def _is_beyond(split: dict[str, Any], key: str) -> bool:
+    """Whether a disagreement is above the limit by more than two standard errors of the test rows."""
+    n_no, n_yes = split["n"]
+    n_rows = {"no": n_no, "yes": n_yes, "all": n_no + n_yes}[key]
+    return bool(split[key] - 2 * np.sqrt(split[key] / n_rows) > THRESHOLD_LIMIT)
 
 
 if __name__ == "__main__":
