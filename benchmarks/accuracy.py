@@ -195,31 +195,32 @@ def _figures(asked: Any, differs: Any, losses: Any) -> Figures:
 
 
 def _forest_table(found: dict[str, list[dict[str, Figures]]]) -> str:
-    head = ["forest of 101 trees", "accuracy", "limit", "disagreement", "accuracy loss", "prototype"]
-    head += ["disagreement, 95 %", "accuracy loss, 95 %", "of these: disagree", "lost", "above the limit"]
+    head = ["trees asked of 101", "limit", "disagreement", "accuracy", "prototype"]
+    head += ["disagreement, 95 %", "accuracy, 95 %"]
     rows = []
     for name, splits in found.items():
         for place, limit in enumerate(LIMITS):
             ways = [f"disagreement {limit}", f"accuracy {limit}"]
             asked = [_mean(splits, way, "asked") for way in (*ways, *(f"{way} sure" for way in ways))]
+            first, second, third, fourth = (f"{mean:.1f}" for mean in asked)
+            prototype = f"{PROTOTYPE[name][place]:.1f}" if name in PROTOTYPE else ""
+            title = name if place == 0 else ""
+            rows.append([title, f"{limit:g}", first, second, prototype, third, fourth])
+    return f"### Forests\n\n{table(head, rows)}\n\n{_kept_table(found)}"
+
+
+def _kept_table(found: dict[str, list[dict[str, Figures]]]) -> str:
+    """Return what becomes of test rows with a limit on accuracy at 95 % confidence."""
+    head = ["accuracy, 95 %", "accuracy of all trees", "limit", "disagreement", "lost", "above the limit"]
+    rows = []
+    for name, splits in found.items():
+        for place, limit in enumerate(LIMITS):
             sure = f"accuracy {limit} sure"
-            prototype = PROTOTYPE.get(name)
-            rows.append(
-                [
-                    name if place == 0 else "",
-                    f"{100 * _mean(splits, 'full', 'accuracy'):.1f} %" if place == 0 else "",
-                    f"{limit:g}",
-                    f"{asked[0]:.1f}",
-                    f"{asked[1]:.1f}",
-                    "" if prototype is None else f"{prototype[place]:.1f}",
-                    f"{asked[2]:.1f}",
-                    f"{asked[3]:.1f}",
-                    f"{_mean(splits, sure, 'disagreement'):.4f}",
-                    f"{_mean(splits, sure, 'loss'):.5f}",
-                    _above(splits, sure, limit),
-                ]
-            )
-    return "### Forests\n\nTrees asked, on average over test rows and splits.\n\n" + table(head, rows) + "\n"
+            figures = [f"{_mean(splits, sure, 'disagreement'):.4f}", f"{_mean(splits, sure, 'loss'):.5f}"]
+            accuracy = f"{100 * _mean(splits, 'full', 'accuracy'):.1f} %"
+            titles = [name, accuracy] if place == 0 else ["", ""]
+            rows.append([*titles, f"{limit:g}", *figures, _above(splits, sure, limit)])
+    return table(head, rows) + "\n"
 
 
 def _mean(splits: list[dict[str, Figures]], way: str, figure: str) -> float:
@@ -270,30 +271,14 @@ def _boosted(name: str, folder: Path | None, cache: Cache, n_splits: int) -> lis
 
 
 def _boosted_table(found: dict[str, list[dict[str, Figures]]]) -> str:
-    head = ["boosted trees", "accuracy", "trees", "limit", "disagreement, 95 %", "accuracy loss, 95 %"]
-    head += ["of these: disagree", "lost", "above the limit"]
+    head = ["trees asked", "of", "limit", "disagreement, 95 %", "accuracy, 95 %"]
     rows = []
     for name, splits in found.items():
         for place, limit in enumerate(LIMITS):
-            sure = f"accuracy {limit} sure"
-            rows.append(
-                [
-                    name if place == 0 else "",
-                    f"{100 * _mean(splits, 'full', 'accuracy'):.1f} %" if place == 0 else "",
-                    f"{_mean(splits, 'all', 'asked'):.0f}" if place == 0 else "",
-                    f"{limit:g}",
-                    f"{_mean(splits, f'disagreement {limit} sure', 'asked'):.1f}",
-                    f"{_mean(splits, sure, 'asked'):.1f}",
-                    f"{_mean(splits, sure, 'disagreement'):.4f}",
-                    f"{_mean(splits, sure, 'loss'):.5f}",
-                    _above(splits, sure, limit),
-                ]
-            )
-    return (
-        "### Boosted trees\n\nTrees asked, on average over test rows and splits.\n\n"
-        + table(head, rows)
-        + "\n"
-    )
+            asked = [_mean(splits, f"{way} {limit} sure", "asked") for way in ("disagreement", "accuracy")]
+            titles = [name, f"{_mean(splits, 'all', 'asked'):.0f}"] if place == 0 else ["", ""]
+            rows.append([*titles, f"{limit:g}", *(f"{mean:.1f}" for mean in asked)])
+    return f"### Boosted trees\n\n{table(head, rows)}\n\n{_kept_table(found)}"
 
 
 # A decision threshold -----------------------------------------------------------------------------
