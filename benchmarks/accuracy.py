@@ -212,6 +212,7 @@ def _forest_table(found: dict[str, list[dict[str, Figures]]]) -> str:
 def _kept_table(found: dict[str, list[dict[str, Figures]]]) -> str:
     """Return what becomes of test rows with a limit on accuracy at 95 % confidence."""
     head = ["accuracy, 95 %", "accuracy of all trees", "limit", "disagreement", "lost", "above the limit"]
+    head += ["as it ran"]
     rows = []
     for name, splits in found.items():
         for place, limit in enumerate(LIMITS):
@@ -219,7 +220,10 @@ def _kept_table(found: dict[str, list[dict[str, Figures]]]) -> str:
             figures = [f"{_mean(splits, sure, 'disagreement'):.4f}", f"{_mean(splits, sure, 'loss'):.5f}"]
             accuracy = f"{100 * _mean(splits, 'full', 'accuracy'):.1f} %"
             titles = [name, accuracy] if place == 0 else ["", ""]
-            rows.append([*titles, f"{limit:g}", *figures, _above(splits, sure, limit)])
+            ran = sum(split[sure].get("loss in use", split[sure]["loss"]) > limit for split in splits)
+            rows.append(
+                [*titles, f"{limit:g}", *figures, _above(splits, sure, limit), f"{ran} of {len(splits)}"]
+            )
     return table(head, rows) + "\n"
 
 
