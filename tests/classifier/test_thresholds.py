@@ -473,7 +473,7 @@ def test_a_threshold_that_was_never_tuned_is_refused():
 
 
 def test_a_label_that_is_no_class_is_refused():
-    with pytest.raises(InvalidInputError, match=r"pos_label='sick' .* none of the classes \[0, 1\]"):
+    with pytest.raises(InvalidInputError, match=r"pos_label='sick' .* not one of the classes \[0, 1\]"):
         early_stop(FixedThresholdClassifier(fitted("forest"), pos_label="sick"))
 
 

@@ -86,8 +86,8 @@ class AnswerThreshold(NamedTuple):
         classes = np.asarray(inside.classes_).tolist()
         if label is not None and label not in classes:
             raise InvalidInputError(
-                f"pos_label={label!r} of this {type(model).__name__} is none of the classes {classes}: give "
-                "one of them"
+                f"pos_label={label!r} of this {type(model).__name__} is not one of the classes {classes}: "
+                "give one of them"
             )
         return cls(float(value), method, is_of_first=label is not None and label == classes[0])
 

@@ -83,8 +83,8 @@ def warn_of_losing_classes(
     Parameters
     ----------
     terms : Terms
-        Only minimean bounds a mean. With a limit for each class, or 1, which is none, nothing has to be said;
-        nor of costs, which say themselves what matters.
+        Only minimean bounds a mean. Nothing is said if each class has a limit, if the limit is 1 (no limit),
+        or of costs, which themselves say what matters.
     full, answers : ndarray of shape (n_rows,)
         The label that everyone together gives each calibration row, and that of stopping early.
     classes : ndarray

@@ -10,7 +10,8 @@ from typing import Any
 from foregone.checks import check_share
 from foregone.errors import InvalidInputError
 from foregone.planning.plan_rows import Plan, PlanRow, Reason
-from foregone.planning.planned_kinds import Planned, Votes, planned
+from foregone.planning.plan_terms import Planned
+from foregone.planning.planned_kinds import Votes, planned
 from foregone.planning.solved_limit import ClassFigures, SolvedLimit
 from foregone.solving import Answer
 from foregone.strategy.limits import Criterion, Limits

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from foregone.certifying import Promise
 from foregone.planning import recommendation as words
-from foregone.planning.planned_kinds import Planned, PlanTerms
+from foregone.planning.plan_terms import Planned, PlanTerms
 from foregone.planning.solved_limit import SolvedLimit
 from foregone.strategy.limits import Limits, MaxDisagreement
 

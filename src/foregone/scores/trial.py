@@ -32,7 +32,7 @@ class TrialOutcome(NamedTuple):
     Attributes
     ----------
     wrong : ndarray of bool
-        Which were answered otherwise than they are to be.
+        Which got another answer than they should.
     asked : ndarray of int
         How many voters each took.
     answers : ndarray of bool or int
