@@ -305,6 +305,15 @@ def _plan(kind: Kind) -> None:
     assert len(made.chosen.by_class) == kind.n_classes
 
 
+def _plan_in_accuracy(kind: Kind) -> None:
+    data = data_of(kind)
+    made = stopped(kind).plan([0.2, LIMIT], X=data.calibration, y=data.y[N_FIT:N_CALIBRATE])
+    assert made.loss == "accuracy"
+    assert made.max_accuracy_loss in (0.2, LIMIT) or kind.n_classes == 2
+    assert len(made.chosen.accuracy_loss_by_class) == kind.n_classes
+    assert "accuracy" in made.recommendation
+
+
 def _solve(kind: Kind) -> None:
     classifier, data = stopped(kind, order="shared"), data_of(kind)
     ensemble, strategy = classifier.ensemble_, classifier.strategy_
@@ -419,6 +428,19 @@ def _report(kind: Kind) -> None:
     assert report.fields()["promise"][1:] in unescape(report.html)
 
 
+def _report_in_accuracy(kind: Kind) -> None:
+    from foregone.report import make_report
+
+    data = data_of(kind)
+    table = pd.DataFrame(data.calibration).add_prefix("x").assign(truth=data.y[N_FIT:N_CALIBRATE])
+    report = make_report(data.model, table, target="truth")
+    said = " ".join([*report.fields()["recommendation"], *report.fields()["notes"]])
+    if report.fields()["max_accuracy_loss"] is None:  # the page says why
+        raise InvalidInputError(said)
+    assert "accuracy" in unescape(report.html)
+    assert report.fields()["full_accuracy"] > 0.5
+
+
 def _skops(kind: Kind) -> None:
     from foregone.report import read_model
 
@@ -489,6 +511,7 @@ FEATURES: dict[str, Callable[[Kind], None]] = {
     "`clusters`": _clusters,
     "`solve` from votes or scores": _solve,
     "`plan`": _plan,
+    "`plan` in accuracy": _plan_in_accuracy,
     "`TradeoffDisplay`": _tradeoff,
     "`SavingsDisplay`": _display,
     "`EnvelopeDisplay`": _envelope,
@@ -497,6 +520,7 @@ FEATURES: dict[str, Callable[[Kind], None]] = {
     "`certify`": _certify,
     "forests of `foregone.forest`": _import,
     "report": _report,
+    "report in accuracy": _report_in_accuracy,
     "skops file of the model": _skops,
     "pickle of the classifier": _pickle,
     "`save`, `load`": _save,

@@ -1,6 +1,7 @@
 """Data and fitted models that the tests share; made once, never changed."""
 
-from functools import cache
+from functools import cache, cached_property
+from itertools import pairwise
 
 import numpy as np
 from sklearn.datasets import make_classification
@@ -18,6 +19,28 @@ def rows(n_rows=3000, flip_y=0.1):
     return make_classification(
         n_rows, N_FEATURES, n_informative=4, n_redundant=0, flip_y=flip_y, random_state=0
     )
+
+
+class RareRows:
+    """Rows of a rare class, divided into parts: "fit", "calibrate", "stop" (early), "test"; "all" is all."""
+
+    def __init__(self, n_rows, *ends, common, flip_y):
+        self._ends, self._drawn = ends, {"weights": [common], "flip_y": flip_y}
+        self._n_rows = n_rows
+
+    @cached_property
+    def rows(self):
+        return make_classification(self._n_rows, 8, n_informative=5, random_state=0, **self._drawn)
+
+    def __call__(self, which, text=False):
+        X, y = self.rows
+        parts = zip(("fit", "calibrate", "stop", "test"), pairwise((0, *self._ends, None)), strict=True)
+        place = slice(*dict(parts, all=(None,))[which])
+        return X[place], np.array(["no", "yes"])[y[place]] if text else y[place]
+
+
+def three_members():
+    return [("bayes", GaussianNB()), ("line", LogisticRegression()), ("tree", DecisionTreeClassifier())]
 
 
 def to_fit():

@@ -11,7 +11,6 @@ import xgboost
 from catboost import CatBoostClassifier
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -37,28 +36,15 @@ from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import ScoredForest, container
 from foregone.forest.link import Calibration, Link
 from foregone.strategy.json_file import Fields
+from tests.classifier.models import RareRows, three_members
 
 HAS_TEMPERATURE = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 8)
 METHODS = ["sigmoid", "isotonic", *(["temperature"] if HAS_TEMPERATURE else [])]
 SETTINGS = {"max_disagreement": 0.02, "random_state": 0}
 
 
-@cache
-def rows():
-    """Rows of a rare class, so that calibration moves the threshold away from one half."""
-    return make_classification(4500, 8, n_informative=5, weights=[0.8], flip_y=0.15, random_state=0)
-
-
-def part(which, text=False):
-    X, y = rows()
-    place = {"fit": slice(0, 700), "calibrate": slice(700, 1300), "stop": slice(1300, 3000)}.get(
-        which, slice(3000, None)
-    )
-    return X[place], np.array(["no", "yes"])[y[place]] if text else y[place]
-
-
-def members():
-    return [("bayes", GaussianNB()), ("line", LogisticRegression()), ("tree", DecisionTreeClassifier())]
+# A rare class, so that calibration moves the threshold away from one half.
+part = RareRows(4500, 700, 1300, 3000, common=0.8, flip_y=0.15)
 
 
 MODELS = {
@@ -67,7 +53,7 @@ MODELS = {
     "weighted forest": ExtraTreesClassifier(30, min_samples_leaf=9, class_weight="balanced", random_state=0),
     "bag of trees": BaggingClassifier(DecisionTreeClassifier(), 15, max_features=0.7, random_state=0),
     "bag of others": BaggingClassifier(GaussianNB(), 9, max_samples=0.1, random_state=0),
-    "committee": VotingClassifier(members(), voting="soft", weights=[1, 2, 3]),
+    "committee": VotingClassifier(three_members(), voting="soft", weights=[1, 2, 3]),
     "gradients": GradientBoostingClassifier(n_estimators=30, random_state=0),
     "exponential": GradientBoostingClassifier(n_estimators=30, loss="exponential", random_state=0),
     "histograms": HistGradientBoostingClassifier(max_iter=30, random_state=0),
@@ -161,7 +147,7 @@ def test_text_labels_are_answered(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_ensemble_is_fitted_and_calibrated_by_cross_validation(method):
-    X, y = rows()
+    X, y = part("all")
     model = CalibratedClassifierCV(
         HistGradientBoostingClassifier(max_iter=10), method=method, cv=2, ensemble=False
     )
@@ -356,7 +342,7 @@ def test_what_was_never_fitted_is_refused():
 
 
 def test_a_frozen_forest_is_calibrated_when_the_classifier_is_fitted():
-    X, y = rows()
+    X, y = part("all")
     inside = FrozenEstimator(clone(MODELS["tuned forest"]).fit(*part("fit")))
     classifier = EarlyStoppingClassifier(
         CalibratedClassifierCV(inside, method="isotonic"),

@@ -9,7 +9,6 @@ import xgboost
 from catboost import CatBoostClassifier
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import make_classification
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -33,27 +32,13 @@ from foregone import EarlyStoppingClassifier, early_stop
 from foregone.classifier.calibration_warnings import HardVoteWarning
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, ScoredForest
+from tests.classifier.models import RareRows, three_members
 
 CLOSE = 1e-12  # probabilities may differ by so much, added up in another order
 CLOSE_32 = 1e-5  # in float32
 
 
-@cache
-def rows():
-    """Rows of a rare class."""
-    return make_classification(6000, 8, n_informative=5, weights=[0.85], flip_y=0.1, random_state=0)
-
-
-def part(which, text=False):
-    X, y = rows()
-    place = {"fit": slice(0, 600), "calibrate": slice(600, 1000), "stop": slice(1000, 3500)}.get(
-        which, slice(3500, None)
-    )
-    return X[place], np.array(["no", "yes"])[y[place]] if text else y[place]
-
-
-def members():
-    return [("bayes", GaussianNB()), ("line", LogisticRegression()), ("tree", DecisionTreeClassifier())]
+part = RareRows(6000, 600, 1000, 3500, common=0.85, flip_y=0.1)
 
 
 def in_a_pipeline(model):
@@ -69,7 +54,7 @@ MODELS = {
     "bag of trees": BaggingClassifier(DecisionTreeClassifier(), 15, max_features=0.7, random_state=0),
     "bag of others": BaggingClassifier(GaussianNB(), 9, max_samples=0.1, random_state=0),
     "bag of votes": BaggingClassifier(RidgeClassifier(), 10, max_samples=0.05, random_state=0),
-    "committee": VotingClassifier(members(), voting="soft", weights=[1, 2, 3]),
+    "committee": VotingClassifier(three_members(), voting="soft", weights=[1, 2, 3]),
     "gradients": GradientBoostingClassifier(n_estimators=20, random_state=0),
     "exponential": GradientBoostingClassifier(n_estimators=20, loss="exponential", random_state=0),
     "histograms": HistGradientBoostingClassifier(max_iter=20, random_state=0),
@@ -184,7 +169,7 @@ def votes_of(voters, X):
 
 
 def test_a_hard_committee_has_a_threshold_on_the_share_of_votes():
-    model, X = VotingClassifier(members()).fit(*part("fit")), part("test")[0]
+    model, X = VotingClassifier(three_members()).fit(*part("fit")), part("test")[0]
     share = votes_of(model.estimators_, X)
     for threshold in (1 / 3, 0.5, 2 / 3, 1.0):
         classifier = early_stop(model, threshold=threshold)
@@ -193,7 +178,7 @@ def test_a_hard_committee_has_a_threshold_on_the_share_of_votes():
 
 
 def test_votes_with_weights_have_a_threshold_on_their_share():
-    model = VotingClassifier(members(), weights=[1, 2, 5]).fit(*part("fit"))
+    model = VotingClassifier(three_members(), weights=[1, 2, 5]).fit(*part("fit"))
     X = part("test")[0]
     votes = np.array([voter.predict(X) == 1 for voter in model.estimators_])
     share = model.weights @ votes / 8
@@ -204,7 +189,7 @@ def test_votes_with_weights_have_a_threshold_on_their_share():
 
 
 def test_a_list_has_a_threshold_on_the_share_of_votes_or_on_the_mean_probability():
-    voters = [voter.fit(*part("fit")) for _, voter in members()]
+    voters = [voter.fit(*part("fit")) for _, voter in three_members()]
     X, calibrating = part("test")[0], part("stop")[0]
     for threshold in (0.3, 2 / 3):
         by_votes = early_stop(voters, calibrating, 0.0, threshold=threshold)
@@ -356,7 +341,7 @@ def test_a_wrapper_that_was_put_around_a_fitted_model_needs_no_fit():
 
 @pytest.mark.parametrize("wrapper", ["fixed", "tuned"])
 def test_a_wrapper_that_is_not_fitted_yet_is_fitted_first(wrapper):
-    X, y = rows()
+    X, y = part("all")
     y = np.array(["no", "yes"])[y]
     model = WRAPPED[wrapper](RandomForestClassifier(21, min_samples_leaf=3))
     settings = {"max_disagreement": 0.05, "calibration_size": 0.4, "random_state": 0}
