@@ -230,9 +230,9 @@ class CountedVotes:
         strategy = self.solved.strategy if early else counting.ask_all(self.ensemble.n_voters, self.terms)
         return self.ensemble.run(rows, strategy, n_threads=n_threads, **self.how)
 
-    def answer_one(self, x: npt.NDArray[Any]) -> int:
-        """Return the class number of one row of a forest, stopped early, soonest."""
-        return self.ensemble.run_one(x, self.solved.strategy, seed=self.seed, order=self.runs_in)[0]  # type: ignore[no-any-return]  # a forest's
+    def run_one(self, x: npt.NDArray[Any]) -> Any:
+        """Return what `run` returns for one row of a forest, stopped early, as plain values."""
+        return self.ensemble.run_one(x, self.solved.strategy, seed=self.seed, order=self.runs_in)
 
     def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
         """Return how many of all voters say yes, or are for each of many classes."""

@@ -66,14 +66,17 @@ class EarlyPredictions:
         """
         # Most of the time of one row would go into checks, so what fails these is looked at again.
         if type(X) is np.ndarray and X.shape == getattr(self, "_one_row", None):
-            if self._has_names:
-                warn_of_no_names(self)
-            try:
-                answer = self._decider.answer_one(X[0])
-            except InvalidInputError as error:
-                refuse(self, X, self.ensemble_, error)
-            return self._one_label[answer].copy()
+            return self._one_label[self._answer_one(X)[0]].copy()
         return self._labels(self._ask(X, "run", early=True)[0])
+
+    def _answer_one(self, X: npt.NDArray[Any]) -> Any:
+        """Return the class number of a row of the shape `_one_row`, how many were asked, and so on."""
+        if self._has_names:
+            warn_of_no_names(self)
+        try:
+            return self._decider.run_one(X[0])
+        except InvalidInputError as error:
+            refuse(self, X, self.ensemble_, error)
 
     def predict_with_votes(self, X: Any) -> tuple[Labels, VoteCounts, npt.NDArray[Any]]:
         """Return the labels, how many voters were asked, and what they came to.
@@ -113,7 +116,12 @@ class EarlyPredictions:
 
     def _ask(self, X: Any, question: Literal["run", "full_votes", "probability"], **options: bool) -> Any:
         """Return what the decider says of rows, which are checked first."""
-        rows = self._check_rows(X)
+        return self._ask_checked(self._check_rows(X), question, **options)
+
+    def _ask_checked(
+        self, rows: Any, question: Literal["run", "full_votes", "probability"], **options: bool
+    ) -> Any:
+        """Return what the decider says of rows that `_check_rows` returned."""
         n_threads = int(effective_n_jobs(self.n_jobs)) if rows.shape[0] > 1 else 1
         try:
             return getattr(self._decider, question)(rows, n_threads, **options)

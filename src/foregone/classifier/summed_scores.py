@@ -213,9 +213,9 @@ class SummedScores:
         """Return class numbers, how many were asked, and the sum of their scores."""
         return self.ensemble.run(rows, self.strategy if early else None, n_threads=n_threads)
 
-    def answer_one(self, x: npt.NDArray[Any]) -> int:
-        """Return the class number of one row of a forest, stopped early, soonest."""
-        return self.ensemble.run_one(x, self.strategy)[0]  # type: ignore[no-any-return]  # a forest's
+    def run_one(self, x: npt.NDArray[Any]) -> Any:
+        """Return what `run` returns for one row of a forest, stopped early, as plain values."""
+        return self.ensemble.run_one(x, self.strategy)
 
     def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
         """Return how many of all voters are for each of many classes; raise if scores are no votes."""

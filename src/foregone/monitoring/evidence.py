@@ -1,0 +1,130 @@
+"""Evidence: capital that grows when rows stop being what they were, in constant memory.
+
+Many small bets run side by side. Each pays a factor for every observation whose mean is at most 1 as long as
+nothing has changed, so that the capital of all bets together is an e-process: the probability that it ever
+reaches c is at most 1 / c, however long it is watched (Ville's inequality). Of every bet a part starts at
+once, and the rest later and later, so that a change is found whenever it comes. The proof is in
+docs/theory.md, "Watching a promise in use".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from foregone.checks import FloatArray, IntArray
+
+__all__ = ["LARGEST_LOG", "Capital", "Evidence"]
+
+LARGEST_LOG = 700.0  # of a capital: e to this is still a float
+SCALE = 256.0  # rows until half of every bet has started
+
+
+def _reserve(n_rows: float) -> float:
+    """Return how much of every bet has not started after so many rows; from 1, it falls ever slower."""
+    return 1 / (1 + math.log2(1 + n_rows / SCALE))
+
+
+@dataclass(frozen=True, eq=False)
+class Capital:
+    """What bets are worth at a time.
+
+    Attributes
+    ----------
+    running : ndarray of shape (n_bets,)
+        Logarithm of what each bet is worth that has started.
+    reserve : float
+        Logarithm of the part of every bet that has not.
+    n_rows : int
+        Observations so far, which say how much of the reserve starts next.
+    """
+
+    running: FloatArray
+    reserve: float = 0.0
+    n_rows: int = 0
+
+    @classmethod
+    def start(cls, n_bets: int) -> Capital:
+        """Return that of bets of which nothing has started."""
+        return cls(np.full(n_bets, -LARGEST_LOG))
+
+    def after(self, log_factors: FloatArray, n_rows: int) -> Capital:
+        """Return it after ``n_rows`` more observations, which multiply each bet by a factor."""
+        if n_rows == 0:
+            return self
+        stays = _reserve(self.n_rows + n_rows) / _reserve(self.n_rows)
+        starts = self.reserve + math.log1p(-stays)
+        running = np.logaddexp(self.running, starts) + log_factors
+        return Capital(
+            np.clip(running, -LARGEST_LOG, LARGEST_LOG), self.reserve + math.log(stays), self.n_rows + n_rows
+        )
+
+    def __add__(self, other: Capital) -> Capital:
+        """Return that of the same bets on two streams of rows: every bet is worth the product of both."""
+        reserve = max(self.reserve + other.reserve, -LARGEST_LOG)
+        both = self.worth + other.worth  # logarithms
+        # What has started is all but the reserve. The two logarithms may be equal but for rounding.
+        share = np.minimum(reserve - both, -1e-16)
+        running = both + np.log(-np.expm1(share))
+        return Capital(np.clip(running, -LARGEST_LOG, LARGEST_LOG), reserve, self.n_rows + other.n_rows)
+
+    @property
+    def worth(self) -> FloatArray:
+        """The logarithm of what each bet is worth in all."""
+        return np.asarray(np.logaddexp(self.running, self.reserve))
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Bets against "nothing has changed", and what they are worth.
+
+    Attributes
+    ----------
+    log_payoffs : ndarray of shape (n_bets, n_cells)
+        Logarithm of the factor that each bet pays for an observation in each cell. If nothing has changed, the
+        mean factor of every bet is at most 1.
+    weights : ndarray of shape (n_bets,)
+        How the capital is divided at the start; they sum to 1.
+    capital : Capital
+        What the bets are worth now.
+
+    Examples
+    --------
+    >>> payoffs = np.log([[1.5, 0.5]])                     # heads pay 3 : 1 against tails, if it is a fair coin
+    >>> evidence = Evidence.start(payoffs, np.ones(1))
+    >>> evidence.value
+    1.0
+    >>> evidence.after(np.array([520, 480]), 1000).value < 1 < evidence.after(np.array([700, 300]), 1000).value
+    True
+    """
+
+    log_payoffs: FloatArray
+    weights: FloatArray
+    capital: Capital
+
+    @classmethod
+    def start(cls, log_payoffs: FloatArray, weights: FloatArray) -> Evidence:
+        """Return the evidence before the first observation, which is 1."""
+        return cls(log_payoffs, weights, Capital.start(len(weights)))
+
+    def after(self, counts: IntArray, n_rows: int) -> Evidence:
+        """Return the evidence after a block of observations, of which so many are in each cell.
+
+        How many observations a block has must not depend on what they are.
+        """
+        return replace(self, capital=self.capital.after(self.log_payoffs @ counts, n_rows))
+
+    @property
+    def value(self) -> float:
+        """What all bets are worth together; 1 at the start, and for ever if there are none."""
+        if len(self.weights) == 0:
+            return 1.0
+        return float(np.exp(np.minimum(self.log_worths, LARGEST_LOG)).sum())
+
+    @property
+    def log_worths(self) -> FloatArray:
+        """The logarithm of the part of every bet in `value`."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.weights) + self.capital.worth)

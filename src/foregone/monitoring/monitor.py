@@ -1,0 +1,478 @@
+"""Monitor: watch rows in use, and give an alarm when they are no longer like the calibration rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone.certifying import Promise
+from foregone.checks import IntArray, check_share
+from foregone.errors import InvalidInputError
+from foregone.monitoring.audit_rows import AuditRows
+from foregone.monitoring.bets import AuditBets, SpreadBets
+from foregone.monitoring.evidence import Evidence
+from foregone.monitoring.monitor_state import KINDS, Alarm, AlarmKind, Moment, MonitorState
+from foregone.monitoring.monitor_words import advice_for, metrics_text, sentence_for
+from foregone.monitoring.stops import Stops, add_stops
+
+__all__ = ["Monitor", "MonitorWarning"]
+
+PENDING = 256  # single rows that are kept until their evidence is looked at
+LEAST_FACTOR = 1.02  # by which the number of rows grows between two moments of the history
+
+
+class MonitorWarning(UserWarning):
+    """Rows in use are no longer like the calibration rows, or more is lost than was promised."""
+
+
+class Monitor:
+    """Watch a promise in use, without labels.
+
+    Two things are looked at. *Spread*: after how many votes rows stop, and with which answer, beside the
+    calibration rows. *Disagreement*: a small share of rows, chosen by a hash of their values, is also asked
+    in full, and how often the early answer differs is held to the promised limit. For either there is
+    evidence that grows when rows change. An alarm is given when it reaches a threshold. If nothing changes,
+    the probability that an alarm is ever given is at most ``false_alarm``, for both together and however
+    long it is watched.
+
+    Make one with `EarlyStoppingClassifier.monitor`, and call its `predict` instead of the classifier's. Where
+    something else predicts, tell a monitor with `update` and `audited` what was answered.
+
+    Parameters
+    ----------
+    promise : Promise, or a fitted classifier, solution or strategy that has one
+        What is watched, such as ``classifier.promise_``.
+    reference : Stops, optional
+        Where calibration rows stopped; without it the spread is not watched.
+    classes : sequence, optional
+        The labels, in the order of their numbers; by default False and True.
+    audit : float, default=0.01
+        Share of rows that `predict` asks everyone about. 0 for none.
+    false_alarm : float, default=0.01
+        Probability that an alarm is ever given although nothing has changed.
+    on_alarm : callable, optional
+        Called with each `Alarm`, once for each kind.
+    costs : array-like of shape (n_classes, n_classes), optional
+        What answers cost, where the promise is about costs.
+    classifier : EarlyStoppingClassifier, optional
+        Who predicts.
+
+    Attributes
+    ----------
+    alarm : Alarm or None
+        The first alarm, if any.
+    alarms : tuple of Alarm
+        The first of each kind.
+    state : MonitorState
+        All that was seen: ``monitor.state.save(path)``, and ``monitor.state = MonitorState.load(path)`` to go
+        on; ``monitor.state = sum(states)`` to look at several workers together.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from foregone import early_stop
+    >>> X, y = make_classification(30_000, class_sep=1.5, random_state=0)
+    >>> forest = RandomForestClassifier(101, random_state=0).fit(X[:2000], y[:2000])
+    >>> classifier = early_stop(forest, X[2000:10_000], max_disagreement=0.01, random_state=0)
+    >>> monitor = classifier.monitor(audit=0.01, false_alarm=0.01)
+    >>> labels = monitor.predict(X[10_000:])              # the same as classifier.predict
+    >>> monitor.alarm is None
+    True
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")               # it warns once
+    ...     labels = monitor.predict(0.3 * X[10_000:])    # every row is nearer to the middle
+    >>> monitor.alarm.kind, monitor.alarm.what
+    ('spread', 'closer')
+    """
+
+    def __init__(
+        self,
+        promise: Any,
+        *,
+        reference: Stops | None = None,
+        classes: Sequence[Any] | None = None,
+        audit: float = 0.01,
+        false_alarm: float = 0.01,
+        on_alarm: Callable[[Alarm], object] | None = None,
+        costs: Any = None,
+        classifier: Any = None,
+    ) -> None:
+        self.promise = _promise_of(promise)
+        self.reference = reference
+        self.classes = list(_classes_of(classes, self.promise, reference))
+        self.audit = check_share(audit, "audit")
+        self.false_alarm = check_share(false_alarm, "false_alarm")
+        if not 0 < self.false_alarm < 1:
+            raise InvalidInputError(f"false_alarm must be above 0 and below 1, not {false_alarm!r}")
+        if on_alarm is not None and not callable(on_alarm):
+            raise InvalidInputError(f"on_alarm must be a function of an alarm, not {on_alarm!r}")
+        self.on_alarm = on_alarm
+        self._classifier = classifier
+        # A half for each kind of alarm, and of that one for the luck of the calibration rows.
+        quarter = self.false_alarm / 4
+        self._spread = None if reference is None else SpreadBets.against(reference, quarter)
+        bounded = self.promise.loss in ("accuracy", "cost")
+        self._audits = AuditBets.against(
+            self.promise, self.classes, costs=costs, reference=reference, failure=quarter if bounded else 0.0
+        )
+        self._thresholds: dict[AlarmKind, float] = {
+            "spread": 1 / quarter,
+            "disagreement": 1 / quarter if bounded else 1 / (2 * quarter),
+        }
+        self._numbers = {label: number for number, label in enumerate(self.classes)}
+        self._lock = threading.RLock()
+        self._pending: list[int] = []
+        self._width = 1 if reference is None else reference.n_voters + 1
+        self._state = self._start()
+        self._rows = AuditRows(self.audit)
+
+    def _start(self) -> MonitorState:
+        reference = self.reference
+        settings = {
+            "promise": str(self.promise),
+            "false_alarm": self.false_alarm,
+            "classes": [str(label) for label in self.classes],
+            "reference": None if reference is None else reference.to_fields(),
+            "audits": None if self._audits.costs is None else self._audits.costs.tolist(),
+        }
+        watched = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
+        shape = (0, 0) if reference is None else reference.counts.shape
+        n_bets: dict[AlarmKind, int] = {
+            "spread": 0 if self._spread is None else len(self._spread.bets),
+            "disagreement": len(self._audits.bets),
+        }
+        return MonitorState.start(watched, shape, self._audits.log_payoffs.shape[1], n_bets)
+
+    # Predicting ------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return what the classifier's own `predict` returns, and watch."""
+        classifier = self._classifier
+        if type(X) is np.ndarray and classifier is not None and X.shape == classifier._one_row:
+            answer, asked = classifier._answer_one(X)
+            pending = self._pending
+            pending.append(answer * self._width + asked)  # safe among threads
+            if len(pending) >= PENDING:
+                self._flush()
+            if self._rows.takes_one(X[0]):
+                self._ask_everyone(X, np.array([answer]))
+            return classifier._one_label[answer].copy()  # type: ignore[no-any-return]  # a row of labels
+        return self.predict_with_votes(X)[0]
+
+    def predict_with_votes(self, X: Any) -> tuple[npt.NDArray[Any], Any, Any]:
+        """Return what the classifier's own `predict_with_votes` returns, and watch."""
+        classifier = self._of_classifier()
+        rows = classifier._check_rows(X)
+        answers, asked, came_to = classifier._ask_checked(rows, "run", early=True)
+        chosen = self._rows.choose(rows)
+        with self._lock:
+            self._flush()
+            self._count(asked, answers)
+            if len(chosen):
+                self._ask_everyone(_take(rows, chosen), answers[chosen])
+            self._look()
+        return classifier._labels(answers), asked, came_to
+
+    def _of_classifier(self) -> Any:
+        if self._classifier is None:
+            raise InvalidInputError(
+                "this monitor has no classifier to predict with: make it with classifier.monitor(), or tell "
+                "it with update() and audited() what others answered"
+            )
+        return self._classifier
+
+    def _ask_everyone(self, rows: Any, early: IntArray) -> None:
+        full = self._of_classifier()._ask_checked(rows, "run", early=False)[0]
+        with self._lock:
+            self._audited(np.asarray(early, np.int64), np.asarray(full, np.int64), None)
+
+    def _flush(self) -> None:
+        """Count the single rows that have been kept."""
+        if not self._pending:
+            return
+        with self._lock:
+            pending, self._pending = self._pending, []
+            places = np.array(pending)
+            self._count(places % self._width, places // self._width)
+            self._look()
+
+    # Being told ------------------------------------------------------------------------------
+
+    def update(
+        self, asked: npt.ArrayLike, yes: npt.ArrayLike | None = None, *, labels: npt.ArrayLike | None = None
+    ) -> Monitor:
+        """Count rows that were answered elsewhere.
+
+        Parameters
+        ----------
+        asked : array-like of shape (n_rows,)
+            How many voters were asked about each.
+        yes : array-like of shape (n_rows,), optional
+            How many of them said yes. For votes between two answers it tells the answer, given the strategy.
+        labels : array-like of shape (n_rows,), optional
+            What was answered, as labels; not needed with ``yes``.
+        """
+        if self.reference is None:
+            raise InvalidInputError(
+                "this monitor has no calibration rows to compare with: give reference=Stops.count(...) of them"
+            )
+        asked = np.atleast_1d(np.asarray(asked))
+        if (yes is None) == (labels is None):
+            raise InvalidInputError("give yes or labels, which tell what was answered: one of the two")
+        if labels is not None:
+            answers = self._numbers_of(labels, "labels")
+        else:
+            answers = self._answers(asked, np.atleast_1d(np.asarray(yes)))
+        with self._lock:
+            self._flush()
+            self._count(asked, answers)
+            self._look()
+        return self
+
+    def audited(
+        self, early: npt.ArrayLike, full: npt.ArrayLike, truth: npt.ArrayLike | None = None
+    ) -> Monitor:
+        """Count rows about which everyone was asked as well, chosen without regard to their answers.
+
+        Parameters
+        ----------
+        early, full : array-like of shape (n_rows,)
+            The labels that were answered early, and that all voters together are for.
+        truth : array-like of shape (n_rows,), optional
+            The true labels, with which a promise about accuracy or costs is looked at, too.
+        """
+        given = [self._numbers_of(early, "early"), self._numbers_of(full, "full")]
+        known = None if truth is None else self._numbers_of(truth, "truth")
+        if any(len(one) != len(given[0]) for one in (*given, *(() if known is None else (known,)))):
+            raise InvalidInputError("early, full and truth must have one label for each audited row")
+        with self._lock:
+            self._flush()
+            self._audited(given[0], given[1], known)
+            self._look()
+        return self
+
+    def _numbers_of(self, labels: npt.ArrayLike, name: str) -> IntArray:
+        """Return the numbers of the classes."""
+        given = np.atleast_1d(np.asarray(labels)).tolist()
+        try:
+            return np.array([self._numbers[label] for label in given], np.int64)
+        except (KeyError, TypeError):
+            unknown = next(label for label in given if not _is_known(label, self._numbers))
+            raise InvalidInputError(
+                f"{name} has {unknown!r}, which is none of the classes {self.classes}"
+            ) from None
+
+    def _answers(self, asked: npt.NDArray[Any], yes: npt.NDArray[Any]) -> IntArray:
+        """Return what was answered at states between two answers."""
+        strategy = getattr(self._classifier, "strategy_", None)
+        if not hasattr(strategy, "yes_from"):
+            raise InvalidInputError(
+                "yes tells the answer of votes between two classes, if the monitor was made by "
+                "classifier.monitor(): give labels"
+            )
+        if asked.shape != yes.shape or asked.dtype.kind not in "biu" or yes.dtype.kind not in "biu":
+            raise InvalidInputError("asked and yes must be whole numbers, one of each for each row")
+        if ((asked < 0) | (asked > strategy.n_voters) | (yes < 0) | (yes > asked)).any():
+            raise InvalidInputError(
+                f"asked must be from 0 to {strategy.n_voters}, the number of voters, and yes from 0 to asked"
+            )
+        return np.asarray(yes >= np.asarray(strategy.yes_from)[asked], np.int64)
+
+    # Looking ---------------------------------------------------------------------------------
+
+    def _count(self, asked: npt.NDArray[Any], answers: npt.NDArray[Any]) -> None:
+        """Add rows and the evidence of their stops."""
+        state, spread = self._state, self._spread
+        if self.reference is None or spread is None:
+            self._state = replace(state, n_rows=state.n_rows + len(asked))
+            return
+        counts = np.zeros_like(state.stops)
+        add_stops(asked, answers, counts)
+        capital = state.capital["spread"].after(spread.log_payoffs @ spread.cells(counts), len(asked))
+        self._state = replace(state.with_stops(counts), capital={**state.capital, "spread": capital})
+
+    def _audited(self, early: IntArray, full: IntArray, truth: IntArray | None) -> None:
+        """Add audited rows and their evidence."""
+        state, cells = self._state, self._audits.cells(early, full, truth)
+        capital = state.capital["disagreement"].after(self._audits.log_payoffs @ cells, len(early))
+        self._state = replace(
+            state,
+            n_audited=state.n_audited + len(early),
+            audits=state.audits + cells,
+            capital={**state.capital, "disagreement": capital},
+        )
+
+    def _look(self) -> None:
+        """Give an alarm where the evidence has reached its threshold, and remember the evidence."""
+        state = self._state
+        found = {kind: self.evidence_of(kind) for kind in KINDS}
+        values = {kind: evidence.value for kind, evidence in found.items()}
+        last = state.history[-1] if state.history else None
+        new = []
+        for kind in KINDS:
+            if values[kind] < self._thresholds[kind] or any(old.kind == kind for old in state.alarms):
+                continue
+            bets = self._audits.bets if self._spread is None or kind == "disagreement" else self._spread.bets
+            moved = _strongest(found[kind], [bet.what for bet in bets])
+            best = max(
+                (place for place, bet in enumerate(bets) if bet.what == moved),
+                key=lambda place: found[kind].log_worths[place],
+            )
+            sentence = sentence_for(bets[best], state, self.reference, self.classes, self._audits)
+            new.append(
+                Alarm(
+                    kind, moved, state.n_rows, values[kind], self._thresholds[kind], sentence, advice_for(kind)
+                )
+            )
+        if new or last is None or state.n_rows >= LEAST_FACTOR * last.n_rows:
+            state = state.remember(Moment(state.n_rows, values["spread"], values["disagreement"]))
+        self._state = replace(state, alarms=(*state.alarms, *new))
+        for alarm in new:
+            warnings.warn(str(alarm), MonitorWarning, stacklevel=4)
+            if self.on_alarm is not None:
+                self.on_alarm(alarm)
+
+    def evidence_of(self, kind: AlarmKind) -> Evidence:
+        """Return the evidence of a kind, and the bets behind it."""
+        bets: Any = self._spread if kind == "spread" else self._audits
+        capital = self._state.capital[kind]
+        if bets is None:
+            return Evidence(np.empty((0, 0)), np.empty(0), capital)
+        return Evidence(bets.log_payoffs, bets.weights, capital)
+
+    @property
+    def thresholds(self) -> dict[AlarmKind, float]:
+        """The evidence at which an alarm of either kind is given."""
+        return dict(self._thresholds)
+
+    @property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """The first alarm of each kind, as they came."""
+        return self.state.alarms
+
+    @property
+    def alarm(self) -> Alarm | None:
+        """The first alarm, or None."""
+        return next(iter(self.alarms), None)
+
+    @property
+    def state(self) -> MonitorState:
+        """All that was seen so far."""
+        self._flush()
+        return self._state
+
+    @state.setter
+    def state(self, state: MonitorState) -> None:
+        shapes = [(one.stops.shape, one.audits.shape) for one in (state, self._state)]
+        sizes = [
+            {kind: len(capital.running) for kind, capital in one.capital.items()}
+            for one in (state, self._state)
+        ]
+        if state.watched != self._state.watched or shapes[0] != shapes[1] or sizes[0] != sizes[1]:
+            raise InvalidInputError(
+                "this state is of a monitor with another promise, other calibration rows or other settings: "
+                "make the monitor as that one was made, or begin anew without a state"
+            )
+        with self._lock:
+            self._pending = []
+            self._state = state
+            self._look()
+
+    # Showing ---------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what there is to log, as plain values."""
+        state = self.state
+        disagreements = int(state.audits[1 : 2 * len(self.classes) : 2].sum())
+        alarm = self.alarm
+        return {
+            "rows": state.n_rows,
+            "mean_votes_asked": _mean_asked(state.stops),
+            "recent_mean_votes_asked": _mean_asked(state.recent),
+            "expected_votes_asked": None if self.reference is None else self.reference.mean_asked,
+            "answers": dict(zip(map(str, self.classes), state.stops.sum(axis=1).tolist(), strict=False)),
+            "audited": state.n_audited,
+            "audited_disagreements": disagreements,
+            "evidence": {kind: self.evidence_of(kind).value for kind in KINDS},
+            "threshold": self.thresholds,
+            "alarm": None if alarm is None else vars(alarm),
+            "alarms": [vars(one) for one in self.alarms],
+            "false_alarm": self.false_alarm,
+            "promise": str(self.promise),
+        }
+
+    def metrics(self) -> str:
+        """Return what there is to log as Prometheus scrapes it: text in its exposition format."""
+        return metrics_text(self.to_dict())
+
+    def __repr__(self) -> str:
+        found = self.alarm
+        said = "no alarm" if found is None else f"alarm: {found.what}"
+        return f"<Monitor of {self.state.n_rows:,} rows, {self.state.n_audited:,} audited, {said}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._flush()
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
+
+def _strongest(evidence: Evidence, kinds: list[str]) -> Any:
+    """Return the kind of bet that is worth most."""
+    worths = evidence.log_worths
+    return max(dict.fromkeys(kinds), key=lambda kind: max(w for w, k in zip(worths, kinds, strict=True) if k == kind))
+
+
+def _promise_of(given: Any) -> Promise:
+    for found in (given, getattr(given, "promise_", None), getattr(given, "promise", None)):
+        if isinstance(found, Promise):
+            return found
+    raise InvalidInputError(
+        f"Expected a promise, such as classifier.promise_, got {type(given).__name__}"
+    )
+
+
+def _classes_of(classes: Sequence[Any] | None, promise: Promise, reference: Stops | None) -> Sequence[Any]:
+    if classes is None:
+        n_classes = 2 if reference is None else reference.n_classes
+        classes = [False, True] if n_classes == 2 else list(range(n_classes))
+    if reference is not None and len(classes) != reference.n_classes:
+        raise InvalidInputError(
+            f"there are {len(classes)} classes, but the reference has {reference.n_classes}"
+        )
+    if isinstance(promise.limit, dict) and not set(promise.limit) <= set(classes):
+        raise InvalidInputError(
+            f"the promise has limits for {list(promise.limit)}, which are not all among classes={list(classes)}"
+        )
+    return classes
+
+
+def _is_known(label: Any, numbers: dict[Any, int]) -> bool:
+    try:
+        return label in numbers
+    except TypeError:
+        return False
+
+
+def _take(rows: Any, chosen: IntArray) -> Any:
+    """Return some of the rows, of an array, a frame, a sparse matrix or columns."""
+    if hasattr(rows, "iloc"):
+        return rows.iloc[chosen]
+    return rows[chosen]
+
+
+def _mean_asked(table: npt.NDArray[Any]) -> float | None:
+    total = table.sum()
+    return float(table.sum(axis=0) @ np.arange(table.shape[1]) / total) if total else None

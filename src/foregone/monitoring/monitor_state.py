@@ -1,0 +1,241 @@
+"""MonitorState: all that a monitor has seen, in constant memory; to be saved, loaded and added up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from foregone.checks import FloatArray, IntArray
+from foregone.errors import InvalidInputError
+from foregone.monitoring.evidence import LARGEST_LOG, Capital
+from foregone.monitoring.stops import read_table
+from foregone.strategy.base import SavedAsJson
+from foregone.strategy.json_file import Fields, is_finite_number
+
+__all__ = ["Alarm", "AlarmKind", "MonitorState", "Moment"]
+
+AlarmKind = Literal["spread", "disagreement"]
+KINDS: tuple[AlarmKind, ...] = get_args(AlarmKind)
+HALF_LIFE = 10_000  # rows after which a row counts half in `recent`
+MOST_MOMENTS = 256  # kept of the past
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """Why a monitor gave an alarm, and what to do.
+
+    Attributes
+    ----------
+    kind : {"spread", "disagreement"}
+        Votes are no longer spread as on the calibration rows; or more is lost than was promised.
+    what : str
+        "closer", "clearer" or "class", one of which has become more frequent; "disagreement", "accuracy" or
+        "cost".
+    time : int
+        How many rows had been seen.
+    evidence, threshold : float
+        The evidence then, and what it takes to give an alarm.
+    sentence : str
+        What has moved, in words.
+    advice : str
+        What to do.
+    """
+
+    kind: AlarmKind
+    what: str
+    time: int
+    evidence: float
+    threshold: float
+    sentence: str
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.advice}"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The evidence at a time: how many rows were seen by then, and the evidence of either kind."""
+
+    n_rows: int
+    spread: float
+    disagreement: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MonitorState(SavedAsJson):
+    """What a `Monitor` has seen.
+
+    The states of several workers can be added up, in any order: ``sum(states)`` has the evidence of all their
+    rows. It has none of their alarms, each of which had a chance to be false of its own; a monitor that is
+    given the sum looks at its evidence anew. Its size does not depend on the number of rows.
+
+    Attributes
+    ----------
+    watched : str
+        Which promise and calibration rows it belongs to; only states with the same can be added up.
+    n_rows, n_audited : int
+        Rows seen, and rows about which everyone was asked.
+    stops, recent : ndarray of shape (n_classes, n_voters + 1)
+        Rows by answer and number of votes asked: all of them, and the recent ones, where a row counts half
+        after 10,000 others.
+    audits : ndarray
+        Audited rows by what was seen of them, see `foregone.monitoring.bets.AuditBets`.
+    capital : dict
+        What the bets of either kind of alarm are worth.
+    alarms : tuple of Alarm
+        At most one of each kind, the first one first.
+    history : tuple of Moment
+        The evidence at no more than 256 times.
+
+    Examples
+    --------
+    >>> state = MonitorState.start("example", (2, 4), 4, {"spread": 3, "disagreement": 2})
+    >>> (state + state).n_rows, sum([state, state]).watched
+    (0, 'example')
+    """
+
+    KIND: ClassVar[str] = "monitor"
+
+    watched: str
+    n_rows: int
+    n_audited: int
+    stops: IntArray
+    recent: FloatArray
+    audits: IntArray
+    capital: dict[AlarmKind, Capital]
+    alarms: tuple[Alarm, ...] = ()
+    history: tuple[Moment, ...] = field(default=())
+
+    @classmethod
+    def start(
+        cls, watched: str, shape: tuple[int, int], n_cells: int, n_bets: dict[AlarmKind, int]
+    ) -> MonitorState:
+        """Return the state before the first row."""
+        capital = {kind: Capital.start(n_bets[kind]) for kind in KINDS}
+        return cls(
+            watched, 0, 0, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(n_cells, np.int64), capital
+        )
+
+    def with_stops(self, counts: IntArray) -> MonitorState:
+        """Return it after more rows, given as a table of their stops; the evidence is as before."""
+        n_rows = int(counts.sum())
+        kept = 0.5 ** (n_rows / HALF_LIFE)
+        # Rows of one block count alike, and less the longer it is: as if they came one by one.
+        weight = 1.0 if n_rows == 0 else (1 - kept) / (n_rows * -math.expm1(-math.log(2) / HALF_LIFE))
+        return replace(
+            self,
+            n_rows=self.n_rows + n_rows,
+            stops=self.stops + counts,
+            recent=self.recent * kept + counts * weight,
+        )
+
+    def remember(self, moment: Moment) -> MonitorState:
+        """Return it with one more moment in its history, thinned out where it becomes long."""
+        history = (*self.history, moment)
+        if len(history) > MOST_MOMENTS:
+            history = (*history[:-1:2], history[-1])
+        return replace(self, history=history)
+
+    def __add__(self, other: object) -> MonitorState:
+        if other == 0:  # where sum() begins
+            return self
+        if not isinstance(other, MonitorState):
+            return NotImplemented
+        if other.watched != self.watched:
+            raise InvalidInputError(
+                "these states are of monitors with different promises, calibration rows or settings: only "
+                "states of one classifier, watched with the same settings, can be added up"
+            )
+        return MonitorState(
+            self.watched,
+            self.n_rows + other.n_rows,
+            self.n_audited + other.n_audited,
+            self.stops + other.stops,
+            self.recent + other.recent,
+            self.audits + other.audits,
+            {kind: self.capital[kind] + other.capital[kind] for kind in KINDS},
+        )
+
+    __radd__ = __add__
+
+    def __repr__(self) -> str:
+        return (
+            f"<MonitorState of {self.n_rows:,} rows, {self.n_audited:,} audited, {len(self.alarms)} alarms>"
+        )
+
+    # Files -----------------------------------------------------------------------------------
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields of a file."""
+        return {
+            "watched": self.watched,
+            "n_rows": self.n_rows,
+            "n_audited": self.n_audited,
+            "shape": list(self.stops.shape),
+            "stops": [[int(c), int(i), int(self.stops[c, i])] for c, i in np.argwhere(self.stops)],
+            "recent": [[int(c), int(i), float(self.recent[c, i])] for c, i in np.argwhere(self.recent)],
+            "audits": self.audits.tolist(),
+            "capital": {
+                kind: {"running": one.running.tolist(), "reserve": one.reserve, "n_rows": one.n_rows}
+                for kind, one in self.capital.items()
+            },
+            "alarms": [vars(alarm) for alarm in self.alarms],
+            "history": [[moment.n_rows, moment.spread, moment.disagreement] for moment in self.history],
+        }
+
+    @classmethod
+    def _from_fields(cls, fields: Fields) -> MonitorState:
+        rows, columns = (int(length) for length in fields.whole_numbers("shape", 2))
+        if rows < 0 or columns < 0:
+            raise fields.error("shape", "must be two numbers of at least 0")
+        fields.memory.take(32 * rows * columns, "a table of stops")
+        stops = read_table(fields, "stops", (rows, columns))
+        audits = fields.whole_numbers("audits")
+        if (audits < 0).any() or (stops % 1).any():
+            raise fields.error("audits", "and stops must be whole numbers of at least 0")
+        n_rows = fields.whole("n_rows", 0)
+        if int(stops.sum()) not in (0, n_rows):
+            raise fields.error("stops", f"must be of {n_rows:,} rows")
+        section = fields.section("capital")
+        history = [_moment(fields, entry) for entry in fields.rows("history", 3)]
+        if len(history) > MOST_MOMENTS:
+            raise fields.error("history", f"is longer than {MOST_MOMENTS}")
+        return cls(
+            fields.text("watched"),
+            n_rows,
+            fields.whole("n_audited", 0),
+            stops.astype(np.int64),
+            read_table(fields, "recent", (rows, columns)),
+            audits,
+            {kind: _capital(section.section(kind)) for kind in KINDS},
+            tuple(_alarm(one) for one in fields.sections("alarms")),
+            tuple(history),
+        )
+
+
+def _capital(fields: Fields) -> Capital:
+    running = fields.numbers("running")
+    if (np.abs(running) > LARGEST_LOG).any():
+        raise fields.error("running", f"must be from {-LARGEST_LOG:g} to {LARGEST_LOG:g}")
+    reserve = fields.number("reserve", -LARGEST_LOG, 0)
+    return Capital(running, reserve, fields.whole("n_rows", 0))
+
+
+def _alarm(fields: Fields) -> Alarm:
+    kind: Any = fields.text("kind")
+    if kind not in KINDS:
+        raise fields.error("kind", f"must be one of {', '.join(KINDS)}")
+    what, sentence, advice = (fields.text(key) for key in ("what", "sentence", "advice"))
+    evidence, threshold = fields.number("evidence", 0), fields.number("threshold", 0)
+    return Alarm(kind, what, fields.whole("time", 0), evidence, threshold, sentence, advice)
+
+
+def _moment(fields: Fields, entry: list[Any]) -> Moment:
+    n_rows, spread, disagreement = entry
+    if type(n_rows) is not int or not all(is_finite_number(one) and one >= 0 for one in entry):
+        raise fields.error("history", "must hold numbers of rows and evidence of at least 0")
+    return Moment(n_rows, float(spread), float(disagreement))

@@ -1,0 +1,147 @@
+"""What a monitor says: the sentence and the advice of an alarm, and its figures for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from foregone.monitoring.bets import AuditBets, Bet
+from foregone.monitoring.monitor_state import AlarmKind, MonitorState
+from foregone.monitoring.stops import Stops
+
+__all__ = ["advice_for", "metrics_text", "sentence_for"]
+
+
+def advice_for(kind: AlarmKind) -> str:
+    """Return what to do about an alarm."""
+    calibrate = "calibrate again with recent rows, early_stop(model, recent_rows, ...), and make a new monitor"
+    if kind == "spread":
+        return f"If the change is meant to stay, {calibrate}."
+    return f"Until then use full_predict, or criterion=\"minimixed\"; {calibrate}."
+
+
+def sentence_for(
+    bet: Bet, state: MonitorState, reference: Stops | None, classes: Sequence[Any], audits: AuditBets
+) -> str:
+    """Return what has moved, in words, with figures of then and now."""
+    if bet.what in ("closer", "clearer", "class"):
+        assert reference is not None
+        return _spread_sentence(bet, state, reference, classes)
+    n_classes = len(classes)
+    pairs = state.audits[: 2 * n_classes].reshape(n_classes, 2)
+    whose = "" if bet.at is None else f" of class {classes[bet.at]!r}"
+    if bet.what == "disagreement":
+        seen = pairs if bet.at is None else pairs[bet.at : bet.at + 1]
+        return (
+            f"The disagreement with the full vote is too high: {seen[:, 1].sum():,} of {seen.sum():,} audited "
+            f"rows{whose} differ ({seen[:, 1].sum() / seen.sum():.2%}), and {bet.bound:.2%} is the limit."
+        )
+    assert audits.losses is not None
+    levels = state.audits[2 * n_classes :].reshape(n_classes, -1)
+    levels = levels.sum(axis=0) if bet.at is None else levels[bet.at]
+    mean = float(levels @ audits.losses / levels.sum())
+    what = "accuracy lost by stopping early" if bet.what == "accuracy" else "rise of costs by stopping early"
+    return (
+        f"The {what} is too high: {mean:.2%} on {levels.sum():,} audited rows{whose} with true labels, and "
+        f"{bet.bound:.2%} is the limit" + ("." if bet.what == "accuracy" else ", as shares of the largest cost.")
+    )
+
+
+def _spread_sentence(bet: Bet, state: MonitorState, reference: Stops, classes: Sequence[Any]) -> str:
+    assert bet.at is not None
+    place = bet.at
+
+    def share(table: Any) -> float:
+        if bet.what == "class":
+            inside = table[place].sum()
+        elif bet.what == "closer":
+            inside = table[:, place:].sum()
+        else:
+            inside = table[:, : place + 1].sum()
+        return float(inside / max(table.sum(), 1e-300))
+
+    now, then = share(state.recent), share(reference.counts)
+    voters = f"{place} voter{'' if place == 1 else 's'}"
+    if bet.what == "class":
+        moved = f"Class {classes[place]!r} is more frequent"
+        which = "are answered with it"
+    elif bet.what == "closer":
+        moved, which = "Votes are closer", f"take {voters} or more"
+    else:
+        moved, which = "Votes are clearer", f"take {voters} or fewer"
+    return (
+        f"{moved} than on the calibration rows: {_percent(now)} of recent rows {which}, where it was "
+        f"{_percent(then)}."
+    )
+
+
+def _percent(share: float) -> str:
+    digits = 1 if share >= 0.01 or share == 0 else 1 - int(np.floor(np.log10(100 * share)))
+    return f"{100 * share:.{digits}f} %"
+
+
+def metrics_text(figures: dict[str, Any]) -> str:
+    """Return the figures of `Monitor.to_dict` in Prometheus's text format.
+
+    Examples
+    --------
+    >>> figures = {"rows": 5, "audited": 1, "audited_disagreements": 0, "mean_votes_asked": 3.0,
+    ...            "recent_mean_votes_asked": 3.0, "expected_votes_asked": None, "answers": {"no": 5},
+    ...            "evidence": {"spread": 1.0}, "threshold": {"spread": 400.0}, "alarms": []}
+    >>> print(metrics_text(figures).splitlines()[2])
+    foregone_rows_total 5
+    """
+    return "\n".join(_lines(figures)) + "\n"
+
+
+def _lines(figures: dict[str, Any]) -> Iterator[str]:
+    plain = [
+        ("rows_total", "counter", "Rows answered.", "rows"),
+        ("audited_total", "counter", "Rows about which every voter was asked.", "audited"),
+        (
+            "audited_disagreements_total",
+            "counter",
+            "Audited rows whose early answer differs from the full vote.",
+            "audited_disagreements",
+        ),
+        ("votes_asked_mean", "gauge", "Voters asked for a row, on average.", "mean_votes_asked"),
+        (
+            "votes_asked_recent_mean",
+            "gauge",
+            "Voters asked for a recent row, on average.",
+            "recent_mean_votes_asked",
+        ),
+        (
+            "votes_asked_expected",
+            "gauge",
+            "Voters asked for a calibration row, on average.",
+            "expected_votes_asked",
+        ),
+    ]
+    for name, kind, text, key in plain:
+        if figures[key] is not None:
+            yield from _metric(name, kind, text, [("", figures[key])])
+    answers = [(f'{{label="{_escaped(label)}"}}', count) for label, count in figures["answers"].items()]
+    if answers:
+        yield from _metric("answers_total", "counter", "Rows answered with each label.", answers)
+    alarms = {alarm["kind"] for alarm in figures["alarms"]}
+    kinds = list(figures["evidence"])
+    for name, text, values in (
+        ("evidence", "Evidence that something has changed.", figures["evidence"]),
+        ("evidence_threshold", "Evidence at which an alarm is given.", figures["threshold"]),
+        ("alarm", "Whether an alarm was given.", {kind: int(kind in alarms) for kind in kinds}),
+    ):
+        yield from _metric(name, "gauge", text, [(f'{{kind="{kind}"}}', values[kind]) for kind in kinds])
+
+
+def _metric(name: str, kind: str, text: str, values: list[tuple[str, Any]]) -> Iterator[str]:
+    yield f"# HELP foregone_{name} {text}"
+    yield f"# TYPE foregone_{name} {kind}"
+    for labels, value in values:
+        yield f"foregone_{name}{labels} {value!r}"
+
+
+def _escaped(label: str) -> str:
+    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
