@@ -19,6 +19,7 @@ PUBLIC = [
     "Evaluation",
     "ForegoneError",
     "LabelledVotes",
+    "Monitor",
     "Plan",
     "PluralityStrategy",
     "ScoreStrategy",

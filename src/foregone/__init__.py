@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from foregone import display as display
     from foregone import errors as errors
     from foregone import forest as forest
+    from foregone import monitoring as monitoring
     from foregone import plurality as plurality
     from foregone import rules
     from foregone import scores as scores
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from foregone.errors import ForegoneError
     from foregone.kinds import certify, evaluate, solve
     from foregone.labelled_votes import LabelledVotes
+    from foregone.monitoring import Monitor
     from foregone.planning import Plan, plan
     from foregone.plurality import PluralityStrategy, solve_plurality
     from foregone.polling import poll, poll_async, poll_many
@@ -31,6 +33,7 @@ __all__ = [
     "Evaluation",
     "ForegoneError",
     "LabelledVotes",
+    "Monitor",
     "Plan",
     "PluralityStrategy",
     "ScoreStrategy",
@@ -56,13 +59,14 @@ __version__ = "0.1.0"
 
 # Where each public name lives, as imported above for type checkers; a test holds this to __all__. The modules
 # can be reached without being imported by name: foregone.display.EnvelopeDisplay.
-_MODULES = ("display", "errors", "forest", "plurality", "rules", "scores")
+_MODULES = ("display", "errors", "forest", "monitoring", "plurality", "rules", "scores")
 _HOMES = {
     "ballot": ("Ballot", "Verdict"),
     "classifier": ("EarlyStoppingClassifier", "early_stop"),
     "errors": ("ForegoneError",),
     "kinds": ("certify", "evaluate", "solve"),
     "labelled_votes": ("LabelledVotes",),
+    "monitoring": ("Monitor",),
     "planning": ("Plan", "plan"),
     "plurality": ("PluralityStrategy", "solve_plurality"),
     "polling": ("poll", "poll_async", "poll_many"),

@@ -111,9 +111,12 @@ class VotedRows(NamedTuple):
 
     def split(self, seed: int) -> tuple[VotedRows, VotedRows]:
         """Divide them at random into those to learn from and those to certify with."""
-        rng = np.random.default_rng(seed)
-        learning, certifying = self.labels.split(len(self.full), LEARNING_SHARE, rng)
+        learning, certifying = self.halves(seed)
         return self.take(learning), self.take(certifying)
+
+    def halves(self, seed: int) -> tuple[IntArray, IntArray]:
+        """Return the numbers of the rows of either."""
+        return self.labels.split(len(self.full), LEARNING_SHARE, np.random.default_rng(seed))
 
 
 class Decided(NamedTuple):

@@ -38,6 +38,7 @@ from foregone.classifier.deciding import (
     Settings,
     Terms,
     limit_of,
+    read_stops,
     solver_terms,
     terms_to_fields,
 )
@@ -47,6 +48,7 @@ from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import Forest
 from foregone.forest.schedule import FixedOrder, Order, random_order, read_order
 from foregone.labelled_votes import LabelledVotes
+from foregone.monitoring import Stops
 from foregone.planning import Plan, plan
 from foregone.plurality import ClassVotes
 from foregone.scores import CannotCertifyWarning
@@ -79,6 +81,8 @@ class CountedVotes:
         Bounds on the disagreement of "yes" and "no"; empty for many classes.
     votes : VoteDistribution, ClassVotes or None
         How the votes on the calibration rows are spread.
+    stops : Stops or None
+        Where the calibration rows stop that it was not learned from; all of them if none were set apart.
     """
 
     scheme: Scheme
@@ -94,6 +98,7 @@ class CountedVotes:
     hard_soft_disagreement: float
     calibration_disagreement: float
     calibration_accuracy_loss: float | None = None  # None without labels
+    stops: Stops | None = None  # None without calibration rows
 
     voting: ClassVar[Literal["hard"]] = "hard"
 
@@ -162,6 +167,9 @@ class CountedVotes:
         solved = decider.solved
         if decider.promise.confidence == 1:
             solved = solved._replace(expected_votes=float(n_asked.mean()))
+        judged = np.arange(len(full))
+        if decider.promise.is_by_rows and decider.promise.confidence != 1:
+            judged = seen.halves(seed)[1]
         return replace(
             decider,
             solved=solved,
@@ -169,6 +177,13 @@ class CountedVotes:
             hard_soft_disagreement=differing,
             calibration_disagreement=float(np.mean(answers != full)),
             calibration_accuracy_loss=calibration.losses.mean(answers, full),
+            stops=Stops.count(
+                n_asked[judged],
+                answers[judged],
+                n_voters,
+                len(classes),
+                n_differing=int((answers != full)[judged].sum()),
+            ),
         )
 
     @classmethod
@@ -198,6 +213,7 @@ class CountedVotes:
             "solution_": self.solved.solution,
             "votes_": votes,
             "calibration_accuracy_loss_": self.calibration_accuracy_loss,
+            "stops_": self.stops,
         }
         if self.by_class:
             known["disagreement_by_class_"] = by_label(self.by_class, self.ensemble.classes.tolist())
@@ -288,6 +304,7 @@ class CountedVotes:
             "hard_soft_disagreement": self.hard_soft_disagreement,
             "calibration_disagreement": self.calibration_disagreement,
             "calibration_accuracy_loss": self.calibration_accuracy_loss,
+            "stops": None if self.stops is None else self.stops.to_fields(),
         }
         return fields, arrays
 
@@ -328,6 +345,7 @@ class CountedVotes:
             calibration_accuracy_loss=fields.number("calibration_accuracy_loss")
             if "calibration_accuracy_loss" in fields
             else None,
+            stops=read_stops(fields, forest),
         )
 
 

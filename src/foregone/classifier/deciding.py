@@ -25,6 +25,7 @@ from foregone.checks import (
 )
 from foregone.errors import InvalidInputError
 from foregone.forest.forest_file import Arrays
+from foregone.monitoring import Stops
 from foregone.solving import ANSWERS, Answer, Criterion, Problem, Solution
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import CRITERIA, Limits, MaxDisagreement, by_label, traits_of
@@ -430,6 +431,16 @@ def read_terms(fields: Fields, n_steps: int, n_classes: int) -> Terms:
         )
     except InvalidInputError as error:
         raise fields.error("max_disagreement/criterion/confidence/looks", f"is not valid: {error}") from None
+
+
+def read_stops(fields: Fields, forest: Any) -> Stops | None:
+    """Return where calibration rows stopped, checked against the forest; files from before do not know."""
+    if "stops" not in fields:
+        return None
+    stops = Stops.from_fields(fields.section("stops"))
+    if stops.counts.shape != (len(forest.classes), forest.n_voters + 1):
+        raise fields.error("stops", "are of another number of voters or classes than the forest has")
+    return stops
 
 
 def terms_to_fields(terms: Terms) -> dict[str, Any]:

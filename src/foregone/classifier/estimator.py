@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from foregone.classifier.hold_out import (
 from foregone.classifier.predicting import EarlyPredictions
 from foregone.classifier.row_checks import validated
 from foregone.errors import InvalidInputError
+from foregone.monitoring import Alarm, Monitor, Stops
 from foregone.planning import Plan
 from foregone.solving import Answer, Criterion
 
@@ -177,6 +178,10 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     calibration_accuracy_loss_ : float
         With ``max_accuracy_loss`` only: how far the accuracy of stopping early, in the order used, is below
         that of asking all on the calibration rows; with ``costs``, how much more a row costs on average.
+    stops_ : foregone.monitoring.Stops
+        After how many votes calibration rows stopped, and with which answers: those that the strategy was not
+        learned from, or all where it was learned from all. What `monitor` compares rows in use with. Missing
+        without calibration rows, and in files from before there were monitors.
     ensemble_ : PackedForest, Voters, PluralityForest, PluralityVoters, ScoredForest or ScoreVoters
         What is asked; for a pipeline a `Transformed`, with one of these as its ``ensemble`` and the other
         steps before it. The fitted model itself is not kept.
@@ -412,6 +417,52 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             classifier.feature_names_in_ = np.array(saved.feature_names, dtype=object)
         classifier._take(saved.decider)
         return classifier
+
+    # Watching --------------------------------------------------------------------------------
+
+    def monitor(
+        self,
+        audit: float = 0.01,
+        false_alarm: float = 0.01,
+        *,
+        X: Any = None,
+        on_alarm: Callable[[Alarm], object] | None = None,
+    ) -> Monitor:
+        """Return a monitor that predicts as this classifier does, and tells when its promise ends.
+
+        Parameters
+        ----------
+        audit : float, default=0.01
+            Share of rows that everyone is asked about, chosen by a hash of their values.
+        false_alarm : float, default=0.01
+            Probability that an alarm is ever given although nothing has changed.
+        X : {array-like, frame} of shape (n_rows, n_features), optional
+            Rows to compare with, such as those of a good week; none that the voters were fitted on. By
+            default the calibration rows, if the classifier was fitted with any.
+        on_alarm : callable, optional
+            Called with each `foregone.monitoring.Alarm`.
+
+        Examples
+        --------
+        See `foregone.Monitor`.
+        """
+        check_is_fitted(self, "ensemble_")
+        reference = getattr(self, "stops_", None)
+        if X is not None:
+            rows = self._check_rows(X)
+            answers, asked, _ = self._ask_checked(rows, "run", early=True)
+            differing = int(np.sum(answers != self._ask_checked(rows, "run", early=False)[0]))
+            n_voters, n_classes = self.ensemble_.n_voters, len(self.classes_)
+            reference = Stops.count(asked, answers, n_voters, n_classes, n_differing=differing)
+        return Monitor(
+            self,
+            reference=reference,
+            classes=self.classes_.tolist(),
+            audit=audit,
+            false_alarm=false_alarm,
+            on_alarm=on_alarm,
+            costs=self.costs,
+        )
 
     # Planning --------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from foregone.classifier.deciding import (
     Settings,
     Terms,
     check_same_voters,
+    read_stops,
     read_terms,
     terms_to_fields,
 )
@@ -30,9 +31,11 @@ from foregone.classifier.hold_out import numbers_of
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import ScoredForest
 from foregone.forest.link import Link
+from foregone.monitoring import Stops
 from foregone.planning import Plan, plan
 from foregone.scores import CannotCertifyWarning, ScoreRows, ScoreStrategy, rules, solve_scores
 from foregone.scores.paths import full_answers
+from foregone.scores.score_rows import share_to_learn_from
 from foregone.strategy.json_file import Fields
 from foregone.strategy.limits import Limits, by_label, traits_of
 
@@ -53,6 +56,7 @@ class SummedScores:
     rounding_disagreement: float | None = None  # None without calibration rows
     calibration_disagreement: float | None = None
     calibration_accuracy_loss: float | None = None  # None without labels
+    stops: Stops | None = None  # None without calibration rows
 
     @property
     def voting(self) -> Literal["hard", "soft"]:
@@ -156,7 +160,9 @@ class SummedScores:
         else:
             rounding = float(np.mean(full != right))
         wrong = float(np.mean(answers != right))
-        certificate = strategy.certificate
+        certificate, judged = strategy.certificate, np.arange(len(full))
+        if certificate is not None:  # rows that it was not learned from
+            judged = labels.split(len(full), share_to_learn_from(losses), np.random.default_rng(seed))[1]
         return cls(
             ensemble,
             terms,
@@ -168,6 +174,13 @@ class SummedScores:
             rounding,
             wrong,
             losses.mean(answers, right),
+            Stops.count(
+                n_asked[judged],
+                answers[judged],
+                ensemble.n_voters,
+                len(ensemble.classes),
+                n_differing=int((answers != right)[judged].sum()),
+            ),
         )
 
     @classmethod
@@ -192,6 +205,7 @@ class SummedScores:
             rounding: self.rounding_disagreement,
             "calibration_disagreement_": self.calibration_disagreement,
             "calibration_accuracy_loss_": self.calibration_accuracy_loss,
+            "stops_": self.stops,
         }
         return {
             "strategy_": self.strategy,
@@ -290,6 +304,7 @@ class SummedScores:
             "rounding_disagreement": self.rounding_disagreement,
             "calibration_disagreement": self.calibration_disagreement,
             "calibration_accuracy_loss": self.calibration_accuracy_loss,
+            "stops": None if self.stops is None else self.stops.to_fields(),
         }
         return fields, arrays
 
@@ -325,6 +340,7 @@ class SummedScores:
             calibration_accuracy_loss=fields.number("calibration_accuracy_loss")
             if "calibration_accuracy_loss" in fields
             else None,
+            stops=read_stops(fields, forest),
         )
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from foregone.certifying import Promise
 from foregone.checks import IntArray, check_share
 from foregone.errors import InvalidInputError
+from foregone.kinds import promise_of, strategy_of
 from foregone.monitoring.audit_rows import AuditRows
 from foregone.monitoring.bets import AuditBets, SpreadBets
 from foregone.monitoring.evidence import Evidence
@@ -48,8 +49,8 @@ class Monitor:
 
     Parameters
     ----------
-    promise : Promise, or a fitted classifier, solution or strategy that has one
-        What is watched, such as ``classifier.promise_``.
+    promise : Promise, or a fitted classifier or a solution, which have one
+        What is watched, such as ``classifier.promise_``. A classifier also predicts.
     reference : Stops, optional
         Where calibration rows stopped; without it the spread is not watched.
     classes : sequence, optional
@@ -62,8 +63,6 @@ class Monitor:
         Called with each `Alarm`, once for each kind.
     costs : array-like of shape (n_classes, n_classes), optional
         What answers cost, where the promise is about costs.
-    classifier : EarlyStoppingClassifier, optional
-        Who predicts.
 
     Attributes
     ----------
@@ -105,9 +104,10 @@ class Monitor:
         false_alarm: float = 0.01,
         on_alarm: Callable[[Alarm], object] | None = None,
         costs: Any = None,
-        classifier: Any = None,
     ) -> None:
         self.promise = _promise_of(promise)
+        self._classifier = promise if hasattr(promise, "predict_with_votes") else None
+        self._yes_from = None if isinstance(promise, Promise) else getattr(strategy_of(promise), "yes_from", None)
         self.reference = reference
         self.classes = list(_classes_of(classes, self.promise, reference))
         self.audit = check_share(audit, "audit")
@@ -117,7 +117,6 @@ class Monitor:
         if on_alarm is not None and not callable(on_alarm):
             raise InvalidInputError(f"on_alarm must be a function of an alarm, not {on_alarm!r}")
         self.on_alarm = on_alarm
-        self._classifier = classifier
         # A half for each kind of alarm, and of that one for the luck of the calibration rows.
         quarter = self.false_alarm / 4
         self._spread = None if reference is None else SpreadBets.against(reference, quarter)
@@ -159,7 +158,7 @@ class Monitor:
         """Return what the classifier's own `predict` returns, and watch."""
         classifier = self._classifier
         if type(X) is np.ndarray and classifier is not None and X.shape == classifier._one_row:
-            answer, asked = classifier._answer_one(X)
+            answer, asked, _ = classifier._answer_one(X)
             pending = self._pending
             pending.append(answer * self._width + asked)  # safe among threads
             if len(pending) >= PENDING:
@@ -274,19 +273,19 @@ class Monitor:
 
     def _answers(self, asked: npt.NDArray[Any], yes: npt.NDArray[Any]) -> IntArray:
         """Return what was answered at states between two answers."""
-        strategy = getattr(self._classifier, "strategy_", None)
-        if not hasattr(strategy, "yes_from"):
+        if self._yes_from is None:
             raise InvalidInputError(
-                "yes tells the answer of votes between two classes, if the monitor was made by "
-                "classifier.monitor(): give labels"
+                "yes tells the answer of votes that are counted between two classes, if the monitor was made "
+                "from a classifier or a solution: give labels instead"
             )
         if asked.shape != yes.shape or asked.dtype.kind not in "biu" or yes.dtype.kind not in "biu":
             raise InvalidInputError("asked and yes must be whole numbers, one of each for each row")
-        if ((asked < 0) | (asked > strategy.n_voters) | (yes < 0) | (yes > asked)).any():
+        n_voters = len(self._yes_from) - 1
+        if ((asked < 0) | (asked > n_voters) | (yes < 0) | (yes > asked)).any():
             raise InvalidInputError(
-                f"asked must be from 0 to {strategy.n_voters}, the number of voters, and yes from 0 to asked"
+                f"asked must be from 0 to {n_voters}, the number of voters, and yes from 0 to asked"
             )
-        return np.asarray(yes >= np.asarray(strategy.yes_from)[asked], np.int64)
+        return np.asarray(yes >= self._yes_from[asked], np.int64)
 
     # Looking ---------------------------------------------------------------------------------
 
@@ -436,12 +435,15 @@ def _strongest(evidence: Evidence, kinds: list[str]) -> Any:
 
 
 def _promise_of(given: Any) -> Promise:
-    for found in (given, getattr(given, "promise_", None), getattr(given, "promise", None)):
-        if isinstance(found, Promise):
-            return found
-    raise InvalidInputError(
-        f"Expected a promise, such as classifier.promise_, got {type(given).__name__}"
-    )
+    if isinstance(given, Promise):
+        return given
+    found = promise_of(given)  # raises if there is no strategy either
+    if found is None:
+        raise InvalidInputError(
+            "a strategy alone promises nothing that could be watched: give a solution, a fitted classifier, or "
+            "a promise such as classifier.promise_"
+        )
+    return found if hasattr(given, "promise_") else found.labelled([False, True])
 
 
 def _classes_of(classes: Sequence[Any] | None, promise: Promise, reference: Stops | None) -> Sequence[Any]:

@@ -236,7 +236,7 @@ class ReportedModel:
         if not has_short_way or (not early and isinstance(self.ensemble, PluralityForest)):
             return self.predict(row, decider, early=early)[0]
         if early:
-            return self.ensemble.classes[int(decider.answer_one(row[0]))]
+            return self.ensemble.classes[int(decider.run_one(row[0])[0])]
         return self.ensemble.classes[int(self.ensemble.run_one(row[0], None, **decider.how)[0])]
 
 

@@ -189,7 +189,7 @@ class ScoreRows:
     @cached_property
     def learning_share(self) -> float:
         """The share of the rows to learn from."""
-        return _share_to_learn_from(self.losses)
+        return share_to_learn_from(self.losses)
 
     @cached_property
     def halves(self) -> tuple[IntArray, IntArray]:
@@ -256,7 +256,7 @@ class ScoreRows:
     def learning_trial(self, limits: Limits, order: IntArray, steps: IntArray) -> Trial:
         """Return the rows to learn from, judged as if they were as many as there will be to certify with."""
         rows = self.halves[0]
-        times = (1 - _share_to_learn_from(self.losses)) / self.learning_share
+        times = (1 - share_to_learn_from(self.losses)) / self.learning_share
         return self.trial(rows, limits, order, steps, times)
 
     def trial(
@@ -309,7 +309,7 @@ def _check_order(order: Any, n_voters: int) -> Any:
     return check_order(order, n_voters)
 
 
-def _share_to_learn_from(losses: RowLosses) -> float:
+def share_to_learn_from(losses: RowLosses) -> float:
     """Return a half, but less of accuracy and costs: they vary so much that certifying is what takes rows."""
     return 0.5 if losses.kind == "disagreement" else LEARNING_SHARE_OF_LOSSES
 
