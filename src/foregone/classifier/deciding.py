@@ -364,7 +364,7 @@ class Decider(Protocol):
         """Return class numbers, how many were asked, and what they came to: at the stop, or of everyone."""
 
     def run_one(self, x: npt.NDArray[Any]) -> Any:
-        """Return what `run` returns for one row of a forest, stopped early, as plain values; the fastest way."""
+        """Return what `run` returns for one row of a forest, stopped early, the fastest way."""
 
     def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
         """Return how many of all voters say yes, or are for each of many classes."""

@@ -66,7 +66,8 @@ class EarlyPredictions:
         """
         # Most of the time of one row would go into checks, so what fails these is looked at again.
         if type(X) is np.ndarray and X.shape == getattr(self, "_one_row", None):
-            return self._one_label[self._answer_one(X)[0]].copy()
+            label: Labels = self._one_label[self._answer_one(X)[0]].copy()
+            return label
         return self._labels(self._ask(X, "run", early=True)[0])
 
     def _answer_one(self, X: npt.NDArray[Any]) -> Any:

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from foregone.certifying import Promise, check_costs, clopper_pearson_bound
 from foregone.checks import FloatArray, IntArray
-from foregone.monitoring.evidence import LARGEST_LOG, Evidence
+from foregone.monitoring.evidence import LARGEST_LOG, RunningEvidence
 from foregone.monitoring.stops import Stops
 
-__all__ = ["AuditBets", "Bet", "SpreadBets", "What"]
+__all__ = ["AuditBets", "SpreadBets", "Wager", "What"]
 
 What = Literal["closer", "clearer", "class", "disagreement", "accuracy", "cost"]
 
@@ -31,7 +32,7 @@ LEVELS = 256  # steps of a cost between none and the largest
 
 
 @dataclass(frozen=True)
-class Bet:
+class Wager:
     """What a bet is on.
 
     Attributes
@@ -70,7 +71,7 @@ class SpreadBets:
     one of either.
     """
 
-    bets: list[Bet]
+    bets: list[Wager]
     log_payoffs: FloatArray
     weights: FloatArray
     steps: IntArray
@@ -85,29 +86,31 @@ class SpreadBets:
         # Rows that ask fewer than the first step, at least it but fewer than the second, and so on.
         cells = np.add.reduceat(reference.asked, [0, *steps])
         n_steps, n_classes, n_rows = len(steps), reference.n_classes, reference.n_rows
-        events: list[tuple[What, int | None, IntArray]] = []
+        events: list[tuple[What, int | None, npt.NDArray[np.bool_]]] = []
         for place, step in enumerate(steps):
             at_least = np.arange(n_steps + 1) > place
             events.append(("closer", step, at_least))
             events.append(("clearer", step - 1, ~at_least))
         sure = 1 - failure / (len(events) + n_classes)
-        found: list[tuple[Bet, FloatArray]] = []
+        found: list[tuple[Wager, FloatArray]] = []
         for what, at, inside in events:
             bound = clopper_pearson_bound(int(cells[inside].sum()), n_rows, sure)
             row = np.concatenate([inside, np.zeros(n_classes)])
-            found.extend(_on_event(Bet(what, at, bound), row, np.arange(n_steps + 1 + n_classes) <= n_steps))
+            found.extend(
+                _on_event(Wager(what, at, bound), row, np.arange(n_steps + 1 + n_classes) <= n_steps)
+            )
         for number, answered in enumerate(reference.answered.tolist()):
             bound = clopper_pearson_bound(answered, n_rows, sure)
             row = np.arange(n_steps + 1 + n_classes) == n_steps + 1 + number
             among = np.arange(n_steps + 1 + n_classes) > n_steps
-            found.extend(_on_event(Bet("class", number, bound), row.astype(float), among))
+            found.extend(_on_event(Wager("class", number, bound), row.astype(float), among))
         bets = [bet for bet, _ in found]
         payoffs = np.array([row for _, row in found]).reshape(len(bets), n_steps + 1 + n_classes)
         return cls(bets, payoffs, _equal_by_kind(bets), np.array([0, *steps]))
 
-    def start(self) -> Evidence:
+    def start(self) -> RunningEvidence:
         """Return the evidence before the first row."""
-        return Evidence.start(self.log_payoffs, self.weights)
+        return RunningEvidence.start(self.log_payoffs, self.weights)
 
     def cells(self, counts: IntArray) -> IntArray:
         """Return how many rows are in each cell, of a table of stops."""
@@ -123,7 +126,7 @@ class AuditBets:
     them, where accuracy or costs are limited, for each true class how much a row loses, in steps.
     """
 
-    bets: list[Bet]
+    bets: list[Wager]
     log_payoffs: FloatArray
     weights: FloatArray
     losses: FloatArray | None  # what each step stands for, as a share of the largest loss
@@ -156,14 +159,14 @@ class AuditBets:
             losses = np.array([-1.0, 0.0, 1.0]) if costs is None else np.arange(-LEVELS, LEVELS + 1) / LEVELS
         n_cells = 2 * n_classes + (0 if losses is None else n_classes * len(losses))
         places = np.arange(n_cells)
-        found: list[tuple[Bet, FloatArray]] = []
+        found: list[tuple[Wager, FloatArray]] = []
 
         def on_differing(number: int | None, bound: float) -> None:
             among = places < 2 * n_classes
             if number is not None:
                 among = places // 2 == number
             row = (among & (places % 2 == 1)).astype(float)
-            found.extend(_on_event(Bet("disagreement", number, bound), row, among, AUDIT_ODDS))
+            found.extend(_on_event(Wager("disagreement", number, bound), row, among, AUDIT_ODDS))
 
         if promise.loss.startswith("disagreement"):
             for number, limit in _by_number(promise.limit, classes):
@@ -174,7 +177,7 @@ class AuditBets:
                     True if number is None else (places - 2 * n_classes) // len(losses) == number
                 )
                 loss = np.where(among, losses[(places - 2 * n_classes) % len(losses)], 0.0)
-                found.extend(_on_mean(Bet(_loss_kind(promise), number, limit / unit), loss, among))
+                found.extend(_on_mean(Wager(_loss_kind(promise), number, limit / unit), loss, among))
             if reference is not None and reference.n_differing is not None and failure > 0:
                 on_differing(
                     None, clopper_pearson_bound(reference.n_differing, reference.n_rows, 1 - failure)
@@ -183,9 +186,9 @@ class AuditBets:
         payoffs = np.array([row for _, row in found]).reshape(len(bets), n_cells)
         return cls(bets, payoffs, _equal_by_kind(bets), losses, matrix)
 
-    def start(self) -> Evidence:
+    def start(self) -> RunningEvidence:
         """Return the evidence before the first audited row."""
-        return Evidence.start(self.log_payoffs, self.weights)
+        return RunningEvidence.start(self.log_payoffs, self.weights)
 
     def cells(self, early: IntArray, full: IntArray, truth: IntArray | None) -> IntArray:
         """Return how many audited rows are in each cell, given the numbers of classes."""
@@ -212,12 +215,13 @@ def _loss_kind(promise: Promise) -> What:
 
 
 def _on_event(
-    bet: Bet, inside: FloatArray, among: IntArray, odds: FloatArray = SPREAD_ODDS
-) -> list[tuple[Bet, FloatArray]]:
+    bet: Wager, inside: FloatArray, among: npt.NDArray[np.bool_], odds: FloatArray = SPREAD_ODDS
+) -> list[tuple[Wager, FloatArray]]:
     """Return bets, one for each of some odds, that an event is more probable than the bound.
 
     A row pays ``alternative / bound`` if it is in the event and ``(1 - alternative) / (1 - bound)`` if it is
-    not: on average at most 1 for every probability up to the bound. Cells not ``among`` those looked at pay 1.
+    not: on average at most 1 for every probability up to the bound. Cells that are not ``among`` those
+    looked at pay 1.
     """
     if bet.bound >= 1:
         return []
@@ -231,7 +235,7 @@ def _on_event(
     ]
 
 
-def _on_mean(bet: Bet, loss: FloatArray, among: IntArray) -> list[tuple[Bet, FloatArray]]:
+def _on_mean(bet: Wager, loss: FloatArray, among: npt.NDArray[np.bool_]) -> list[tuple[Wager, FloatArray]]:
     """Return bets, one for each of some stakes, that a mean loss from -1 to 1 is above the bound.
 
     A row pays ``1 + stake * (loss - bound)``: on average at most 1 for every mean up to the bound.
@@ -242,7 +246,7 @@ def _on_mean(bet: Bet, loss: FloatArray, among: IntArray) -> list[tuple[Bet, Flo
     return [(bet, np.where(among, np.log1p(stake * (loss - bet.bound)), 0.0)) for stake in stakes.tolist()]
 
 
-def _equal_by_kind(bets: list[Bet]) -> FloatArray:
+def _equal_by_kind(bets: list[Wager]) -> FloatArray:
     """Return weights that give every kind of bet the same capital."""
     kinds = [bet.what for bet in bets]
     return np.array([1 / (len(set(kinds)) * kinds.count(kind)) for kind in kinds])

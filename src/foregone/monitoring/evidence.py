@@ -1,4 +1,4 @@
-"""Evidence: capital that grows when rows stop being what they were, in constant memory.
+"""RunningEvidence: capital that grows when rows stop being what they were, in constant memory.
 
 Many small bets run side by side. Each pays a factor for every observation whose mean is at most 1 as long as
 nothing has changed, so that the capital of all bets together is an e-process: the probability that it ever
@@ -16,7 +16,7 @@ import numpy as np
 
 from foregone.checks import FloatArray, IntArray
 
-__all__ = ["LARGEST_LOG", "Capital", "Evidence"]
+__all__ = ["LARGEST_LOG", "Capital", "RunningEvidence"]
 
 LARGEST_LOG = 700.0  # of a capital: e to this is still a float
 SCALE = 256.0  # rows until half of every bet has started
@@ -77,14 +77,14 @@ class Capital:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class RunningEvidence:
     """Bets against "nothing has changed", and what they are worth.
 
     Attributes
     ----------
     log_payoffs : ndarray of shape (n_bets, n_cells)
-        Logarithm of the factor that each bet pays for an observation in each cell. If nothing has changed, the
-        mean factor of every bet is at most 1.
+        Logarithm of the factor that each bet pays for an observation in each cell. The mean factor of every
+        bet is at most 1 if nothing has changed.
     weights : ndarray of shape (n_bets,)
         How the capital is divided at the start; they sum to 1.
     capital : Capital
@@ -92,11 +92,11 @@ class Evidence:
 
     Examples
     --------
-    >>> payoffs = np.log([[1.5, 0.5]])                     # heads pay 3 : 1 against tails, if it is a fair coin
-    >>> evidence = Evidence.start(payoffs, np.ones(1))
+    >>> payoffs = np.log([[1.5, 0.5]])    # on heads, against a fair coin
+    >>> evidence = RunningEvidence.start(payoffs, np.ones(1))
     >>> evidence.value
     1.0
-    >>> evidence.after(np.array([520, 480]), 1000).value < 1 < evidence.after(np.array([700, 300]), 1000).value
+    >>> evidence.after(np.array([500, 500]), 1000).value < 1 < evidence.after(np.array([7, 3]), 10).value
     True
     """
 
@@ -105,11 +105,11 @@ class Evidence:
     capital: Capital
 
     @classmethod
-    def start(cls, log_payoffs: FloatArray, weights: FloatArray) -> Evidence:
+    def start(cls, log_payoffs: FloatArray, weights: FloatArray) -> RunningEvidence:
         """Return the evidence before the first observation, which is 1."""
         return cls(log_payoffs, weights, Capital.start(len(weights)))
 
-    def after(self, counts: IntArray, n_rows: int) -> Evidence:
+    def after(self, counts: IntArray, n_rows: int) -> RunningEvidence:
         """Return the evidence after a block of observations, of which so many are in each cell.
 
         How many observations a block has must not depend on what they are.

@@ -19,7 +19,7 @@ from foregone.errors import InvalidInputError
 from foregone.kinds import promise_of, strategy_of
 from foregone.monitoring.audit_rows import AuditRows
 from foregone.monitoring.bets import AuditBets, SpreadBets
-from foregone.monitoring.evidence import Evidence
+from foregone.monitoring.evidence import RunningEvidence
 from foregone.monitoring.monitor_state import KINDS, Alarm, AlarmKind, Moment, MonitorState
 from foregone.monitoring.monitor_words import advice_for, metrics_text, sentence_for
 from foregone.monitoring.stops import Stops, add_stops
@@ -107,7 +107,9 @@ class Monitor:
     ) -> None:
         self.promise = _promise_of(promise)
         self._classifier = promise if hasattr(promise, "predict_with_votes") else None
-        self._yes_from = None if isinstance(promise, Promise) else getattr(strategy_of(promise), "yes_from", None)
+        self._yes_from = (
+            None if isinstance(promise, Promise) else getattr(strategy_of(promise), "yes_from", None)
+        )
         self.reference = reference
         self.classes = list(_classes_of(classes, self.promise, reference))
         self.audit = check_share(audit, "audit")
@@ -223,7 +225,7 @@ class Monitor:
         """
         if self.reference is None:
             raise InvalidInputError(
-                "this monitor has no calibration rows to compare with: give reference=Stops.count(...) of them"
+                "this monitor has no calibration rows to compare with: give it reference=Stops.count(...)"
             )
         asked = np.atleast_1d(np.asarray(asked))
         if (yes is None) == (labels is None):
@@ -297,13 +299,13 @@ class Monitor:
             return
         counts = np.zeros_like(state.stops)
         add_stops(asked, answers, counts)
-        capital = state.capital["spread"].after(spread.log_payoffs @ spread.cells(counts), len(asked))
+        capital = self.evidence_of("spread").after(spread.cells(counts), len(asked)).capital
         self._state = replace(state.with_stops(counts), capital={**state.capital, "spread": capital})
 
     def _audited(self, early: IntArray, full: IntArray, truth: IntArray | None) -> None:
         """Add audited rows and their evidence."""
         state, cells = self._state, self._audits.cells(early, full, truth)
-        capital = state.capital["disagreement"].after(self._audits.log_payoffs @ cells, len(early))
+        capital = self.evidence_of("disagreement").after(cells, len(early)).capital
         self._state = replace(
             state,
             n_audited=state.n_audited + len(early),
@@ -330,7 +332,13 @@ class Monitor:
             sentence = sentence_for(bets[best], state, self.reference, self.classes, self._audits)
             new.append(
                 Alarm(
-                    kind, moved, state.n_rows, values[kind], self._thresholds[kind], sentence, advice_for(kind)
+                    kind,
+                    moved,
+                    state.n_rows,
+                    values[kind],
+                    self._thresholds[kind],
+                    sentence,
+                    advice_for(kind),
                 )
             )
         if new or last is None or state.n_rows >= LEAST_FACTOR * last.n_rows:
@@ -341,13 +349,13 @@ class Monitor:
             if self.on_alarm is not None:
                 self.on_alarm(alarm)
 
-    def evidence_of(self, kind: AlarmKind) -> Evidence:
+    def evidence_of(self, kind: AlarmKind) -> RunningEvidence:
         """Return the evidence of a kind, and the bets behind it."""
         bets: Any = self._spread if kind == "spread" else self._audits
         capital = self._state.capital[kind]
         if bets is None:
-            return Evidence(np.empty((0, 0)), np.empty(0), capital)
-        return Evidence(bets.log_payoffs, bets.weights, capital)
+            return RunningEvidence(np.empty((0, 0)), np.empty(0), capital)
+        return RunningEvidence(bets.log_payoffs, bets.weights, capital)
 
     @property
     def thresholds(self) -> dict[AlarmKind, float]:
@@ -428,20 +436,23 @@ class Monitor:
         self._lock = threading.RLock()
 
 
-def _strongest(evidence: Evidence, kinds: list[str]) -> Any:
+def _strongest(evidence: RunningEvidence, kinds: list[str]) -> Any:
     """Return the kind of bet that is worth most."""
     worths = evidence.log_worths
-    return max(dict.fromkeys(kinds), key=lambda kind: max(w for w, k in zip(worths, kinds, strict=True) if k == kind))
+    return max(
+        dict.fromkeys(kinds), key=lambda kind: max(w for w, k in zip(worths, kinds, strict=True) if k == kind)
+    )
 
 
 def _promise_of(given: Any) -> Promise:
     if isinstance(given, Promise):
         return given
-    found = promise_of(given)  # raises if there is no strategy either
+    strategy_of(given)  # raises if it has none
+    found = promise_of(given)
     if found is None:
         raise InvalidInputError(
-            "a strategy alone promises nothing that could be watched: give a solution, a fitted classifier, or "
-            "a promise such as classifier.promise_"
+            "a strategy alone promises nothing that could be watched: give a solution, a fitted classifier "
+            "or a promise, such as classifier.promise_"
         )
     return found if hasattr(given, "promise_") else found.labelled([False, True])
 
@@ -456,7 +467,7 @@ def _classes_of(classes: Sequence[Any] | None, promise: Promise, reference: Stop
         )
     if isinstance(promise.limit, dict) and not set(promise.limit) <= set(classes):
         raise InvalidInputError(
-            f"the promise has limits for {list(promise.limit)}, which are not all among classes={list(classes)}"
+            f"the promise has limits for {list(promise.limit)}, not all among classes={list(classes)}"
         )
     return classes
 

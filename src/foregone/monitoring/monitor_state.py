@@ -15,7 +15,7 @@ from foregone.monitoring.stops import read_table
 from foregone.strategy.base import SavedAsJson
 from foregone.strategy.json_file import Fields, is_finite_number
 
-__all__ = ["Alarm", "AlarmKind", "MonitorState", "Moment"]
+__all__ = ["Alarm", "AlarmKind", "Moment", "MonitorState"]
 
 AlarmKind = Literal["spread", "disagreement"]
 KINDS: tuple[AlarmKind, ...] = get_args(AlarmKind)

@@ -7,23 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from foregone.monitoring.bets import AuditBets, Bet
+from foregone.monitoring.bets import AuditBets, Wager
 from foregone.monitoring.monitor_state import AlarmKind, MonitorState
 from foregone.monitoring.stops import Stops
 
 __all__ = ["advice_for", "metrics_text", "sentence_for"]
 
+CALIBRATE = "calibrate again with recent rows, early_stop(model, recent_rows, ...), and begin a new monitor"
+
 
 def advice_for(kind: AlarmKind) -> str:
     """Return what to do about an alarm."""
-    calibrate = "calibrate again with recent rows, early_stop(model, recent_rows, ...), and make a new monitor"
     if kind == "spread":
-        return f"If the change is meant to stay, {calibrate}."
-    return f"Until then use full_predict, or criterion=\"minimixed\"; {calibrate}."
+        return (
+            "The promise was made for rows like the calibration rows. Look at what has changed; if it stays, "
+            f"{CALIBRATE}."
+        )
+    return f"{CALIBRATE[0].upper()}{CALIBRATE[1:]}. Until then, use full_predict."
 
 
 def sentence_for(
-    bet: Bet, state: MonitorState, reference: Stops | None, classes: Sequence[Any], audits: AuditBets
+    bet: Wager, state: MonitorState, reference: Stops | None, classes: Sequence[Any], audits: AuditBets
 ) -> str:
     """Return what has moved, in words, with figures of then and now."""
     if bet.what in ("closer", "clearer", "class"):
@@ -35,8 +39,8 @@ def sentence_for(
     if bet.what == "disagreement":
         seen = pairs if bet.at is None else pairs[bet.at : bet.at + 1]
         return (
-            f"The disagreement with the full vote is too high: {seen[:, 1].sum():,} of {seen.sum():,} audited "
-            f"rows{whose} differ ({seen[:, 1].sum() / seen.sum():.2%}), and {bet.bound:.2%} is the limit."
+            f"The disagreement with the full vote is too high: {seen[:, 1].sum():,} of {seen.sum():,} "
+            f"audited rows{whose} differ ({seen[:, 1].sum() / seen.sum():.2%}), the limit is {bet.bound:.2%}."
         )
     assert audits.losses is not None
     levels = state.audits[2 * n_classes :].reshape(n_classes, -1)
@@ -45,11 +49,12 @@ def sentence_for(
     what = "accuracy lost by stopping early" if bet.what == "accuracy" else "rise of costs by stopping early"
     return (
         f"The {what} is too high: {mean:.2%} on {levels.sum():,} audited rows{whose} with true labels, and "
-        f"{bet.bound:.2%} is the limit" + ("." if bet.what == "accuracy" else ", as shares of the largest cost.")
+        f"{bet.bound:.2%} is the limit"
+        + ("." if bet.what == "accuracy" else ", as shares of the largest cost.")
     )
 
 
-def _spread_sentence(bet: Bet, state: MonitorState, reference: Stops, classes: Sequence[Any]) -> str:
+def _spread_sentence(bet: Wager, state: MonitorState, reference: Stops, classes: Sequence[Any]) -> str:
     assert bet.at is not None
     place = bet.at
 

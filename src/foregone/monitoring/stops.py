@@ -121,7 +121,7 @@ def add_stops(asked: npt.ArrayLike, answers: npt.ArrayLike, counts: IntArray) ->
         n_classes, n_voters = counts.shape[0], counts.shape[1] - 1
         raise InvalidInputError(
             f"asked must be from 0 to {n_voters}, the number of voters, and answers must be numbers of "
-            f"classes from 0 to {n_classes - 1}: found others. Were these rows answered by another classifier?"
+            f"classes from 0 to {n_classes - 1}. Were these rows answered by another classifier?"
         )
     counts += added
 
