@@ -2,8 +2,8 @@
 
 A row's hash is multilinear, ``sum of multiplier[feature] * bits of the value`` modulo 2**64, mixed at the
 end. Values are rounded to float32, -0.0 is 0.0, and every NaN is the same: an array of float32 and one of
-float64 that hold the same numbers are sampled alike. The products do not wait for each other, so a row of 50
-values takes some 20 nanoseconds.
+float64 that hold the same numbers are sampled alike. The products do not wait for each other: a value takes
+about a third of a nanosecond.
 """
 
 import numpy as np
@@ -16,20 +16,25 @@ NAN_BITS = np.uint32(0x7FC00000)
 
 @compiled
 def fill_multipliers(seed, multipliers):
-    """Fill one odd multiplier for each feature; the last place is left for the number hashes are held to."""
+    """Fill one odd multiplier for each feature; the last place is left for the largest hash to be chosen."""
     for feature in range(len(multipliers) - 1):
         multipliers[feature] = random_bits(seed, feature, 0) | np.uint64(1)
 
 
-@compiled(nogil=True)
-def row_is_chosen(values, multipliers):
-    """Whether one row is among those whose hash is at most the last of the multipliers."""
+@compiled
+def _is_chosen(rows, row, multipliers):
     total = np.uint64(0)
-    for feature in range(len(multipliers) - 1):
-        value = np.float32(values[feature])
+    for feature in range(np.uint64(len(multipliers) - 1)):
+        value = np.float32(rows[row, feature])
         bits = np.float32(value + np.float32(0.0)).view(np.uint32) if value == value else NAN_BITS
         total += multipliers[feature] * np.uint64(bits)
     return _mix(total) <= multipliers[-1]
+
+
+@compiled
+def first_is_chosen(rows, multipliers):
+    """Whether the first row is chosen."""
+    return _is_chosen(rows, np.uint64(0), multipliers)
 
 
 @compiled(nogil=True)
@@ -38,7 +43,7 @@ def list_chosen(rows, multipliers, chosen):
     n_chosen = 0
     for row in range(len(rows)):
         chosen[n_chosen] = row
-        n_chosen += row_is_chosen(rows[row], multipliers)
+        n_chosen += np.int64(_is_chosen(rows, np.uint64(row), multipliers))
     return n_chosen
 
 
@@ -47,7 +52,8 @@ def count_stops(asked, answers, counts):
     """Add one to ``counts[answer, asked]`` for each row; return False if one lies outside of the table."""
     n_classes, n_asked = counts.shape
     for row in range(len(asked)):
-        if not (0 <= answers[row] < n_classes and 0 <= asked[row] < n_asked):
+        answer = np.int64(answers[row])
+        if not (0 <= answer < n_classes and 0 <= asked[row] < n_asked):
             return False
-        counts[answers[row], asked[row]] += 1
+        counts[answer, asked[row]] += 1
     return True

@@ -6,8 +6,9 @@ import hashlib
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from foregone._kernels.row_sample import fill_multipliers, list_chosen, row_is_chosen
+from foregone._kernels.row_sample import fill_multipliers, first_is_chosen, list_chosen
 from foregone.checks import IntArray
 
 __all__ = ["AuditRows"]
@@ -24,25 +25,25 @@ class AuditRows:
     --------
     >>> rows = np.random.default_rng(0).normal(size=(100_000, 5))
     >>> chosen = AuditRows(0.01).choose(rows)
-    >>> 900 < len(chosen) < 1100, AuditRows(0.01).takes_one(rows[chosen[0]])
+    >>> 900 < len(chosen) < 1100, AuditRows(0.01).takes_one(rows[chosen[:1]])
     (True, True)
     """
 
     def __init__(self, share: float) -> None:
         self.share = share
-        self._multipliers = np.empty(0, np.uint64)
+        self._multipliers = np.zeros(1, np.uint64)
 
-    def _prepare(self, n_features: int) -> None:
-        multipliers = np.empty(n_features + 1, np.uint64)
-        fill_multipliers(SEED, multipliers)
-        multipliers[-1] = min(int(self.share * 2**64), 2**64 - 1)
-        self._multipliers = multipliers
+    def multipliers(self, n_features: int) -> npt.NDArray[np.uint64]:
+        """Return what the kernels multiply the values of a row with."""
+        if len(self._multipliers) != n_features + 1:
+            self._multipliers = np.empty(n_features + 1, np.uint64)
+            fill_multipliers(SEED, self._multipliers)
+            self._multipliers[-1] = min(int(self.share * 2**64), 2**64 - 1)
+        return self._multipliers
 
     def takes_one(self, row: Any) -> bool:
-        """Whether a row is audited, an array of float32 or float64."""
-        if len(self._multipliers) != len(row) + 1:
-            self._prepare(len(row))
-        return self.share > 0 and bool(row_is_chosen(row, self._multipliers))
+        """Whether a row is audited, an array of float32 or float64 of shape (1, n_features)."""
+        return self.share > 0 and bool(first_is_chosen(row, self.multipliers(row.shape[1])))
 
     def choose(self, rows: Any) -> IntArray:
         """Return the numbers of the rows that are audited."""
@@ -53,12 +54,10 @@ class AuditRows:
             return np.arange(n_rows)
         if not (isinstance(rows, np.ndarray) and rows.dtype in (np.float32, np.float64)):
             rows = _as_numbers(rows)
-        if rows is None or rows.dtype == object:
+        if rows.dtype == object:
             return np.array([k for k, row in enumerate(rows) if self._takes(row)], np.int64)
-        if len(self._multipliers) != rows.shape[1] + 1:
-            self._prepare(rows.shape[1])
         chosen = np.empty(n_rows, np.int64)
-        return chosen[: list_chosen(rows, self._multipliers, chosen)].copy()
+        return chosen[: list_chosen(rows, self.multipliers(rows.shape[1]), chosen)].copy()
 
     def _takes(self, row: Any) -> bool:
         """Whether a row of anything is audited."""
@@ -71,15 +70,12 @@ def _as_numbers(rows: Any) -> Any:
     if hasattr(rows, "toarray"):
         rows = rows.toarray()
     if hasattr(rows, "columns") and isinstance(rows.columns, tuple):  # columns of a file
-        given = [np.asarray(column) for column in rows.columns]
-        table = np.empty((rows.shape[0], len(given)), object)
-        for place, column in enumerate(given):
-            table[:, place] = column.tolist()
+        table: Any = np.empty(rows.shape, object)
+        for place, column in enumerate(rows.columns):
+            table[:, place] = np.asarray(column).tolist()
     else:
         table = np.asarray(rows)
-    if table.dtype.kind in "biuf":
-        return table.astype(np.float64, copy=False)
     try:
-        return table.astype(np.float64)
+        return table.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         return np.array(table.tolist(), object)

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy import ndarray
 
+from foregone._kernels.row_sample import first_is_chosen
 from foregone.certifying import Promise
 from foregone.checks import IntArray, check_share
 from foregone.errors import InvalidInputError
@@ -26,7 +28,7 @@ from foregone.monitoring.stops import Stops, add_stops
 
 __all__ = ["Monitor", "MonitorWarning"]
 
-PENDING = 256  # single rows that are kept until their evidence is looked at
+PENDING = 1024  # rows that are kept until their evidence is looked at
 LEAST_FACTOR = 1.02  # by which the number of rows grows between two moments of the history
 
 
@@ -132,10 +134,17 @@ class Monitor:
         }
         self._numbers = {label: number for number, label in enumerate(self.classes)}
         self._lock = threading.RLock()
-        self._pending: list[int] = []
-        self._width = 1 if reference is None else reference.n_voters + 1
         self._state = self._start()
+        # Rows whose evidence has not been looked at: single ones, and a table of all others.
+        self._pending: list[int] = []
+        self._width = self._state.stops.shape[1] or 1
+        self._counted, self._n_counted = np.zeros_like(self._state.stops), 0
         self._rows = AuditRows(self.audit)
+        self._one_row = None
+        if self._classifier is not None:
+            self._one_row, self._one_label = self._classifier._one_row, self._classifier._one_label
+            self._answer_one = self._classifier._answer_one
+            self._multipliers = self._rows.multipliers(self._classifier.n_features_in_)
 
     def _start(self) -> MonitorState:
         reference = self.reference
@@ -158,16 +167,17 @@ class Monitor:
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return what the classifier's own `predict` returns, and watch."""
-        classifier = self._classifier
-        if type(X) is np.ndarray and classifier is not None and X.shape == classifier._one_row:
-            answer, asked, _ = classifier._answer_one(X)
+        # As in the classifier's own predict, a row of this shape takes a short way.
+        if type(X) is ndarray and X.shape == self._one_row:
+            answer, asked, _ = self._answer_one(X)
             pending = self._pending
             pending.append(answer * self._width + asked)  # safe among threads
             if len(pending) >= PENDING:
                 self._flush()
-            if self._rows.takes_one(X[0]):
+            if first_is_chosen(X, self._multipliers) and self.audit:
                 self._ask_everyone(X, np.array([answer]))
-            return classifier._one_label[answer].copy()  # type: ignore[no-any-return]  # a row of labels
+            label: npt.NDArray[Any] = self._one_label[answer].copy()
+            return label
         return self.predict_with_votes(X)[0]
 
     def predict_with_votes(self, X: Any) -> tuple[npt.NDArray[Any], Any, Any]:
@@ -177,11 +187,9 @@ class Monitor:
         answers, asked, came_to = classifier._ask_checked(rows, "run", early=True)
         chosen = self._rows.choose(rows)
         with self._lock:
-            self._flush()
             self._count(asked, answers)
             if len(chosen):
                 self._ask_everyone(_take(rows, chosen), answers[chosen])
-            self._look()
         return classifier._labels(answers), asked, came_to
 
     def _of_classifier(self) -> Any:
@@ -196,16 +204,6 @@ class Monitor:
         full = self._of_classifier()._ask_checked(rows, "run", early=False)[0]
         with self._lock:
             self._audited(np.asarray(early, np.int64), np.asarray(full, np.int64), None)
-
-    def _flush(self) -> None:
-        """Count the single rows that have been kept."""
-        if not self._pending:
-            return
-        with self._lock:
-            pending, self._pending = self._pending, []
-            places = np.array(pending)
-            self._count(places % self._width, places // self._width)
-            self._look()
 
     # Being told ------------------------------------------------------------------------------
 
@@ -235,9 +233,7 @@ class Monitor:
         else:
             answers = self._answers(asked, np.atleast_1d(np.asarray(yes)))
         with self._lock:
-            self._flush()
             self._count(asked, answers)
-            self._look()
         return self
 
     def audited(
@@ -257,9 +253,7 @@ class Monitor:
         if any(len(one) != len(given[0]) for one in (*given, *(() if known is None else (known,)))):
             raise InvalidInputError("early, full and truth must have one label for each audited row")
         with self._lock:
-            self._flush()
             self._audited(given[0], given[1], known)
-            self._look()
         return self
 
     def _numbers_of(self, labels: npt.ArrayLike, name: str) -> IntArray:
@@ -292,18 +286,34 @@ class Monitor:
     # Looking ---------------------------------------------------------------------------------
 
     def _count(self, asked: npt.NDArray[Any], answers: npt.NDArray[Any]) -> None:
-        """Add rows and the evidence of their stops."""
-        state, spread = self._state, self._spread
-        if self.reference is None or spread is None:
-            self._state = replace(state, n_rows=state.n_rows + len(asked))
+        """Add rows to those whose evidence has not been looked at."""
+        if self.reference is not None:
+            add_stops(asked, answers, self._counted)
+        self._n_counted += len(asked)
+        if self._n_counted >= PENDING:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Look at the evidence of all rows counted so far."""
+        if not (self._pending or self._n_counted):
             return
-        counts = np.zeros_like(state.stops)
-        add_stops(asked, answers, counts)
-        capital = self.evidence_of("spread").after(spread.cells(counts), len(asked)).capital
-        self._state = replace(state.with_stops(counts), capital={**state.capital, "spread": capital})
+        with self._lock:
+            pending, self._pending = self._pending, []
+            counts, n_rows = self._counted, self._n_counted + len(pending)
+            if self._spread is not None:
+                counts += np.bincount(pending, minlength=counts.size).reshape(counts.shape)
+                capital = self.evidence_of("spread").after(self._spread.cells(counts), n_rows).capital
+                state = self._state.with_stops(counts)
+                self._state = replace(state, capital={**state.capital, "spread": capital})
+                self._counted = np.zeros_like(counts)
+            else:
+                self._state = replace(self._state, n_rows=self._state.n_rows + n_rows)
+            self._n_counted = 0
+            self._look()
 
     def _audited(self, early: IntArray, full: IntArray, truth: IntArray | None) -> None:
-        """Add audited rows and their evidence."""
+        """Add audited rows, and look at their evidence."""
+        self._flush()
         state, cells = self._state, self._audits.cells(early, full, truth)
         capital = self.evidence_of("disagreement").after(cells, len(early)).capital
         self._state = replace(
@@ -312,6 +322,7 @@ class Monitor:
             audits=state.audits + cells,
             capital={**state.capital, "disagreement": capital},
         )
+        self._look()
 
     def _look(self) -> None:
         """Give an alarm where the evidence has reached its threshold, and remember the evidence."""
@@ -391,7 +402,8 @@ class Monitor:
                 "make the monitor as that one was made, or begin anew without a state"
             )
         with self._lock:
-            self._pending = []
+            self._pending, self._n_counted = [], 0
+            self._counted = np.zeros_like(state.stops)
             self._state = state
             self._look()
 
