@@ -139,6 +139,7 @@ class Monitor:
         self._pending: list[int] = []
         self._width = self._state.stops.shape[1] or 1
         self._counted, self._n_counted = np.zeros_like(self._state.stops), 0
+        self._most_pending = max(PENDING, self._counted.size // 8)  # large tables take a while to look at
         self._rows = AuditRows(self.audit)
         self._one_row = None
         if self._classifier is not None:
@@ -172,7 +173,7 @@ class Monitor:
             answer, asked, _ = self._answer_one(X)
             pending = self._pending
             pending.append(answer * self._width + asked)  # safe among threads
-            if len(pending) >= PENDING:
+            if len(pending) >= self._most_pending:
                 self._flush()
             if first_is_chosen(X, self._multipliers) and self.audit:
                 self._ask_everyone(X, np.array([answer]))
@@ -188,8 +189,8 @@ class Monitor:
         chosen = self._rows.choose(rows)
         with self._lock:
             self._count(asked, answers)
-            if len(chosen):
-                self._ask_everyone(_take(rows, chosen), answers[chosen])
+        if len(chosen):
+            self._ask_everyone(_take(rows, chosen), answers[chosen])
         return classifier._labels(answers), asked, came_to
 
     def _of_classifier(self) -> Any:
@@ -290,7 +291,7 @@ class Monitor:
         if self.reference is not None:
             add_stops(asked, answers, self._counted)
         self._n_counted += len(asked)
-        if self._n_counted >= PENDING:
+        if self._n_counted >= self._most_pending:
             self._flush()
 
     def _flush(self) -> None:
@@ -298,8 +299,11 @@ class Monitor:
         if not (self._pending or self._n_counted):
             return
         with self._lock:
-            pending, self._pending = self._pending, []
-            counts, n_rows = self._counted, self._n_counted + len(pending)
+            # Other threads may append meanwhile, at the end.
+            n_pending = len(self._pending)
+            pending = self._pending[:n_pending]
+            del self._pending[:n_pending]
+            counts, n_rows = self._counted, self._n_counted + n_pending
             if self._spread is not None:
                 counts += np.bincount(pending, minlength=counts.size).reshape(counts.shape)
                 capital = self.evidence_of("spread").after(self._spread.cells(counts), n_rows).capital
@@ -402,7 +406,8 @@ class Monitor:
                 "make the monitor as that one was made, or begin anew without a state"
             )
         with self._lock:
-            self._pending, self._n_counted = [], 0
+            self._pending.clear()
+            self._n_counted = 0
             self._counted = np.zeros_like(state.stops)
             self._state = state
             self._look()
