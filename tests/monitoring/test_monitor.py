@@ -217,6 +217,24 @@ def test_what_only_curtails_must_never_differ():
         Monitor(promise).audited([True], [False])
 
 
+def test_calibration_rows_in_clusters_are_no_reference():
+    X, y = data()
+    n_rows = N_CALIBRATE - N_FIT
+    classifier = early_stop(
+        MODELS["votes"][1].fit(X[:N_FIT], y[:N_FIT]),
+        X[N_FIT:N_CALIBRATE],
+        max_disagreement=0.02,
+        clusters=np.arange(n_rows) // 2,
+        random_state=0,
+    )
+    assert not hasattr(classifier, "stops_")
+    monitor = classifier.monitor(audit=0.5)
+    monitor.predict(new_rows())
+    assert monitor.state.n_rows == 6000
+    assert monitor.state.n_audited > 2500
+    assert monitor.evidence_of("spread").value == 1
+
+
 def test_rows_to_compare_with_can_be_given():
     classifier = early_stop(MODELS["votes"][1].fit(*(part[:N_FIT] for part in data())))
     X = new_rows()

@@ -40,6 +40,7 @@ from foregone.classifier.deciding import (
     limit_of,
     read_stops,
     solver_terms,
+    stops_of,
     terms_to_fields,
 )
 from foregone.classifier.transformed import Transformed
@@ -167,9 +168,8 @@ class CountedVotes:
         solved = decider.solved
         if decider.promise.confidence == 1:
             solved = solved._replace(expected_votes=float(n_asked.mean()))
-        judged = np.arange(len(full))
-        if decider.promise.is_by_rows and decider.promise.confidence != 1:
-            judged = seen.halves(seed)[1]
+        by_rows = decider.promise.is_by_rows and decider.promise.confidence != 1
+        judged = seen.halves(seed)[1] if by_rows else None
         return replace(
             decider,
             solved=solved,
@@ -177,13 +177,7 @@ class CountedVotes:
             hard_soft_disagreement=differing,
             calibration_disagreement=float(np.mean(answers != full)),
             calibration_accuracy_loss=calibration.losses.mean(answers, full),
-            stops=Stops.count(
-                n_asked[judged],
-                answers[judged],
-                n_voters,
-                len(classes),
-                n_differing=int((answers != full)[judged].sum()),
-            ),
+            stops=stops_of(ensemble, judged, calibration.labels, n_asked, answers, full),
         )
 
     @classmethod

@@ -433,6 +433,27 @@ def read_terms(fields: Fields, n_steps: int, n_classes: int) -> Terms:
         raise fields.error("max_disagreement/criterion/confidence/looks", f"is not valid: {error}") from None
 
 
+def stops_of(
+    ensemble: Any,
+    judged: IntArray | None,
+    labels: RowLabels,
+    asked: IntArray,
+    answers: IntArray,
+    right: IntArray,
+) -> Stops | None:
+    """Return where calibration rows stop, those that were judged or all; None for rows in clusters.
+
+    What is made of it, a bound for each share of rows, takes rows that are independent.
+    """
+    if labels.clusters is not None:
+        return None
+    rows = slice(None) if judged is None else judged
+    differing = int(np.count_nonzero(answers[rows] != right[rows]))
+    return Stops.count(
+        asked[rows], answers[rows], ensemble.n_voters, len(ensemble.classes), n_differing=differing
+    )
+
+
 def read_stops(fields: Fields, forest: Any) -> Stops | None:
     """Return where calibration rows stopped, checked against the forest; files from before do not know."""
     if "stops" not in fields:

@@ -181,7 +181,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     stops_ : foregone.monitoring.Stops
         After how many votes calibration rows stopped, and with which answers: those that the strategy was not
         learned from, or all where it was learned from all. What `monitor` compares rows in use with. Missing
-        without calibration rows, and in files from before there were monitors.
+        without calibration rows, where they came in ``clusters``, and in files from before there were
+        monitors.
     ensemble_ : PackedForest, Voters, PluralityForest, PluralityVoters, ScoredForest or ScoreVoters
         What is asked; for a pipeline a `Transformed`, with one of these as its ``ensemble`` and the other
         steps before it. The fitted model itself is not kept.
@@ -437,8 +438,8 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         false_alarm : float, default=0.01
             Probability that an alarm is ever given although nothing has changed.
         X : {array-like, frame} of shape (n_rows, n_features), optional
-            Rows to compare with, such as those of a good week; none that the voters were fitted on. By
-            default the calibration rows, if the classifier was fitted with any.
+            Rows to compare with, such as those of a good week; none that the voters were fitted on, and
+            independent of each other. By default the calibration rows, if the classifier has ``stops_``.
         on_alarm : callable, optional
             Called with each `foregone.monitoring.Alarm`.
 

@@ -25,6 +25,7 @@ from foregone.classifier.deciding import (
     check_same_voters,
     read_stops,
     read_terms,
+    stops_of,
     terms_to_fields,
 )
 from foregone.classifier.hold_out import numbers_of
@@ -160,7 +161,7 @@ class SummedScores:
         else:
             rounding = float(np.mean(full != right))
         wrong = float(np.mean(answers != right))
-        certificate, judged = strategy.certificate, np.arange(len(full))
+        certificate, judged = strategy.certificate, None
         if certificate is not None:  # rows that it was not learned from
             judged = labels.split(len(full), share_to_learn_from(losses), np.random.default_rng(seed))[1]
         return cls(
@@ -174,13 +175,7 @@ class SummedScores:
             rounding,
             wrong,
             losses.mean(answers, right),
-            Stops.count(
-                n_asked[judged],
-                answers[judged],
-                ensemble.n_voters,
-                len(ensemble.classes),
-                n_differing=int((answers != right)[judged].sum()),
-            ),
+            stops_of(ensemble, judged, labels, n_asked, answers, right),
         )
 
     @classmethod
