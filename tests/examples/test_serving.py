@@ -212,6 +212,7 @@ BAD = {
     "too large": ("/predict", {"row": [1e300, *ROW[1:]]}, "too large"),
     "far too large": ("/predict", {"row": [10**400, *ROW[1:]]}, "too large"),
     "names": ("/predict", {"row": {"height": 1.0}}, "height"),
+    "a long name": ("/predict", {"row": {"n" * 100_000: 1.0}}, "nnn"),
     "half a letter": ("/predict", '{"row": {"\\ud800": 1}}', "ud800"),
     "no row": ("/predict", {"rows": [ROW]}, "row"),
     "a number": ("/predict", {"row": 5}, "row"),
@@ -236,6 +237,7 @@ def test_bad_input_is_refused_with_a_reason(case, strict_client):
     reply = strict_client.post(where, content=content, headers={"content-type": "application/json"})
     assert reply.status_code == 422, reply.text
     assert reason in reply.json()["detail"]
+    assert len(reply.content) < 1000
     assert strict_client.get("/health").json()["rows"] == 0
 
 
