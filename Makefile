@@ -80,7 +80,7 @@ images: $(VENV)/.has-plot  ## Make the pictures of the README anew
 	$(BIN)/foregone compare --voters 101 --max-disagreement 0.001 --png docs/images/envelopes.png
 
 examples: $(VENV)/.has-plot  ## Run the examples and make their pictures anew (2 minutes)
-	@for script in $(filter-out examples/llm_judge.py,$(wildcard examples/*.py)); do echo "$$script"; \
+	@for script in $(filter-out examples/llm_judge.py examples/serving.py,$(wildcard examples/*.py)); do echo "$$script"; \
 		$(BIN)/python -W error $$script --output docs/images/examples || exit 1; done
 
 docs: $(VENV)/.has-docs  ## Build the documentation site into ./site; every warning is an error

@@ -15,7 +15,7 @@ matplotlib = pytest.importorskip("matplotlib")
 
 ROOT = Path(__file__).parents[2]
 FOLDER, PICTURES = ROOT / "examples", ROOT / "docs" / "images" / "examples"
-NEEDS_A_SERVER = {"llm_judge.py"}  # run against one in tests/polling
+NEEDS_A_SERVER = {"llm_judge.py", "serving.py"}  # or is one: run in tests/polling, and in test_serving.py
 SCRIPTS = sorted(script for script in FOLDER.glob("*.py") if script.name not in NEEDS_A_SERVER)
 MOST_LINES, MOST_BYTES = 60, 100_000
 
