@@ -485,8 +485,8 @@ def test_recent_rows_count_more():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MonitorWarning)
         for _ in range(10):
-            monitor.update(np.full(10_000, 5), labels=np.full(10_000, "red"))
-        monitor.update(np.full(10_000, n_voters), labels=np.full(10_000, "red"))
+            monitor.update(np.full(3000, 5), labels=np.full(3000, "red"))
+        monitor.update(np.full(3000, n_voters), labels=np.full(3000, "red"))
     recent = monitor.state.recent.sum(axis=0)
     assert recent[n_voters] == pytest.approx(recent.sum() / 2, rel=0.01)
 

@@ -44,7 +44,8 @@ class Monitor:
     in full, and how often the early answer differs is held to the promised limit. For either there is
     evidence that grows when rows change. An alarm is given when it reaches a threshold. If nothing changes,
     the probability that an alarm is ever given is at most ``false_alarm``, for both together and however
-    long it is watched.
+    long it is watched. With a promise on average over random orders, the disagreement in the orders in use
+    may be above the limit from the start; an alarm then is about that.
 
     Make one with `EarlyStoppingClassifier.monitor`, and call its `predict` instead of the classifier's. Where
     something else predicts, tell a monitor with `update` and `audited` what was answered.
@@ -360,9 +361,9 @@ class Monitor:
             state = state.remember(Moment(state.n_rows, values["spread"], values["disagreement"]))
         self._state = replace(state, alarms=(*state.alarms, *new))
         for alarm in new:
-            warnings.warn(str(alarm), MonitorWarning, stacklevel=4)
             if self.on_alarm is not None:
                 self.on_alarm(alarm)
+            warnings.warn(str(alarm), MonitorWarning, stacklevel=4)
 
     def evidence_of(self, kind: AlarmKind) -> RunningEvidence:
         """Return the evidence of a kind, and the bets behind it."""

@@ -38,9 +38,12 @@ def sentence_for(
     whose = "" if bet.at is None else f" of class {classes[bet.at]!r}"
     if bet.what == "disagreement":
         seen = pairs if bet.at is None else pairs[bet.at : bet.at + 1]
+        most = f"the limit is {bet.bound:.2%}"
+        if audits.losses is not None:  # which is not a limit on the disagreement
+            most = f"on the calibration rows it was at most {bet.bound:.2%}"
         return (
             f"The disagreement with the full vote is too high: {seen[:, 1].sum():,} of {seen.sum():,} "
-            f"audited rows{whose} differ ({seen[:, 1].sum() / seen.sum():.2%}), the limit is {bet.bound:.2%}."
+            f"audited rows{whose} differ ({seen[:, 1].sum() / seen.sum():.2%}), and {most}."
         )
     assert audits.losses is not None
     levels = state.audits[2 * n_classes :].reshape(n_classes, -1)
