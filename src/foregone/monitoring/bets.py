@@ -165,7 +165,9 @@ class AuditBets:
             row = (among & (places % 2 == 1)).astype(float)
             found.extend(_on_event(Bet("disagreement", number, bound), row, among, AUDIT_ODDS))
 
-        if promise.loss.startswith("disagreement"):
+        if promise.confidence == 1:  # it always agrees, whatever limit was asked for
+            on_differing(None, 0.0)
+        elif promise.loss.startswith("disagreement"):
             for number, limit in _by_number(promise.limit, classes):
                 on_differing(number, limit)
         elif losses is not None:
