@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from foregone.certifying import Promise, check_costs, clopper_pearson_bound
 from foregone.checks import FloatArray, IntArray
@@ -109,8 +110,8 @@ class SpreadBets:
         """Return the evidence before the first row."""
         return Evidence.start(self.log_payoffs, self.weights)
 
-    def cells(self, counts: IntArray) -> IntArray:
-        """Return how many rows are in each cell, of a table of stops."""
+    def cells(self, counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return how many rows, or which share of them, are in each cell, of a table of stops."""
         by_asked = np.add.reduceat(counts.sum(axis=0), self.steps)
         return np.concatenate([by_asked, counts.sum(axis=1)])
 
