@@ -11,7 +11,7 @@ import pytest
 
 from foregone.certifying import Promise
 from foregone.monitoring import Monitor, MonitorWarning, Stops
-from foregone.monitoring.foresight import Foresight, foresee
+from foregone.monitoring.foresight import Foresight, _closest, foresee
 
 PROMISE = Promise("classifier", "disagreement", 0.01, 0.95, 0.008, 2000)
 N_VOTERS = 51
@@ -92,13 +92,12 @@ def test_few_calibration_rows_cannot_tell_a_small_change_apart() -> None:
     assert set(alike.closer.values()) == {None}
 
 
-def test_of_ties_at_the_border_as_many_rows_are_taken_as_a_tenth_has() -> None:
-    """Four of ten rows ask all voters: the closest tenth is some of these, and half of all rows asks it."""
-    tied = Stops.count([1] * 600 + [9] * 400, [0] * 1000, 9, 2)
-    border = Stops.count([1] * 600 + [9] * 400, [1] * 1000, 9, 2)
-    assert foresee(watching(reference=tied)).closer == foresee(watching(reference=border)).closer
-    uneven = Stops.count([1] * 930 + [9] * 70, [0] * 1000, 9, 2)  # 3 of each 10 of the tenth ask one voter
-    assert foresee(watching(reference=uneven)).closer[0.5] is not None
+@pytest.mark.parametrize("latest", [30, 100, 400])
+def test_of_ties_at_the_border_as_many_rows_are_taken_as_a_tenth_has(latest: int) -> None:
+    asked, answers = np.array([1] * (1000 - latest) + [9] * latest), np.arange(1000) % 2
+    closest = _closest(Stops.count(asked, answers, n_voters=9, n_classes=2))
+    assert closest[:, 9] == pytest.approx([min(latest / 100, 1) / 2] * 2)
+    assert closest[:, 1] == pytest.approx([max(1 - latest / 100, 0) / 2] * 2)
 
 
 def test_what_is_not_watched_has_a_reason() -> None:

@@ -91,7 +91,7 @@ def foresee(monitor: Monitor) -> Foresight:
 
 def _why_not_audited(monitor: Monitor) -> str:
     if monitor.promise.loss in ("accuracy", "cost"):
-        return "audits without labels are held to the disagreement of the calibration rows, and that is not known"
+        return "without labels, audits are held to the disagreement of calibration rows, which is not known"
     if monitor.promise.loss.startswith("values"):
         return "the promise is about values of disagreements, which audits do not know"
     return "a limit of 1 allows every answer to differ"
