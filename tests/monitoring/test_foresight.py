@@ -137,7 +137,7 @@ def test_where_nothing_may_differ_a_single_row_is_enough() -> None:
     certain = Promise.certain(0.01)
     monitor = watching(certain)
     assert foresee(monitor) == Foresight(
-        {None: 0.0}, {1.0: 1}, {}, None, "there are no calibration rows to compare rows in use with"
+        0.01, {None: 0.0}, {1.0: 1}, {}, None, "there are no calibration rows to compare rows in use with"
     )
     monitor.audited([True] * 500, [True] * 500)
     assert monitor.alarm is None

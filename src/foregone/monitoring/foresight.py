@@ -30,6 +30,8 @@ class Foresight:
 
     Attributes
     ----------
+    false_alarm : float
+        The probability that the monitor ever gives an alarm if nothing changes.
     limits : dict of int or None to float
         The disagreement that audits are held to: under None that of all rows, or by the number of the class.
         Of a promise about accuracy or costs, the most that the calibration rows leave plausible.
@@ -54,6 +56,7 @@ class Foresight:
     ({2.0: 18886, 5.0: 1796}, {0.1: 879, 0.25: 93, 0.5: 26})
     """
 
+    false_alarm: float
     limits: dict[int | None, float]
     disagreement: dict[float, int | None]
     closer: dict[float, int | None]
@@ -76,17 +79,15 @@ def foresee(monitor: Monitor) -> Foresight:
             )
             for times in TIMES
         }
-    if monitor._spread is None or reference is None or reference.n_rows == 0:
-        return Foresight(
-            limits, disagreement, {}, why_not, "there are no calibration rows to compare rows in use with"
-        )
-    bets = monitor._spread
-    usual, closest = reference.counts / reference.n_rows, _closest(reference)
-    closer = {}
-    for share in REPLACED:
-        mixed = bets.cells((1 - share) * usual + share * closest)
-        closer[share] = _rows_until(bets.start(), mixed, thresholds["spread"])
-    return Foresight(limits, disagreement, closer, why_not)
+    bets, closer, no_rows = monitor._spread, {}, None
+    if bets is None or reference is None or reference.n_rows == 0:
+        no_rows = "there are no calibration rows to compare rows in use with"
+    else:
+        usual, closest = reference.counts / reference.n_rows, _closest(reference)
+        for share in REPLACED:
+            mixed = bets.cells((1 - share) * usual + share * closest)
+            closer[share] = _rows_until(bets.start(), mixed, thresholds["spread"])
+    return Foresight(monitor.false_alarm, limits, disagreement, closer, why_not, no_rows)
 
 
 def _why_not_audited(monitor: Monitor) -> str:
