@@ -46,8 +46,8 @@ def how_to_watch(report: Report) -> Iterator[Html]:
     yield tag("pre", tag("code", CODE), aria_label="The call that watches", tabindex="0")
     yield tag(
         "p",
-        "X are the rows in use. An alarm says what has moved and what to do. If nothing changes, the "
-        f"probability of ever giving one is at most {percent(found.false_alarm)}.",
+        "X are the rows in use. An alarm says what has moved and what to do. While nothing changes and the "
+        f"limit is kept, the probability of ever giving one is at most {percent(found.false_alarm)}.",
         class_="note",
     )
     yield tag("h3", "How soon would a change show?")
