@@ -14,6 +14,7 @@ import pytest
 from foregone import ScoreStrategy, display, early_stop, evaluate, rules, solve
 from foregone.display import (
     EnvelopeDisplay,
+    MonitorDisplay,
     RiskDisplay,
     SavingsDisplay,
     StateGraphDisplay,
@@ -22,13 +23,16 @@ from foregone.display import (
 )
 from foregone.errors import InvalidInputError, MissingExtraError
 from tests.classifier import models
+from tests.display.test_monitor import alarmed
 
 matplotlib = pytest.importorskip("matplotlib")
 
 STRATEGY = rules.lead(5, k=2)
 VOTES = solve("minimean", 5, 0.1).votes
+MONITOR = alarmed()
 MAKERS: dict[str, Callable[..., Any]] = {
     "envelope": lambda ax=None: EnvelopeDisplay.from_strategy(STRATEGY, ax=ax, name="lead"),
+    "monitor": lambda ax=None: MonitorDisplay.from_monitor(MONITOR, ax=ax),
     "risk": lambda ax=None: RiskDisplay.from_strategy(STRATEGY, ax=ax, name="lead", max_disagreement=0.1),
     "savings": lambda ax=None: SavingsDisplay.from_strategy(STRATEGY, ax=ax),
     "state graph": lambda ax=None: StateGraphDisplay.from_strategy(STRATEGY, ax=ax),
@@ -190,6 +194,7 @@ def test_the_public_names_are_these_and_documented() -> None:
     displays = [name for name in display.__all__ if name.endswith("Display")]
     assert displays == [
         "EnvelopeDisplay",
+        "MonitorDisplay",
         "ReplayDisplay",
         "RiskDisplay",
         "SavingsDisplay",
@@ -199,7 +204,8 @@ def test_the_public_names_are_these_and_documented() -> None:
     ]
     for name in display.__all__:
         assert getattr(display, name).__doc__, name
-    for name in set(displays) - {"ReplayDisplay"}:  # of recorded votes, there is no estimator behind them
+    # Recorded votes have no estimator behind them, and a monitor is not part of one.
+    for name in set(displays) - {"MonitorDisplay", "ReplayDisplay"}:
         methods = [method for method in vars(getattr(display, name)) if method.startswith("from_")]
         assert "from_estimator" in methods
         assert all(getattr(display, name).__dict__[method].__doc__ for method in [*methods, "plot"])

@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from foregone import VoteDistribution, early_stop, solve
 from foregone.display import (
     EnvelopeDisplay,
+    MonitorDisplay,
     ReplayDisplay,
     RiskDisplay,
     SavingsDisplay,
@@ -152,6 +153,7 @@ def test_scores_of_many_classes_have_thresholds_savings_and_a_plan_to_draw(many_
         SavingsDisplay.from_strategy,
         TradeoffDisplay.from_plan,
         ReplayDisplay.from_replay,
+        MonitorDisplay.from_monitor,
     ],
 )
 def test_what_is_no_subject_of_a_display_is_refused(draw: Callable[[Any], object], thing: Any) -> None:

@@ -1,10 +1,12 @@
-"""Pictures of stopping strategies, votes, plans and replays: as text for a terminal, and with matplotlib.
+"""Pictures of stopping strategies, votes, plans, replays and monitors: as text, and with matplotlib.
 
 The displays are made in scikit-learn's manner: ``from_estimator``, ``from_strategy`` and others compute and
 draw, ``plot`` draws again, ``figure_`` and ``ax_`` are what was drawn into.
 """
 
 from foregone.display.envelope import EnvelopeDisplay
+from foregone.display.monitor_curves import EvidenceCurve, VoteSpread
+from foregone.display.monitor_display import MonitorDisplay
 from foregone.display.replay_display import ReplayDisplay
 from foregone.display.risk import RiskDisplay
 from foregone.display.savings import SavingsDisplay
@@ -19,6 +21,8 @@ from foregone.display.vote_distribution import VoteDistributionDisplay
 __all__ = [
     "EnvelopeDisplay",
     "EnvelopeShape",
+    "EvidenceCurve",
+    "MonitorDisplay",
     "ReplayDisplay",
     "RiskDisplay",
     "SavingsDisplay",
@@ -28,6 +32,7 @@ __all__ = [
     "TradeoffCurve",
     "TradeoffDisplay",
     "VoteDistributionDisplay",
+    "VoteSpread",
     "envelope_picture",
     "envelope_shape",
     "score_shape",

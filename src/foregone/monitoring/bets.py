@@ -112,8 +112,8 @@ class SpreadBets:
         """Return the evidence before the first row."""
         return RunningEvidence.start(self.log_payoffs, self.weights)
 
-    def cells(self, counts: IntArray) -> IntArray:
-        """Return how many rows are in each cell, of a table of stops."""
+    def cells(self, counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return how many rows, or which share of them, are in each cell, of a table of stops."""
         by_asked = np.add.reduceat(counts.sum(axis=0), self.steps)
         return np.concatenate([by_asked, counts.sum(axis=1)])
 
@@ -168,7 +168,9 @@ class AuditBets:
             row = (among & (places % 2 == 1)).astype(float)
             found.extend(_on_event(Wager("disagreement", number, bound), row, among, AUDIT_ODDS))
 
-        if promise.loss.startswith("disagreement"):
+        if promise.confidence == 1:  # it always agrees, whatever limit was asked for
+            on_differing(None, 0.0)
+        elif promise.loss.startswith("disagreement"):
             for number, limit in _by_number(promise.limit, classes):
                 on_differing(number, limit)
         elif losses is not None:

@@ -23,6 +23,7 @@ from foregone.report.phrases import (
 )
 from foregone.report.result import Report
 from foregone.report.slider import MOST_CLASSES, settings, tradeoff_section
+from foregone.report.watch_section import how_to_watch
 from foregone.strategy.thresholds import majority
 
 __all__ = ["page"]
@@ -70,6 +71,7 @@ def page(report: Report) -> str:
             _speed(report),
             _own_predict(report),
             _guarantee(report),
+            _section("Watch it in use", *how_to_watch(report)),
             _about(report),
         ),
         data_block("settings", settings(report)),

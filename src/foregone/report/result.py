@@ -14,17 +14,20 @@ from typing import Any
 import numpy as np
 
 import foregone
+from foregone.monitoring import Monitor
+from foregone.monitoring.foresight import Foresight, foresee
 from foregone.planning import WORTH, Plan, SolvedLimit
 from foregone.report.reported_model import ReportedModel, reported_model
 from foregone.report.speed import Speed, measure_speed
 from foregone.report.trade_off import TradeOff, trade_off
 
-__all__ = ["Differences", "Report", "make_report"]
+__all__ = ["AUDITS", "Differences", "Report", "make_report"]
 
 POINT_FIELDS = (
     *("limit", "each_class", "expected_votes", "disagreement", "at_most", "worst", "gap", "reason"),
     *("accuracy_loss", "accuracy_loss_by_class", "full_accuracy"),
 )
+AUDITS = (0.001, 0.01, 0.1)  # shares of rows that a monitor may ask everyone about
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class Report:
         Against the true labels, if they were given, of "stopped", "full" and "own": over all labelled rows.
     errors_by_class : dict of str to list of Differences
         The same over those that are truly of each class.
+    foresight : Foresight
+        How soon a monitor of what the call makes would notice a change.
     worth : float
         What avoiding one disagreement, or one error, is taken to be worth, in full votes.
     made : datetime
@@ -86,6 +91,7 @@ class Report:
     asked_in_order_drawn: float
     errors: dict[str, Differences]
     errors_by_class: dict[str, list[Differences]]
+    foresight: Foresight
     worth: float
     made: datetime
     names: dict[str, str]
@@ -181,6 +187,7 @@ class Report:
             },
             "errors": {way: vars(found) for way, found in self.errors.items()},
             "errors_by_class": {way: [*map(vars, found)] for way, found in self.errors_by_class.items()},
+            "watching": _watching(self.foresight, labels),
             "saved_limit": _by_label(model.saved_limit),
             "saved_loss": None if model.saved_limit is None else model.saved_loss,
             "saved_promise": None if model.saved_promise is None else str(model.saved_promise),
@@ -276,6 +283,7 @@ def make_report(
         asked_in_order_drawn=float(asked.mean()),
         errors={way: found[0] for way, found in errors.items()},
         errors_by_class={way: found[1:] for way, found in errors.items()},
+        foresight=foresee(Monitor(traded.promise, reference=traded.stops, classes=list(reported.labels))),
         worth=float(worth),
         made=datetime.now().astimezone(),
         names={"model": reported.name, "data": "calibration rows", **(names or {})},
@@ -291,6 +299,31 @@ def _fields_of(point: SolvedLimit, labels: list[Any]) -> dict[str, Any]:
         "by_class": [{"label": label, **vars(figures)} for label, figures in named],
         "disagreement_by_yes_votes": None if by_yes is None else by_yes.disagreement.tolist(),
         "expected_votes_by_yes_votes": None if by_yes is None else by_yes.expected_votes.tolist(),
+    }
+
+
+def _watching(found: Foresight, labels: list[Any]) -> dict[str, Any]:
+    limits = {labels[number]: limit for number, limit in found.limits.items() if number is not None}
+    return {
+        "false_alarm": found.false_alarm,
+        "limit": limits or found.limits.get(None),
+        "audits": list(AUDITS),
+        "disagreement": [
+            {
+                "times": times
+                if any(found.limits.values())
+                else None,  # of a limit of 0 there is no multiple
+                "audited_rows": rows,
+                "rows": [
+                    None if rows is None or not any(found.limits.values()) else round(rows / audit)
+                    for audit in AUDITS
+                ],
+            }
+            for times, rows in found.disagreement.items()
+        ],
+        "closer": [{"share": share, "rows": rows} for share, rows in found.closer.items()],
+        "why_no_disagreement": found.why_no_disagreement,
+        "why_no_closer": found.why_no_closer,
     }
 
 

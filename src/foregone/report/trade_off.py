@@ -16,6 +16,7 @@ from foregone.classifier.deciding import Decider, Labels
 from foregone.classifier.summed_scores import answers_of
 from foregone.kinds import evaluate
 from foregone.labelled_votes import LabelledVotes
+from foregone.monitoring import Stops
 from foregone.planning import ACCURACY_LIMITS, Plan, SolvedLimit, make_plan, planned
 from foregone.planning import LIMITS as PLANNED
 from foregone.plurality import ClassVotes
@@ -78,6 +79,11 @@ class TradeOff:
     def promise(self) -> Promise:
         """What is guaranteed about what is deployed, with limits by label."""
         return self.deployed.promise.labelled(self.deployed.ensemble.classes.tolist())
+
+    @property
+    def stops(self) -> Stops | None:
+        """Where calibration rows stop that had no part in it, or all of them: its ``stops_``."""
+        return self.deployed.attributes().get("stops_")
 
     @property
     def deployed_votes(self) -> float:
