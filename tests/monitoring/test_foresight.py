@@ -141,7 +141,7 @@ def test_where_nothing_may_differ_a_single_row_is_enough() -> None:
     )
     monitor.audited([True] * 500, [True] * 500)
     assert monitor.alarm is None
-    with pytest.warns(MonitorWarning, match="0.00% is the limit"):
+    with pytest.warns(MonitorWarning, match="the limit is 0.00%"):
         monitor.audited([True], [False])
     assert foresee(watching(replace(PROMISE, limit=0.0))).disagreement == {1.0: 1}
 

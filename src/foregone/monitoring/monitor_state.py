@@ -19,7 +19,7 @@ __all__ = ["Alarm", "AlarmKind", "Moment", "MonitorState"]
 
 AlarmKind = Literal["spread", "disagreement"]
 KINDS: tuple[AlarmKind, ...] = get_args(AlarmKind)
-HALF_LIFE = 3_000  # rows after which a row counts half in `recent`
+HALF_LIVES = {"recent": 3_000, "latest": 300}  # rows after which a row counts half there
 MOST_MOMENTS = 256  # kept of the past
 
 
@@ -79,9 +79,9 @@ class MonitorState(SavedAsJson):
         Which promise and calibration rows it belongs to; only states with the same can be added up.
     n_rows, n_audited : int
         Rows seen, and rows about which everyone was asked.
-    stops, recent : ndarray of shape (n_classes, n_voters + 1)
-        Rows by answer and number of votes asked: all of them, and the recent ones, where a row counts half
-        after 3,000 others.
+    stops, recent, latest : ndarray of shape (n_classes, n_voters + 1)
+        Rows by answer and number of votes asked: all of them; the recent ones, where a row counts half after
+        3,000 others; and the latest, where it does after 300.
     audits : ndarray
         Audited rows by what was seen of them, see `foregone.monitoring.bets.AuditBets`.
     capital : dict
@@ -105,6 +105,7 @@ class MonitorState(SavedAsJson):
     n_audited: int
     stops: IntArray
     recent: FloatArray
+    latest: FloatArray
     audits: IntArray
     capital: dict[AlarmKind, Capital]
     alarms: tuple[Alarm, ...] = ()
@@ -117,20 +118,32 @@ class MonitorState(SavedAsJson):
         """Return the state before the first row."""
         capital = {kind: Capital.start(n_bets[kind]) for kind in KINDS}
         return cls(
-            watched, 0, 0, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(n_cells, np.int64), capital
+            watched,
+            0,
+            0,
+            np.zeros(shape, np.int64),
+            np.zeros(shape),
+            np.zeros(shape),
+            np.zeros(n_cells, np.int64),
+            capital,
         )
 
     def with_stops(self, counts: IntArray) -> MonitorState:
         """Return it after more rows, given as a table of their stops; the evidence is as before."""
         n_rows = int(counts.sum())
-        kept = 0.5 ** (n_rows / HALF_LIFE)
-        # Rows of one block count alike, and less the longer it is: as if they came one by one.
-        weight = 1.0 if n_rows == 0 else (1 - kept) / (n_rows * -math.expm1(-math.log(2) / HALF_LIFE))
+
+        def forgetting(old: FloatArray, half_life: int) -> FloatArray:
+            kept = 0.5 ** (n_rows / half_life)
+            # Rows of one block count alike, and less the longer it is: as if they came one by one.
+            weight = (1 - kept) / (max(n_rows, 1) * -math.expm1(-math.log(2) / half_life))
+            return np.asarray(old * kept + counts * weight)
+
         return replace(
             self,
             n_rows=self.n_rows + n_rows,
             stops=self.stops + counts,
-            recent=self.recent * kept + counts * weight,
+            recent=forgetting(self.recent, HALF_LIVES["recent"]),
+            latest=forgetting(self.latest, HALF_LIVES["latest"]),
         )
 
     def remember(self, moment: Moment) -> MonitorState:
@@ -156,6 +169,7 @@ class MonitorState(SavedAsJson):
             self.n_audited + other.n_audited,
             self.stops + other.stops,
             self.recent + other.recent,
+            self.latest + other.latest,
             self.audits + other.audits,
             {kind: self.capital[kind] + other.capital[kind] for kind in KINDS},
         )
@@ -177,7 +191,10 @@ class MonitorState(SavedAsJson):
             "n_audited": self.n_audited,
             "shape": list(self.stops.shape),
             "stops": [[int(c), int(i), int(self.stops[c, i])] for c, i in np.argwhere(self.stops)],
-            "recent": [[int(c), int(i), float(self.recent[c, i])] for c, i in np.argwhere(self.recent)],
+            **{
+                name: [[int(c), int(i), float(table[c, i])] for c, i in np.argwhere(table)]
+                for name, table in (("recent", self.recent), ("latest", self.latest))
+            },
             "audits": self.audits.tolist(),
             "capital": {
                 kind: {"running": one.running.tolist(), "reserve": one.reserve, "n_rows": one.n_rows}
@@ -192,7 +209,7 @@ class MonitorState(SavedAsJson):
         rows, columns = (int(length) for length in fields.whole_numbers("shape", 2))
         if rows < 0 or columns < 0:
             raise fields.error("shape", "must be two numbers of at least 0")
-        fields.memory.take(32 * rows * columns, "a table of stops")
+        fields.memory.take(40 * rows * columns, "a table of stops")
         stops = read_table(fields, "stops", (rows, columns))
         audits = fields.whole_numbers("audits")
         if (audits < 0).any() or (stops % 1).any():
@@ -210,6 +227,7 @@ class MonitorState(SavedAsJson):
             fields.whole("n_audited", 0),
             stops.astype(np.int64),
             read_table(fields, "recent", (rows, columns)),
+            read_table(fields, "latest", (rows, columns)),
             audits,
             {kind: _capital(section.section(kind)) for kind in KINDS},
             tuple(_alarm(one) for one in fields.sections("alarms")),

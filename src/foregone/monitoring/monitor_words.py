@@ -70,7 +70,14 @@ def _spread_sentence(bet: Wager, state: MonitorState, reference: Stops, classes:
             inside = table[:, : place + 1].sum()
         return float(inside / max(table.sum(), 1e-300))
 
-    now, then = share(state.recent), share(reference.counts)
+    def how_far(table: Any) -> float:
+        """Return by how many standard deviations a table is above what is bet against."""
+        return (share(table) - bet.bound) * float(np.sqrt(table.sum() / (bet.bound * (1 - bet.bound))))
+
+    # Few rows of a large change, or many of a small one: whichever shows it best.
+    shown = max((state.latest, state.recent, state.stops), key=how_far)
+    now, then = share(shown), share(reference.counts)
+    rows = "all rows" if shown is state.stops else "recent rows"
     voters = f"{place} voter{'' if place == 1 else 's'}"
     if bet.what == "class":
         moved = f"Class {classes[place]!r} is more frequent"
@@ -80,7 +87,7 @@ def _spread_sentence(bet: Wager, state: MonitorState, reference: Stops, classes:
     else:
         moved, which = "Votes are clearer", f"take {voters} or fewer"
     return (
-        f"{moved} than on the calibration rows: {_percent(now)} of recent rows {which}, where it was "
+        f"{moved} than on the calibration rows: {_percent(now)} of {rows} {which}, where it was "
         f"{_percent(then)}."
     )
 
