@@ -149,6 +149,45 @@ class Ballot:
         """Return how many of the next ``k`` votes can be counted before a stop is certain."""
         return 0 if self.verdict is not None else self._tally.useful(check_whole(k, "k", 0))
 
+    def expected_votes(self) -> float:
+        """Return the mean number of votes still to come; 0 once the verdict has fallen.
+
+        The mean is over what the voters not asked may say, given the votes so far, if beforehand the full
+        votes were distributed as those of the solution.
+
+        Raises
+        ------
+        InvalidInputError
+            If no distribution is known.
+        """
+        return 0.0 if self.verdict is not None else self._tally.outlook()[0]
+
+    def value_of_a_vote(self) -> float:
+        """Return by how much each vote to come lowers the risk, on average; 0 once the verdict has fallen.
+
+        That is the risk of the best answer now, less the mean risk at the strategy's stop, divided by the
+        mean number of votes until then; under the same assumption, and with the same error, as
+        `expected_votes`. A question whose votes are worth more is the better one to ask about next.
+
+        Examples
+        --------
+        >>> from foregone import Ballot, solve
+        >>> ballots = [Ballot(solve("minimixed", 21, 0.01), seed=0) for _ in range(2)]
+        >>> _ = ballots[0].cast_many([True] * 4), ballots[1].cast_many([True, False] * 2)
+        >>> [round(ballot.value_of_a_vote(), 3) for ballot in ballots]   # clear, and contested
+        [0.004, 0.039]
+        """
+        return 0.0 if self.verdict is not None else self._tally.outlook()[1]
+
+    def cut_short(self) -> Verdict:
+        """End the poll with the votes so far, and return the verdict; one that has fallen stays as it is.
+
+        The answer is the one with less risk. The strategy's limit does not cover it.
+        """
+        if self.verdict is None:
+            self.verdict = self._tally.cut()
+        return self.verdict
+
     def _refuse_if_decided(self) -> None:
         if self.verdict is None:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from foregone.checks import FloatArray
 from foregone.errors import InvalidInputError
+from foregone.outlook import plurality_outlook, yes_no_outlook
 from foregone.plurality import CompositionDistribution, Lattice, PluralitySolution, PluralityStrategy
 from foregone.plurality.plurality_strategy import leader
 from foregone.solving import Solution
@@ -49,16 +50,21 @@ class Verdict:
         Elsewhere it is None if no distribution was given, or if the one given rules out the votes
         that were seen: what the full vote says is then anyone's guess, and only the strategy's limit
         stands.
+    cut_short : bool
+        Whether the poll was ended before the strategy stopped, because a budget was spent. The
+        strategy's limit says nothing about such a verdict: its risk is all that is known.
     """
 
     answer: Any
     asked: int
     yes: int
     risk: float | None
+    cut_short: bool = False
 
     def __repr__(self) -> str:
         risk = None if self.risk is None else f"{self.risk:.4g}"
-        return f"Verdict(answer={shorten(self.answer)}, asked={self.asked}, yes={self.yes}, risk={risk})"
+        cut = ", cut_short=True" if self.cut_short else ""
+        return f"Verdict(answer={shorten(self.answer)}, asked={self.asked}, yes={self.yes}, risk={risk}{cut})"
 
 
 class Tally(ABC, Generic[Counting, FullVotes]):
@@ -102,6 +108,29 @@ class Tally(ABC, Generic[Counting, FullVotes]):
     @abstractmethod
     def verdict(self) -> Verdict:
         """Return what a stop here says."""
+
+    @abstractmethod
+    def cut(self) -> Verdict:
+        """Return what is said if the poll ends here although the strategy would go on: the best guess."""
+
+    def outlook(self) -> tuple[float, float]:
+        """Return the mean number of votes to come, and by how much the risk falls with each of them.
+
+        Raises
+        ------
+        InvalidInputError
+            If no distribution of the full votes is known.
+        """
+        if self._votes is None:
+            raise InvalidInputError(
+                "how many votes are to come, and what they are worth, depends on how the votes are "
+                "distributed: pass a solution of `solve` or `solve_plurality` instead of a bare strategy"
+            )
+        return self._outlook(self._votes)
+
+    @abstractmethod
+    def _outlook(self, votes: FullVotes) -> tuple[float, float]:
+        """Return the same, given how the full votes are distributed."""
 
 
 class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
@@ -163,6 +192,18 @@ class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
         """Return what a stop here says."""
         answer = self._strategy.answer(self.asked, self.yes)
         return Verdict(answer, self.asked, self.yes, self._risk(answer))
+
+    def cut(self) -> Verdict:
+        """Return the answer with less risk; the strategy's own where that cannot be told."""
+        answer = self._strategy.answer(self.asked, self.yes)
+        risk = self._risk(answer)
+        if risk is not None and risk > 0.5:
+            answer, risk = not answer, self._risk(not answer)
+        return Verdict(answer, self.asked, self.yes, risk, cut_short=True)
+
+    def _outlook(self, votes: VoteDistribution) -> tuple[float, float]:
+        found = yes_no_outlook(self._strategy, votes)
+        return float(found.votes[self.asked, self.yes]), float(found.value[self.asked, self.yes])
 
     def _risk(self, answer: bool) -> float | None:
         """Return the probability that the full vote is not ``answer``, given the votes seen."""
@@ -261,6 +302,17 @@ class PluralityTally(Tally[PluralityStrategy, CompositionDistribution]):
         """Return what a stop here says."""
         answer = leader(self._counts)
         return Verdict(answer, self.asked, self._counts[answer], self._risk())
+
+    def cut(self) -> Verdict:
+        """Return the leader; without a vote None, which is certainly not right."""
+        if not self._counts:
+            return Verdict(None, 0, 0, 1.0, cut_short=True)
+        return replace(self.verdict(), cut_short=True)
+
+    def _outlook(self, votes: CompositionDistribution) -> tuple[float, float]:
+        found = plurality_outlook(self._strategy, votes)
+        state = self._strategy.lattice.number_of(list(self._counts.values()))
+        return float(found.votes[state]), float(found.value[state])
 
     def _risk(self) -> float | None:
         """Return the probability that the leader does not win the full vote, given the votes seen."""

@@ -181,7 +181,7 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(path, content):
 
 
 def test_a_newer_version_is_refused(written):
-    written.write_bytes(written.read_bytes().replace(b'"version": 3', b'"version": 4'))
+    written.write_bytes(written.read_bytes().replace(b'"version": 4', b'"version": 5'))
     with pytest.raises(FileFormatError, match="newer foregone"):
         reopen(written)
 

@@ -33,14 +33,17 @@ def counting(
 ) -> Iterator[Callable[..., None]]:
     """Show a bar while it lasts; what it gives is called after each of ``total`` steps.
 
-    Where the total is not known before, it is called with the number of steps done and the total. What is
+    Where the total is not known before, it is called with the number of steps done and the total; with
+    ``words``, those stand before the bar from then on. What is
     printed meanwhile on ``console``, or on stdout if that is the same terminal, stands above the bar.
     """
     with _progress(console, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as progress:
         task = progress.add_task(shown(label), total=total)
         progress.start()
 
-        def step(done: int | None = None, of: int | None = None) -> None:
+        def step(done: int | None = None, of: int | None = None, *, words: str | None = None) -> None:
+            if words is not None:
+                progress.update(task, description=shown(words))
             if done is None:
                 progress.advance(task)
             else:

@@ -1,4 +1,4 @@
-"""Asking voters at the same time: one voter with a time limit and retries, a pool of them, a loop for it."""
+"""Asking voters at the same time: a request with a time limit and retries, a pool of them, a loop for it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ import contextlib
 import contextvars
 import inspect
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Failure", "TaskPool", "ask_voter", "run_to_end"]
+from foregone.ballot import check_several
+from foregone.errors import InvalidInputError
+from foregone.polling.costs import Costs, Reply
+
+__all__ = ["Asker", "Failure", "TaskPool", "read_reply", "run_to_end"]
 
 Tag = TypeVar("Tag")
 Result = TypeVar("Result")
+# Takes down what came of one request, and returns its votes in the form in which they are counted.
+Note = Callable[[dict[int, Any], Costs], dict[int, Any]]
 
 
 @dataclass(frozen=True)
@@ -26,27 +32,114 @@ class Failure:
     error: Exception
 
 
-async def ask_voter(
-    ask: Callable[..., Any], arguments: tuple[Any, ...], timeout: float | None, retries: int
-) -> Any:
-    """Return what ``ask(*arguments)`` answers, or a `Failure` when it has failed once more than ``retries``.
+@dataclass(frozen=True)
+class Asker:
+    """How voters are asked: each by a request of its own (``ask``), or several by one (``ask_batch``)."""
 
-    An exception is a failure, and so is an answer that takes longer than ``timeout`` seconds. What is no
-    ``Exception`` (KeyboardInterrupt, SystemExit, a cancellation from outside) is passed on at once.
+    ask: Callable[..., Any] | None
+    ask_batch: Callable[..., Any] | None
+    timeout: float | None
+    retries: int
+
+    def __post_init__(self) -> None:
+        if self.ask is not None and self.ask_batch is not None:
+            raise InvalidInputError("ask and ask_batch are two ways to ask the same voters: pass one of them")
+        for name, function in (("ask", self.ask), ("ask_batch", self.ask_batch)):
+            if function is not None and not callable(function):
+                raise InvalidInputError(f"{name} must be a function, not {function!r}")
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether several voters are asked by one request."""
+        return self.ask_batch is not None
+
+    def requests(self, voters: list[int]) -> list[list[int]]:
+        """Return which voters to ask together."""
+        if self.in_batches:
+            return [voters] if voters else []
+        return [[voter] for voter in voters]
+
+    async def votes(self, about: tuple[Any, ...], voters: list[int], note: Note) -> dict[int, Any]:
+        """Ask these voters by one request, and those again that gave no vote; return votes and failures.
+
+        An exception is a failure of all voters of a request, and so is a reply that takes longer than
+        ``timeout`` seconds. What is no ``Exception`` (KeyboardInterrupt, SystemExit, a cancellation from
+        outside) is passed on at once. Votes that came are noted before the others are asked for again.
+
+        Returns
+        -------
+        dict
+            Voter -> vote, or a `Failure` when there was none once more often than ``retries``.
+        """
+        answers: dict[int, Any] = {}
+        errors: list[Exception] = []
+        missing = list(voters)
+        for _ in range(self.retries + 1):
+            votes: dict[int, Any] = {}
+            cost = Costs(requests=1)
+            try:
+                async with asyncio.timeout(self.timeout):
+                    answer = await self._request(about, missing)
+            except Exception as error:
+                errors = [error]
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                errors = [RuntimeError("the voter cancelled itself")]  # nobody else wanted that
+            else:
+                votes, cost, reason = read_reply(answer, missing, in_batch=self.in_batches)
+                errors = [] if reason is None else [reason]
+            answers |= note(votes, cost)
+            missing = [voter for voter in missing if voter not in votes]
+            if not missing:
+                return answers
+        failure = Failure(errors.pop())  # popped: a frame that holds an error that holds the frame is a leak
+        return answers | dict.fromkeys(missing, failure)
+
+    async def _request(self, about: tuple[Any, ...], voters: list[int]) -> Any:
+        if self.ask_batch is not None:
+            return await _call(self.ask_batch, (*about, list(voters)))
+        return await _call(self.ask, (*about, *voters))  # type: ignore[arg-type]  # None is a failure, too
+
+
+def read_reply(
+    answer: Any, voters: Sequence[int], *, in_batch: bool
+) -> tuple[dict[int, Any], Costs, Exception | None]:
+    """Return the votes in a reply by voter, what it cost, and why some voters have none.
+
+    Raises
+    ------
+    InvalidInputError
+        If the reply to a batch is not a list of at most as many votes.
     """
-    errors: list[Exception] = []
-    for _ in range(retries + 1):
-        try:
-            async with asyncio.timeout(timeout):
-                return await _call(ask, arguments)
-        except Exception as error:
-            errors = [error]
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            errors = [RuntimeError("the voter cancelled itself")]  # nobody else wanted that
-    return Failure(errors.pop())  # popped: a frame that holds an error that holds the frame is a leak
+    given, error = answer.votes if isinstance(answer, Reply) else answer, None
+    if in_batch:
+        check_several(given, "what ask_batch returns")
+        if isinstance(given, Mapping):
+            raise InvalidInputError(
+                "ask_batch must return a list of votes, one for each voter, not a mapping"
+            )
+        entries = list(given)
+        if len(entries) > len(voters):
+            raise InvalidInputError(
+                f"ask_batch returned {len(entries)} votes for {len(voters)} voters: return one for each, in "
+                "their order"
+            )
+    else:
+        entries = [given]
+        if not isinstance(answer, Reply):  # what is not a vote is a mistake then, and is said to be one
+            return {voters[0]: given}, Costs(1, 1), None
+    votes = {}
+    for voter, entry in zip(voters, entries, strict=False):
+        if isinstance(entry, Exception):
+            error = entry
+        elif entry is not None:
+            votes[voter] = entry
+    if error is None and len(votes) < len(voters):
+        error = RuntimeError(f"a reply held {len(votes)} of {len(voters)} votes")
+    tokens = (answer.prompt_tokens, answer.completion_tokens) if isinstance(answer, Reply) else (0, 0)
+    return votes, Costs(1, len(votes), *tokens), error
 
 
 async def _call(ask: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from foregone.ballot import Ballot, Followed, Verdict
 from foregone.checks import check_timeout, check_whole
-from foregone.polling.asking import Failure, TaskPool, ask_voter
-from foregone.polling.voter_queue import VoterQueue, check_voters, derive_seed, voter_order
+from foregone.errors import InvalidInputError
+from foregone.polling.asking import Asker, Failure, TaskPool
+from foregone.polling.costs import Costs
+from foregone.polling.voter_queue import VoterQueue, check_ahead, check_voters, derive_seed, voter_order
 
 __all__ = ["poll_async"]
 
 
 async def poll_async(
-    ask: Callable[[int], Any],
+    ask: Callable[[int], Any] | None,
     strategy: Followed,
     *,
+    ask_batch: Callable[[list[int]], Any] | None = None,
     concurrency: int = 4,
     timeout: float | None = None,
     retries: int = 2,
     voters: int | None = None,
     max_failures: int = 10,
-    speculate: bool = True,
+    speculate: bool | int | Literal["expected"] | None = None,
     seed: int | None = None,
 ) -> Verdict:
     """Ask voters, up to ``concurrency`` of them at once, and return the verdict as soon as there is one.
@@ -37,9 +40,13 @@ async def poll_async(
     ask : callable
         ``ask(voter)`` returns the vote of the voter with that number, or a coroutine that does. A plain
         function is called in a thread of its own, several of them at once. Any ``Exception`` it raises means
-        that the voter failed.
+        that the voter failed. None with ``ask_batch``.
     strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
         When to stop and what to answer; the last two take any hashable answers as votes.
+    ask_batch : callable, optional
+        ``ask_batch(voters)`` takes a list of voters and returns a list of their votes, in that order, or a
+        coroutine that does: several votes by one request. Where a vote is None or an exception, or the list
+        is shorter, these voters are asked again; an ``Exception`` that it raises is a failure of them all.
     concurrency : int
         Most calls at once.
     timeout : float, optional
@@ -53,10 +60,11 @@ async def poll_async(
         model), and they are numbered as they are asked.
     max_failures : int
         How many voters may fail for good before the poll is given up.
-    speculate : bool
-        Whether to ask voters whose votes may turn out not to be needed, up to ``concurrency - 1`` of them.
-        Without it, only as many are asked at once as must answer before any stop is possible: slower, and
-        no call in vain.
+    speculate : bool, int or "expected", optional
+        How many voters are asked at once although their votes may turn out not to be needed. With 0 or False,
+        only as many are asked at once as must answer before any stop is possible: slower, and no vote in
+        vain. A number lets so many wait for their votes at once, "expected" as many as are needed on average
+        (which needs a solution). By default ``concurrency`` (as True), and 0 with ``ask_batch``.
     seed : int, optional
         For the order and for the states where the strategy leaves the stop to chance; by default drawn anew.
 
@@ -77,20 +85,42 @@ async def poll_async(
     >>> verdict = asyncio.run(poll_async(ask, solve("minimixed", 21, 0.01), seed=0))
     >>> verdict.answer, verdict.asked, verdict.yes
     (True, 8, 7)
+
+    Several votes from one request; a list of seeds here, ``n=len(voters)`` of a language model elsewhere:
+
+    >>> async def ask_batch(voters):
+    ...     print(voters)
+    ...     return [voter != 3 for voter in voters]
+    >>> asyncio.run(poll_async(None, solve("minimixed", 21, 0.01), ask_batch=ask_batch, seed=0)) == verdict
+    [0, 1, 2, 3, 4]
+    [5, 6, 7]
+    True
     """
     concurrency, retries = check_whole(concurrency, "concurrency"), check_whole(retries, "retries", 0)
     max_failures, timeout = check_whole(max_failures, "max_failures", 0), check_timeout(timeout)
+    asker = Asker(ask, ask_batch, timeout, retries)
+    if ask is None and ask_batch is None:
+        raise InvalidInputError("pass ask, or ask_batch to get several votes from one request")
     ballot = Ballot(strategy, derive_seed(seed, "stop"))
     voters = check_voters(voters, ballot.n_voters)
     order = voter_order(voters, derive_seed(seed, "order"))
-    queue = VoterQueue(ballot, order, max_failures, ahead=concurrency if speculate else 0)
-    async with TaskPool[int](concurrency) as pool:
+    if speculate is None:
+        speculate = not asker.in_batches
+    if isinstance(speculate, bool):
+        speculate = concurrency if speculate else 0
+    queue = VoterQueue(ballot, order, max_failures, check_ahead(speculate, ballot))
+
+    def checked(votes: dict[int, Any], cost: Costs) -> dict[int, Any]:
+        return {voter: queue.check(voter, vote) for voter, vote in votes.items()}
+
+    async with TaskPool[None](concurrency) as pool:
         while queue.verdict is None:
-            for voter in queue.take(pool.free):
-                pool.start(voter, ask_voter(ask, (voter,), timeout, retries))
-            voter, answer = await pool.next()
-            if isinstance(answer, Failure):
-                queue.failed(voter, answer.error)
-            else:
-                queue.answered(voter, queue.check(voter, answer))
+            most = ballot.n_voters if asker.in_batches and pool.free else pool.free
+            for request in asker.requests(queue.take(most)):
+                pool.start(None, asker.votes((), request, checked))
+            for voter, answer in (await pool.next())[1].items():
+                if isinstance(answer, Failure):
+                    queue.failed(voter, answer.error)
+                else:
+                    queue.answered(voter, answer)
     return queue.verdict

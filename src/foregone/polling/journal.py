@@ -1,11 +1,19 @@
 """Journal: every vote on a line of its own as soon as it is there, so that a killed run can go on.
 
-A file of JSON lines. The first names the voters and the seed of the first run. Every other line is a vote, or
-a voter that failed for good; the first line on a question has a digest of what was asked::
+A file of JSON lines. The first names the voters and the seed of the first run. Every other line is a vote, a
+voter that failed for good, or a request without a vote; the first line on a question has a digest of what was
+asked::
 
-    {"format": "foregone-journal", "version": 3, "voters": null, "seed": 5, "checksum": "9b3c8d3c"}
+    {"format": "foregone-journal", "version": 4, "voters": null, "seed": 5, "checksum": "9b3c8d3c"}
     {"question": 17, "voter": 0, "vote": true, "content": "0f1e6b8d2c7a9e35", "checksum": "5d0f6b1a"}
+    {"question": 17, "requests": 1, "checksum": "1f5f0a3b"}
     {"question": 17, "voter": 1, "failed": "TimeoutError: ", "checksum": "c2a80e77"}
+    {"question": 17, "voter": 2, "vote": true, "prompt_tokens": 120, "completion_tokens": 6, "checksum": ...}
+    {"question": 17, "voter": 3, "vote": false, "requests": 0, "checksum": "7be1c02d"}
+
+The costs of a request stand on the line of its first vote: the tokens, and the ``round`` if it is not the
+first one of its question. A vote has cost one request, unless ``requests`` says that it came together with
+the vote before. The votes of a request are written in one piece.
 
 A vote belongs to a question (its id and its content) and to a voter, and to nothing else. So a poll may go on
 with other questions beside these, another strategy or another seed; it is refused only if a question of the
@@ -15,8 +23,9 @@ The checksum of a line is the CRC-32 of all lines up to this one, without their 
 is noticed, and any line that was removed, repeated or moved, but for lines missing at the very end: those
 votes are asked for again.
 
-Journals of versions 1 and 2 are read and continued as they are. Their first line has one digest of all
-questions of the first run, so those must come first and unchanged; version 1 has no checksums.
+Journals of versions 1 to 3 are read and continued as they are. They hold no costs: of each vote it is known
+that it took a request. The first line of versions 1 and 2 has one digest of all questions of the first run,
+so those must come first and unchanged; version 1 has no checksums.
 
 Each line is handed to the operating system in one piece before anything is made of the vote, so a process
 that is killed loses nothing that was answered. It is forced to the disk once a second and at the end: when
@@ -34,6 +43,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -41,12 +51,13 @@ from typing import Any
 from foregone._system.atomic_file import PathLike, lock_file
 from foregone._system.file_reading import reason_of
 from foregone.errors import FileFormatError, InvalidInputError, JournalError
+from foregone.polling.costs import Costs
 from foregone.strategy.json_file import Fields
 from foregone.tally import shorten
 
 __all__ = ["FAILED", "Journal"]
 
-FORMAT, VERSION = "foregone-journal", 3
+FORMAT, VERSION = "foregone-journal", 4
 SEAL = b', "checksum": "'  # what a line ends with, before the checksum
 SECONDS_UNSAVED = 1.0
 FAILED = object()  # what is recorded of a voter that failed for good
@@ -76,6 +87,8 @@ class Journal:
         The seed of the first run.
     recorded : dict
         Question id -> voter -> vote, or `FAILED`.
+    costs : dict
+        Question id -> what was spent on it.
     """
 
     def __init__(
@@ -92,6 +105,8 @@ class Journal:
         self._described: set[Key] = set()  # questions whose content the file names
         self._n_records = 0
         self.recorded: dict[Key, dict[int, Any]] = {}
+        self.costs: dict[Key, Costs] = {}
+        self._keeps_costs = True
         self.seed = seed
         try:
             self._file = os.open(
@@ -208,6 +223,7 @@ class Journal:
                 f"{self._name}: this journal was recorded with voters={recorded}, not voters={voters}. Votes "
                 "of other voters cannot be reused: use a new file"
             )
+        self._keeps_costs = version >= 4
         if version < 3:
             self._check_all_together(header, questions)
 
@@ -228,6 +244,9 @@ class Journal:
             raise record.error("question", "must be a text or a whole number")
         if key not in self._described:
             self._check_content(key, record.entry("content"))
+        self._take_costs(key, record)
+        if self._keeps_costs and "voter" not in record and "requests" in record:
+            return
         votes = self.recorded.setdefault(key, {})
         voter = record.whole("voter", 0)
         if voter in votes:
@@ -241,6 +260,21 @@ class Journal:
         except InvalidInputError as error:
             raise record.error("vote", f"cannot be counted by this strategy: {error}") from None
 
+    def _take_costs(self, key: Key, record: Fields) -> None:
+        is_vote = "failed" not in record
+
+        def whole(name: str, default: int) -> int:
+            return record.whole(name, 0) if name in record else default
+
+        cost = Costs(
+            whole("requests", int(is_vote)),
+            int(is_vote and "vote" in record),
+            whole("prompt_tokens", 0),
+            whole("completion_tokens", 0),
+        )
+        before = self.costs.get(key, Costs())
+        self.costs[key] = replace(before + cost, rounds=max(before.rounds, whole("round", 1)))
+
     def _check_content(self, key: Key, recorded: Any) -> None:
         if recorded != self._contents.get(key, recorded):
             raise InvalidInputError(
@@ -252,39 +286,64 @@ class Journal:
     # Writing ---------------------------------------------------------------------------------
 
     def vote(self, key: Key, voter: int, vote: Any) -> None:
-        """Record a vote.
+        """Record a vote that took one request of its own."""
+        self.request(key, {voter: vote}, Costs(1, 1))
+
+    def request(self, key: Key, votes: Mapping[int, Any], cost: Costs, in_round: int = 1) -> None:
+        """Record what came of one request: its votes, none if it failed, and what it cost.
 
         Raises
         ------
         InvalidInputError
-            If a line of JSON cannot hold it so that it comes back the same.
+            If a line of JSON cannot hold a vote so that it comes back the same; nothing is recorded then.
         """
+        for vote in votes.values():
+            self.check_fits(vote)
+        records: list[dict[str, Any]] = [
+            {"question": key, "voter": voter, "vote": vote} for voter, vote in votes.items()
+        ]
+        if self._keeps_costs:
+            records = records or [{"question": key, "requests": cost.requests}]
+            for name in ("prompt_tokens", "completion_tokens"):
+                if getattr(cost, name):
+                    records[0][name] = getattr(cost, name)
+            if in_round > 1:
+                records[0]["round"] = in_round
+            for record in records[1:]:
+                record["requests"] = 0
+        self._append_records(key, records)
+
+    def check_fits(self, vote: Any) -> None:
+        """Raise InvalidInputError if a line of JSON cannot hold a vote so that it comes back the same."""
         if not isinstance(vote, str | int) and not (isinstance(vote, float) and math.isfinite(vote)):
             raise InvalidInputError(
                 f"with a journal, answers must be texts, finite numbers or booleans, not {shorten(vote)}: "
                 "turn them into texts"
             )
-        self._append_record(key, {"question": key, "voter": voter, "vote": vote})
 
     def failure(self, key: Key, voter: int, error: Exception) -> None:
         """Record that a voter has failed for good."""
-        self._append_record(
-            key, {"question": key, "voter": voter, "failed": f"{type(error).__name__}: {str(error)[:200]}"}
-        )
+        text = f"{type(error).__name__}: {str(error)[:200]}"
+        self._append_records(key, [{"question": key, "voter": voter, "failed": text}])
 
-    def _append_record(self, key: Key, record: dict[str, Any]) -> None:
+    def _append_records(self, key: Key, records: list[dict[str, Any]]) -> None:
+        if not records:
+            return
         if key not in self._described:
-            record["content"] = self._contents[key]
-        self._append(record)
+            records[0]["content"] = self._contents[key]
+        self._append(*records)
         self._described.add(key)
-        self._n_records += 1
+        self._n_records += sum("voter" in record for record in records)
 
-    def _append(self, record: dict[str, Any]) -> None:
-        line, checksum = json.dumps(record).encode(), None
-        if self._checksum is not None:
-            line, checksum = _with_checksum(line, self._checksum)
-        self._write(line + b"\n")
-        self._end += len(line) + 1
+    def _append(self, *records: dict[str, Any]) -> None:
+        lines, checksum = b"", self._checksum
+        for record in records:
+            line = json.dumps(record).encode()
+            if checksum is not None:
+                line, checksum = _with_checksum(line, checksum)
+            lines += line + b"\n"
+        self._write(lines)
+        self._end += len(lines)
         self._checksum = checksum
 
     def _write(self, line: bytes) -> None:

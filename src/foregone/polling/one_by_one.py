@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 from foregone.ballot import Ballot, Followed, Verdict, check_several
-from foregone.checks import check_whole
+from foregone.checks import MOST_VOTERS, check_whole
 from foregone.errors import InvalidInputError
-from foregone.polling.voter_queue import VoterQueue, derive_seed, voter_order
+from foregone.polling.asking import read_reply
+from foregone.polling.voter_queue import VoterQueue, check_ahead, check_voters, derive_seed, voter_order
 
 __all__ = ["poll"]
 
 
 def poll(
-    voters: Iterable[Any],
+    voters: Iterable[Any] | int | None,
     strategy: Followed,
     *,
+    ask_batch: Callable[[list[int]], Any] | None = None,
+    speculate: int | Literal["expected"] = 0,
     retries: int = 2,
     max_failures: int = 10,
     seed: int | None = None,
 ) -> Verdict:
-    """Ask voters one by one and return the verdict as soon as there is one.
+    """Ask voters one by one, or a few at a time, and return the verdict as soon as there is one.
 
     Parameters
     ----------
@@ -30,9 +34,18 @@ def poll(
         random order, each by calling it without arguments. Anything else is taken in the order in which it
         comes, and no further than needed; that order must then be random already, as that of independent
         samples is. A callable that raises an ``Exception`` is asked again up to ``retries`` times, then
-        the next one is asked instead.
+        the next one is asked instead. With ``ask_batch`` it is the number of voters, at least as many as the
+        strategy is for, who are asked in a random order; or None for no end of them, numbered as they are
+        asked.
     strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
         When to stop and what to answer; the last two take any hashable answers as votes.
+    ask_batch : callable, optional
+        ``ask_batch(voters)`` takes a list of numbers of voters and returns a list of their votes, in that
+        order: several votes by one request. Where a vote is None or an exception, or the list is shorter,
+        these voters are asked again; an ``Exception`` that it raises is a failure of them all.
+    speculate : int or "expected"
+        How many voters ``ask_batch`` is asked for at once although their votes may turn out not to be needed;
+        as in `poll_async`.
     retries, max_failures : int
         How often a voter is asked again, and how many may fail for good before the poll is given up.
     seed : int, optional
@@ -52,10 +65,19 @@ def poll(
     >>> verdict = poll(itertools.repeat(True), solve("minimixed", 21, 0.01), seed=0)
     >>> verdict.answer, verdict.asked
     (True, 6)
+    >>> poll(None, solve("minimixed", 21, 0.01), ask_batch=lambda voters: [True] * len(voters), seed=0).asked
+    6
     """
     retries, max_failures = check_whole(retries, "retries", 0), check_whole(max_failures, "max_failures", 0)
-    check_several(voters, "voters")
     ballot = Ballot(strategy, derive_seed(seed, "stop"))
+    ahead = check_ahead(speculate, ballot)
+    if ask_batch is not None:
+        order = voter_order(check_voters(voters, ballot.n_voters), derive_seed(seed, "order"))
+        return _run_batches(ask_batch, VoterQueue(ballot, order, max_failures, ahead), retries)
+    if ahead:
+        raise InvalidInputError("speculate is for ask_batch: other voters are asked one by one")
+    check_several(voters, "voters")
+    assert isinstance(voters, Iterable)
     known = voters if isinstance(voters, list | tuple) else None
     if known is not None and len(known) > ballot.n_voters:
         raise InvalidInputError(
@@ -67,7 +89,7 @@ def poll(
             raise InvalidInputError(
                 f"the strategy is for {ballot.n_voters} voters, not for {len(known)}: solve for {len(known)}"
             )
-        order: Iterator[int] = voter_order(len(known), derive_seed(seed, "order"))
+        order = voter_order(len(known), derive_seed(seed, "order"))
         asked: Iterator[tuple[int, Any]] = ((voter, known[voter]) for voter in order)
     else:
         asked = enumerate(voters)
@@ -90,6 +112,26 @@ def _run(voters: Iterator[tuple[int, Any]], ballot: Ballot, retries: int, max_fa
                 queue.answered(number, queue.check(number, answer))
             else:
                 queue.failed(number, error)
+    return queue.verdict
+
+
+def _run_batches(ask_batch: Callable[[list[int]], Any], queue: VoterQueue, retries: int) -> Verdict:
+    """Ask for votes in batches; those that are missing are asked for again, then their voters fail."""
+    while queue.verdict is None:
+        missing, failure = queue.take(MOST_VOTERS), None
+        for _ in range(retries + 1):
+            answer, failure = _ask(partial(ask_batch, list(missing)), 0)
+            if failure is not None:
+                continue
+            votes, _, failure = read_reply(answer, missing, in_batch=True)
+            for voter, vote in votes.items():
+                queue.answered(voter, queue.check(voter, vote))
+            missing = [voter for voter in missing if voter not in votes]
+            if not missing:
+                break
+        for voter in missing:
+            assert failure is not None
+            queue.failed(voter, failure)
     return queue.verdict
 
 

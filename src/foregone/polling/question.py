@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from foregone.errors import PollError
 from foregone.polling.asking import Failure
+from foregone.polling.costs import Costs
 from foregone.polling.journal import FAILED
 from foregone.polling.voter_queue import VoterQueue
 
@@ -15,13 +17,35 @@ __all__ = ["Question"]
 
 @dataclass(eq=False)
 class Question:
-    """A question that is being asked."""
+    """A question that is being asked.
+
+    Attributes
+    ----------
+    key, content : any
+        Its id and what is asked.
+    queue : VoterQueue
+        Its voters.
+    recorded : dict
+        Voter -> vote, or `FAILED`, of earlier runs.
+    cost : Costs
+        What was spent on it, in earlier runs too.
+    error : PollError or None
+        Why it has no verdict and will not get one.
+    rounds_done : int
+        The last round of which something has come back. Voters asked now are asked in the next one.
+    """
 
     key: Any
     content: Any
     queue: VoterQueue
     recorded: dict[int, Any]
+    cost: Costs = field(default_factory=Costs)
     error: PollError | None = None
+    rounds_done: int = 0
+    _unasked: list[int] = field(default_factory=list)  # in the queue already
+
+    def __post_init__(self) -> None:
+        self.rounds_done = self.cost.rounds
 
     @property
     def is_open(self) -> bool:
@@ -30,7 +54,7 @@ class Question:
 
     def take(self, most: int) -> list[int]:
         """Return up to ``most`` voters to ask now; what others have voted is taken from the record."""
-        to_ask: list[int] = []
+        to_ask, self._unasked = self._unasked[:most], self._unasked[most:]
         try:
             while len(to_ask) < most and (voters := self.queue.take(most - len(to_ask))):
                 for voter in voters:
@@ -42,6 +66,11 @@ class Question:
             self.error = error
         return to_ask
 
+    def recall(self, n_voters: int) -> None:
+        """Count the votes on record, as far as they go without asking anybody."""
+        if self.recorded and not self._unasked:
+            self._unasked = self.take(n_voters)
+
     def _note_recorded(self, voter: int) -> None:
         vote = self.recorded.pop(voter)
         if vote is FAILED:
@@ -49,12 +78,20 @@ class Question:
         else:
             self.queue.answered(voter, vote)
 
-    def note(self, voter: int, answer: Any) -> None:
-        """Take down what a voter answered, or that it failed."""
+    def note(self, answers: Mapping[int, Any], in_round: int) -> None:
+        """Take down what voters answered, or that they failed."""
+        self.rounds_done = max(self.rounds_done, in_round)
         try:
-            if isinstance(answer, Failure):
-                self.queue.failed(voter, answer.error)
-            else:
-                self.queue.answered(voter, answer)
+            for voter, answer in answers.items():
+                if isinstance(answer, Failure):
+                    self.queue.failed(voter, answer.error)
+                else:
+                    self.queue.answered(voter, answer)
         except PollError as error:
             self.error = error
+
+    def pay(self, cost: Costs, in_round: int) -> Costs:
+        """Take down what a request of some round has cost, and return it, with a round if it is a new one."""
+        whole = cost + Costs(rounds=int(in_round > self.cost.rounds))
+        self.cost += whole
+        return whole

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import random
 from collections.abc import Hashable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from foregone.ballot import Ballot, Verdict
-from foregone.checks import check_seed, check_whole
+from foregone.checks import check_choice, check_seed, check_whole
 from foregone.errors import InvalidInputError, PollError
 
-__all__ = ["VoterQueue", "check_voters", "derive_seed", "voter_order"]
+__all__ = ["Ahead", "VoterQueue", "check_ahead", "check_voters", "derive_seed", "voter_order"]
+
+Ahead = int | Literal["expected"]
 
 _PENDING = object()  # stands in the queue for a vote that has not come yet
 
@@ -32,9 +35,9 @@ class VoterQueue:
         The voters in the random order in which they are to be asked.
     max_failures : int
         How many voters may fail before the poll is given up.
-    ahead : int
+    ahead : int or "expected"
         How long the queue may be although not all of its votes may be needed; 0 asks only those that must
-        come before any stop is possible.
+        come before any stop is possible, "expected" as many as are needed on average.
     about : str
         What the poll is about, for errors.
     """
@@ -44,7 +47,7 @@ class VoterQueue:
         ballot: Ballot,
         voters: Iterator[int],
         max_failures: int,
-        ahead: int = 0,
+        ahead: Ahead = 0,
         about: str = "the poll",
     ) -> None:
         self._ballot = ballot
@@ -77,7 +80,7 @@ class VoterQueue:
         PollError
             If votes are needed and there is no voter left to wait for or to ask.
         """
-        wanted = max(self._ballot.needed_at_least(), self._ballot.useful(self._ahead)) - len(self._queue)
+        wanted = max(self._ballot.needed_at_least(), self._useful_ahead()) - len(self._queue)
         voters = list(itertools.islice(self._voters, max(0, min(most, wanted))))
         if wanted > 0 and most > 0 and not voters and not self._queue:
             failed = f", {self._n_failures} have failed" if self._n_failures else ""
@@ -86,6 +89,18 @@ class VoterQueue:
             ) from self._last_error
         self._queue.update(dict.fromkeys(voters, _PENDING))
         return voters
+
+    def _useful_ahead(self) -> int:
+        ahead = round(self._ballot.expected_votes()) if self._ahead == "expected" else self._ahead
+        return self._ballot.useful(ahead) if ahead else 0
+
+    def value_of_a_vote(self) -> float:
+        """Return what the next vote is worth, see `Ballot.value_of_a_vote`; infinity with the verdict."""
+        return math.inf if self.verdict is not None else self._ballot.value_of_a_vote()
+
+    def cut_short(self) -> Verdict:
+        """End with the votes counted so far."""
+        return self._ballot.cut_short()
 
     def answered(self, voter: int, vote: Any) -> None:
         """Take down a checked vote, and count whatever can be counted now."""
@@ -157,3 +172,12 @@ def check_voters(voters: Any, n_voters: int) -> int | None:
             f"the strategy is for {n_voters} voters, and there are only {number}: solve for {number}"
         )
     return number
+
+
+def check_ahead(speculate: Any, ballot: Ballot) -> Ahead:
+    """Return how far to ask ahead. Raises InvalidInputError if that cannot be told for the ballot."""
+    if isinstance(speculate, str):
+        check_choice(speculate, "speculate", ["expected"])
+        ballot.expected_votes()  # or the reason why it cannot be told
+        return "expected"
+    return check_whole(speculate, "speculate", 0)

@@ -1,0 +1,148 @@
+"""Whose turn it is: which question to ask about next, and how many votes can still be paid for."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Iterator
+
+from foregone.polling.costs import Account
+from foregone.polling.question import Question
+
+__all__ = ["Purse", "Turns", "TurnsByValue"]
+
+
+class Turns:
+    """Open questions that may have voters to ask, in the order of their turn; new ones come last."""
+
+    def __init__(self, unopened: Iterator[Question]) -> None:
+        self._unopened = unopened
+        self._waiting: dict[Question, None] = {}
+
+    def next(self) -> Question | None:
+        """Return the question whose turn it is, None if there is none."""
+        question = next(iter(self._waiting), None)
+        if question is None:
+            return next(self._unopened, None)
+        del self._waiting[question]
+        return question
+
+    def put_first(self, question: Question) -> None:
+        """Let a question have the next turn, too."""
+        self._waiting = {question: None} | self._waiting
+
+    def put(self, question: Question) -> None:
+        """Let a question have another turn."""
+        self._waiting[question] = None
+
+    def drop(self, question: Question) -> None:
+        """Forget a question that has no turn any more."""
+        self._waiting.pop(question, None)
+
+    def rest(self) -> Iterator[Question]:
+        """Yield all that still wait."""
+        while (question := self.next()) is not None:
+            yield question
+
+
+class TurnsByValue(Turns):
+    """The same, but it is the turn of the question whose next vote is worth most.
+
+    Questions are opened no earlier than their turn comes: one without a vote is worth as much as any other.
+    """
+
+    def __init__(self, unopened: Iterator[Question], n_voters: int) -> None:
+        super().__init__(unopened)
+        self._n_voters = n_voters
+        self._heap: list[tuple[float, int, Question]] = []
+        self._place: dict[Question, int] = {}  # which entry of the heap stands for a question
+        self._counter = itertools.count()
+        self._newest: Question | None = None  # without a vote; the next to be opened
+
+    def next(self) -> Question | None:
+        """Return the question whose next vote is worth most, None if there is none."""
+        self._open()
+        while self._heap and self._place.get(self._heap[0][2]) != self._heap[0][1]:
+            heapq.heappop(self._heap)  # an older entry of a question
+        new = self._newest
+        if new is not None and (not self._heap or -self._heap[0][0] <= new.queue.value_of_a_vote()):
+            self._newest = None
+            return new
+        if not self._heap:
+            return None
+        question = heapq.heappop(self._heap)[2]
+        del self._place[question]
+        return question
+
+    def _open(self) -> None:
+        """Open questions until there is one without recorded votes."""
+        while self._newest is None and (question := next(self._unopened, None)) is not None:
+            if question.recorded:
+                question.recall(self._n_voters)
+                self.put(question)
+            else:
+                self._newest = question
+
+    def put_first(self, question: Question) -> None:
+        """Let a question have another turn: that it was its turn says how much it is worth."""
+        self.put(question)
+
+    def put(self, question: Question) -> None:
+        """Let a question have another turn; one without votes to ask for at once."""
+        value = question.queue.value_of_a_vote() if question.is_open else math.inf
+        self._place[question] = next(self._counter)
+        heapq.heappush(self._heap, (-value, self._place[question], question))
+
+    def drop(self, question: Question) -> None:
+        """Forget a question that has no turn any more."""
+        self._place.pop(question, None)
+
+
+class Purse:
+    """What is left of a budget: in votes, or with prices in money. Without a budget there is no end of it.
+
+    Money is known when a reply comes. Until then a request is taken to cost what others did on average,
+    and before the first reply only one request is made.
+    """
+
+    def __init__(self, budget: float, account: Account, *, in_batches: bool, in_money: bool) -> None:
+        self._budget = budget
+        self._account = account
+        self._in_batches = in_batches
+        self._in_money = in_money
+        self._reserved = 0.0
+        self._n_running = 0
+
+    def affords(self, most: int) -> int:
+        """Return how many of ``most`` votes can be asked for now."""
+        if self._budget == math.inf:
+            return most
+        costs = self._account.unit_costs()
+        left = self._left()
+        if costs is None:
+            return int(left > 0 and not self._n_running)
+        request, vote = costs
+        if not self._in_batches:
+            request, vote = 0.0, request + vote
+        left -= request
+        if left < vote or left < 0:
+            return 0
+        return most if vote == 0 else min(most, int(left / vote + 1e-9))
+
+    def _left(self) -> float:
+        spent = self._account.spent
+        return self._budget - (spent.money or 0.0 if self._in_money else spent.votes) - self._reserved
+
+    def reserve(self, n_votes: int) -> float:
+        """Put aside what a request is expected to cost, and return that, to be given back with its reply."""
+        request, vote = self._account.unit_costs() or (0.0, 0.0)
+        amount = request + n_votes * vote
+        self._reserved += amount
+        self._n_running += 1
+        return amount
+
+    def give_back(self, amount: float) -> None:
+        """Give back what was put aside for a request: what it did cost is in the account."""
+        self._n_running -= 1
+        self._reserved = self._reserved - amount if self._n_running else 0.0
