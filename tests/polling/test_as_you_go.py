@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import numpy as np
 import pytest
 from scipy.stats import betabinom, binom
 
-from foregone import Ballot, VoteDistribution, evaluate, solve, solve_plurality
-from foregone.errors import InvalidInputError
+from foregone import Ballot, VoteDistribution, evaluate, poll_many, solve, solve_plurality
+from foregone.errors import InvalidInputError, PollManyError
 from foregone.polling.as_you_go import FIRST_CHECK, Course
 
 N = 9
@@ -26,10 +28,11 @@ def follow(course, items):
     """Ask about one question after the other; return how many votes each took."""
     asked = []
     for place, votes in enumerate(items):
+        if course.is_due:
+            course.check()
         ballot = Ballot(course.strategy_for(place), seed=place)
         verdict = ballot.verdict or ballot.cast_many(votes)
-        if course.is_in_full(place):
-            course.note(place, votes)
+        course.note(place, votes[: verdict.asked])
         asked.append(verdict.asked)
     return asked
 
@@ -53,6 +56,8 @@ def test_the_chances_to_fail_add_up_to_what_is_allowed():
         place = course._end
         for needed in course._places:
             course.note(needed, [True] * N)
+        assert course.is_due
+        course.check()
         assert course.strategy_for(place) is not None
         assert len(course.phases) == number + 1
     # Certificates that are taken have these levels; all levels together are below a tenth.
@@ -84,8 +89,10 @@ def test_a_course_waits_for_the_votes_that_it_depends_on():
     assert course.strategy_for(FIRST_CHECK) is None
     for place in range(FIRST_CHECK - 1):
         course.note(place, items[place])
-        assert course.strategy_for(FIRST_CHECK) is None
-    course.give_up(FIRST_CHECK - 1)  # a question without a verdict is not waited for
+        assert not course.is_due
+    course.note(FIRST_CHECK - 1, items[0][:3])  # a question without a verdict is not waited for
+    assert course.is_due
+    course.check()
     assert course.strategy_for(FIRST_CHECK) is not None
 
 
@@ -97,12 +104,13 @@ def test_the_course_does_not_depend_on_when_votes_arrive():
     rng = np.random.default_rng(0)
     while place < 3000:
         begun = []
+        if shuffled.is_due:
+            shuffled.check()
         while place < 3000 and shuffled.strategy_for(place) is not None:
             begun.append(place)
             place += 1
         for one in rng.permutation(begun):
-            if shuffled.is_in_full(int(one)):
-                shuffled.note(int(one), items[one])
+            shuffled.note(int(one), items[one])
     assert [(phase.first, phase.in_full, phase.confidence) for phase in shuffled.phases] == [
         (phase.first, phase.in_full, phase.confidence) for phase in straight.phases
     ]
@@ -150,3 +158,70 @@ def test_answers_of_any_kind_are_learned_from():
 def test_what_it_cannot_begin_with_is_refused(strategy):
     with pytest.raises(InvalidInputError, match="as_you_go"):
         Course(strategy, 1000)
+
+
+# In poll_many -------------------------------------------------------------------------------------
+
+
+def ask_of(items, calls=None):
+    async def ask(question, voter):
+        if calls is not None:
+            calls.append((question, voter))
+        await asyncio.sleep(0.0001 * ((question * 7 + voter * 3) % 5))
+        return items[question][voter]
+
+    return ask
+
+
+def test_polls_learn_and_keep_what_asking_one_by_one_gives():
+    items = questions(700)
+    polls = poll_many(range(700), ask_of(items), careful(), calibrate="as_you_go", voters=N, seed=5)
+    verdicts = polls.run()
+    assert len(verdicts) == 700
+    assert len(polls.course.phases) == 2
+    bold = polls.course.phases[1]
+    assert bold.confidence is not None
+    in_full = [key for key, verdict in verdicts.items() if verdict.asked == N]
+    assert len(in_full) >= FIRST_CHECK
+    others = [verdict.asked for verdict in verdicts.values() if verdict.asked < N]
+    assert np.mean(others) < 1.2 * bold.expected_votes
+    right = [verdicts[key].answer == (sum(items[key]) > N // 2) for key in verdicts]
+    assert np.mean(right) > 0.9
+
+
+def test_a_course_is_taken_again_from_the_journal(tmp_path):
+    items, calls, again = questions(700), [], []
+    settings = {"calibrate": "as_you_go", "voters": N, "seed": 5, "journal": tmp_path / "votes.jsonl"}
+    first = poll_many(range(700), ask_of(items, calls), careful(), **settings).run()
+    second = poll_many(range(700), ask_of(items, again), careful(), **settings)
+    assert second.run() == first
+    assert again == []
+    assert len(set(calls)) == len(calls)
+
+
+def test_a_question_without_a_verdict_does_not_hold_up_the_others():
+    items = questions(700)
+
+    async def ask(question, voter):
+        if question % 90 == 0:
+            raise ConnectionError("gone")
+        return items[question][voter]
+
+    polls = poll_many(range(700), ask, careful(), calibrate="as_you_go", retries=0, seed=1)
+    with pytest.raises(PollManyError) as caught:
+        polls.run()
+    assert len(caught.value.failed) == 8
+    assert len(polls.course.phases) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"calibrate": "first"}, "calibrate"),
+        ({"calibrate": "as_you_go", "budget": 100}, "give one of the two"),
+        ({"calibrate": "as_you_go", "confidence": 1.5}, "confidence"),
+    ],
+)
+def test_settings_of_learning_are_checked(settings, problem):
+    with pytest.raises(InvalidInputError, match=problem):
+        poll_many([1, 2], ask_of([]), careful(), **settings)

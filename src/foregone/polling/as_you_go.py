@@ -9,6 +9,7 @@ No I/O.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +89,7 @@ class Course:
     (True, 21, None)
     >>> for place in range(32):
     ...     course.note(place, [True] * 21)
+    >>> course.check()
     >>> course.strategy_for(32) is not None, len(course.phases)
     (True, 2)
     """
@@ -130,21 +132,21 @@ class Course:
         return random.Random(derive_seed(self._seed, "in full", place)).random() < phase.in_full
 
     def strategy_for(self, place: int) -> Followed | None:
-        """Return what a question follows; None as long as that depends on votes that are awaited."""
-        while place >= self._end:
-            if any(needed not in self._votes for needed in self._places):
-                return None
-            self._check()
+        """Return what a question follows; None before the `check` that decides it."""
+        if place >= self._end:
+            return None
         return self._everyone if self.is_in_full(place) else self.phases[-1].strategy
 
-    def note(self, place: int, votes: Any) -> None:
-        """Take down what everyone said about a question, if it was put to everyone."""
-        if self.is_in_full(place) and len(votes) == self.careful.n_voters:
-            self._votes[place] = list(votes)
+    def note(self, place: int, votes: Sequence[Any]) -> None:
+        """Take down the votes on a question that has ended; those that everyone has cast are learned from."""
+        if self.is_in_full(place):
+            whole = len(votes) == self.careful.n_voters
+            self._votes[place] = list(votes) if whole else None  # or it failed
 
-    def give_up(self, place: int) -> None:
-        """Go on without a question that got no verdict."""
-        self._votes.setdefault(place, None)
+    @property
+    def is_due(self) -> bool:
+        """Whether all votes are there that the next check needs."""
+        return self._end < self._n_questions and all(place in self._votes for place in self._places)
 
     @property
     def n_in_full(self) -> int:
@@ -164,12 +166,12 @@ class Course:
                 self._places.append(place)
         return self._n_questions
 
-    def _check(self) -> None:
-        """Certify a bolder strategy with all full votes so far, and begin the next phase."""
+    def check(self) -> None:
+        """Certify a bolder strategy with all full votes so far, and begin the next phase; takes a while."""
         number, now = len(self.phases), self.phases[-1]
         # The chances to fail of all checks, 1/2 + 1/6 + 1/12 + ... of what is allowed, add up to it.
         confidence = 1 - (1 - self.confidence) / (number * (number + 1))
-        votes = _distribution([said for said in self._votes.values() if said is not None], self.careful)
+        votes = _distribution([said for _, said in sorted(self._votes.items()) if said], self.careful)
         best, certified = now.strategy, now.confidence
         try:
             found = _solve(votes, self._limit, confidence, self.careful)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
+import random
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, nullcontext
@@ -13,8 +15,9 @@ from typing import Any, Literal, NamedTuple
 from foregone._system.atomic_file import PathLike
 from foregone._system.progress import counting
 from foregone.ballot import Ballot, Followed, Verdict, check_several
-from foregone.checks import as_float, check_seed, check_timeout, check_whole
+from foregone.checks import as_float, check_choice, check_seed, check_timeout, check_whole
 from foregone.errors import InvalidInputError, PollError, PollManyError
+from foregone.polling.as_you_go import Course
 from foregone.polling.asking import Asker, Failure, TaskPool, run_to_end
 from foregone.polling.budget_promise import BudgetPromise
 from foregone.polling.costs import Account, Costs, Prices
@@ -44,6 +47,8 @@ def poll_many(
     speculate: int | Literal["expected"] = 0,
     prices: Prices | None = None,
     budget: float | None = None,
+    calibrate: Literal["as_you_go"] | None = None,
+    confidence: float = 0.95,
     concurrency: int = 64,
     timeout: float | None = None,
     retries: int = 2,
@@ -86,6 +91,14 @@ def poll_many(
         get that of their votes so far, with its ``risk`` and marked as ``cut_short``. What earlier runs with
         the same journal have spent counts. A budget of votes is never exceeded. One of money may be, by what
         the requests under way cost above average.
+    calibrate : "as_you_go", optional
+        Learn how votes are spread while polling, where there are no past votes. ``strategy`` is then one that
+        keeps its limit for every question, such as ``solve("minimixed", n_voters, limit)``. Questions are
+        begun in a random order. The first are put to all voters, and from their full votes a strategy is
+        certified that asks fewer; others go on being put to all voters now and then, to become bolder.
+        It takes some 500 questions to begin with that. ``course`` of the result says what was done.
+    confidence : float, default=0.95
+        With which, if it learns, all strategies together keep the limit on average over questions.
     concurrency : int
         Most calls at once.
     timeout, retries, voters, max_failures
@@ -149,11 +162,19 @@ def poll_many(
         if not 0 <= as_float(budget) < math.inf:  # also True for NaN
             raise InvalidInputError(f"budget must be a number of at least 0, not {budget!r}")
         ballot.value_of_a_vote()  # or the reason why it cannot be told
+    if calibrate is not None:
+        if check_choice(calibrate, "calibrate", ("as_you_go",)) and budget is not None:
+            raise InvalidInputError(
+                'a budget is spent by risks that past votes tell, and calibrate="as_you_go" begins without '
+                "any: give one of the two"
+            )
+        Course(strategy, 0, confidence=confidence)  # which checks them
     by_id = dict(questions) if isinstance(questions, Mapping) else dict(enumerate(questions))
     return Polls(
         by_id, Asker(ask, ask_batch, timeout, retries), strategy, check_ahead(speculate, ballot), prices,
         math.inf if budget is None else float(budget), concurrency, voters, max_failures, max_failed,
         None if seed is None else check_seed(seed), journal, progress,
+        None if calibrate is None else confidence,
     )  # fmt: skip
 
 
@@ -179,6 +200,8 @@ class Polls:
         of a full vote are estimated from the mean of a request and of a vote so far.
     promise : BudgetPromise
         What can be said about the verdicts so far, those that a budget has cut short included.
+    course : Course or None
+        What was learned while polling, and which strategies were followed: ``course.phases``.
     """
 
     questions: dict[Any, Any]
@@ -194,6 +217,8 @@ class Polls:
     seed: int | None
     journal: PathLike | None
     progress: bool
+    learns_at: float | None = None  # the confidence, if strategies are learned while polling
+    course: Course | None = field(default=None, init=False)
     _account: Account = field(init=False)
 
     def __post_init__(self) -> None:
@@ -265,6 +290,8 @@ class Polls:
         )
         async with TaskPool[_Request](self.concurrency) as pool:
             while True:
+                if self.course is not None and self.course.is_due:
+                    await asyncio.to_thread(self.course.check)
                 most = purse.affords(n_voters if self.asker.in_batches and pool.free else pool.free)
                 if most and (question := turns.next()) is not None:
                     voters, in_round = question.take(most), question.rounds_done + 1
@@ -284,6 +311,8 @@ class Polls:
                     break
                 if not question.is_open:
                     turns.drop(question)
+                    if self.course is not None:
+                        self.course.note(question.place, question.queue.votes)
                     yield question
         for question in turns.rest():
             question.recall(n_voters)
@@ -293,18 +322,30 @@ class Polls:
         unopened = self._unopened(journal)
         return Turns(unopened) if self.budget == math.inf else TurnsByValue(unopened, self.strategy.n_voters)
 
-    def _unopened(self, journal: Journal | None) -> Iterator[Question]:
-        """Yield the questions one by one, each ready to be asked, with what was recorded about it."""
+    def _unopened(self, journal: Journal | None) -> Iterator[Question | None]:
+        """Yield the questions one by one, each ready to be asked, with what was recorded about it.
+
+        None where the next one has to wait for votes on others.
+        """
         seed = journal.seed if self.seed is None and journal is not None else self.seed
-        for key, content in self.questions.items():
-            ballot = Ballot(self.strategy, derive_seed(seed, "stop", key))
+        keys = list(self.questions)
+        if self.learns_at is not None:
+            seed = secrets.randbits(63) if seed is None else seed
+            random.Random(derive_seed(seed, "questions")).shuffle(keys)
+            self.course = Course(self.strategy, len(keys), confidence=self.learns_at, seed=seed)
+        for place, key in enumerate(keys):
+            strategy, ahead = self.strategy, self.ahead
+            if self.course is not None:
+                while (found := self.course.strategy_for(place)) is None:
+                    yield None
+                strategy, ahead = found, 0 if self.course.is_in_full(place) else ahead
+            ballot = Ballot(strategy, derive_seed(seed, "stop", key))
             order = voter_order(self.voters, derive_seed(seed, "order", key))
-            queue = VoterQueue(ballot, order, self.max_failures, self.ahead, about=f"question {key!r}")
-            if journal is None:
-                yield Question(key, content, queue, {})
-            else:
-                cost = journal.costs.pop(key, Costs())
-                yield Question(key, content, queue, journal.recorded.pop(key, {}), cost)
+            queue = VoterQueue(ballot, order, self.max_failures, ahead, about=f"question {key!r}")
+            recorded, cost = {}, Costs()
+            if journal is not None:
+                recorded, cost = journal.recorded.pop(key, {}), journal.costs.pop(key, cost)
+            yield Question(key, self.questions[key], queue, recorded, cost, place=place)
 
     async def _votes(
         self, question: Question, voters: list[int], in_round: int, journal: Journal | None

@@ -33,6 +33,8 @@ class Question:
         Why it has no verdict and will not get one.
     rounds_done : int
         The last round of which something has come back. Voters asked now are asked in the next one.
+    place : int
+        Which one it is, in the order in which questions are begun.
     """
 
     key: Any
@@ -42,6 +44,7 @@ class Question:
     cost: Costs = field(default_factory=Costs)
     error: PollError | None = None
     rounds_done: int = 0
+    place: int = 0
     _unasked: list[int] = field(default_factory=list)  # in the queue already
 
     def __post_init__(self) -> None:

@@ -16,8 +16,8 @@ __all__ = ["Purse", "Turns", "TurnsByValue"]
 class Turns:
     """Open questions that may have voters to ask, in the order of their turn; new ones come last."""
 
-    def __init__(self, unopened: Iterator[Question]) -> None:
-        self._unopened = unopened
+    def __init__(self, unopened: Iterator[Question | None]) -> None:
+        self._unopened = unopened  # None where the next one cannot be begun yet
         self._waiting: dict[Question, None] = {}
 
     def next(self) -> Question | None:
@@ -52,7 +52,7 @@ class TurnsByValue(Turns):
     Questions are opened no earlier than their turn comes: one without a vote is worth as much as any other.
     """
 
-    def __init__(self, unopened: Iterator[Question], n_voters: int) -> None:
+    def __init__(self, unopened: Iterator[Question | None], n_voters: int) -> None:
         super().__init__(unopened)
         self._n_voters = n_voters
         self._heap: list[tuple[float, int, Question]] = []

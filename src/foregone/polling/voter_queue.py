@@ -65,6 +65,11 @@ class VoterQueue:
         """How it ended; None as long as votes are needed."""
         return self._ballot.verdict
 
+    @property
+    def votes(self) -> list[Any]:
+        """The votes counted, in the order asked."""
+        return list(self._counted.values())
+
     def check(self, voter: int, answer: object) -> Any:
         """Return the vote of a voter in the form in which it is counted. Raises if it is not a vote."""
         try:
