@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +19,7 @@ from foregone.errors import InvalidInputError, MissingExtraError
 from foregone.integrations import ForegoneEarlyStopping
 from foregone.integrations.inspect_early_stopping import _inspect
 from foregone.plurality import rules as plurality_rules
+from tests.cli.page_blocks import blocks
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs the extra inspect")
 
@@ -229,6 +232,37 @@ def test_models_that_share_a_manager_do_not_share_votes(evaluate):
     assert {name: (verdict["answer"], verdict["asked"]) for name, verdict in said.items()} == {
         "mockllm/0": (False, 4),
         "mockllm/1": (True, 4),
+    }
+
+
+# What the guide shows --------------------------------------------------------------------------
+
+
+def test_the_task_of_the_guide_stops_and_its_log_is_read_as_the_guide_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    guide = Path(__file__).parents[2] / "docs" / "integrations.md"
+    task, reading = (block.text for block in blocks(guide) if "from inspect_ai" in block.text)
+    names = {"__name__": "guide"}
+    exec(task, names)
+
+    def output(messages, tools, tool_choice, config):
+        found = ModelOutput.from_content("mockllm", "42")
+        found.usage = ModelUsage()
+        return found
+
+    model = get_model("mockllm/model", custom_outputs=output)
+    (log,) = inspect_ai.eval(
+        names["arithmetic"](), model=model, log_dir=str(tmp_path), display="none", max_samples=1
+    )
+    exec(reading, names | {"path": log.location})
+    metadata = log.results.early_stopping.metadata
+    assert metadata["epochs_saved"] > 60
+    assert capsys.readouterr().out == (
+        f"50.0% of the samples are solved by the majority; {metadata['epochs_saved']} epochs saved\n"
+    )
+    table = re.findall(r"`(\w+)`", guide.read_text("utf-8").partition("| field |")[2].partition("\n\n")[0])
+    assert metadata.keys() | {"problems"} | {"answer", "asked", "yes", "risk"} == {*table, "strategy"} - {
+        "Verdict"
     }
 
 

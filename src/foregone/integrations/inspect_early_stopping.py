@@ -137,10 +137,12 @@ class ForegoneEarlyStopping:
 
     async def complete_task(self) -> dict[str, Any]:
         """Return what was saved and decided, for the log."""
+        ended = self._current
+        _CURRENT.set(None)
         return {
             "strategy": f"{type(self._strategy).__name__} for {self.n_voters} voters",
             "promise": promise_in_words(self._strategy),
-            **self._current.summary(),
+            **ended.summary(),
         }
 
     @property
