@@ -11,7 +11,7 @@ import pytest
 from tests.cli.page_blocks import blocks
 from tests.polling.loopback import Loopback, Reply
 
-pytest.importorskip("openai", reason="the recipe needs the openai package")
+pytest.importorskip("openai", reason="the recipe needs the extra llm")
 
 GUIDE = Path(__file__).parents[2] / "docs" / "polling.md"
 
