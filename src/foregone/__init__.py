@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from foregone import display as display
     from foregone import errors as errors
     from foregone import forest as forest
+    from foregone import integrations as integrations
     from foregone import monitoring as monitoring
     from foregone import plurality as plurality
     from foregone import rules
@@ -59,7 +60,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives, as imported above for type checkers; a test holds this to __all__. The modules
 # can be reached without being imported by name: foregone.display.EnvelopeDisplay.
-_MODULES = ("display", "errors", "forest", "monitoring", "plurality", "rules", "scores")
+_MODULES = ("display", "errors", "forest", "integrations", "monitoring", "plurality", "rules", "scores")
 _HOMES = {
     "ballot": ("Ballot", "Verdict"),
     "classifier": ("EarlyStoppingClassifier", "early_stop"),

@@ -1,0 +1,187 @@
+"""DSPy: a module that samples any program until the majority answer is foregone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from foregone.ballot import Ballot, Followed, Verdict
+from foregone.checks import check_whole
+from foregone.errors import InvalidInputError, MissingExtraError
+from foregone.polling.asking import run_to_end
+from foregone.polling.in_parallel import poll_async
+from foregone.tally import shorten
+
+try:
+    import dspy
+except ImportError:
+    raise MissingExtraError("dspy", "dspy", "Voting on samples of a DSPy program") from None
+
+__all__ = ["MajorityVote"]
+
+
+class MajorityVote(dspy.Module):  # type: ignore[misc]  # dspy is not installed to lint
+    """Run a DSPy program again and again, and return the majority prediction once it is foregone.
+
+    Each sample runs a copy of the program whose language models have a ``rollout_id`` of their own, so that
+    DSPy's cache gives different samples, and the same ones when the program is called again. A model
+    without a temperature, or with temperature 0, is sampled at 1.
+
+    Parameters
+    ----------
+    program : dspy.Module
+        What to sample.
+    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
+        When to stop and what to answer. The first two take a field that is True or False.
+    field : str
+        The field of the program's prediction that votes.
+    key : callable, optional
+        From the field's value to what is counted, so that equal answers are equal; None means that the
+        sample has no answer, and another one is taken. By default texts are stripped, and nothing else.
+    seed : int, optional
+        For states where the strategy leaves the stop to chance; by default drawn anew.
+    n_parallel : int
+        How many samples to take at once. At the verdict, up to ``n_parallel - 1`` were taken in vain.
+    max_failures : int
+        How many samples may raise an error, or have no answer, before a `PollError`.
+
+    Examples
+    --------
+    >>> import dspy
+    >>> from dspy.utils import DummyLM
+    >>> from foregone.integrations import MajorityVote
+    >>> from foregone.plurality import rules
+    >>> answers = [{"answer": text} for text in ("42", "41", "42", " 42", "42", "42", "42")]
+    >>> program = MajorityVote(dspy.Predict("question -> answer"), rules.lead(9, 3))
+    >>> with dspy.context(lm=DummyLM(answers)):
+    ...     prediction = program(question="What is six times seven?")
+    >>> prediction.answer, prediction.verdict
+    ('42', Verdict(answer='42', asked=5, yes=4, risk=None))
+    """
+
+    def __init__(
+        self,
+        program: Any,
+        strategy: Followed,
+        *,
+        field: str = "answer",
+        key: Callable[[Any], Any] | None = None,
+        seed: int | None = None,
+        n_parallel: int = 1,
+        max_failures: int = 10,
+    ) -> None:
+        super().__init__()
+        Ballot(strategy, seed)  # refuses what is not a strategy, or not a seed
+        if not isinstance(program, dspy.Module):
+            raise InvalidInputError(f"program must be a dspy.Module, not {shorten(program)}")
+        if key is not None and not callable(key):
+            raise InvalidInputError(f"key must be a function of the field's value, not {shorten(key)}")
+        self.program = program
+        self.strategy = strategy
+        self.field = field
+        self.key = key
+        self.seed = seed
+        self.n_parallel = check_whole(n_parallel, "n_parallel")
+        self.max_failures = check_whole(max_failures, "max_failures", 0)
+
+    def forward(self, **inputs: Any) -> Any:
+        """Sample the program until there is a verdict; call the module itself instead.
+
+        Returns
+        -------
+        dspy.Prediction
+            The first sample that gave the majority answer, with the `Verdict` in its field ``verdict``. If
+            the strategy decides for an answer that no sample gave, only the answer and the verdict.
+
+        Raises
+        ------
+        PollError
+            If too many samples fail; its ``votes`` has what was answered.
+        InvalidInputError
+            If an answer is not a vote of the strategy's kind.
+        """
+        samples: dict[int, _Sample] = {}
+
+        def ask(voter: int) -> Any:
+            sample = samples[voter] = _Sample(self.program, voter)
+            with dspy.context(lm=sample.lm, trace=sample.trace):
+                return self._vote(sample, sample.program(**inputs))
+
+        return self._chosen(samples, run_to_end(self._poll(ask)))
+
+    async def aforward(self, **inputs: Any) -> Any:
+        """Sample the program's ``acall`` until there is a verdict; as `forward` else."""
+        samples: dict[int, _Sample] = {}
+
+        async def ask(voter: int) -> Any:
+            sample = samples[voter] = _Sample(self.program, voter)
+            with dspy.context(lm=sample.lm, trace=sample.trace):
+                return self._vote(sample, await sample.program.acall(**inputs))
+
+        return self._chosen(samples, await self._poll(ask))
+
+    async def _poll(self, ask: Callable[[int], Any]) -> Verdict:
+        return await poll_async(
+            ask,
+            self.strategy,
+            concurrency=self.n_parallel,
+            retries=0,  # another sample is as good as the same one again
+            max_failures=self.max_failures,
+            seed=self.seed,
+        )
+
+    def _vote(self, sample: _Sample, prediction: Any) -> Any:
+        """Return what a prediction votes for. Raises if it has no answer, which fails the voter."""
+        value = prediction[self.field]
+        vote = (self.key or _strip)(value)
+        if vote is None:
+            raise ValueError(f"the field {self.field!r} has no answer: {shorten(value)}")
+        sample.vote, sample.prediction = vote, prediction
+        return vote
+
+    def _chosen(self, samples: dict[int, _Sample], verdict: Verdict) -> Any:
+        """Return the first sample with the majority answer, and put its trace where DSPy looks for it."""
+        for _, sample in sorted(samples.items()):
+            if sample.prediction is not None and sample.vote == verdict.answer:
+                if dspy.settings.trace is not None:
+                    dspy.settings.trace.extend(sample.original_trace())
+                return sample.prediction.copy(verdict=verdict)
+        return dspy.Prediction(**{self.field: verdict.answer, "verdict": verdict})
+
+
+class _Sample:
+    """One run of a program: its own copy, whose language models sample anew."""
+
+    def __init__(self, program: Any, rollout: int) -> None:
+        originals = _predictors(program)
+        self.program = program.deepcopy()
+        self.lm = _anew(dspy.settings.lm, rollout)  # of predictors that have none of their own
+        self.trace: list[Any] = []
+        self.vote: Any = None
+        self.prediction: Any = None
+        self._original_of = {}
+        for original, fresh in zip(originals, _predictors(self.program), strict=True):
+            fresh.lm = _anew(original.lm, rollout)
+            self._original_of[id(fresh)] = original
+
+    def original_trace(self) -> list[Any]:
+        """Return the trace with the program's own predictors, which optimizers look for."""
+        return [(self._original_of.get(id(step[0]), step[0]), *step[1:]) for step in self.trace]
+
+
+def _strip(value: Any) -> Any:
+    """Return a text without the white space around it, and anything else as it is."""
+    return value.strip() if isinstance(value, str) else value
+
+
+def _predictors(program: Any) -> list[Any]:
+    """Return all predictors, also those of parts that are compiled, which ``predictors()`` leaves out."""
+    return [predictor for _, predictor in program.named_sub_modules(type_=dspy.Predict)]
+
+
+def _anew(lm: Any, rollout: int) -> Any:
+    """Return a language model that samples, apart from what the cache has for other rollouts."""
+    if lm is None:
+        return None
+    start = lm.kwargs.get("rollout_id") or 0
+    return lm.copy(rollout_id=start + rollout, temperature=lm.kwargs.get("temperature") or 1.0)
