@@ -17,7 +17,7 @@ from foregone.certifying import Promise
 from foregone.checks import IntArray, check_share
 from foregone.errors import InvalidInputError
 from foregone.kinds import promise_of, strategy_of
-from foregone.monitoring.audit_rows import AuditRows
+from foregone.monitoring.audit_rows import AuditRows, take_rows
 from foregone.monitoring.bets import AuditBets, SpreadBets
 from foregone.monitoring.evidence import Evidence
 from foregone.monitoring.monitor_state import KINDS, Alarm, AlarmKind, Moment, MonitorState
@@ -178,7 +178,7 @@ class Monitor:
             self._flush()
             self._count(asked, answers)
             if len(chosen):
-                self._ask_everyone(_take(rows, chosen), answers[chosen])
+                self._ask_everyone(take_rows(rows, chosen), answers[chosen])
             self._look()
         return classifier._labels(answers), asked, came_to
 
@@ -466,13 +466,6 @@ def _is_known(label: Any, numbers: dict[Any, int]) -> bool:
         return label in numbers
     except TypeError:
         return False
-
-
-def _take(rows: Any, chosen: IntArray) -> Any:
-    """Return some of the rows, of an array, a frame, a sparse matrix or columns."""
-    if hasattr(rows, "iloc"):
-        return rows.iloc[chosen]
-    return rows[chosen]
 
 
 def _mean_asked(table: npt.NDArray[Any]) -> float | None:
