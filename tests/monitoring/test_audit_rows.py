@@ -49,7 +49,9 @@ def test_texts_and_missing_values_are_chosen_alike_in_frames_and_files(frame):
     chosen = rows.choose(frame).tolist()
     assert 200 < len(chosen) < 400
     assert rows.choose(arrow_columns(frame)).tolist() == chosen
-    read_from_csv = frame.assign(whole=frame["whole"].astype(float), text=frame["text"].astype(object))
+    read_from_csv = frame.assign(
+        whole=frame["whole"].astype(float), text=frame["text"].astype(object).fillna("")
+    )
     assert rows.choose(Columns(tuple(read_from_csv[name] for name in frame))).tolist() == chosen
 
 

@@ -100,7 +100,7 @@ def _numbers_of(values: list[Any]) -> list[float]:
 def _number_of(value: Any) -> float:
     if isinstance(value, Real | np.bool_):
         return float(value)
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value == "":  # "": as CSV has it
         return math.nan
     digest = hashlib.blake2b(str(value).encode(), digest_size=3).digest()
     return float(int.from_bytes(digest, "little"))  # which float32 holds exactly
