@@ -187,13 +187,13 @@ def _one_line(error: Exception) -> str:
 
 
 def _parquet_file(file: str) -> Any:
-    pyarrow()
+    pa = pyarrow()
     from pyarrow.parquet import ParquetFile
 
     try:
         # Pages are read as they are needed: a row group may be larger than memory.
         return ParquetFile(file, pre_buffer=False, buffer_size=SCAN_BYTES)
-    except (OSError, ValueError) as error:  # ValueError: pyarrow's, too
+    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: pyarrow's, too
         raise FileFormatError(f"{file}: not a Parquet file that can be read: {_one_line(error)}") from None
 
 
