@@ -19,7 +19,7 @@ from foregone.certifying import Promise
 from foregone.checks import IntArray, check_share
 from foregone.errors import InvalidInputError
 from foregone.kinds import promise_of, strategy_of
-from foregone.monitoring.audit_rows import AuditRows
+from foregone.monitoring.audit_rows import AuditRows, take_rows
 from foregone.monitoring.bets import AuditBets, SpreadBets
 from foregone.monitoring.evidence import RunningEvidence
 from foregone.monitoring.monitor_state import KINDS, Alarm, AlarmKind, Moment, MonitorState
@@ -151,7 +151,7 @@ class Monitor:
     def _start(self) -> MonitorState:
         reference = self.reference
         settings = {
-            "promise": str(self.promise),
+            "promise": _told(self.promise),
             "false_alarm": self.false_alarm,
             "classes": [str(label) for label in self.classes],
             "reference": None if reference is None else reference.to_fields(),
@@ -191,7 +191,7 @@ class Monitor:
         with self._lock:
             self._count(asked, answers)
         if len(chosen):
-            self._ask_everyone(_take(rows, chosen), answers[chosen])
+            self._ask_everyone(take_rows(rows, chosen), answers[chosen])
         return classifier._labels(answers), asked, came_to
 
     def _of_classifier(self) -> Any:
@@ -475,6 +475,13 @@ def _promise_of(given: Any) -> Promise:
     return found if hasattr(given, "promise_") else found.labelled([False, True])
 
 
+def _told(promise: Promise) -> list[Any]:
+    """Return what tells a promise from others, whatever words it is put into."""
+    limit = promise.limit
+    limits = [[str(label), one] for label, one in limit.items()] if isinstance(limit, dict) else limit
+    return [promise.about, promise.loss, limits, promise.confidence, promise.n_rows]
+
+
 def _classes_of(classes: Sequence[Any] | None, promise: Promise, reference: Stops | None) -> Sequence[Any]:
     if classes is None:
         n_classes = 2 if reference is None else reference.n_classes
@@ -495,13 +502,6 @@ def _is_known(label: Any, numbers: dict[Any, int]) -> bool:
         return label in numbers
     except TypeError:
         return False
-
-
-def _take(rows: Any, chosen: IntArray) -> Any:
-    """Return some of the rows, of an array, a frame, a sparse matrix or columns."""
-    if hasattr(rows, "iloc"):
-        return rows.iloc[chosen]
-    return rows[chosen]
 
 
 def _mean_asked(table: npt.NDArray[Any]) -> float | None:
