@@ -27,6 +27,7 @@ def golden_monitor() -> Monitor:
         monitor.update([1, 1, 2, 3, 5] * 40, labels=[False, True, True, False, True] * 40)
         monitor.audited([False, True, True, False, True] * 20, [False, True, False, False, True] * 20)
         monitor.update([5, 5, 5, 4, 1] * 20, labels=[False, True, True, False, True] * 20)
+        assert monitor.state.n_rows == 300  # which has the evidence looked at
     return monitor
 
 

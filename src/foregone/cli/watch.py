@@ -62,9 +62,7 @@ def watch_command(
     ] = None,
     png: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Draw the evidence over rows, and votes then and now, to this PNG."
-        ),
+        typer.Option(metavar="FILE", help="Draw evidence over rows, and votes then and now."),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
