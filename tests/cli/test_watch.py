@@ -135,7 +135,7 @@ def test_rows_that_have_drifted_give_an_alarm_once_and_exit_status_1(
     assert (outcome.code, outcome.err) == (1, "")  # no warning besides
     words = " ".join(outcome.out.split())
     assert re.search(r"Alarm after [\d,]+ rows\. ", words)
-    assert "calibrate again with recent rows" in words
+    assert "alibrate again with recent rows" in words
     found = json.loads(run("watch", output, "--model", watched.model, "--json").out)
     assert found["alarm"]["sentence"] in words
 
