@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.row_sample import fill_multipliers, first_is_chosen, list_chosen
+from foregone._kernels.row_sample import fill_multipliers, list_chosen
 from foregone.checks import IntArray
 
 __all__ = ["AuditRows", "take_rows"]
@@ -28,8 +28,8 @@ class AuditRows:
     --------
     >>> rows = np.random.default_rng(0).normal(size=(100_000, 5))
     >>> chosen = AuditRows(0.01).choose(rows)
-    >>> 900 < len(chosen) < 1100, AuditRows(0.01).takes_one(rows[chosen[:1]])
-    (True, True)
+    >>> 900 < len(chosen) < 1100, AuditRows(0.01).choose(rows[chosen[:1]])
+    (True, array([0]))
     """
 
     def __init__(self, share: float) -> None:
@@ -43,10 +43,6 @@ class AuditRows:
             fill_multipliers(SEED, self._multipliers)
             self._multipliers[-1] = min(int(self.share * 2**64), 2**64 - 1)
         return self._multipliers
-
-    def takes_one(self, row: Any) -> bool:
-        """Whether a row is audited, an array of float32 or float64 of shape (1, n_features)."""
-        return self.share > 0 and bool(first_is_chosen(row, self.multipliers(row.shape[1])))
 
     def choose(self, rows: Any) -> IntArray:
         """Return the numbers of the rows that are audited."""
