@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzzing.formats import forests, runs, strategies, tables, votes
+from fuzzing.formats import forests, runs, states, strategies, tables, votes
 from fuzzing.formats.format import Format
 
 __all__ = ["FORMATS"]
@@ -13,6 +13,7 @@ FORMATS: dict[str, Format] = {
         *strategies.FORMATS,
         *forests.FORMATS,
         *runs.FORMATS,
+        *states.FORMATS,
         *votes.FORMATS,
         *tables.FORMATS,
     )

@@ -395,6 +395,53 @@ def _score(kind: Kind) -> None:
     np.testing.assert_array_equal(got, classifier.predict(data.new))
 
 
+def _watch(kind: Kind) -> None:
+    from foregone.scale import score_file
+
+    classifier, data = stopped(kind), data_of(kind)
+    with tempfile.TemporaryDirectory() as name:
+        folder, shown = Path(name), io.StringIO()
+        classifier.save(folder / "model")
+        _frame(data.new).to_parquet(folder / "rows.parquet")
+        score_file(
+            folder / "model",
+            folder / "rows.parquet",
+            folder / "out.parquet",
+            features=list("abcdef"),
+            audit=0.2,
+        )
+        with contextlib.redirect_stdout(shown):
+            command = ["watch", str(folder / "out.parquet"), "--model", str(folder / "model"), "--json"]
+            assert foregone_command(command) == 0
+    seen = json.loads(shown.getvalue())
+    monitor = classifier.monitor(audit=0.2)
+    monitor.predict(data.new)
+    assert seen["rows"] == len(data.new)
+    assert seen["audited"] > 0.1 * len(data.new)
+    for figure in ("answers", "mean_votes_asked", "audited", "audited_disagreements"):
+        assert seen[figure] == monitor.to_dict()[figure]
+
+
+def _monitor(kind: Kind) -> None:
+    classifier, data = stopped(kind), data_of(kind)
+    assert classifier.stops_.n_rows > 100
+    whole, first, second = (classifier.monitor(audit=0.2) for _ in range(3))
+    np.testing.assert_array_equal(whole.predict(data.new), classifier.predict(data.new))
+    labels, asked, _ = classifier.predict_with_votes(data.new)
+    full = classifier.full_predict(data.new)
+    half = len(labels) // 2
+    first.update(asked[:half], labels=labels[:half]).audited(labels[:half], full[:half])
+    second.predict(data.new[half:])
+    assert first.state.n_audited == half
+    assert first.to_dict()["audited_disagreements"] == (labels != full)[:half].sum()
+    with tempfile.TemporaryDirectory() as folder:
+        first.state.save(Path(folder) / "state")
+        both = load(Path(folder) / "state") + second.state
+    np.testing.assert_array_equal(both.stops, whole.state.stops)
+    whole.state = both
+    assert whole.alarm is None
+
+
 def _dask(kind: Kind) -> None:
     import dask
     import dask.dataframe as dd
@@ -524,7 +571,9 @@ FEATURES: dict[str, Callable[[Kind], None]] = {
     "skops file of the model": _skops,
     "pickle of the classifier": _pickle,
     "`save`, `load`": _save,
+    "`monitor`": _monitor,
     "`foregone score`": _score,
+    "`foregone watch`": _watch,
     "Dask": _dask,
     "Spark": _spark,
 }
@@ -604,6 +653,7 @@ REFUSALS: dict[str, list[Refusal]] = {
     "forests of `foregone.forest`": [Refusal(_not_packed, "trees", "there are no trees to pack")],
     "`save`, `load`": [PYTHON],
     "`foregone score`": [PYTHON],
+    "`foregone watch`": [PYTHON],
     "Dask": [PYTHON],
     "Spark": [PYTHON],
 }

@@ -24,16 +24,18 @@ rng = np.random.default_rng(0)
 ROWS = rng.normal(size=(200, 4))
 TWO_CLASSES = RandomForestClassifier(5, random_state=0).fit(ROWS, ROWS[:, 0] > 0)
 THREE_CLASSES = RandomForestClassifier(5, random_state=0).fit(ROWS, np.digitize(ROWS[:, 0], [-0.5, 0.5]))
+CLASSIFIER = early_stop(TWO_CLASSES, ROWS, voting="hard", random_state=0)
 THINGS: dict[str, Any] = {
     "StoppingStrategy": rules.lead(11, k=3),
     "Solution": solve("minimean", 11, 0.01),
     "PluralityStrategy": plurality_rules.lead(5, 2),
     "PluralitySolution": solve_plurality(None, 0.05, n_voters=5),
     "ScoreStrategy": ScoreStrategy.ask_all(5),
+    "MonitorState": CLASSIFIER.monitor().state,
     "PackedForest": PackedForest.from_sklearn(TWO_CLASSES),
     "PluralityForest": PluralityForest.from_sklearn(THREE_CLASSES),
     "ScoredForest": ScoredForest.from_model(TWO_CLASSES),
-    "EarlyStoppingClassifier": early_stop(TWO_CLASSES, ROWS, voting="hard", random_state=0),
+    "EarlyStoppingClassifier": CLASSIFIER,
 }
 
 
@@ -70,6 +72,7 @@ def test_what_is_known_about_the_file_is_told(tmp_path: Path) -> None:
         ("solution-v3-values.json", "Solution", 3),
         ("plurality-v2.json", "PluralityStrategy", 2),
         ("scores-v2.json", "ScoreStrategy", 2),
+        ("monitor-v3.json", "MonitorState", 3),
         ("classifier-v1.foregone", "EarlyStoppingClassifier", 1),
         ("classifier-v3.foregone", "EarlyStoppingClassifier", 3),
         ("classifier-v4.foregone", "EarlyStoppingClassifier", 4),

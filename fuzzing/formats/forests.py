@@ -167,6 +167,7 @@ def _use_classifier(classifier: EarlyStoppingClassifier) -> None:
             try:
                 classifier.predict(some)
                 classifier.predict_with_votes(some)
+                classifier.monitor(audit=0.5).predict(some)
             except ValueError:  # scikit-learn's, about values
                 pass
 

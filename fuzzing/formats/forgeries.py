@@ -18,7 +18,7 @@ from foregone.plurality.lattice import count_states
 from fuzzing.formats.seals import container_header, put_container_header
 from fuzzing.mutations import MOST_BYTES, Files
 
-__all__ = ["many_labels", "many_rows", "many_states", "many_voters", "spark_sizes"]
+__all__ = ["many_labels", "many_rows", "many_states", "many_stops", "many_voters", "spark_sizes"]
 
 LATTICES = ((10**6, 1), (3_000, 2), (200, 3), (90, 4), (60, 5), (40, 40))
 SIZES_WITHOUT_STATES = ((2**20, 2), (2**25, 2), (2**25, 2**25), (2**53, 1), (2**53, 2**53))
@@ -39,6 +39,12 @@ def many_voters(sample: Files) -> list[Files]:
     n = 20_000
     steps = {"n_voters": n, "lower": [-1] * n + [n // 2], "upper": [*range(1, n + 1), n // 2 + 1]}
     return [*claimed, _edit(sample, **steps), _edit(sample, **steps, exceptions=[[5, 3, 0.5]] * 50_000)]
+
+
+def many_stops(sample: Files) -> list[Files]:
+    """Claim tables of stops with many classes, many voters, and both."""
+    sides = [(2, size) for size in SIZES] + [(size, 6) for size in SIZES] + [(size, size) for size in SIZES]
+    return [_edit(sample, shape=list(shape)) for shape in [*sides, (0, 2**53), (2**53, 0)]]
 
 
 def many_states(sample: Files) -> list[Files]:

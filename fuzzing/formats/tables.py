@@ -1,9 +1,11 @@
-"""What others bring: rows to be scored, rows and skops models for a report."""
+"""What others bring: rows to be scored, rows that were answered, rows and skops models for a report."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,11 @@ import numpy as np
 import pandas as pd
 import skops.io
 
-from foregone import early_stop
+from foregone import EarlyStoppingClassifier, early_stop
+from foregone.monitoring import MonitorWarning
 from foregone.report.model_reader import read_model
 from foregone.report.row_file import read_rows
-from foregone.scale import score_file
+from foregone.scale import score_file, watch_file
 from fuzzing.formats.forests import grown_forest
 from fuzzing.formats.format import Format, all_of_it, put
 
@@ -47,6 +50,23 @@ def _score(sample: Path, home: Path) -> bytes:
     output = sample / "labels.csv"
     score_file(home / "model", next(sample.iterdir()), output, features=FEATURES, keep=["id", "name"], jobs=1)
     return output.read_bytes()
+
+
+def _write_answered(home: Path) -> None:
+    """Write what was answered to rows, some of them audited, and the model that answered."""
+    _write_rows(home)
+    for number, name in enumerate(("rows.parquet", "rows.parquet", "rows.csv")):
+        file, labels = home / str(number) / name, home / f"labels{Path(name).suffix}"
+        score_file(home / "model", file, labels, features=FEATURES, audit=0.5, jobs=1)
+        labels.replace(file)
+
+
+def _watch(sample: Path, home: Path) -> str:
+    monitor = EarlyStoppingClassifier.load(home / "model").monitor()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MonitorWarning)
+        watch_file(monitor, next(sample.iterdir()))
+    return json.dumps(monitor.to_dict(), allow_nan=False)
 
 
 def _read_rows(sample: Path, home: Path) -> Any:
@@ -84,6 +104,7 @@ def _schema(content: bytes) -> list[slice]:
 
 FORMATS = (
     Format("rows to score", _write_rows, _score, bytes, len, checked=False),
+    Format("rows to watch", _write_answered, _watch, str, len, checked=False),
     Format("rows of a report", _write_rows, _read_rows, repr, len, checked=False),
     # No two models are equal: every one that is accepted is used.
     Format(

@@ -12,6 +12,7 @@ from foregone._system.atomic_file import PathLike
 from foregone._system.file_reading import cannot_read
 from foregone.errors import FileFormatError
 from foregone.kinds import promise_fields, promise_of, solution_of
+from foregone.monitoring import MonitorState, Stops
 from foregone.strategy.json_file import read_file
 
 if TYPE_CHECKING:
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
     from foregone.kinds import AnySolution, AnyStrategy
 
     Content = (
-        AnyStrategy | AnySolution | PackedForest | PluralityForest | ScoredForest | EarlyStoppingClassifier
+        AnyStrategy
+        | AnySolution
+        | MonitorState
+        | PackedForest
+        | PluralityForest
+        | ScoredForest
+        | EarlyStoppingClassifier
     )
 
 __all__ = ["SavedFile", "load", "open_file"]
@@ -54,6 +61,7 @@ STRATEGIES = {
         "solution for votes among many answers", "foregone.plurality:PluralitySolution"
     ),
     ("scores", False): FileKind("strategy for scores", "foregone.scores:ScoreStrategy"),
+    ("monitor", False): FileKind("state of a monitor", "foregone.monitoring:MonitorState"),
 }
 PACKED = {
     "forest": FileKind("forest that votes between two classes", "foregone.forest:PackedForest"),
@@ -63,7 +71,7 @@ PACKED = {
 }
 READABLE = (
     "foregone reads strategies and solutions (JSON, as their save and 'foregone solve -o' write them), and "
-    "forests and classifiers as their save writes them"
+    "states of monitors, forests and classifiers as their save writes them"
 )
 
 
@@ -97,6 +105,13 @@ class SavedFile(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """Return what there is to know at a glance, ready for JSON; None where a kind has no such thing."""
+        of_file = {
+            "version": self.version,
+            "n_bytes": self.n_bytes,
+            "modified": self.modified.isoformat(timespec="seconds"),
+        }
+        if isinstance(self.content, MonitorState):
+            return {"kind": self.kind, **_facts_of_state(self.content), **of_file}
         ensemble: Any = getattr(self.content, "ensemble_", self.content)
         classes = getattr(ensemble, "classes", None)
         promise, solution = promise_of(self.content), solution_of(self.content)
@@ -114,14 +129,29 @@ class SavedFile(NamedTuple):
             else limit,
             "confidence": None if promise is None else promise.confidence,
             **promise_fields(self.content),
-            "version": self.version,
-            "n_bytes": self.n_bytes,
-            "modified": self.modified.isoformat(timespec="seconds"),
+            **of_file,
         }
 
 
+def _facts_of_state(state: MonitorState) -> dict[str, Any]:
+    stops, last = Stops(state.stops), state.history[-1] if state.history else None
+    differing = state.audits[1 : 2 * stops.n_classes : 2].sum() if stops.n_classes else None
+    return {
+        "watched": state.watched,
+        "n_voters": max(stops.n_voters, 0),
+        "n_answers": stops.n_classes,
+        "rows": state.n_rows,
+        "rows_by_class": stops.answered.tolist(),
+        "mean_votes_asked": stops.mean_asked,
+        "audited": state.n_audited,
+        "audited_disagreements": None if differing is None else int(differing),
+        "evidence": None if last is None else {"spread": last.spread, "disagreement": last.disagreement},
+        "alarms": [vars(alarm) for alarm in state.alarms],
+    }
+
+
 def load(path: PathLike, *, max_memory: float | None = None) -> Content:
-    """Read any file that foregone saves: strategies, solutions, forests and classifiers.
+    """Read any file that foregone saves: strategies, solutions, states of monitors, forests and classifiers.
 
     What it is is told from its content, not from its name. As with each class's own ``load``, nothing is
     unpickled or executed, and everything is checked.
@@ -135,8 +165,8 @@ def load(path: PathLike, *, max_memory: float | None = None) -> Content:
 
     Returns
     -------
-    StoppingStrategy, Solution, PluralityStrategy, PluralitySolution, ScoreStrategy, PackedForest, \
-PluralityForest, ScoredForest or EarlyStoppingClassifier
+    StoppingStrategy, Solution, PluralityStrategy, PluralitySolution, ScoreStrategy, MonitorState, \
+PackedForest, PluralityForest, ScoredForest or EarlyStoppingClassifier
         Of a file with a strategy and the problem it solves, the solution.
 
     Raises

@@ -22,9 +22,11 @@ from tests.cli.conftest import Run
 
 # One word for one thing: a new option is named here, after looking for one that means the same.
 VOCABULARY = {
+    "--add": "states of monitors to add up",
     "--answer": "what to say at a stop",
     "--answers": "how many different answers there can be",
     "--arithmetic": "what to prove in",
+    "--audit": "about how many rows to ask everyone as well",
     "--calibrate-share": "how many items to calibrate with",
     "--cluster": "where a cluster is",
     "--columns": "which columns hold the features",
@@ -35,6 +37,7 @@ VOCABULARY = {
     "--drop-classes": "that each class has voters of its own",
     "--engine": "what does the work",
     "--escape-formulas": "keep spreadsheets from running texts",
+    "--false-alarm": "how probable an alarm without a reason is",
     "--help": "what a command does",
     "--jobs": "processes at a time",
     "--json": "JSON instead of text",
@@ -47,6 +50,8 @@ VOCABULARY = {
     "--max-disagreement": "the limit",
     "--max-memory": "how much memory reading a file may take",
     "--method": "which solver",
+    "--metrics": "figures for Prometheus, written to a file",
+    "--model": "the saved classifier that is asked about",
     "--output": "where to write",
     "--png": "a picture, written to a file",
     "--prefix": "what names begin with",
@@ -56,6 +61,7 @@ VOCABULARY = {
     "--seed": "what decides everything random",
     "--skip-short": "leave out what has too few votes",
     "--splits": "how often to split anew",
+    "--state": "what a monitor goes on from, and saves",
     "--target": "the column of true labels",
     "--threshold": "the share of yes votes from which the full vote is yes",
     "--trust": "types in a file to load",

@@ -60,6 +60,17 @@ def test_json_has_the_counts(run: Run, model: Path, rows: Path, tmp_path: Path) 
     assert (content["engine"], content["parts"], content["parts_found"]) == ("local", 1, 0)
 
 
+def test_a_share_of_rows_is_audited(run: Run, model: Path, rows: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    assert run("score", model, rows, output, "--columns", "a,b,c,d,e,f", "--audit", "0.2").code == 0
+    written = output.read_text().replace('"', "").splitlines()
+    full = [line.split(",")[2] for line in written[1:]]
+    want = EarlyStoppingClassifier.load(model).full_predict(models.fresh()[500:700])
+    assert written[0] == "label,votes_asked,full_label"
+    assert 20 < len(full) - full.count("") < 80
+    assert all(label in ("", str(whole)) for label, whole in zip(full, want, strict=True))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -69,6 +80,7 @@ def test_json_has_the_counts(run: Run, model: Path, rows: Path, tmp_path: Path) 
         (["--columns", "a,b,c,d,e,f", "--keep", "nothing"], "no column 'nothing'"),
         (["--columns", "a,b,c,d,e,f", "--engine", "abacus"], "engine must be local, dask or spark"),
         (["--columns", "a,b,c,d,e,f", "--jobs", "0"], "jobs must be at least 1"),
+        (["--columns", "a,b,c,d,e,f", "--audit", "1.5"], "audit must be a number from 0 to 1, not 1.5"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_line(

@@ -89,6 +89,32 @@ def test_arrays_are_predicted_by_block(chunks, where):
     assert predict(unknown, classifier).compute().shape == (0,)
 
 
+@pytest.mark.parametrize("chunks", [(1200, 6), (100, 2)])
+def test_audited_rows_of_arrays_have_the_label_of_all_voters(chunks, where):
+    X, classifier = models.fresh()[:1200], numbered()
+    labels, asked, full = predict_with_votes(da.from_array(X, chunks=chunks), classifier, audit=0.2)
+    got = dask.compute(labels, asked, full)
+    want = classifier.predict_with_votes(X)
+    np.testing.assert_array_equal(got[0], want[0])
+    np.testing.assert_array_equal(got[1], want[1])
+    audited = np.array([label is not None for label in got[2]])
+    assert 150 < audited.sum() < 350
+    assert got[2][audited].tolist() == classifier.full_predict(X)[audited].tolist()
+
+
+def test_audits_are_a_column_of_labels_that_may_be_missing(where, frame, classifier):
+    scored = predict_with_votes(dd.from_pandas(frame, 5), classifier, audit=0.2)
+    assert scored.columns.tolist() == ["label", "votes_asked", "full_label"]
+    got = scored.compute()["full_label"]
+    full = classifier.full_predict(frame.drop(columns="key"))
+    assert 150 < got.notna().sum() < 350
+    assert got.dropna().tolist() == full[got.notna()].tolist()
+    numbers = predict_with_votes(dd.from_pandas(pd.DataFrame(models.fresh()[:50]), 2), numbered(), audit=0.5)
+    assert numbers.compute()["full_label"].dtype == numbers.dtypes["full_label"] == "Int64"
+    with pytest.raises(InvalidInputError, match="audit must be a number from 0 to 1"):
+        predict_with_votes(dd.from_pandas(frame, 5), classifier, audit=-1)
+
+
 def numbered():
     from foregone import early_stop
 

@@ -17,6 +17,8 @@ import xgboost as xgb
 from foregone import EarlyStoppingClassifier, early_stop
 from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest
+from foregone.monitoring import MonitorWarning
+from foregone.monitoring.audit_rows import AuditRows
 from foregone.scale import score_file
 from foregone.scores import CannotCertifyWarning
 from tests.scale.ways import CASES, case_of
@@ -24,7 +26,7 @@ from tests.scale.ways import CASES, case_of
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 
-from foregone.scale.dask import predict  # noqa: E402  # after the skips
+from foregone.scale.dask import predict, predict_with_votes  # noqa: E402  # after the skips
 
 
 @pytest.fixture(params=CASES, ids=" on ".join)
@@ -63,6 +65,29 @@ def test_dask(case, tmp_path):
     with dask.config.set({"scheduler": "synchronous", "dataframe.convert-string": False}):
         lazy = dd.from_pandas(case.rows, npartitions=3)
         case.check(predict(lazy, case.file(tmp_path)).compute())
+
+
+def test_the_same_rows_are_audited_as_a_monitor_audits(case, tmp_path):
+    monitor = case.classifier.monitor(audit=0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MonitorWarning)  # these rows are few and close
+        monitor.predict(case.rows)
+    full = case.classifier.full_predict(case.rows)
+    chosen = AuditRows(0.2).choose(case.classifier._check_rows(case.rows))
+    assert 0.1 * len(full) < len(chosen) == monitor.state.n_audited < 0.3 * len(full)
+    case.rows.to_csv(tmp_path / "rows.csv", index=False)
+    case.rows.to_parquet(tmp_path / "rows.parquet")
+    for name in ("rows.csv", "rows.parquet"):
+        score_file(case.file(tmp_path), tmp_path / name, tmp_path / "out.parquet", audit=0.2)
+        got = pd.read_parquet(tmp_path / "out.parquet")["full_label"]
+        assert np.flatnonzero(got.notna()).tolist() == chosen.tolist()
+        assert got[chosen].tolist() == full[chosen].tolist()
+    with dask.config.set({"scheduler": "synchronous", "dataframe.convert-string": False}):
+        lazy = predict_with_votes(dd.from_pandas(case.rows, npartitions=3), case.file(tmp_path), audit=0.2)
+        got = lazy.compute()["full_label"]
+    assert np.flatnonzero(got.notna()).tolist() == chosen.tolist()
+    assert got[chosen].tolist() == full[chosen].tolist()
+    assert got.dtype == lazy.dtypes["full_label"]
 
 
 @pytest.mark.parametrize("name", ["LightGBM", "XGBoost"])

@@ -186,3 +186,15 @@ def test_files_that_do_not_fit_together_are_named(tmp_path):
     (tmp_path / "c.parquet").write_text("x,id\n")
     with pytest.raises(FileFormatError, match=r"c\.parquet is not Parquet"):
         InputFiles.at(tmp_path)
+
+
+def test_a_parquet_file_of_types_that_arrow_does_not_know_is_named(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise pa.ArrowNotImplementedError("Integers with less than 8 bits not implemented")
+
+    pd.DataFrame({"x": [1]}).to_parquet(tmp_path / "rows.parquet")
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile", refuse)
+    with pytest.raises(
+        FileFormatError, match=r"rows\.parquet: not a Parquet file that can be read: Integers"
+    ):
+        InputFiles.at(tmp_path / "rows.parquet")

@@ -35,7 +35,7 @@ def test_a_process_loads_a_model_once_and_predicts_without_a_warning_of_names(fr
     for start in (0, 400, 800):
         shipped = pickle.loads(pickle.dumps(ModelFile.of(model_path)))  # noqa: S301  # our own
         rows = frame.drop(columns="key")[start : start + 400]
-        answers, asked = shipped.answers(Columns(tuple(rows[name] for name in rows)))
+        answers, asked, _ = shipped.answers(Columns(tuple(rows[name] for name in rows)))
         assert shipped.classes[answers].tolist() == expected["label"][start : start + 400].tolist()
         assert asked.tolist() == expected["votes_asked"][start : start + 400].tolist()
     assert n_loads() - before <= 1
@@ -58,7 +58,7 @@ def test_only_a_few_models_are_kept_loaded():
 
 
 def test_no_rows_give_no_labels(model_path):
-    answers, asked = ModelFile.of(model_path).answers(np.empty((0, 6)))
+    answers, asked, _ = ModelFile.of(model_path).answers(np.empty((0, 6)))
     assert (len(answers), len(asked)) == (0, 0)
 
 

@@ -59,6 +59,36 @@ def test_parquet_is_scored_row_for_row_as_predict_does(jobs, rows, frame, expect
     assert sorted(file.name for file in tmp_path.iterdir()) == ["out.parquet", "rows.parquet"]
 
 
+@pytest.mark.parametrize("output", ["out.parquet", "out.csv"])
+def test_audited_rows_have_the_label_of_all_voters_and_the_others_none(
+    output, rows, frame, expected, classifier, model_path, tmp_path
+):
+    score_file(model_path, rows, tmp_path / output, keep=["key"], prefix="our_", audit=0.2)
+    got = pd.read_csv(tmp_path / output) if output.endswith("csv") else pd.read_parquet(tmp_path / output)
+    assert got.columns.tolist() == ["key", "our_label", "our_votes_asked", "our_full_label"]
+    assert_same(
+        got.drop(columns="our_full_label").rename(columns=lambda name: name.removeprefix("our_")),
+        with_keys(expected, frame),
+    )
+    audited = got["our_full_label"].notna()
+    assert 150 < audited.sum() < 350
+    full = classifier.full_predict(frame.drop(columns="key"))
+    assert got["our_full_label"][audited].tolist() == full[audited].tolist()
+
+
+def test_an_audit_of_no_row_changes_nothing_and_one_of_every_row_asks_everyone(
+    rows, frame, classifier, model_path, tmp_path
+):
+    for name, audit in (("plain", None), ("none", 0.0), ("all", 1.0)):
+        options = {} if audit is None else {"audit": audit}
+        score_file(model_path, rows, tmp_path / f"{name}.csv", **options)
+    assert (tmp_path / "none.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
+    full = pd.read_csv(tmp_path / "all.csv")["full_label"].tolist()
+    assert full == classifier.full_predict(frame.drop(columns="key")).tolist()
+    with pytest.raises(InvalidInputError, match="audit must be a number from 0 to 1, not 2"):
+        score_file(model_path, rows, tmp_path / "out.csv", audit=2)
+
+
 def test_csv_is_scored_as_well_and_into_csv(frame, expected, model_path, tmp_path):
     file = tmp_path / "rows.csv"
     frame.assign(f=frame["f"].astype(int)).to_csv(file, index=False)
@@ -86,6 +116,8 @@ def test_no_rows_give_an_empty_output(frame, model_path, tmp_path):
         made = score_file(model_path, file, tmp_path / "out.parquet")
         assert (made.rows, made.mean_votes_asked) == (0, 0)
         assert pd.read_parquet(tmp_path / "out.parquet").columns.tolist() == ["label", "votes_asked"]
+        score_file(model_path, file, tmp_path / "out.parquet", audit=0.1)
+        assert pd.read_parquet(tmp_path / "out.parquet")["full_label"].tolist() == []
 
 
 def test_columns_of_other_names_can_be_given_in_order(frame, expected, model_path, tmp_path):
@@ -153,9 +185,7 @@ def test_after_a_kill_the_same_call_does_the_rest(rows, frame, expected, model_p
     assert not folder.exists()
 
 
-@pytest.fixture
-def begun(rows, model_path, tmp_path, monkeypatch):
-    """A run that failed after two parts."""
+def fail_at_the_third_part(patch):
     write = FinishedParts.write
 
     def fail(self, number, part):
@@ -163,9 +193,15 @@ def begun(rows, model_path, tmp_path, monkeypatch):
             raise OSError("no space left")
         return write(self, number, part)
 
+    patch.setattr(FinishedParts, "write", fail)
+
+
+@pytest.fixture
+def begun(rows, model_path, tmp_path, monkeypatch):
+    """A run that failed after two parts."""
     output = tmp_path / "out.parquet"
     with monkeypatch.context() as patch:
-        patch.setattr(FinishedParts, "write", fail)
+        fail_at_the_third_part(patch)
         with pytest.raises(OSError, match="no space left"):
             score_file(model_path, rows, output, jobs=1)
     assert not output.exists()
@@ -191,6 +227,26 @@ def test_other_columns_are_refused(begun, rows, model_path):
         score_file(model_path, rows, begun, keep=["key"])
     with pytest.raises(InvalidInputError, match="the names of the new columns changed since"):
         score_file(model_path, rows, begun, prefix="x")
+
+
+def test_parts_with_and_without_audits_are_not_mixed(begun, rows, expected, model_path):
+    with pytest.raises(InvalidInputError, match="the share of audited rows changed since"):
+        score_file(model_path, rows, begun, audit=0.1)
+    score_file(model_path, rows, begun)
+    assert_same(pd.read_parquet(begun), expected)
+
+
+def test_a_run_with_audits_goes_on_with_its_own_parts(rows, model_path, tmp_path, monkeypatch):
+    output = tmp_path / "out.csv"
+    score_file(model_path, rows, tmp_path / "whole.csv", audit=0.2)
+    with monkeypatch.context() as patch:
+        fail_at_the_third_part(patch)
+        with pytest.raises(OSError, match="no space left"):
+            score_file(model_path, rows, output, jobs=1, audit=0.2)
+    with pytest.raises(InvalidInputError, match="the share of audited rows changed since"):
+        score_file(model_path, rows, output, audit=0.3)
+    assert 2 <= score_file(model_path, rows, output, audit=0.2).parts_found < 6
+    assert output.read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
 def test_where_nothing_is_finished_yet_anything_may_change(rows, frame, model_path, tmp_path):

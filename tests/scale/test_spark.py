@@ -86,6 +86,29 @@ def test_frames_are_scored_as_on_one_machine(n_partitions, rows, frame, expected
     assert got["key"].tolist() == frame["key"].tolist()
 
 
+def test_audited_rows_have_the_label_of_all_voters(rows, frame, expected, classifier):
+    got = in_order(score(rows.repartition(3), classifier, audit=0.2, prefix="our_"))
+    assert got.columns.tolist()[-3:] == ["our_label", "our_votes_asked", "our_full_label"]
+    assert got["our_label"].tolist() == expected["label"].tolist()
+    full, audited = classifier.full_predict(frame.drop(columns="key")), got["our_full_label"].notna()
+    assert 150 < audited.sum() < 350
+    assert got["our_full_label"][audited].tolist() == full[audited].tolist()
+
+
+@pytest.mark.parametrize("of_truth", [False, True])
+def test_audits_of_numbers_and_booleans_are_null_elsewhere(of_truth, spark, tmp_path):
+    X, y = models.rows()
+    forest = RandomForestClassifier(9, random_state=0).fit(X[:500], y[:500] > 0 if of_truth else y[:500])
+    classifier = early_stop(forest, X[500:900], max_disagreement=0.05, random_state=0)
+    names = [f"x{k}" for k in range(X.shape[1])]
+    pd.DataFrame(X[900:1000], columns=names).assign(number=range(100)).to_parquet(tmp_path / "r.parquet")
+    scored = score(spark.read.parquet(str(tmp_path / "r.parquet")), classifier, names, audit=0.3)
+    assert scored.schema["full_label"].dataType == scored.schema["label"].dataType
+    got, full = in_order(scored)["full_label"], classifier.full_predict(X[900:1000]).tolist()
+    assert 10 < got.notna().sum() < 60
+    assert got.dropna().tolist() == [label for label, known in zip(full, got.notna(), strict=True) if known]
+
+
 def test_the_function_takes_a_struct_or_an_array(rows, frame, expected, model_path):
     ask = predict_udf(model_path)
     columns = [functions.col(f"`{name}`").cast("double") for name in frame.columns[:-1]]

@@ -31,12 +31,6 @@ def _is_chosen(rows, row, multipliers):
     return _mix(total) <= multipliers[-1]
 
 
-@compiled
-def first_is_chosen(rows, multipliers):
-    """Whether the first row is chosen."""
-    return _is_chosen(rows, np.uint64(0), multipliers)
-
-
 @compiled(nogil=True)
 def list_chosen(rows, multipliers, chosen):
     """Write the numbers of the rows that are chosen to ``chosen``; return how many there are."""

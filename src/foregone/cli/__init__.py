@@ -44,7 +44,8 @@ def run_app(application: typer.Typer, called: str, arguments: Sequence[str] | No
     -------
     int
         Exit code: 0 when all went well; 2 for an argument or a file that cannot be used, with one line on
-        stderr that says what to do; 1 for a proof that fails or a solver that gives up; 130 when interrupted.
+        stderr that says what to do; 1 for a proof that fails, a solver that gives up or an alarm; 130 when
+        interrupted.
     """
     if sys.stdout is None:  # closed by whoever started us
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  # lives as long as we do

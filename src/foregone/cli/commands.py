@@ -21,6 +21,7 @@ COMMANDS = {
     "compare": "Put optimal strategies and the usual rules side by side.",
     "replay": "Replay recorded votes under our criteria and other rules.",
     "score": "Score files larger than memory with a saved classifier.",
+    "watch": "Watch answered rows, and tell when the promise is at risk.",
     "certify": "Prove that a strategy keeps its limit and is optimal.",
     "precompute": "Solve a grid of problems, each into a file of its own.",
     "demo": "Train a forest, stop it early, and say what that saves.",

@@ -44,6 +44,14 @@ def score_command(
             help="In CSV, put ' before texts that a spreadsheet would run: those that start with = + - @.",
         ),
     ] = False,
+    audit: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Ask all voters about this share of rows as well, into the column full_label, for "
+            "'foregone watch'.",
+        ),
+    ] = 0.0,
     engine: Annotated[str, typer.Option(metavar="NAME", help="local, dask or spark.")] = "local",
     jobs: Annotated[
         int | None, typer.Option(metavar="N", help="Parts at a time on this machine; all cores by default.")
@@ -62,13 +70,15 @@ def score_command(
     order. Run it again after an interruption: what is finished is kept in
     OUTPUT.parts, the rest is done. OUTPUT appears when it is whole. Texts in CSV
     are written as they are; --escape-formulas keeps spreadsheets from running
-    those that are formulas.
+    those that are formulas. With --audit, full_label is what all voters together
+    are for, on rows chosen by a hash of their values; it is empty elsewhere.
 
     \b
     Examples:
       foregone score forest.foregone rows.parquet labels.parquet --keep id
       foregone score forest.foregone rows.csv labels.csv --columns a,b,c
       foregone score forest.foregone folder labels.parquet --engine dask --json
+      foregone score forest.foregone rows.parquet labels.parquet --audit 0.01
       foregone score forest.foregone rows.parquet labels.parquet \\
           --engine spark --cluster sc://server:15002
     """
@@ -86,6 +96,7 @@ def score_command(
             keep=[] if keep is None else _names(keep, "--keep"),
             prefix=prefix,
             escape_formulas=escape_formulas,
+            audit=audit,
             engine=engine,  # type: ignore[arg-type]  # it checks
             jobs=jobs,
             cluster=cluster,

@@ -23,12 +23,14 @@ from foregone.cli.output import (
     print_json,
     quota_in_words,
     rates,
+    votes,
     write_figure,
 )
 from foregone.cli.views import view_of
 from foregone.display import EnvelopeDisplay
 from foregone.errors import InvalidInputError
 from foregone.kinds import kind_of, solution_of, strategy_of
+from foregone.monitoring import MonitorState
 from foregone.saved_file import SavedFile, open_file
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.limits import traits_of
@@ -42,7 +44,9 @@ def show_command(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="Any file that foregone saved: a strategy, solution, forest or classifier."
+            metavar="FILE",
+            help="Any file that foregone saved: a strategy, solution, forest, classifier or state of a "
+            "monitor.",
         ),
     ],
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the picture here as well.")] = None,
@@ -58,11 +62,18 @@ def show_command(
       foregone show strategy.json
       foregone show strategy.json --png envelope.png
       foregone show model.foregone
+      foregone show state.json
       foregone show strategy.json --json
     """
     check_writable(png)
     saved = open_file(file, max_memory=max_memory)
     content, facts = saved.content, saved.facts()
+    if isinstance(content, MonitorState) and png is None:
+        if as_json:
+            print_json(facts)
+        else:
+            _print_state(make_console(), saved, facts)
+        return
     if png is not None:
         _draw(content, png)
     view = None
@@ -133,6 +144,29 @@ def _print_facts(console: Console, saved: SavedFile, facts: dict[str, Any]) -> N
             n_rounds = facts["n_voters"] // a_round
             told["voters"] = f"{facts['n_voters']:,} trees, {n_rounds:,} rounds of one for each class"
     told["promise"] = facts["promise"]
+    _print_told(console, saved, told)
+
+
+def _print_state(console: Console, saved: SavedFile, facts: dict[str, Any]) -> None:
+    """Print what a monitor has seen; which promise it watches is not in the file."""
+    console.print(f"State of a monitor, {number_of_voters(facts['n_voters'])}, {facts['rows']:,} rows")
+    console.print()
+    told = {"kind": saved.kind}
+    if facts["n_answers"]:
+        counts = ", ".join(f"{n_rows:,}" for n_rows in facts["rows_by_class"][:MOST_CLASSES])
+        told["answered"] = f"{counts} rows, class by class; {votes(facts['mean_votes_asked'])} votes a row"
+    differ = facts["audited_disagreements"]
+    told["audited"] = f"{facts['audited']:,} rows" + (
+        "" if differ is None else f", {differ:,} differ from the full vote"
+    )
+    if facts["evidence"] is not None:
+        told["evidence"] = ", ".join(f"{kind} {value:.3g}" for kind, value in facts["evidence"].items())
+    said = [f"after {one['time']:,} rows: {one['sentence']} {one['advice']}" for one in facts["alarms"]]
+    told["alarm"] = " Also ".join(said) or "none"
+    _print_told(console, saved, told)
+
+
+def _print_told(console: Console, saved: SavedFile, told: dict[str, str]) -> None:
     told["file"] = (
         f"format version {saved.version}, {saved.n_bytes:,} bytes, modified {saved.modified:%Y-%m-%d %H:%M}"
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.row_sample import fill_multipliers, first_is_chosen, list_chosen
+from foregone._kernels.row_sample import fill_multipliers, list_chosen
 from foregone.checks import IntArray
 
-__all__ = ["AuditRows"]
+__all__ = ["AuditRows", "take_rows"]
 
 SEED = 20_261_118  # the same everywhere: a row is audited on every machine, or on none
 
@@ -19,14 +21,15 @@ SEED = 20_261_118  # the same everywhere: a row is audited on every machine, or 
 class AuditRows:
     """A share of all rows, chosen by their values: the same ones in every batch and on every machine.
 
-    Numbers are rounded to float32 first. Rows that are no numbers are chosen by how they print.
+    Numbers are rounded to float32 first. A text counts as a number made of its letters, and whatever stands
+    for a missing value as NaN, so that an array, a frame and the columns of a file are sampled alike.
 
     Examples
     --------
     >>> rows = np.random.default_rng(0).normal(size=(100_000, 5))
     >>> chosen = AuditRows(0.01).choose(rows)
-    >>> 900 < len(chosen) < 1100, AuditRows(0.01).takes_one(rows[chosen[:1]])
-    (True, True)
+    >>> 900 < len(chosen) < 1100, AuditRows(0.01).choose(rows[chosen[:1]])
+    (True, array([0]))
     """
 
     def __init__(self, share: float) -> None:
@@ -41,10 +44,6 @@ class AuditRows:
             self._multipliers[-1] = min(int(self.share * 2**64), 2**64 - 1)
         return self._multipliers
 
-    def takes_one(self, row: Any) -> bool:
-        """Whether a row is audited, an array of float32 or float64 of shape (1, n_features)."""
-        return self.share > 0 and bool(first_is_chosen(row, self.multipliers(row.shape[1])))
-
     def choose(self, rows: Any) -> IntArray:
         """Return the numbers of the rows that are audited."""
         n_rows = rows.shape[0]
@@ -54,28 +53,48 @@ class AuditRows:
             return np.arange(n_rows)
         if not (isinstance(rows, np.ndarray) and rows.dtype in (np.float32, np.float64)):
             rows = _as_numbers(rows)
-        if rows.dtype == object:
-            return np.array([k for k, row in enumerate(rows) if self._takes(row)], np.int64)
         chosen = np.empty(n_rows, np.int64)
         return chosen[: list_chosen(rows, self.multipliers(rows.shape[1]), chosen)].copy()
 
-    def _takes(self, row: Any) -> bool:
-        """Whether a row of anything is audited."""
-        digest = hashlib.blake2b(repr(list(row)).encode(), digest_size=8).digest()
-        return int.from_bytes(digest, "little") < self.share * 2**64
+
+def take_rows(rows: Any, chosen: IntArray) -> Any:
+    """Return some of the rows, of an array, a frame, a sparse matrix or columns of a file."""
+    if hasattr(rows, "columns") and isinstance(rows.columns, tuple):
+        return type(rows)(tuple(take_rows(column, chosen) for column in rows.columns))
+    if hasattr(rows, "iloc"):
+        return rows.iloc[chosen]
+    is_arrow = hasattr(rows, "null_count") and hasattr(rows, "type")
+    return rows.take(chosen) if is_arrow else rows[chosen]
 
 
-def _as_numbers(rows: Any) -> Any:
-    """Return rows as an array of floats, or of Python's own objects where they are no numbers."""
+def _as_numbers(rows: Any) -> npt.NDArray[np.float64]:
+    """Return rows as an array of floats; what a value becomes does not depend on the other rows."""
     if hasattr(rows, "toarray"):
         rows = rows.toarray()
     if hasattr(rows, "columns") and isinstance(rows.columns, tuple):  # columns of a file
-        table: Any = np.empty(rows.shape, object)
-        for place, column in enumerate(rows.columns):
-            table[:, place] = np.asarray(column).tolist()
+        columns = [np.asarray(column) for column in rows.columns]
+    elif hasattr(rows, "iloc"):
+        columns = [np.asarray(rows.iloc[:, place]) for place in range(rows.shape[1])]
     else:
         table = np.asarray(rows)
-    try:
-        return table.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
-        return np.array(table.tolist(), object)
+        if table.dtype.kind in "biuf":
+            return table.astype(np.float64)
+        columns = list(table.T)
+    numbers = np.empty((rows.shape[0], len(columns)))
+    for place, column in enumerate(columns):
+        numbers[:, place] = column if column.dtype.kind in "biuf" else _numbers_of(column.tolist())
+    return numbers
+
+
+def _numbers_of(values: list[Any]) -> list[float]:
+    known = {value: _number_of(value) for value in set(values)}
+    return [known[value] for value in values]
+
+
+def _number_of(value: Any) -> float:
+    if isinstance(value, Real | np.bool_):
+        return float(value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value == "":  # "": as CSV has it
+        return math.nan
+    digest = hashlib.blake2b(str(value).encode(), digest_size=3).digest()
+    return float(int.from_bytes(digest, "little"))  # which float32 holds exactly

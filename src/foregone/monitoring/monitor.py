@@ -14,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy import ndarray
 
-from foregone._kernels.row_sample import first_is_chosen
 from foregone.certifying import Promise
 from foregone.checks import IntArray, check_share
 from foregone.errors import InvalidInputError
 from foregone.kinds import promise_of, strategy_of
-from foregone.monitoring.audit_rows import AuditRows
+from foregone.monitoring.audit_rows import AuditRows, take_rows
 from foregone.monitoring.bets import AuditBets, SpreadBets
 from foregone.monitoring.evidence import RunningEvidence
 from foregone.monitoring.monitor_state import KINDS, Alarm, AlarmKind, Moment, MonitorState
@@ -29,6 +28,7 @@ from foregone.monitoring.stops import Stops, add_stops
 __all__ = ["Monitor", "MonitorWarning"]
 
 PENDING = 1024  # rows that are kept until their evidence is looked at
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 LEAST_FACTOR = 1.02  # by which the number of rows grows between two moments of the history
 
 
@@ -136,9 +136,10 @@ class Monitor:
         self._numbers = {label: number for number, label in enumerate(self.classes)}
         self._lock = threading.RLock()
         self._state = self._start()
-        # Rows whose evidence has not been looked at: single ones, and a table of all others.
-        self._pending: list[int] = []
-        self._width = self._state.stops.shape[1] or 1
+        # Rows whose evidence has not been looked at: single ones, by turns where they stopped and their
+        # values as bytes, and a table of all others.
+        self._pending: list[Any] = []
+        self._width = 1 if self._classifier is None else self._classifier.ensemble_.n_voters + 1
         self._counted, self._n_counted = np.zeros_like(self._state.stops), 0
         self._most_pending = max(PENDING, self._counted.size // 8)  # large tables take a while to look at
         self._rows = AuditRows(self.audit)
@@ -146,12 +147,11 @@ class Monitor:
         if self._classifier is not None:
             self._one_row, self._one_label = self._classifier._one_row, self._classifier._one_label
             self._answer_one = self._classifier._answer_one
-            self._multipliers = self._rows.multipliers(self._classifier.n_features_in_)
 
     def _start(self) -> MonitorState:
         reference = self.reference
         settings = {
-            "promise": str(self.promise),
+            "promise": _told(self.promise),
             "false_alarm": self.false_alarm,
             "classes": [str(label) for label in self.classes],
             "reference": None if reference is None else reference.to_fields(),
@@ -168,16 +168,18 @@ class Monitor:
     # Predicting ------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return what the classifier's own `predict` returns, and watch."""
+        """Return what the classifier's own `predict` returns, and watch.
+
+        Single rows are kept, and counted and audited a thousand at a time, or when the state or an alarm is
+        asked for: that takes less time than looking at each.
+        """
         # As in the classifier's own predict, a row of this shape takes a short way.
-        if type(X) is ndarray and X.shape == self._one_row:
+        if type(X) is ndarray and X.shape == self._one_row and (X.dtype is FLOAT32 or X.dtype is FLOAT64):
             answer, asked, _ = self._answer_one(X)
             pending = self._pending
-            pending.append(answer * self._width + asked)  # safe among threads
+            pending.extend((answer * self._width + asked, X.tobytes()))  # at once: safe among threads
             if len(pending) >= self._most_pending:
                 self._flush()
-            if first_is_chosen(X, self._multipliers) and self.audit:
-                self._ask_everyone(X, np.array([answer]))
             label: npt.NDArray[Any] = self._one_label[answer].copy()
             return label
         return self.predict_with_votes(X)[0]
@@ -191,7 +193,7 @@ class Monitor:
         with self._lock:
             self._count(asked, answers)
         if len(chosen):
-            self._ask_everyone(_take(rows, chosen), answers[chosen])
+            self._ask_everyone(take_rows(rows, chosen), answers[chosen])
         return classifier._labels(answers), asked, came_to
 
     def _of_classifier(self) -> Any:
@@ -300,13 +302,12 @@ class Monitor:
         if not (self._pending or self._n_counted):
             return
         with self._lock:
-            # Other threads may append meanwhile, at the end.
-            n_pending = len(self._pending)
-            pending = self._pending[:n_pending]
-            del self._pending[:n_pending]
-            counts, n_rows = self._counted, self._n_counted + n_pending
+            pending = self._pending[:]
+            del self._pending[: len(pending)]  # what other threads have added meanwhile stays
+            early, asked = np.divmod(np.array(pending[::2], np.int64), self._width)
+            counts, n_rows = self._counted, self._n_counted + len(early)
             if self._spread is not None:
-                counts += np.bincount(pending, minlength=counts.size).reshape(counts.shape)
+                add_stops(asked, early, counts)
                 capital = self.evidence_of("spread").after(self._spread.cells(counts), n_rows).capital
                 state = self._state.with_stops(counts)
                 self._state = replace(state, capital={**state.capital, "spread": capital})
@@ -315,6 +316,11 @@ class Monitor:
                 self._state = replace(self._state, n_rows=self._state.n_rows + n_rows)
             self._n_counted = 0
             self._look()
+            if self.audit > 0 and pending:
+                rows = _rows_of(pending[1::2], self._of_classifier().n_features_in_)
+                chosen = self._rows.choose(rows)
+                if len(chosen):
+                    self._ask_everyone(rows[chosen], early[chosen])
 
     def _audited(self, early: IntArray, full: IntArray, truth: IntArray | None) -> None:
         """Add audited rows, and look at their evidence."""
@@ -454,6 +460,16 @@ class Monitor:
         self._lock = threading.RLock()
 
 
+def _rows_of(kept: list[bytes], n_features: int) -> npt.NDArray[Any]:
+    """Return rows that were kept as bytes, of float32 or float64; where there are both, as float64."""
+    joined = bytearray().join(kept)
+    for dtype in (FLOAT32, FLOAT64):
+        if len(joined) == len(kept) * n_features * dtype.itemsize:
+            return np.frombuffer(joined, dtype).reshape(-1, n_features)
+    narrow = FLOAT32.itemsize * n_features
+    return np.array([np.frombuffer(row, FLOAT32 if len(row) == narrow else FLOAT64) for row in kept], FLOAT64)
+
+
 def _strongest(evidence: RunningEvidence, kinds: list[str]) -> Any:
     """Return the kind of bet that is worth most."""
     worths = evidence.log_worths
@@ -473,6 +489,13 @@ def _promise_of(given: Any) -> Promise:
             "or a promise, such as classifier.promise_"
         )
     return found if hasattr(given, "promise_") else found.labelled([False, True])
+
+
+def _told(promise: Promise) -> list[Any]:
+    """Return what tells a promise from others, whatever words it is put into."""
+    limit = promise.limit
+    limits = [[str(label), one] for label, one in limit.items()] if isinstance(limit, dict) else limit
+    return [promise.about, promise.loss, limits, promise.confidence, promise.n_rows]
 
 
 def _classes_of(classes: Sequence[Any] | None, promise: Promise, reference: Stops | None) -> Sequence[Any]:
@@ -495,13 +518,6 @@ def _is_known(label: Any, numbers: dict[Any, int]) -> bool:
         return label in numbers
     except TypeError:
         return False
-
-
-def _take(rows: Any, chosen: IntArray) -> Any:
-    """Return some of the rows, of an array, a frame, a sparse matrix or columns."""
-    if hasattr(rows, "iloc"):
-        return rows.iloc[chosen]
-    return rows[chosen]
 
 
 def _mean_asked(table: npt.NDArray[Any]) -> float | None:

@@ -217,6 +217,9 @@ class MonitorState(SavedAsJson):
         n_rows = fields.whole("n_rows", 0)
         if int(stops.sum()) not in (0, n_rows):
             raise fields.error("stops", f"must be of {n_rows:,} rows")
+        n_audited = fields.whole("n_audited", 0)
+        if rows and (len(audits) < 2 * rows or audits[: 2 * rows].sum() != n_audited):
+            raise fields.error("audits", f"must be of {n_audited:,} rows")
         section = fields.section("capital")
         history = [_moment(fields, entry) for entry in fields.rows("history", 3)]
         if len(history) > MOST_MOMENTS:
@@ -224,7 +227,7 @@ class MonitorState(SavedAsJson):
         return cls(
             fields.text("watched"),
             n_rows,
-            fields.whole("n_audited", 0),
+            n_audited,
             stops.astype(np.int64),
             read_table(fields, "recent", (rows, columns)),
             read_table(fields, "latest", (rows, columns)),

@@ -98,7 +98,10 @@ class Stops:
         """Check what `to_fields` gave."""
         n_voters, n_classes = fields.whole("n_voters", 1, 2**31), fields.whole("n_classes", 1, 2**31)
         fields.memory.take(16 * n_classes * (n_voters + 1), "a table of stops")
-        counts = read_table(fields, "rows", (n_classes, n_voters + 1)).astype(np.int64)
+        table = read_table(fields, "rows", (n_classes, n_voters + 1))
+        if (table % 1).any() or table.sum() > 2**53:
+            raise fields.error("rows", "must hold whole numbers of at most 2**53 rows")
+        counts = table.astype(np.int64)
         differing = fields.whole("n_differing", 0) if "n_differing" in fields else None
         if differing is not None and differing > counts.sum():
             raise fields.error("n_differing", "is larger than the number of rows")

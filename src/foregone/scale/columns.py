@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from foregone.errors import InvalidInputError
 from foregone.scale.model_file import NUMBERS, ModelFile
 
-__all__ = ["check_kind", "choose_features", "listed", "output_names"]
+__all__ = ["check_kind", "choose_features", "full_labels", "listed", "output_names"]
 
-LABEL, VOTES_ASKED = "label", "votes_asked"
+LABEL, VOTES_ASKED, FULL_LABEL = "label", "votes_asked", "full_label"
 MOST_NAMES = 5  # in a message
 
 
@@ -59,15 +62,30 @@ def choose_features(
     return chosen
 
 
-def output_names(there: Iterable[Any], prefix: str, where: str) -> tuple[str, str]:
-    """Return the names of the columns for label and votes asked, none of which may be there already."""
-    names = prefix + LABEL, prefix + VOTES_ASKED
+def output_names(there: Iterable[Any], prefix: str, where: str, *, audited: bool = False) -> tuple[str, ...]:
+    """Return the names of the new columns, none of which may be there already.
+
+    They are those for label and votes asked and, if rows are audited, for the label of all voters.
+    """
+    names = tuple(prefix + name for name in (LABEL, VOTES_ASKED, *([FULL_LABEL] if audited else [])))
     taken = [name for name in names if name in set(there)]
     if taken:
         raise InvalidInputError(
             f"{where} has a column {listed(taken)} already: give a prefix for the names of the new columns"
         )
     return names
+
+
+def full_labels(classes: npt.NDArray[Any], full: npt.NDArray[np.int32]) -> Any:
+    """Return the labels of all voters as pandas has them in a column, missing where the number is negative.
+
+    A type without a missing value becomes the one of pandas that has one.
+    """
+    import pandas as pd
+
+    labels = pd.Series(classes.take(full))
+    nullable = {"b": "boolean", "i": "Int64", "u": "UInt64"}.get(classes.dtype.kind)
+    return (labels if nullable is None else labels.astype(nullable)).where(full >= 0).array
 
 
 def check_kind(column: Any, holds: str, categories: str, shown: object, where: str) -> None:

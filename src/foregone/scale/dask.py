@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import check_share
 from foregone.errors import InvalidInputError, MissingExtraError
-from foregone.scale.columns import check_kind, choose_features, output_names
-from foregone.scale.model_file import NUMBERS, TEXTS, Model, ModelFile
+from foregone.scale.columns import check_kind, choose_features, full_labels, output_names
+from foregone.scale.model_file import NUMBERS, TEXTS, Model, ModelFile, ScoredRows
 
 __all__ = ["predict", "predict_with_votes"]
 
@@ -58,39 +59,52 @@ def predict(data: Any, model: Model | ModelFile, *, features: Sequence[str] | No
     >>> bool((labels == classifier.predict(X[1500:])).all())
     True
     """
-    scored, (label, _) = _score(data, model, features)
+    scored, (label, *_) = _score(data, model, features)
     return scored[label]
 
 
-def predict_with_votes(data: Any, model: Model | ModelFile, *, features: Sequence[str] | None = None) -> Any:
+def predict_with_votes(
+    data: Any, model: Model | ModelFile, *, features: Sequence[str] | None = None, audit: float = 0.0
+) -> Any:
     """Return the label and how many votes were asked, for each row; all else as in `predict`.
+
+    Parameters
+    ----------
+    data, model, features
+        As for `predict`.
+    audit : float, default=0.0
+        Share of rows about which all voters are asked as well, for `foregone watch` or a `Monitor`; chosen
+        by a hash of their values, the same rows as `Monitor.predict` chooses.
 
     Returns
     -------
-    dask.dataframe.DataFrame or pair of dask.array.Array
-        For a frame, one with the columns ``label`` and ``votes_asked``; for an array, one of each.
+    dask.dataframe.DataFrame or tuple of dask.array.Array
+        For a frame, one with the columns ``label`` and ``votes_asked``; for an array, one of each. If rows
+        are audited, also ``full_label``, what all voters together are for; missing for the other rows, which
+        in an array of objects is None.
     """
-    scored, (label, asked) = _score(data, model, features)
-    return scored if hasattr(scored, "columns") else (scored[label], scored[asked])
+    scored, names = _score(data, model, features, audit)
+    return scored if hasattr(scored, "columns") else tuple(scored[name] for name in names)
 
 
 def _score(
-    data: Any, model: Model | ModelFile, features: Sequence[str] | None
-) -> tuple[Any, tuple[str, str]]:
-    """Return a frame of the two columns, or an array of such records."""
+    data: Any, model: Model | ModelFile, features: Sequence[str] | None, audit: float = 0.0
+) -> tuple[Any, tuple[str, ...]]:
+    """Return a frame of the new columns, or an array of such records."""
     try:
         import dask.array as da
         import dask.dataframe as dd
     except ImportError:
         raise MissingExtraError("dask", "dask", "Predicting on a Dask cluster") from None
+    audit = check_share(audit, "audit")
     shipped = ModelFile.of(model)
-    names = output_names((), "", "the result")
+    names = output_names((), "", "the result", audited=audit > 0)
     if isinstance(data, dd.DataFrame):
         chosen = choose_features(shipped, data.columns, features, "the Dask frame")
         _check_types(data.dtypes[chosen], shipped, "the Dask frame")
-        meta = _frame(shipped.classes[:0], np.empty(0, np.int32), names, None)
+        meta = _frame(ScoredRows.of_no_rows(audited=audit > 0), shipped, names, None)
         scored = data[chosen].map_partitions(
-            _score_partition, _shipped_once(shipped), names, meta=meta, enforce_metadata=False
+            _score_partition, _shipped_once(shipped), names, audit, meta=meta, enforce_metadata=False
         )
         return scored, names
     if isinstance(data, da.Array):
@@ -101,9 +115,10 @@ def _score(
                 f"an array of {shipped.n_features} columns is expected, got one of shape {data.shape}"
             )
         check_kind("any", _holds(data.dtype), "", data.dtype, "the Dask array")
-        dtype = np.dtype([(names[0], shipped.classes.dtype), (names[1], np.int32)])
+        types = (shipped.classes.dtype, np.int32, object)
+        dtype = np.dtype(list(zip(names, types, strict=False)))
         whole = data.rechunk({1: -1}) if data.numblocks[1] > 1 else data
-        return whole.map_blocks(_score_block, _shipped_once(shipped), dtype=dtype, drop_axis=1,
+        return whole.map_blocks(_score_block, _shipped_once(shipped), dtype, audit, dtype=dtype, drop_axis=1,
                                 meta=np.empty(0, dtype)), names  # fmt: skip
     raise InvalidInputError(
         f"a Dask frame or array is expected, not {type(data).__name__}: use model.predict for rows in memory"
@@ -143,28 +158,46 @@ class _Carried:
 
 
 def _score_partition(
-    part: Any, carried: _Carried, names: tuple[str, str], partition_info: dict[str, Any] | None = None
+    part: Any,
+    carried: _Carried,
+    names: tuple[str, ...],
+    audit: float,
+    partition_info: dict[str, Any] | None = None,
 ) -> Any:
     number = "" if partition_info is None else f" {partition_info['number']}"
     model = carried.model
     _check_types(part.dtypes, model, f"partition{number} of the Dask frame")
-    answers, asked = model.answers(part.set_axis(range(part.shape[1]), axis=1))
-    return _frame(model.classes.take(answers), asked, names, part.index)
+    return _frame(model.answers(part.set_axis(range(part.shape[1]), axis=1), audit), model, names, part.index)
 
 
-def _score_block(block: npt.NDArray[Any], carried: _Carried, block_id: tuple[int, ...] | None = None) -> Any:
+def _score_block(
+    block: npt.NDArray[Any],
+    carried: _Carried,
+    record: np.dtype[Any],
+    audit: float,
+    block_id: tuple[int, ...] | None = None,
+) -> Any:
     number = "" if block_id is None else f" {block_id[0]}"
     check_kind("any", _holds(block.dtype), "", block.dtype, f"block{number} of the Dask array")
-    answers, asked = carried.model.answers(block)
-    scored = np.empty(len(block), [("label", carried.model.classes.dtype), ("votes_asked", np.int32)])
-    scored["label"], scored["votes_asked"] = carried.model.classes.take(answers), asked
+    found, classes = carried.model.answers(block, audit), carried.model.classes
+    columns = [classes.take(found.answers), found.asked]
+    if found.full is not None:
+        full = classes.astype(object).take(found.full)
+        full[found.full < 0] = None
+        columns.append(full)
+    scored = np.empty(len(block), record)
+    for name, column in zip(record.names or (), columns, strict=True):
+        scored[name] = column
     return scored
 
 
-def _frame(labels: npt.NDArray[Any], asked: npt.NDArray[np.int32], names: tuple[str, str], index: Any) -> Any:
+def _frame(found: ScoredRows, model: ModelFile, names: tuple[str, ...], index: Any) -> Any:
     import pandas as pd
 
-    return pd.DataFrame({names[0]: labels, names[1]: asked}, index=index)
+    columns = [model.classes.take(found.answers), found.asked]
+    if found.full is not None:
+        columns.append(full_labels(model.classes, found.full))
+    return pd.DataFrame(dict(zip(names, columns, strict=True)), index=index)
 
 
 def _check_types(dtypes: Any, model: ModelFile, where: str) -> None:

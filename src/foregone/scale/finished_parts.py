@@ -10,16 +10,16 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from foregone._system.atomic_file import lock_file, write_atomically
 from foregone.errors import FileFormatError, InvalidInputError
 from foregone.forest import container
+from foregone.scale.model_file import ScoredRows
 
-__all__ = ["FinishedParts", "ScoredPart"]
+__all__ = ["FinishedParts"]
 
 MANIFEST = "manifest.json"
 JOINED = "joined"  # the output, until it is whole
@@ -33,15 +33,9 @@ WHAT_CHANGED = {  # field of the manifest: what the user knows it as
     "parts": "the input",
     "features": "the columns of the features",
     "keep": "the columns to keep",
+    "audit": "the share of audited rows",
     "label": "the names of the new columns",
 }
-
-
-class ScoredPart(NamedTuple):
-    """The outcome of some rows: for each, the number of its class and how many votes were asked."""
-
-    answers: npt.NDArray[np.int32]
-    asked: npt.NDArray[np.int32]
 
 
 class FinishedParts:
@@ -127,7 +121,9 @@ class FinishedParts:
                 f"{self.folder} is not a folder of finished parts: move it away, or name another output"
             )
         if found != self._manifest and any(name.startswith("part-") for name in names):
-            changed = (what for key, what in WHAT_CHANGED.items() if found.get(key) != self._manifest[key])
+            changed = (
+                what for key, what in WHAT_CHANGED.items() if found.get(key) != self._manifest.get(key)
+            )
             raise InvalidInputError(
                 f"{next(changed, 'the work')} changed since {self.folder} was begun: undo the change to go "
                 "on, or remove that folder to begin again"
@@ -144,11 +140,12 @@ class FinishedParts:
         """Return where a part goes."""
         return self.folder / f"part-{number:06d}"
 
-    def write(self, number: int, part: ScoredPart) -> None:
+    def write(self, number: int, part: ScoredRows) -> None:
         """Write a part, whole or not at all."""
-        container.write(self.file(number), KIND, {"work": self._work, "number": number}, part._asdict())
+        arrays = {name: array for name, array in part._asdict().items() if array is not None}
+        container.write(self.file(number), KIND, {"work": self._work, "number": number}, arrays)
 
-    def read(self, number: int, n_classes: int) -> ScoredPart:
+    def read(self, number: int, n_classes: int) -> ScoredRows:
         """Return a part, having checked that it is whole and the one it should be.
 
         Raises
@@ -159,16 +156,18 @@ class FinishedParts:
         fields, arrays = container.read(self.file(number), KIND)
         if fields.text("work") != self._work or fields.whole("number", 0) != number:
             raise FileFormatError(f"{self.file(number)}: a part of something else")
-        if set(arrays) != set(ScoredPart._fields):
-            raise fields.error("arrays", f"must be {' and '.join(ScoredPart._fields)}")
-        part = ScoredPart(**arrays)
-        if part.answers.shape != part.asked.shape or any(
-            array.dtype != np.int32 or array.ndim != 1 for array in part
+        names = ScoredRows._fields if "audit" in self._manifest else ScoredRows._fields[:2]
+        if set(arrays) != set(names):
+            raise fields.error("arrays", f"must be {' and '.join(names)}")
+        if len({array.shape for array in arrays.values()}) > 1 or any(
+            array.dtype != np.int32 or array.ndim != 1 for array in arrays.values()
         ):
-            raise fields.error("arrays", "must be two lists of whole numbers of the same length")
-        if len(part.answers) and not (part.answers.min() >= 0 and part.answers.max() < n_classes):
-            raise fields.error("answers", f"must hold numbers of the {n_classes} classes")
-        return part
+            raise fields.error("arrays", "must be lists of whole numbers of the same length")
+        for name, least in (("answers", 0), ("full", -1)):
+            numbers = arrays.get(name, np.empty(0, np.int32))
+            if ((numbers < least) | (numbers >= n_classes)).any():
+                raise fields.error(name, f"must hold numbers of the {n_classes} classes")
+        return ScoredRows(**arrays)
 
     def is_finished(self, number: int, n_classes: int) -> bool:
         """Whether a part is there and whole; one that is not is done again."""

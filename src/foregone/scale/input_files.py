@@ -107,6 +107,17 @@ class InputFiles(NamedTuple):
             first = own
         return first
 
+    def require(self, names: list[str]) -> None:
+        """Raise unless every file has these columns, once each."""
+        for file in self.files:
+            there = _parquet_schema(file).names if self.is_parquet else _csv_header(file)[0]
+            _require(file, there, names)
+            twice = [name for name in names if there.count(name) > 1]
+            if twice:
+                raise InvalidInputError(
+                    f"{file} has column {listed(twice)} more than once: rename one of them"
+                )
+
     def parts(self) -> list[FilePart]:
         """Cut the files into parts; CSV is read through once for that, to tell line ends from quoted ones."""
         cut = _parquet_parts if self.is_parquet else _csv_parts
@@ -176,13 +187,13 @@ def _one_line(error: Exception) -> str:
 
 
 def _parquet_file(file: str) -> Any:
-    pyarrow()
+    pa = pyarrow()
     from pyarrow.parquet import ParquetFile
 
     try:
         # Pages are read as they are needed: a row group may be larger than memory.
         return ParquetFile(file, pre_buffer=False, buffer_size=SCAN_BYTES)
-    except (OSError, ValueError) as error:  # ValueError: pyarrow's, too
+    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: pyarrow's, too
         raise FileFormatError(f"{file}: not a Parquet file that can be read: {_one_line(error)}") from None
 
 

@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,8 +19,9 @@ from foregone.classifier import EarlyStoppingClassifier
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues
 from foregone.forest.rows import RowFormat
+from foregone.monitoring.audit_rows import AuditRows, take_rows
 
-__all__ = ["Model", "ModelFile", "n_loads"]
+__all__ = ["Model", "ModelFile", "ScoredRows", "n_loads"]
 
 Model = EarlyStoppingClassifier | PathLike
 Counts = npt.NDArray[np.int32]
@@ -30,6 +32,38 @@ MOST_LOADED = 3  # models that a process keeps ready: a job rarely alternates be
 _loaded: OrderedDict[str, EarlyStoppingClassifier] = OrderedDict()
 _lock = threading.Lock()
 _n_loads = 0
+
+
+class ScoredRows(NamedTuple):
+    """What is answered to some rows.
+
+    Attributes
+    ----------
+    answers : ndarray of shape (n_rows,)
+        For each row, the number of its class.
+    asked : ndarray of shape (n_rows,)
+        How many votes were asked.
+    full : ndarray of shape (n_rows,) or None
+        Where a share of rows is audited, the number of the class that all voters together are for; -1 for
+        rows that are not audited.
+    """
+
+    answers: Counts
+    asked: Counts
+    full: Counts | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[ScoredRows], *, audited: bool) -> ScoredRows:
+        """Return those of all rows of some parts; there may be none."""
+        none = cls.of_no_rows(audited=audited)
+        columns = zip(*(part[: 3 if audited else 2] for part in (none, *parts)), strict=True)
+        return cls(*map(np.concatenate, columns))
+
+    @classmethod
+    def of_no_rows(cls, *, audited: bool) -> ScoredRows:
+        """Return those of no rows."""
+        none = np.empty(0, np.int32)
+        return cls(none, none, none if audited else None)
 
 
 class ModelFile(NamedTuple):
@@ -103,7 +137,7 @@ class ModelFile(NamedTuple):
     def __dask_tokenize__(self) -> str:
         return self.digest
 
-    def answers(self, rows: Any) -> tuple[Counts, Counts]:
+    def answers(self, rows: Any, audit: float = 0.0) -> ScoredRows:
         """Return the number of each row's class and how many votes were asked.
 
         The model is loaded once in a process.
@@ -112,12 +146,20 @@ class ModelFile(NamedTuple):
         ----------
         rows : ndarray, frame or Columns
             Its columns are the features in order, whatever they are called. There may be no rows.
+        audit : float
+            Share of rows about which everyone is asked as well: those that a monitor would choose.
         """
         if rows.shape[0] == 0:
-            return np.empty(0, np.int32), np.empty(0, np.int32)
+            return ScoredRows.of_no_rows(audited=audit > 0)
         model = self._load()
-        answers, asked, _ = model._ask(rows, "run", early=True)
-        return answers.astype(np.int32), asked
+        checked = model._check_rows(rows)
+        answers, asked, _ = model._ask_checked(checked, "run", early=True)
+        if audit <= 0:
+            return ScoredRows(answers.astype(np.int32), asked)
+        full, chosen = np.full(len(asked), -1, np.int32), AuditRows(audit).choose(checked)
+        if len(chosen):
+            full[chosen] = model._ask_checked(take_rows(checked, chosen), "run", early=False)[0]
+        return ScoredRows(answers.astype(np.int32), asked, full)
 
     def _load(self) -> EarlyStoppingClassifier:
         global _n_loads

@@ -9,12 +9,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from foregone._system.atomic_file import PathLike
+from foregone.checks import check_share
 from foregone.errors import ForegoneError, InvalidInputError
 from foregone.forest.tables import Columns
 from foregone.scale.columns import choose_features, output_names
-from foregone.scale.finished_parts import FinishedParts, ScoredPart
+from foregone.scale.finished_parts import FinishedParts
 from foregone.scale.input_files import FilePart, InputFiles, pyarrow
-from foregone.scale.model_file import Model, ModelFile
+from foregone.scale.model_file import Model, ModelFile, ScoredRows
 from foregone.scale.output_table import table_writer
 
 __all__ = ["Engine", "Scored", "Scoring", "score_file"]
@@ -52,23 +53,20 @@ class Scoring(NamedTuple):
     parts: tuple[FilePart, ...]
     features: list[str]
     finished: FinishedParts
+    audit: float = 0.0
 
     def score_part(self, number: int, model: ModelFile) -> str | None:
         """Score a part into its file; return what is wrong with it, if something is."""
         part = self.parts[number]
         try:
             batches = [
-                model.answers(Columns(tuple(map(batch.column, self.features))))
+                model.answers(Columns(tuple(map(batch.column, self.features))), self.audit)
                 for batch in self.files.batches(part, dict(zip(self.features, model.categories, strict=True)))
             ]
-            scored = ScoredPart(*map(np.concatenate, zip(*batches, strict=True))) if batches else NO_ROWS
-            self.finished.write(number, scored)
+            self.finished.write(number, ScoredRows.joined(batches, audited=self.audit > 0))
         except (ForegoneError, ValueError) as error:  # ValueError: scikit-learn's, about values
             return str(error) if part.file in str(error) else f"{part.file}: {error}"
         return None
-
-
-NO_ROWS = ScoredPart(np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 def score_file(
@@ -80,6 +78,7 @@ def score_file(
     keep: Sequence[str] = (),
     prefix: str = "",
     escape_formulas: bool = False,
+    audit: float = 0.0,
     engine: Engine = "local",
     jobs: int | None = None,
     cluster: str | None = None,
@@ -110,6 +109,10 @@ def score_file(
     escape_formulas : bool, default=False
         Put ``'`` before texts in a CSV output that start with ``=``, ``+``, ``-``, ``@``, a tab or
         the end of a line, which spreadsheets would run as formulas. By default texts are written as they are.
+    audit : float, default=0.0
+        Share of rows about which all voters are asked as well, for `foregone watch` or a `Monitor`. They are
+        chosen by a hash of their values, the same rows as `Monitor.predict` chooses. What all voters are for
+        is in a third new column, ``full_label``, which is null for the other rows.
     engine : {"local", "dask", "spark"}
         Who does the parts: threads of this process, or the workers of a cluster, which must see the files
         under the same names as this process does.
@@ -137,11 +140,12 @@ def score_file(
 
     output = Path(output).absolute()
     _check_output(output, escape_formulas)
+    audit = check_share(audit, "audit")
     shipped = ModelFile.of(model)
     files = InputFiles.at(Path(input))
     chosen = choose_features(shipped, files.columns, features, str(input))
     kept = list(dict.fromkeys(keep))
-    names = output_names(kept, prefix, "the output")
+    names = output_names(kept, prefix, "the output", audited=audit > 0)
     kinds = dict(zip(chosen, shipped.categories, strict=True))
     schema = _schema(files.kept_schema(kinds, kept), names, shipped)
     parts = tuple(files.parts())
@@ -154,9 +158,10 @@ def score_file(
             "features": chosen,
             "keep": kept,
             "label": names,
+            **({"audit": audit} if audit > 0 else {}),
         },
     )
-    work = Scoring(files, parts, chosen, finished)
+    work = Scoring(files, parts, chosen, finished, audit)
     with finished.opened():
         missing = [k for k in range(len(parts)) if not finished.is_finished(k, len(shipped.classes))]
         done = len(parts) - len(missing)
@@ -183,7 +188,7 @@ def _join(
 ) -> tuple[int, dict[Any, int], float]:
     """Write all rows, what is kept of the input beside their labels; count them, by label and votes asked."""
     pa = pyarrow()
-    labels = pa.array(model.classes.tolist(), schema.types[-2])
+    labels = _labels(model)
     by_class, asked = np.zeros(len(model.classes), np.int64), 0
     for number, part in enumerate(work.parts):
         scored = work.finished.read(number, len(model.classes))
@@ -194,7 +199,10 @@ def _join(
             end = start + len(columns[0]) if kept else n_rows
             if end > n_rows:
                 break
-            new = labels.take(pa.array(scored.answers[start:end])), pa.array(scored.asked[start:end])
+            new = [labels.take(pa.array(scored.answers[start:end])), pa.array(scored.asked[start:end])]
+            if scored.full is not None:
+                full = scored.full[start:end]
+                new.append(labels.take(pa.array(full, mask=full < 0)))
             write(pa.record_batch([*columns, *new], schema=schema))
             start = end
         if start != n_rows:
@@ -203,16 +211,21 @@ def _join(
     return n_rows, dict(zip(model.classes.tolist(), by_class.tolist(), strict=True)), asked / max(n_rows, 1)
 
 
-def _schema(kept: Any, names: tuple[str, str], model: ModelFile) -> Any:
+def _schema(kept: Any, names: tuple[str, ...], model: ModelFile) -> Any:
+    pa, label = pyarrow(), _labels(model).type
+    types = (label, pa.int32(), label)
+    return pa.schema([*kept, *(pa.field(*column) for column in zip(names, types, strict=False))])
+
+
+def _labels(model: ModelFile) -> Any:
     pa = pyarrow()
     try:
-        label = pa.array(model.classes.tolist()).type
+        return pa.array(model.classes.tolist())
     except pa.ArrowException:
         raise InvalidInputError(
             f"the labels {model.classes.tolist()} are of several types, which a column cannot hold: train "
             "with labels of one type"
         ) from None
-    return pa.schema([*kept, pa.field(names[0], label), pa.field(names[1], pa.int32())])
 
 
 def _check_output(output: Path, escape_formulas: bool) -> None:

@@ -13,15 +13,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import check_share
 from foregone.errors import InvalidInputError, MissingExtraError
 from foregone.forest.tables import Columns
-from foregone.scale.columns import LABEL, VOTES_ASKED, check_kind, choose_features, output_names
+from foregone.scale.columns import (
+    FULL_LABEL,
+    LABEL,
+    VOTES_ASKED,
+    check_kind,
+    choose_features,
+    full_labels,
+    output_names,
+)
 from foregone.scale.model_file import NUMBERS, TEXTS, Model, ModelFile
 
 __all__ = ["predict_udf", "score"]
 
 
-def predict_udf(model: Model | ModelFile) -> Any:
+def predict_udf(model: Model | ModelFile, *, audit: float = 0.0) -> Any:
     """Return a Spark function of a row's features whose result has the fields ``label`` and ``votes_asked``.
 
     It is made by `pyspark.sql.functions.pandas_udf`.
@@ -30,6 +39,10 @@ def predict_udf(model: Model | ModelFile) -> Any:
     ----------
     model : EarlyStoppingClassifier or path
         A fitted classifier of trees, or the file that its ``save`` wrote; it is read here, not by executors.
+    audit : float, default=0.0
+        Share of rows about which all voters are asked as well, for `foregone watch` or a `Monitor`; chosen
+        by a hash of their values, the same rows as `Monitor.predict` chooses. What all voters are for is in
+        a third field, ``full_label``, null for the other rows.
 
     Returns
     -------
@@ -50,12 +63,19 @@ def predict_udf(model: Model | ModelFile) -> Any:
         from pyspark.sql.types import IntegerType, StructField, StructType
     except ImportError:
         raise _missing() from None
+    audit = check_share(audit, "audit")
     shipped = ModelFile.of(model)
-    fields = [StructField(LABEL, _spark_type(shipped.classes)), StructField(VOTES_ASKED, IntegerType())]
+    label = _spark_type(shipped.classes)
+    fields = [StructField(LABEL, label), StructField(VOTES_ASKED, IntegerType())]
+    if audit > 0:
+        fields.append(StructField(FULL_LABEL, label))
 
     def ask(rows: pd.DataFrame) -> pd.DataFrame:
-        answers, asked = shipped.answers(_rows(rows, shipped))
-        return pd.DataFrame({LABEL: shipped.classes.take(answers), VOTES_ASKED: asked})
+        found = shipped.answers(_rows(rows, shipped), audit)
+        frame = pd.DataFrame({LABEL: shipped.classes.take(found.answers), VOTES_ASKED: found.asked})
+        if found.full is not None:
+            frame[FULL_LABEL] = full_labels(shipped.classes, found.full)
+        return frame
 
     # Spark goes by these, and not by hints that are mere texts. Of arrays of features, rows is a Series.
     ask.__annotations__ = {"rows": pd.DataFrame, "return": pd.DataFrame}
@@ -80,7 +100,12 @@ def _rows(rows: Any, model: ModelFile) -> Any:
 
 
 def score(
-    frame: Any, model: Model | ModelFile, features: Sequence[str] | None = None, *, prefix: str = ""
+    frame: Any,
+    model: Model | ModelFile,
+    features: Sequence[str] | None = None,
+    *,
+    prefix: str = "",
+    audit: float = 0.0,
 ) -> Any:
     """Return a Spark frame with the columns ``label`` and ``votes_asked`` added, lazily.
 
@@ -94,6 +119,8 @@ def score(
         Columns that hold the features, in the model's order; by default those it was fitted on.
     prefix : str, default=""
         Put before the names of the new columns, where the frame has such columns already.
+    audit : float, default=0.0
+        As for `predict_udf`; what it adds is a third new column, ``full_label``.
 
     Raises
     ------
@@ -110,14 +137,15 @@ def score(
         raise _missing() from None
     shipped = ModelFile.of(model)
     chosen = choose_features(shipped, frame.columns, features, "the Spark frame")
-    names = output_names(frame.columns, prefix, "the Spark frame")
+    audit = check_share(audit, "audit")
+    names = output_names(frame.columns, prefix, "the Spark frame", audited=audit > 0)
     for name, categories in zip(chosen, shipped.categories, strict=True):
         kind = frame.schema[name].dataType
         check_kind(name, _holds(kind), categories, kind.simpleString(), "the Spark frame")
     row = F.struct(*(F.col(_quoted(name)).alias(f"f{k}") for k, name in enumerate(chosen)))
     answer = "foregone answer"
-    scored = frame.withColumn(answer, predict_udf(shipped)(row))
-    fields = zip((LABEL, VOTES_ASKED), names, strict=True)
+    scored = frame.withColumn(answer, predict_udf(shipped, audit=audit)(row))
+    fields = zip((LABEL, VOTES_ASKED, FULL_LABEL), names, strict=False)
     new = [F.col(f"`{answer}`.{field}").alias(name) for field, name in fields]
     return scored.select(*(F.col(_quoted(name)) for name in frame.columns), *new)
 
