@@ -243,7 +243,7 @@ def test_answers_themselves_are_counted_whatever_they_are():
 
 
 def test_none_is_no_answer():
-    seen = CompositionDistribution.from_answers([["a", None, "b"], [None, "a", "a"]])
+    seen = CompositionDistribution.from_answers([["a", None, "b"], [np.nan, "a", "a"]])
     assert seen == CompositionDistribution.from_counts([[1, 1], [2]])
     with pytest.raises(InvalidInputError, match="the items have no answers"):
         CompositionDistribution.from_answers([[None], [None]])
@@ -291,6 +291,8 @@ def test_of_answers_no_more_than_there_are_voters_are_taken():
 def test_answers_that_are_numbers_are_taken_for_counts_and_the_error_says_what_to_use():
     with pytest.raises(InvalidInputError, match=r"and item 1 has 23\. .*from_answers"):
         solve_plurality([[7, 7, 8], [7, 8, 8]], 0.2, n_voters=3)
+    with pytest.raises(InvalidInputError, match="compositions must be numbers"):
+        solve_plurality(np.array([[7, 7, 8]], dtype=object), 0.2, n_voters=3)
 
 
 def test_rows_of_counts_may_be_arrays_of_different_lengths():

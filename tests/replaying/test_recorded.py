@@ -82,6 +82,7 @@ def test_tokens_go_with_their_votes_and_those_of_failed_calls_do_not_matter():
         ({"item": [1], "draw": [math.inf], "answer": ["yes"]}, "draw must be a whole number, not inf"),
         ({"item": [1], "draw": [0], "answer": ["yes"], "tokens": [-1]}, "tokens must be a number from 0"),
         ({"item": [1], "draw": [0], "answer": ["yes"], "tokens": [None]}, "tokens must be a number from 0"),
+        ({"item": [1], "draw": [0], "answer": ["a"], "tokens": [10**400]}, "tokens must be a number from 0"),
     ],
 )
 def test_columns_that_cannot_be_votes_are_refused_with_the_reason(columns, message):

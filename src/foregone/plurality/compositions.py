@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
@@ -104,7 +105,7 @@ class CompositionDistribution:
         Parameters
         ----------
         items : iterable of iterables
-            The answers to each item, in the order in which they were given. None is no vote and is dropped.
+            The answers to each item, in the order given. None (or NaN) is no vote and is dropped.
         n_voters : int, optional
             Take the first so many answers to each item; by default all of them, equally many for every item.
         n_classes : int, optional
@@ -125,7 +126,7 @@ class CompositionDistribution:
         for number, answers in enumerate(items):
             if isinstance(answers, str | bytes) or not isinstance(answers, Iterable):
                 raise InvalidInputError(f"item {number} must be a sequence of answers, not {answers!r}")
-            votes = [answer for answer in answers if answer is not None][:wanted]
+            votes = [answer for answer in answers if not _is_missing(answer)][:wanted]
             if counted and wanted is None and len(votes) != (first := sum(counted[0])):
                 raise InvalidInputError(
                     f"item {number} has {len(votes)} answers and item 0 has {first} (None is no answer): "
@@ -222,6 +223,10 @@ class CompositionDistribution:
         return f"<CompositionDistribution of {self.n_voters} votes, {source}>"
 
 
+def _is_missing(answer: Any) -> bool:
+    return answer is None or (isinstance(answer, float) and math.isnan(answer))
+
+
 _ROWS = (list, tuple, np.ndarray)
 
 
@@ -230,9 +235,7 @@ def are_answers(rows: Any) -> bool:
 
     Answers that are all numbers cannot be told from counts, and are taken for counts.
     """
-    if isinstance(rows, np.ndarray):
-        return rows.ndim == 2 and rows.dtype.kind not in "biuf"
-    if not isinstance(rows, _ROWS):
+    if not isinstance(rows, _ROWS) or (isinstance(rows, np.ndarray) and rows.dtype.kind in "iuf"):
         return False
     entries = (entry for row in rows if isinstance(row, _ROWS) for entry in row)
     return any(

@@ -227,7 +227,7 @@ def _label(value: Any) -> str | None:
 def _tokens(value: Any, row: int, source: str) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 <= number < math.inf:
         raise InvalidInputError(
