@@ -1,7 +1,9 @@
-"""Recorded votes in CSV and Parquet, and counts of votes in text: anybody's files, without checksums."""
+"""Recorded votes in tables and logs, and counts of votes in text: anybody's files, without checksums."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,12 @@ from pyarrow import parquet
 
 from foregone import VoteDistribution, plan
 from foregone.cli.vote_file import read_counts
+from foregone.errors import ForegoneError
 from foregone.replaying import RecordedVotes, YesNoItems, choose_methods, read_votes, replay
 from fuzzing.formats.forgeries import forge_from, many_rows
-from fuzzing.formats.format import Format
+from fuzzing.formats.format import Format, all_of_it, put, read_folder
+from fuzzing.formats.inspect_zip import DEFLATED, ZSTANDARD, log_members, log_samples, zip_of
+from fuzzing.mutations import Files
 
 __all__ = ["FORMATS"]
 
@@ -29,7 +34,7 @@ def _write_votes(folder: Path) -> None:
         "answer": draws.choice(["yes", "no"], len(items)).tolist(),
         "tokens": draws.integers(1, 900, len(items)).tolist(),
     }
-    for number in range(3):
+    for number in range(5):
         (folder / str(number)).mkdir(parents=True)
     header = ",".join(columns)
     lines = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
@@ -38,6 +43,13 @@ def _write_votes(folder: Path) -> None:
     answers = pa.array(columns["answer"]).dictionary_encode()
     coded = pa.table({"item": items, "draw": columns["draw"], "answer": answers})
     parquet.write_table(coded, folder / "2" / "votes", compression="none", row_group_size=13)
+    crowd = [f"{item},{worker},{answer}" for item, worker, answer, _ in zip(*columns.values(), strict=True)]
+    (folder / "3" / "votes").write_text("\n".join(["task,worker,label", *crowd]) + "\n")
+    scored = [
+        {"item": item, "epoch": epoch, "score": answer}
+        for item, epoch, answer, _ in zip(*columns.values(), strict=True)
+    ]
+    (folder / "4" / "votes").write_text("\n".join(map(json.dumps, scored)) + "\n")
 
 
 def _load_votes(sample: Path, home: Path) -> RecordedVotes:
@@ -55,6 +67,61 @@ def _use_votes(votes: RecordedVotes) -> None:
     repr(votes)
     items = YesNoItems.of(votes, N_VOTERS, yes="yes", skip_short=True)
     replay(items, choose_methods(["lead:2", "curtailment"]), splits=1)
+
+
+# Members of a log are attacked one by one, or the checksums of the zip would refuse all; and the zip as well.
+
+
+def _write_logs(folder: Path) -> None:
+    samples = log_samples()
+    members = log_members(samples)
+    folders = (
+        {"log": zip_of(members, ZSTANDARD)},
+        {"log": zip_of(members, DEFLATED)},
+        {"log": json.dumps({"version": 2, "status": "success", "eval": {}, "samples": samples}).encode()},
+        {"members/summaries.json": members["summaries.json"]},
+        {f"members/{name}": content for name, content in members.items() if name.startswith("samples/")},
+    )
+    for number, files in enumerate(folders):
+        for name, content in files.items():
+            file = folder / str(number) / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+
+
+def _load_log(sample: Path, home: Path) -> RecordedVotes:
+    log, members = sample / "log", sample / "members"
+    if members.exists():
+        log.write_bytes(zip_of(read_folder(members), DEFLATED))
+    votes = read_votes(log, scorer="match")
+    with contextlib.suppress(ForegoneError):  # one of them may be read and the other not
+        read_votes(log, scorer="match", count="answer")
+    return votes
+
+
+def _use_log(votes: RecordedVotes) -> None:
+    repr(votes)
+    YesNoItems.of(votes, N_VOTERS, yes="C", skip_short=True)
+
+
+def _all_json(content: bytes) -> list[slice]:
+    return all_of_it(content) if content.startswith((b"{", b"[")) else []
+
+
+def _bombs(samples: list[Files]) -> list[Files]:
+    """Return zips that unpack to a lot, or claim to, or hold much in little."""
+    members = log_members(log_samples())
+    contents = (b" " * (32 << 20), b"[" * (5 << 20), b"[" + b"[]," * (10 << 20) + b"[]]")
+    many = [{"id": k, "epoch": 1, "scores": {"match": {"value": 1}}} for k in range(50_000)]
+    return [
+        *(
+            {"log": zip_of({name: content})}
+            for name in ("summaries.json", *list(members)[:1])
+            for content in contents
+        ),
+        *({"log": zip_of(members, sizes={"summaries.json": size})} for size in (0, 1, 1 << 20, 1 << 31)),
+        {"log": zip_of({"summaries.json": json.dumps(many).encode()})},
+    ]
 
 
 def _write_counts(folder: Path) -> None:
@@ -83,6 +150,16 @@ FORMATS = (
         _use_votes,
         forge=forge_from(many_rows),
         checked=False,
+    ),
+    Format(
+        "Inspect log",
+        _write_logs,
+        _load_log,
+        _content,
+        _use_log,
+        forge=_bombs,
+        checked=False,
+        json=(_all_json, put),
     ),
     Format("vote counts", _write_counts, _load_counts, list, _use_counts, checked=False),
 )

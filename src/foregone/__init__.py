@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from foregone import answers as answers
     from foregone import display as display
     from foregone import errors as errors
     from foregone import forest as forest
@@ -60,7 +61,17 @@ __version__ = "0.1.0"
 
 # Where each public name lives, as imported above for type checkers; a test holds this to __all__. The modules
 # can be reached without being imported by name: foregone.display.EnvelopeDisplay.
-_MODULES = ("display", "errors", "forest", "integrations", "monitoring", "plurality", "rules", "scores")
+_MODULES = (
+    "answers",
+    "display",
+    "errors",
+    "forest",
+    "integrations",
+    "monitoring",
+    "plurality",
+    "rules",
+    "scores",
+)
 _HOMES = {
     "ballot": ("Ballot", "Verdict"),
     "classifier": ("EarlyStoppingClassifier", "early_stop"),

@@ -9,6 +9,7 @@ __all__ = [
     "InvalidInputError",
     "JournalError",
     "MissingExtraError",
+    "NoVoteError",
     "PollError",
     "PollManyError",
     "SolverError",
@@ -61,6 +62,10 @@ class PollManyError(ForegoneError, RuntimeError):
 
 class JournalError(ForegoneError, OSError):
     """A journal cannot be written to, or another process is writing to it."""
+
+
+class NoVoteError(ForegoneError, ValueError):
+    """A reply has no answer that could be counted; polls take it for a failed call."""
 
 
 class MissingExtraError(ForegoneError, ImportError):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fuzzing.formats.inspect_zip import log_members, log_samples, zip_of
 
 from foregone import rules
 from foregone.replaying import YesNoItems, choose_methods, read_votes, replay
@@ -73,6 +74,19 @@ def test_what_was_left_out_is_said(run: Run, votes_file: Path) -> None:
     assert outcome.code == 0
     assert "Left out: 1 votes without an answer" in outcome.out
     assert "Left out: 1 items with fewer votes than that" in outcome.out
+
+
+def test_a_log_of_inspect_is_replayed_by_scores_or_answers(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "task.eval"
+    file.write_bytes(zip_of(log_members(log_samples(6))))
+    options = ("--voters", "5", "--rules", "lead:2", "--splits", "2", "--json", "--scorer")
+    by_score = json.loads(run("replay", file, *options, "match", "--yes", "C").out)
+    assert (by_score["yes"], by_score["no"], by_score["rows"][0]["tokens"] > 10) == ("C", ["I"], True)
+    by_answer = run("replay", file, "--voters", "4", *options[2:], "match", "--count", "answer", "--yes", "4")
+    assert json.loads(by_answer.out)["votes_without_an_answer"] == 6
+    refused = run("replay", file, *options, "match", "--count", "value")
+    assert refused.code == 2
+    assert "--count must be one of answer, score, not 'value'" in refused.err
 
 
 def test_other_answers_need_to_be_told_which_is_yes(run: Run, votes_file: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -190,7 +191,7 @@ def test_a_solution_survives_its_file(tmp_path, how):
         ([[3, float("nan")]], {}, "whole numbers of votes"),
         ([[3.5, 1.5]], {}, "whole numbers of votes"),
         ([[6, -1]], {}, "from 0 to"),
-        ([["a", "b"]], {}, "compositions must be numbers"),
+        ([["a", "b"]], {}, "item 0 has 2 answers"),
         ([], {}, "must be a matrix"),
         ([5, 0], {}, "must be a matrix"),
         (
@@ -233,12 +234,72 @@ def test_one_item_and_one_voter_are_enough():
 
 
 def test_answers_themselves_are_counted_whatever_they_are():
-    seen = CompositionDistribution.from_answers([["4", "4", None], [(1, 2), "x", "x"], [7, 7, 7]])
+    seen = CompositionDistribution.from_answers([["4", "4", True], [(1, 2), "x", "x"], [7, 7, 7]])
     assert seen.compositions.tolist() == [[2, 1], [3, 0]]
     assert seen.probabilities.tolist() == [2 / 3, 1 / 3]
     for wrong, message in [([], "no items"), (["abc"], "must be a sequence"), ([[[1], [2]]], "hashable")]:
         with pytest.raises(InvalidInputError, match=message):
             CompositionDistribution.from_answers(wrong)
+
+
+def test_none_is_no_answer():
+    seen = CompositionDistribution.from_answers([["a", None, "b"], [np.nan, "a", "a"]])
+    assert seen == CompositionDistribution.from_counts([[1, 1], [2]])
+    with pytest.raises(InvalidInputError, match="the items have no answers"):
+        CompositionDistribution.from_answers([[None], [None]])
+
+
+@pytest.mark.parametrize(
+    ("items", "n_voters", "message"),
+    [
+        ([list("aab"), list("ab")], None, r"item 1 has 2 answers and item 0 has 3 .* n_voters=N"),
+        ([list("ab"), ["a", None]], None, "item 1 has 1 answers and item 0 has 2"),
+        ([list("aab"), list("ab")], 3, "item 1 has 2 answers .* fewer than n_voters=3: leave it out"),
+        ([list("aab")], 0, "n_voters must be a whole number of at least 1"),
+        ("aab", None, "items must be a list"),
+    ],
+)
+def test_items_with_other_numbers_of_answers_are_named(items, n_voters, message):
+    with pytest.raises(InvalidInputError, match=message):
+        CompositionDistribution.from_answers(items, n_voters=n_voters)
+
+
+def test_the_first_answers_of_longer_items_can_be_taken():
+    ragged = [list("aabbb"), ["a", None, "a", "b"], list("abc")]
+    assert CompositionDistribution.from_answers(ragged, n_voters=3) == CompositionDistribution.from_answers(
+        [list("aab"), list("aab"), list("abc")]
+    )
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array, pd.DataFrame], ids=lambda make: make.__name__)
+def test_answers_are_solved_for_as_their_counts_are(make):
+    counts = [[5], [4, 1], [3, 1, 1]] * 20
+    answers = make([list("aaaaa"), list("bbcbb"), list("abaca")] * 20)
+    found, expected = (solve_plurality(votes, 0.2, n_voters=5) for votes in (answers, counts))
+    assert found.distribution == expected.distribution
+    assert found.strategy == expected.strategy
+
+
+def test_of_answers_no_more_than_there_are_voters_are_taken():
+    ragged = [["a", None, "a", "b", "b", "b"], [True, True, False]]
+    solution = solve_plurality(ragged, 0.2, n_voters=3, confidence=None)
+    assert solution.distribution.compositions.tolist() == [[2, 1]]
+    with pytest.raises(InvalidInputError, match=r"item 1 has 3 answers .* fewer than n_voters=4"):
+        solve_plurality(ragged, 0.2, n_voters=4)
+
+
+def test_answers_that_are_numbers_are_taken_for_counts_and_the_error_says_what_to_use():
+    with pytest.raises(InvalidInputError, match=r"and item 1 has 23\. .*from_answers"):
+        solve_plurality([[7, 7, 8], [7, 8, 8]], 0.2, n_voters=3)
+    with pytest.raises(InvalidInputError, match="compositions must be numbers"):
+        solve_plurality(np.array([[7, 7, 8]], dtype=object), 0.2, n_voters=3)
+
+
+def test_rows_of_counts_may_be_arrays_of_different_lengths():
+    ragged = [np.array([5]), np.array([3, 2])]
+    assert CompositionDistribution.from_counts(ragged) == CompositionDistribution.from_counts(
+        [[5, 0], [3, 2]]
+    )
 
 
 @pytest.mark.parametrize(

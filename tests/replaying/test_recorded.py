@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -81,6 +82,7 @@ def test_tokens_go_with_their_votes_and_those_of_failed_calls_do_not_matter():
         ({"item": [1], "draw": [math.inf], "answer": ["yes"]}, "draw must be a whole number, not inf"),
         ({"item": [1], "draw": [0], "answer": ["yes"], "tokens": [-1]}, "tokens must be a number from 0"),
         ({"item": [1], "draw": [0], "answer": ["yes"], "tokens": [None]}, "tokens must be a number from 0"),
+        ({"item": [1], "draw": [0], "answer": ["a"], "tokens": [10**400]}, "tokens must be a number from 0"),
     ],
 )
 def test_columns_that_cannot_be_votes_are_refused_with_the_reason(columns, message):
@@ -131,6 +133,84 @@ def test_damaged_files_are_refused_by_name(tmp_path: Path, content, message):
     with pytest.raises(FileFormatError, match=message) as error:
         read_votes(file)
     assert "votes.csv" in str(error.value)
+
+
+CROWD = [
+    ("t1", "ann", "cat"),
+    ("t2", "ann", "dog"),
+    ("t1", "bob", "cat"),
+    ("t1", "cy", "dog"),
+    ("t2", "bob", ""),
+]
+SCORED = [("a", 2, 0.5, "x"), ("a", 1, 1, "y"), ("b", 1, 0.5, "x")]
+
+
+def table_files(folder: Path, names: list[str], rows: list[tuple]) -> list[Path]:
+    """The same table as CSV, Parquet and JSON lines."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    files = [folder / "votes.csv", folder / "votes.parquet", folder / "votes.jsonl"]
+    files[0].write_text("\n".join(",".join(map(str, row)) for row in [names, *rows]))
+    parquet.write_table(pyarrow.table(columns), files[1])
+    files[2].write_text("\n\n".join(json.dumps(dict(zip(names, row, strict=True))) for row in rows) + "\n")
+    return files
+
+
+def test_crowdsourced_labels_are_votes_in_the_order_of_the_rows(tmp_path: Path):
+    for file in table_files(tmp_path, ["task", "worker", "label"], CROWD):
+        votes = read_votes(file)
+        assert as_lists(votes) == {"t1": ["cat", "cat", "dog"], "t2": ["dog"]}
+        assert votes.n_missing == 1
+
+
+def test_scores_of_epochs_are_votes_unless_there_are_answers(tmp_path: Path):
+    for file in table_files(tmp_path, ["item", "epoch", "score"], [row[:3] for row in SCORED]):
+        assert [[float(said) for said in votes] for votes in as_lists(read_votes(file)).values()] == [
+            [1.0, 0.5],
+            [0.5],
+        ]
+        with pytest.raises(FileFormatError, match="no column answer, found item, epoch, score"):
+            read_votes(file, count="answer")
+    for file in table_files(tmp_path, ["item", "epoch", "score", "answer"], SCORED):
+        assert as_lists(read_votes(file)) == {"a": ["y", "x"], "b": ["x"]}
+        assert len(read_votes(file, count="score").labels) == 2
+        with pytest.raises(FileFormatError, match="a scorer can be chosen in logs of Inspect"):
+            read_votes(file, scorer="match")
+
+
+@pytest.mark.parametrize(
+    ("worker", "message"),
+    [("ann", "row 2: worker 'ann' votes twice on 't'; keep one"), (None, "row 2: no worker")],
+)
+def test_a_worker_votes_once_on_a_task(worker, message):
+    with pytest.raises(InvalidInputError, match=message):
+        RecordedVotes.from_columns({"task": ["t", "t"], "worker": ["ann", worker], "label": ["a", "b"]})
+
+
+def test_what_counts_as_the_vote_is_one_of_two(tmp_path: Path):
+    with pytest.raises(InvalidInputError, match="count must be one of answer, score, not 'label'"):
+        RecordedVotes.from_columns({"item": [1], "draw": [1], "answer": ["a"]}, count="label")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"item": 1, "draw": 0, "answer": "a"}\n{"item"', "line 2: not a JSON object"),
+        ('{"item": 1, "draw": 0, "answer": "a"}\n7\n', "line 2: not a JSON object"),
+        ('{"item": 1, "draw": 0, "answer": "a"}\n{"draw": 1}\n', "row 2: no item"),
+        ('{"x": 1, "draw": 0}', "no column item and no column answer, found x, draw"),
+        ("{" * 10**5, "line 1: not a JSON object"),
+        ('{"item": "\udcff"}', "not a text in UTF-8"),
+    ],
+)
+def test_json_lines_that_are_no_votes_are_refused(tmp_path: Path, content, message):
+    file = tmp_path / "votes.jsonl"
+    file.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(FileFormatError, match=message) as error:
+        read_votes(file)
+    assert "votes.jsonl" in str(error.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from foregone._system.progress import counting
-from foregone.checks import check_n_voters
+from foregone.checks import check_choice, check_n_voters
 from foregone.cli.number_lists import parse_rates
 from foregone.cli.options import (
     JsonFlag,
@@ -45,6 +45,7 @@ from foregone.replaying import (
     read_votes,
     replay,
 )
+from foregone.replaying.recorded import COUNTED
 
 __all__ = ["replay_command"]
 
@@ -54,7 +55,9 @@ def replay_command(
         Path,
         typer.Argument(
             metavar="VOTES",
-            help="Parquet or CSV, one vote a row: columns item, draw, answer, and tokens if known.",
+            help="A table (Parquet, CSV or JSON lines) with one vote a row: columns item, draw, answer; or "
+            "task, worker, label; or item, epoch, score; and tokens if known. Or a log of Inspect (.eval, "
+            ".json).",
         ),
     ],
     voters: Annotated[
@@ -86,6 +89,19 @@ def replay_command(
             "default if there are more than yes and no, and no --yes.",
         ),
     ] = None,
+    count: Annotated[
+        str | None,
+        typer.Option(
+            metavar="answer|score",
+            help="What is a vote: answers (in tables, where there are any) or scores (in logs), by default.",
+        ),
+    ] = None,
+    scorer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Whose scores or answers in a log to count; NAME:KEY if it gives several."
+        ),
+    ] = None,
     quota: QuotaOption = None,
     threshold: ThresholdOption = None,
     skip_short: Annotated[
@@ -109,12 +125,15 @@ def replay_command(
       foregone replay votes.parquet --voters 39 --png calls.png --json
       foregone replay votes.csv --voters 20 --quota 3
       foregone replay answers.csv --voters 40 --answers any --splits 5
+      foregone replay logs/task.eval --voters 15 --yes C
+      foregone replay logs/task.json --voters 15 --scorer pattern --count answer
     """
     check_writable(png)
     if yes is not None and answers is not None:
         raise InvalidInputError("--yes is for two answers and --answers for many: give one of them")
     limits = parse_rates(max_disagreement)
-    recorded = read_votes(file, max_memory=max_memory)
+    counted = None if count is None else check_choice(count, "--count", COUNTED)
+    recorded = read_votes(file, count=counted, scorer=scorer, max_memory=max_memory)
     many = answers is not None or (yes is None and len(recorded.labels) > 2 and not are_yes_or_no(recorded))
     if many and answers is None and (quota is not None or threshold is not None):
         raise InvalidInputError(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from numbers import Number
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import MOST_VOTERS, FloatArray, IntArray, as_numbers
+from foregone.checks import MOST_VOTERS, FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
 from foregone.plurality.lattice import Lattice, lattice_of
 
-__all__ = ["CompositionDistribution", "likely", "pessimistic"]
+__all__ = ["CompositionDistribution", "are_answers", "likely", "pessimistic"]
 
 _NEWNESS = 1.0  # weight of an answer nobody gave, in votes
 _FLAT = 0.1  # weight of what was not even guessed
@@ -63,8 +65,8 @@ class CompositionDistribution:
     def from_counts(cls, counts: npt.ArrayLike, *, n_classes: int | None = None) -> CompositionDistribution:
         """From how many votes each answer got: one row per item, columns in any order, rows of equal sum.
 
-        Rows that are lists may have different lengths: answers that they leave out got no votes. There can
-        be any number of different answers, or at most ``n_classes``.
+        Rows may have different lengths: answers that they leave out got no votes. There can be any number of
+        different answers, or at most ``n_classes``.
         """
         matrix = as_numbers(_filled_up(counts), "compositions")
         if matrix.ndim != 2 or 0 in matrix.shape:
@@ -79,9 +81,12 @@ class CompositionDistribution:
         rows = np.sort(matrix.astype(np.int64), axis=1)[:, ::-1]
         totals = rows.sum(axis=1)
         if totals.min() != totals.max() or totals[0] == 0:
+            other = int(np.argmax(totals != totals[0]))
             raise InvalidInputError(
                 "every item must have the same number of votes, at least one: "
-                f"found {totals.min()} to {totals.max()}"
+                f"found {totals.min()} to {totals.max()}, and item {other} has {totals[other]}. Leave out "
+                "items that have fewer; if the rows are answers and not counts, use "
+                "CompositionDistribution.from_answers"
             )
         rows = rows[:, : max(int((rows > 0).any(axis=0).sum()), 1)]
         different, repeats = np.unique(rows, axis=0, return_counts=True)
@@ -89,19 +94,51 @@ class CompositionDistribution:
 
     @classmethod
     def from_answers(
-        cls, items: Iterable[Sequence[Hashable]], *, n_classes: int | None = None
+        cls,
+        items: Iterable[Iterable[Hashable]],
+        *,
+        n_voters: int | None = None,
+        n_classes: int | None = None,
     ) -> CompositionDistribution:
-        """From the answers themselves, any hashable ones: for each item, all votes on it."""
-        if not isinstance(items, Iterable):
+        """From the answers themselves, any hashable ones: for each item, all votes on it.
+
+        Parameters
+        ----------
+        items : iterable of iterables
+            The answers to each item, in the order given. None (or NaN) is no vote and is dropped.
+        n_voters : int, optional
+            Take the first so many answers to each item; by default all of them, equally many for every item.
+        n_classes : int, optional
+            The most different answers that there can be; by default any number.
+
+        Examples
+        --------
+        >>> ragged = [["4", "4", None, "5", "4"], ["7", "8", "7"]]
+        >>> CompositionDistribution.from_answers(ragged, n_voters=3).compositions.tolist()
+        [[2, 1]]
+        """
+        if isinstance(items, str | bytes) or not isinstance(items, Iterable):
             raise InvalidInputError(
                 f"items must be a list with the answers on each item, not {type(items).__name__}"
             )
-        counted = []
+        wanted = None if n_voters is None else check_n_voters(n_voters)
+        counted: list[list[int]] = []
         for number, answers in enumerate(items):
-            if isinstance(answers, str) or not hasattr(answers, "__iter__"):
+            if isinstance(answers, str | bytes) or not isinstance(answers, Iterable):
                 raise InvalidInputError(f"item {number} must be a sequence of answers, not {answers!r}")
+            votes = [answer for answer in answers if not _is_missing(answer)][:wanted]
+            if counted and wanted is None and len(votes) != (first := sum(counted[0])):
+                raise InvalidInputError(
+                    f"item {number} has {len(votes)} answers and item 0 has {first} (None is no answer): "
+                    "give n_voters=N to take the first N to each item, and leave out items that have fewer"
+                )
+            if wanted is not None and len(votes) < wanted:
+                raise InvalidInputError(
+                    f"item {number} has {len(votes)} answers (None is no answer), fewer than n_voters="
+                    f"{wanted}: leave it out, or take fewer voters"
+                )
             try:
-                counted.append(sorted(Counter(answers).values(), reverse=True))
+                counted.append(sorted(Counter(votes).values(), reverse=True))
             except TypeError as error:
                 raise InvalidInputError(f"the answers on item {number} must be hashable: {error}") from None
         if not counted:
@@ -186,9 +223,30 @@ class CompositionDistribution:
         return f"<CompositionDistribution of {self.n_voters} votes, {source}>"
 
 
+def _is_missing(answer: Any) -> bool:
+    return answer is None or (isinstance(answer, float) and math.isnan(answer))
+
+
+_ROWS = (list, tuple, np.ndarray)
+
+
+def are_answers(rows: Any) -> bool:
+    """Whether rows hold answers and not counts: texts, booleans, anything but numbers and None.
+
+    Answers that are all numbers cannot be told from counts, and are taken for counts.
+    """
+    if not isinstance(rows, _ROWS) or (isinstance(rows, np.ndarray) and rows.dtype.kind in "iuf"):
+        return False
+    entries = (entry for row in rows if isinstance(row, _ROWS) for entry in row)
+    return any(
+        entry is not None and (isinstance(entry, bool | np.bool_) or not isinstance(entry, Number))
+        for entry in entries
+    )
+
+
 def _filled_up(rows: Any) -> Any:
-    """Return lists of different lengths filled up with zeros, anything else as it is."""
-    if not isinstance(rows, list | tuple) or not all(isinstance(row, list | tuple) for row in rows):
+    """Return rows of different lengths filled up with zeros, anything else as it is."""
+    if not isinstance(rows, list | tuple) or not all(isinstance(row, _ROWS) for row in rows):
         return rows
     width = max(map(len, rows), default=0)
     return [[*row, *[0] * (width - len(row))] for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from foregone.checks import FloatArray, check_confidence, check_max_disagreement
 from foregone.errors import InvalidInputError
 from foregone.plurality.bet import Bet
 from foregone.plurality.betting import climb_by_bets, divide_items, ladder, makes_bets
-from foregone.plurality.compositions import CompositionDistribution, pessimistic
+from foregone.plurality.compositions import CompositionDistribution, are_answers, pessimistic
 from foregone.plurality.known_distribution import solve_known, solve_known_without_risk
 from foregone.plurality.lattice import Lattice, is_decided, lattice_of
 from foregone.plurality.plurality_evaluation import evaluate_plurality
@@ -35,7 +36,9 @@ _PROHIBITIVE = 1e250  # a price; times a weight it stays finite
 
 
 def solve_plurality(
-    compositions_or_distribution: npt.ArrayLike | CompositionDistribution | None,
+    compositions_or_distribution: (
+        npt.ArrayLike | Sequence[Sequence[Hashable]] | CompositionDistribution | None
+    ),
     max_disagreement: float,
     *,
     n_voters: int,
@@ -51,10 +54,11 @@ def solve_plurality(
 
     Parameters
     ----------
-    compositions_or_distribution : array-like, CompositionDistribution or None
-        Past full votes: one row an item, how many votes each of its answers got, in any order; short rows are
-        filled up with zeros. `CompositionDistribution.from_answers` makes it from the answers themselves.
-        None: every composition equally likely, an assumption.
+    compositions_or_distribution : array-like, lists of answers, CompositionDistribution or None
+        Past full votes. Either one row an item, how many votes each of its answers got, in any order; short
+        rows are filled up with zeros. Or the answers themselves, one list an item: the first ``n_voters`` of
+        each are taken, and None is no vote. Rows of numbers are counts; for answers that are numbers use
+        `CompositionDistribution.from_answers`. None: every composition equally likely, an assumption.
     max_disagreement : float
         Largest allowed probability to answer otherwise than the full vote, from 0 to 1.
     n_voters : int
@@ -90,6 +94,12 @@ def solve_plurality(
     (1.5, True)
     >>> solution.strategy.stop_probability([2]), solution.strategy.stop_probability([1, 1])
     (1.0, 0.0)
+
+    The same from the answers themselves:
+
+    >>> answers = [["4"] * 9] * 150 + [["7"] * 8 + ["8"]] * 40 + [list("aaaaabbbc")] * 10
+    >>> solve_plurality(answers, 0.05, n_voters=9).distribution == solution.distribution
+    True
 
     If the past items are taken for the truth, it asks fewer, and nothing is promised for new ones:
 
@@ -155,6 +165,10 @@ def _distribution(given: Any, lattice: Lattice) -> CompositionDistribution:
         return CompositionDistribution.flat(lattice)
     if isinstance(given, CompositionDistribution):
         return given
+    if hasattr(given, "__array__"):
+        given = np.asarray(given)
+    if are_answers(given):
+        return CompositionDistribution.from_answers(given, n_voters=lattice.n_voters)
     return CompositionDistribution.from_counts(given)
 
 

@@ -1,7 +1,8 @@
 """Replaying recorded votes: what each way to stop would have asked, and how often it would have disagreed."""
 
 from foregone.replaying.items import Items, Measured, PluralityItems, YesNoItems
-from foregone.replaying.recorded import RecordedVotes, are_yes_or_no, read_votes
+from foregone.replaying.recorded import RecordedVotes, are_yes_or_no
+from foregone.replaying.recorded_files import read_votes
 from foregone.replaying.splits import Curve, Replay, ReplayRow, replay
 from foregone.rules.methods import Method
 from foregone.rules.registry import REPLAYED, choose_methods, rule_names

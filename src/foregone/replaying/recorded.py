@@ -1,30 +1,29 @@
-"""RecordedVotes: the answers that were given to each item, in the order drawn; read_votes reads them."""
+"""RecordedVotes: the answers that were given to each item, in the order drawn."""
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from foregone._system.atomic_file import PathLike
-from foregone._system.file_reading import MEMORY_PER_BYTE, Memory, cannot_read
-from foregone.checks import FloatArray, IntArray
-from foregone.errors import FileFormatError, InvalidInputError, MissingExtraError
+from foregone.checks import FloatArray, IntArray, check_choice
+from foregone.errors import InvalidInputError
 
-__all__ = ["RecordedVotes", "are_yes_or_no", "is_yes", "read_votes"]
+__all__ = ["COLUMNS", "COUNTED", "Counted", "RecordedVotes", "are_yes_or_no", "is_yes"]
 
-REQUIRED = ("item", "draw", "answer")
-TOKENS = "tokens"
+Counted = Literal["answer", "score"]  # what of a vote is counted, where both were recorded
+COUNTED: tuple[Counted, ...] = ("answer", "score")
+
+# What is recorded of a vote, and the names of the columns that hold it; the first that is there is taken.
+ITEM, DRAW, WORKER, TOKENS = ("item", "task"), ("draw", "epoch"), ("worker",), ("tokens",)
+VOTE = {"answer": ("answer", "label"), "score": ("score",)}
+COLUMNS = (*ITEM, *DRAW, *WORKER, *VOTE["answer"], *VOTE["score"], *TOKENS)
 NOT_A_VALUE = {"nan", "NaT", "<NA>"}  # how data frames spell nothing
-PARQUET_MAGIC = b"PAR1"
-BYTES_A_VOTE = 800  # measured where every vote is on an item of its own; on items of many it is half
 YES_WORDS = frozenset({"yes", "y", "true", "1", "1.0"})
 NO_WORDS = frozenset({"no", "n", "false", "0", "0.0"})
 
@@ -67,8 +66,18 @@ class RecordedVotes:
     n_missing: int
 
     @classmethod
-    def from_columns(cls, columns: Mapping[str, Sequence[Any]], source: str = "the votes") -> RecordedVotes:
-        """From columns ``item``, ``draw`` and ``answer``, and ``tokens`` if there is one; others are ignored.
+    def from_columns(
+        cls,
+        columns: Mapping[str, Sequence[Any]],
+        source: str = "the votes",
+        *,
+        count: Counted | None = None,
+    ) -> RecordedVotes:
+        """From columns that say on which item each vote is, which of its votes it is, and what was said.
+
+        Columns are ``item`` (or ``task``), ``draw`` (or ``epoch``), ``answer`` (or ``label``, or ``score``)
+        and ``tokens``, if known; others are ignored. Instead of draws, there may be a ``worker`` who gave
+        each vote: those of an item are then taken in the order of the rows.
 
         Parameters
         ----------
@@ -76,31 +85,41 @@ class RecordedVotes:
             One entry a vote. Within an item, draws are whole numbers that say in which order they were made.
         source : str
             How to call them in what is said when something is wrong.
+        count : {"answer", "score"}, optional
+            What counts as the vote; by default the answer, or the score if there is none.
+
+        Examples
+        --------
+        >>> RecordedVotes.from_columns({"task": [1, 1], "worker": ["ann", "bob"], "label": ["cat", "dog"]})
+        <RecordedVotes: 1 items, 2 votes ('cat' 1, 'dog' 1)>
         """
-        lacking = [name for name in REQUIRED if name not in columns]
-        if lacking:
-            raise InvalidInputError(
-                f"{source}: no column {' and no column '.join(lacking)}, found "
-                f"{', '.join(columns) or 'none'}; needed are item, draw and answer, and tokens if known"
-            )
-        names = [_name(value, row, source) for row, value in enumerate(columns["item"], start=1)]
+        said = COUNTED if count is None else (check_choice(count, "count", COUNTED),)
+        item, draw, worker = (_present(columns, names) for names in (ITEM, DRAW, WORKER))
+        vote = _present(columns, [name for kind in said for name in VOTE[kind]])
+        if item is None or vote is None or (draw is None and worker is None):
+            raise _lacking(columns, source, item, draw or worker, vote, said)
+        names = [_name(value, row, source) for row, value in enumerate(columns[item], start=1)]
         if not names:
             raise InvalidInputError(f"{source}: no votes in it; give one row for each vote")
-        draws = [_draw(value, row, source) for row, value in enumerate(columns["draw"], start=1)]
-        answers = [_label(value) for value in columns["answer"]]
-        tokens = columns.get(TOKENS)
+        if draw is None:
+            assert worker is not None
+            draws = _turns(names, columns[worker], source)
+        else:
+            draws = [_draw(value, row, source) for row, value in enumerate(columns[draw], start=1)]
+        answers = [_label(value) for value in columns[vote]]
+        tokens = columns.get(TOKENS[0])
         frequent = Counter(answer for answer in answers if answer is not None).most_common()
         labels = tuple(label for label, _ in frequent)
         codes = {label: code for code, label in enumerate(labels)}
         found: dict[str, dict[int, tuple[int, float] | None]] = {}
-        for row, (name, draw, answer) in enumerate(zip(names, draws, answers, strict=True)):
+        for row, (name, turn, answer) in enumerate(zip(names, draws, answers, strict=True)):
             of_item = found.setdefault(name, {})
-            if draw in of_item:
+            if turn in of_item:
                 raise InvalidInputError(
-                    f"{source}: draw {draw} of item {name!r} is there twice; number the draws of an item"
+                    f"{source}: draw {turn} of item {name!r} is there twice; number the draws of an item"
                 )
             cost = 0.0 if tokens is None or answer is None else _tokens(tokens[row], row + 1, source)
-            of_item[draw] = None if answer is None else (codes[answer], cost)
+            of_item[turn] = None if answer is None else (codes[answer], cost)
         in_order = [[vote for _, vote in sorted(of_item.items()) if vote] for of_item in found.values()]
         return cls(
             items=tuple(found),
@@ -143,6 +162,44 @@ class RecordedVotes:
         return f"<RecordedVotes: {len(self.items):,} items, {votes:,} votes ({found}{more}){missing}>"
 
 
+def _present(columns: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    return next((name for name in names if name in columns), None)
+
+
+def _lacking(
+    columns: Mapping[str, Any],
+    source: str,
+    item: str | None,
+    draw: str | None,
+    vote: str | None,
+    said: tuple[Counted, ...],
+) -> InvalidInputError:
+    """Return the error for columns that are not there."""
+    lacking = [name for name, found in (("item", item), ("draw", draw), (said[0], vote)) if found is None]
+    return InvalidInputError(
+        f"{source}: no column {' and no column '.join(lacking)}, found {', '.join(columns) or 'none'}; "
+        "needed are item, draw and answer; or task, worker and label; or item, epoch and score; and tokens "
+        "if known"
+    )
+
+
+def _turns(names: list[str], workers: Sequence[Any], source: str) -> list[int]:
+    """Return the place of each vote among those of its item; nobody may vote twice on one."""
+    seen: dict[str, set[str]] = {}
+    turns = []
+    for row, (name, worker) in enumerate(zip(names, workers, strict=True), start=1):
+        voted, voter = seen.setdefault(name, set()), str(worker).strip()
+        if _is_nothing(worker):
+            raise InvalidInputError(f"{source}, row {row}: no worker; say who gave each vote")
+        if voter in voted:
+            raise InvalidInputError(
+                f"{source}, row {row}: worker {voter!r} votes twice on {name!r}; keep one vote"
+            )
+        turns.append(len(voted))
+        voted.add(voter)
+    return turns
+
+
 def _is_nothing(value: Any) -> bool:
     text = str(value).strip()
     return value is None or not text or (text in NOT_A_VALUE and not isinstance(value, str))
@@ -170,7 +227,7 @@ def _label(value: Any) -> str | None:
 def _tokens(value: Any, row: int, source: str) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 <= number < math.inf:
         raise InvalidInputError(
@@ -206,77 +263,3 @@ def is_yes(votes: RecordedVotes, yes: str | None) -> npt.NDArray[np.bool_]:
                 "being no (yes=ANSWER, or --yes ANSWER), or take all answers as they are (--answers any)"
             )
     return np.array(counts_as_yes, dtype=bool)
-
-
-# Files ----------------------------------------------------------------------------------------
-
-
-def read_votes(path: PathLike, *, max_memory: float | None = None) -> RecordedVotes:
-    """Read one vote a row: columns ``item``, ``draw``, ``answer``, and ``tokens`` if known.
-
-    Other columns are ignored. The file is Parquet (which needs the extra ``replay``) or CSV with a line of
-    names; its content tells which.
-
-    Parameters
-    ----------
-    path : path
-        Of the file.
-    max_memory : float, optional
-        Bytes that may be used besides 100 times the size of the file; by default 256 MiB. A Parquet file can
-        hold a million votes in half a megabyte.
-    """
-    file, memory = Path(path), Memory(str(path), max_memory)
-    try:
-        with file.open("rb") as stream:
-            is_parquet = stream.read(4) == PARQUET_MAGIC
-    except (OSError, ValueError) as error:
-        raise cannot_read(path, error) from None
-    columns = _parquet_columns(file, memory) if is_parquet else _csv_columns(file)
-    try:
-        return RecordedVotes.from_columns(columns, str(file))
-    except InvalidInputError as error:
-        raise FileFormatError(str(error)) from None
-
-
-def _parquet_columns(file: Path, memory: Memory) -> dict[str, Sequence[Any]]:
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise MissingExtraError("pyarrow", "replay", "Reading a Parquet file") from None
-    try:
-        with ParquetFile(file) as parquet:
-            needed = parquet.metadata.num_rows * BYTES_A_VOTE - MEMORY_PER_BYTE * file.stat().st_size
-            memory.take(max(needed, 0), f"for its {parquet.metadata.num_rows:,} rows")
-            names = parquet.schema_arrow.names
-            wanted = [name for name in (*REQUIRED, TOKENS) if name in names]
-            table = parquet.read(columns=wanted).to_pydict()
-    except (ArrowException, OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"{file}: not a Parquet file that can be read: {error}") from None
-    # Names alone are enough for columns that are ignored.
-    return {name: table.get(name, ()) for name in names}
-
-
-def _csv_columns(file: Path) -> dict[str, Sequence[Any]]:
-    try:
-        with file.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream, strict=True)
-            names = [name.strip() for name in next(reader, [])]
-            columns: dict[str, list[str]] = {name: [] for name in names}
-            if len(columns) < len(names):
-                raise FileFormatError(f"{file}: a column name is there twice; rename one")
-            for cells in reader:
-                if not cells:
-                    continue
-                if len(cells) != len(names):
-                    raise FileFormatError(
-                        f"{file}, line {reader.line_num}: {len(cells)} values, but {len(names)} columns; "
-                        "put quotes around answers with a comma"
-                    )
-                for name, cell in zip(names, cells, strict=True):
-                    columns[name].append(cell)
-    except OSError as error:
-        raise cannot_read(file, error) from None
-    except (UnicodeDecodeError, csv.Error):
-        raise FileFormatError(f"{file}: neither Parquet nor CSV; give one of them") from None
-    return dict(columns)
