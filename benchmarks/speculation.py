@@ -1,16 +1,21 @@
-"""What poll_async gains in time and pays in calls when it asks ahead, on a clock that does not wait."""
+"""What asking ahead costs and saves: poll_async in time and calls, ask_batch in requests, tokens and rounds.
+
+On a clock that does not wait, or without one.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import selectors
+from dataclasses import replace
 from typing import Any
 
 from tests.polling.simulated import Simulated
 
 from benchmarks.markdown import table
-from foregone import Solution, poll_async
+from foregone import Solution, poll_async, poll_many
+from foregone.polling import Prices, Reply
 
 N_QUESTIONS, SEED = 1000, 2
 
@@ -68,3 +73,38 @@ def _measure(solution: Solution, concurrency: int, speculate: bool) -> tuple[flo
         asked += verdict.asked
         spent += took
     return calls / N_QUESTIONS, asked / N_QUESTIONS, spent / N_QUESTIONS
+
+
+def batch_table(solution: Solution, prices: Prices) -> str:
+    """Return a table of requests, tokens, rounds and money for several numbers of votes asked at once."""
+    simulated, rows = Simulated(SEED), []
+
+    async def ask_batch(question: int, voters: list[int]) -> Reply:
+        votes = [simulated.vote(question, voter) for voter in voters]
+        return Reply(votes, *simulated.tokens(question, tuple(voters)))
+
+    policies: list[Any] = [0, 6, 8, 12, "expected", solution.n_voters]
+    for speculate in policies:
+        polls = poll_many(
+            range(N_QUESTIONS),
+            None,
+            solution,
+            ask_batch=ask_batch,
+            speculate=speculate,
+            prices=prices,
+            seed=SEED,
+        )
+        asked = sum(verdict.asked for verdict in polls.run().values())
+        spent = polls.spent
+        long = replace(spent, completion_tokens=100 * spent.completion_tokens).priced(prices)
+        counts = (spent.requests, spent.votes, spent.votes - asked)
+        tokens = (spent.prompt_tokens, spent.completion_tokens)
+        means = [f"{number / N_QUESTIONS:.2f}" for number in (*counts, *tokens)]
+        moneys = [f"{1e6 * (costs.money or 0) / N_QUESTIONS:,.0f}" for costs in (spent, long)]
+        rows.append([repr(speculate), *means, *moneys])
+    head = ("speculate", "requests", "votes", "in vain", "prompt tokens", "completion tokens", "money")
+    return (
+        f"{table((*head, 'money, long votes'), rows)}\n\nMeans over {N_QUESTIONS:,} questions without "
+        "failures, where each request is a round. Money in millionths, at the prices above; long votes have "
+        "100 times as many tokens, as those of models that reason do."
+    )

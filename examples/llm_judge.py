@@ -28,11 +28,13 @@ from typing import Any
 import httpx
 
 from foregone import ForegoneError, poll_many, solve
+from foregone.polling import Prices, Reply
 
 INSTRUCTION = (
     "You check answers. If the answer below is correct, reply with the single word PASS, otherwise with the "
     "single word FAIL. Do not explain."
 )
+TOKENS = ("prompt_tokens", "completion_tokens")
 LONGEST_WAIT = 60.0  # seconds, whatever the server asks for
 
 
@@ -55,26 +57,41 @@ class Judge:
     client: httpx.AsyncClient
     model: str
 
-    async def ask(self, item: dict[str, Any], voter: int) -> bool:
+    async def ask(self, item: dict[str, Any], voter: int) -> Reply:
         """Return one vote: whether the answer passes. Each voter is one sample of the model."""
+        completion = await self._complete(item, {"seed": voter})
+        return reply_of(completion, votes_of(completion)[0])
+
+    async def ask_batch(self, item: dict[str, Any], voters: list[int]) -> Reply:
+        """Return one vote for each of these voters, of one request. The server reads the prompt once.
+
+        There is no seed: with one, votes asked for again could repeat votes of the request before.
+        """
+        completion = await self._complete(item, {"n": len(voters)})
+        return reply_of(completion, votes_of(completion)[: len(voters)])
+
+    async def _complete(self, item: dict[str, Any], settings: dict[str, Any]) -> Any:
         response = await self.client.post(
             "chat/completions",
             json={
                 "model": self.model,
                 "temperature": 1.0,
-                "seed": voter,
                 "max_tokens": 16,
                 "messages": [
                     {"role": "system", "content": INSTRUCTION},
                     {"role": "user", "content": f"Question: {item['question']}\n\nAnswer: {item['answer']}"},
                 ],
+                **settings,
             },
         )
         if response.status_code != 200:
             if response.status_code in (429, 503):
                 await asyncio.sleep(wait_for(response.headers.get("retry-after")))
             raise NoVoteError(f"the server replied with status {response.status_code}")
-        return parse_vote(text_of(response))
+        try:
+            return response.json()
+        except (ValueError, RecursionError):
+            raise NoVoteError("the reply is not a chat completion") from None
 
 
 def wait_for(retry_after: str | None) -> float:
@@ -86,15 +103,28 @@ def wait_for(retry_after: str | None) -> float:
     return min(max(seconds, 0.0), LONGEST_WAIT) if math.isfinite(seconds) else LONGEST_WAIT
 
 
-def text_of(response: httpx.Response) -> str:
-    """Return what the model said, from whatever the server sent."""
+def votes_of(completion: Any) -> list[bool | NoVoteError]:
+    """Return the vote of every choice of a chat completion, or why it is none, from whatever came."""
     try:
-        text = response.json()["choices"][0]["message"]["content"]
-    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        texts = [choice["message"]["content"] for choice in completion["choices"]]
+    except (KeyError, IndexError, TypeError):
         raise NoVoteError("the reply is not a chat completion") from None
-    if not isinstance(text, str):
-        raise NoVoteError("the reply holds no text")
-    return text
+    if not texts:
+        raise NoVoteError("the reply has no choices")
+    votes: list[bool | NoVoteError] = []
+    for text in texts:
+        try:
+            votes.append(parse_vote(text if isinstance(text, str) else ""))
+        except NoVoteError as error:
+            votes.append(error)
+    return votes
+
+
+def reply_of(completion: Any, votes: Any) -> Reply:
+    """Return votes with the tokens that the server bills; 0 where it does not say."""
+    usage = completion.get("usage") if isinstance(completion, dict) else None
+    counts = [usage.get(name) if isinstance(usage, dict) else None for name in TOKENS]
+    return Reply(votes, *(count if type(count) is int and count >= 0 else 0 for count in counts))
 
 
 def parse_vote(text: str) -> bool:
@@ -137,11 +167,15 @@ async def judge_all(options: argparse.Namespace) -> None:
         timeout=options.timeout,
         limits=httpx.Limits(max_connections=options.concurrency),
     ) as client:
+        judge = Judge(client, options.model)
+        read, written = (price / 1e6 for price in options.prices)
         polls = poll_many(
             # The model is part of the question, so that a journal with votes of another one is refused.
             {name: item | {"model": options.model} for name, item in read_items(options.items).items()},
-            Judge(client, options.model).ask,
+            None if options.batches else judge.ask,
             solution,
+            ask_batch=judge.ask_batch if options.batches else None,
+            prices=Prices(prompt_token=read, completion_token=written),
             concurrency=options.concurrency,
             journal=options.journal,
             progress=True,
@@ -156,6 +190,7 @@ async def judge_all(options: argparse.Namespace) -> None:
                 "risk": verdict.risk,
             }
             print(json.dumps(row), flush=True)
+        print(f"spent: {polls.spent}; saved, estimated: {polls.saved}", file=sys.stderr)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -168,6 +203,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--voters", type=int, default=21, help="votes that a full poll would take")
     parser.add_argument("--max-disagreement", type=float, default=0.01)
     parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument(
+        "--batches",
+        action="store_true",
+        help="get several votes from one request, if the server supports n=; it bills the prompt once",
+    )
+    parser.add_argument(
+        "--prices",
+        type=float,
+        nargs=2,
+        default=(0.0, 0.0),
+        metavar=("READ", "WRITTEN"),
+        help="of a million tokens, to have the money counted",
+    )
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one call")
     parser.add_argument("--journal", type=Path, help="file that keeps all votes, to go on after a stop")
     try:

@@ -18,6 +18,7 @@ import pandas as pd
 
 from foregone import EarlyStoppingClassifier, early_stop, poll_many, rules
 from foregone.cli import main as foregone
+from foregone.polling import Reply
 from fuzzing.formats.forests import grown_forest
 from paper.__main__ import main as paper
 
@@ -90,11 +91,62 @@ def _asked_twice(work: Path, before: dict[str, Any], kills: int) -> str:
     return f"{again} calls made again after {kills} kills" if again > kills * CONCURRENCY else ""
 
 
+def _poll_in_batches(inputs: Path, work: Path) -> int:
+    calls = os.open(work / "calls", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    asked: Counter[tuple[int, int]] = Counter()
+
+    async def ask_batch(question: int, voters: list[int]) -> Reply:
+        os.write(calls, (json.dumps(["ask", question, voters]) + "\n").encode())
+        await asyncio.sleep(0.001)
+        asked.update((question, voter) for voter in voters)
+        if voters[0] % 4 == 3 and asked[question, voters[0]] == 1:
+            raise ConnectionError("hung up")
+        votes = [
+            (question * 7 + voter * voter * 3) % 11 < question % 12
+            if (question + voter) % 5 or asked[question, voter] > 1
+            else None  # no vote at first
+            for voter in voters
+        ]
+        got = [voter for voter, vote in zip(voters, votes, strict=True) if vote is not None]
+        os.write(calls, (json.dumps(["got", question, got]) + "\n").encode())
+        return Reply(votes, prompt_tokens=100, completion_tokens=3 * len(votes))
+
+    journal = work / "out" / "journal.jsonl"
+    polls = poll_many(
+        range(N_QUESTIONS), None, rules.lead(*STRATEGY_SIZE), ask_batch=ask_batch,
+        journal=journal, concurrency=CONCURRENCY, seed=1,
+    )  # fmt: skip
+    verdicts = {key: [verdict.answer, verdict.asked] for key, verdict in sorted(polls.run().items())}
+    (work / "out" / "verdicts.json").write_text(json.dumps(verdicts))
+    return 0
+
+
+def _paid_twice(work: Path, before: dict[str, Any], kills: int) -> str:
+    """Return how many requests asked for votes that had come, beyond one that a kill kept from the journal.
+
+    Between the reply to a request and its line in the journal nothing else is done, so there is one at most.
+    """
+    got: set[tuple[int, int]] = set()
+    again = 0
+    for what, question, voters in map(json.loads, (work / "calls").read_text().splitlines()):
+        named = {(question, voter) for voter in voters}
+        if what == "got":
+            got |= named
+        else:
+            again += bool(got & named)
+    return f"{again} requests for votes that had come, after {kills} kills" if again > kills else ""
+
+
 def _journal_content(name: str, content: bytes) -> Any:
     """Return the votes of a journal, whose order depends on who answered first."""
     if not name.endswith(".jsonl"):
         return content
-    return sorted(line.partition(b', "checksum"')[0] for line in content.splitlines())
+    lines = map(json.loads, content.splitlines())
+    return sorted(
+        repr([line.get(field) for field in ("format", "question", "voter", "vote")])
+        for line in lines
+        if "requests" not in line or "voter" in line  # failed requests depend on the kills
+    )
 
 
 # foregone score ---------------------------------------------------------------------------------
@@ -182,6 +234,7 @@ JOBS: dict[str, Job] = {
     job.name: job
     for job in (
         Job("polls", _nothing, _poll, _nothing, "nothing", _asked_twice, _journal_content),
+        Job("batches", _nothing, _poll_in_batches, _nothing, "nothing", _paid_twice, _journal_content),
         _scoring(".parquet"),
         _scoring(".csv"),
         Job(

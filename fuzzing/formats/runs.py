@@ -14,7 +14,7 @@ import pandas as pd
 from foregone import early_stop, poll_many, rules
 from foregone.errors import PollManyError
 from foregone.plurality import rules as plurality_rules
-from foregone.polling import Polls
+from foregone.polling import Polls, Reply
 from foregone.polling.journal import FAILED
 from foregone.scale import score_file
 from fuzzing.formats.forests import grown_forest
@@ -49,16 +49,25 @@ async def _ask_word(question: int, voter: int) -> str:
     return "abc"[(question * 5 + voter) % 7 % 3]
 
 
+async def _ask_batch(question: int, voters: list[int]) -> Reply:
+    votes = [(question * 7 + voter * 3) % 5 < 2 if (question + voter) % 7 else None for voter in voters]
+    return Reply(votes, prompt_tokens=50, completion_tokens=2 * len(votes))
+
+
 def _polls(journal: Path, seed: int | None = None) -> Polls:
     """Return the polls that a journal of this name is of; the seed is the journal's, if there is one."""
     many = journal.name == "words.jsonl"
     strategy = plurality_rules.lead(9, 2, n_classes=3) if many else rules.lead(9, 3)
+    if journal.name == "batches.jsonl":
+        return poll_many(
+            QUESTIONS, None, strategy, ask_batch=_ask_batch, journal=journal, retries=1, seed=seed
+        )
     ask = _ask_word if many else _ask_yes_no
     return poll_many(QUESTIONS, ask, strategy, journal=journal, retries=0, seed=seed)
 
 
 def _write_journals(folder: Path) -> None:
-    for number, name in enumerate(("votes.jsonl", "words.jsonl")):
+    for number, name in enumerate(("votes.jsonl", "words.jsonl", "batches.jsonl")):
         (folder / str(number)).mkdir(parents=True)
         _finish(folder / str(number) / name, seed=number)
 

@@ -8,8 +8,9 @@ before it in proportion to their votes.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +43,24 @@ class Outlook(NamedTuple):
     value: FloatArray
 
 
-@lru_cache(maxsize=2)
+def _remembered(make: Callable[[Any, Any], Outlook]) -> Callable[[Any, Any], Outlook]:
+    """Keep the latest outlooks. They are found by identity: a hash of a strategy takes as long as a vote."""
+    kept: list[tuple[Any, Any, Outlook]] = []
+
+    @wraps(make)
+    def find(strategy: Any, votes: Any) -> Outlook:
+        for known, distribution, outlook in kept:
+            if known is strategy and distribution is votes:
+                return outlook
+        made = make(strategy, votes)
+        kept.append((strategy, votes, made))
+        del kept[:-2]
+        return made
+
+    return find
+
+
+@_remembered
 def yes_no_outlook(strategy: StoppingStrategy, votes: VoteDistribution) -> Outlook:
     """Return the outlook of votes of yes and no, by the numbers of votes asked and of yes votes.
 
@@ -84,7 +102,7 @@ def yes_no_outlook(strategy: StoppingStrategy, votes: VoteDistribution) -> Outlo
     return Outlook(all_votes, all_values)
 
 
-@lru_cache(maxsize=2)
+@_remembered
 def plurality_outlook(strategy: PluralityStrategy, votes: CompositionDistribution) -> Outlook:
     """Return the outlook of votes for any answers, by the number of the state in the lattice."""
     lattice = strategy.lattice

@@ -16,6 +16,8 @@ class Reply:
     """How to reply to one request."""
 
     text: str | None = "PASS"
+    texts: tuple[str | None, ...] | None = None  # several choices instead of one
+    usage: dict[str, int] | None = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
@@ -45,7 +47,11 @@ async def handle(behave: Behave, reader: asyncio.StreamReader, writer: asyncio.S
                 await asyncio.sleep(reply.delay)
             body = reply.body
             if body is None:
-                body = json.dumps({"choices": [{"message": {"content": reply.text}}]}).encode()
+                texts = (reply.text,) if reply.texts is None else reply.texts
+                completion: dict[str, Any] = {"choices": [{"message": {"content": text}} for text in texts]}
+                if reply.usage is not None:
+                    completion["usage"] = reply.usage
+                body = json.dumps(completion).encode()
             fields = {"Content-Type": "application/json", "Content-Length": str(len(body)), **reply.headers}
             lines = [f"HTTP/1.1 {reply.status} x", *(f"{name}: {value}" for name, value in fields.items())]
             writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")

@@ -27,6 +27,7 @@ class Simulated:
         self._seed = seed
         self._failure_rate = failure_rate
         self._calls: Counter[tuple[int, int]] = Counter()
+        self._requests: Counter[tuple[int, tuple[int, ...]]] = Counter()
 
     def _uniform(self, *what: object) -> float:
         digest = hashlib.blake2b(repr((self._seed, *what)).encode(), digest_size=8).digest()
@@ -50,6 +51,17 @@ class Simulated:
         call = self._calls[question, voter]
         self._calls[question, voter] += 1
         return self.fails(question, voter, call)
+
+    def next_request_fails(self, question: int, voters: tuple[int, ...]) -> bool:
+        """Whether a request for several votes fails as a whole."""
+        call = self._requests[question, voters]
+        self._requests[question, voters] += 1
+        return self._uniform("fails together", question, voters, call) < self._failure_rate
+
+    def tokens(self, question: int, voters: tuple[int, ...]) -> tuple[int, int]:
+        """Return how many tokens the prompt has, and all completions together."""
+        written = sum(2 + int(4 * self._uniform("tokens", question, voter)) for voter in voters)
+        return 100 + int(100 * self._uniform("tokens", question)), written
 
     def _gives_up(self, question: int, voter: int, retries: int) -> bool:
         return all(self.fails(question, voter, call) for call in range(retries + 1))

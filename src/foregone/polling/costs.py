@@ -110,7 +110,7 @@ class Costs:
         return asdict(self)
 
     def __str__(self) -> str:
-        money = "" if self.money is None else f", {self.money:.4g} spent"
+        money = "" if self.money is None else f", {self.money:.4g} in money"
         tokens = self.prompt_tokens + self.completion_tokens
         return f"{self.requests:,} requests, {self.votes:,} votes, {tokens:,} tokens{money}"
 

@@ -146,7 +146,7 @@ def poll_many(
     ... )
     >>> verdicts = polls.run()
     >>> print(polls.spent)
-    4 requests, 12 votes, 356 tokens, 6.96e-05 spent
+    4 requests, 12 votes, 356 tokens, 6.96e-05 in money
     """
     concurrency, retries = check_whole(concurrency, "concurrency"), check_whole(retries, "retries", 0)
     max_failures, max_failed = (
