@@ -58,7 +58,9 @@ class Capital:
         starts = self.reserve + math.log1p(-stays)
         running = np.logaddexp(self.running, starts) + log_factors
         return Capital(
-            np.clip(running, -LARGEST_LOG, LARGEST_LOG), self.reserve + math.log(stays), self.n_rows + n_rows
+            np.minimum(np.maximum(running, -LARGEST_LOG), LARGEST_LOG),  # a third of the time of np.clip
+            self.reserve + math.log(stays),
+            self.n_rows + n_rows,
         )
 
     def __add__(self, other: Capital) -> Capital:
@@ -121,7 +123,7 @@ class Evidence:
         """What all bets are worth together; 1 at the start, and for ever if there are none."""
         if len(self.weights) == 0:
             return 1.0
-        return float(np.exp(np.minimum(self.log_worths, LARGEST_LOG)).sum())
+        return float(self.weights @ np.exp(np.minimum(self.capital.worth, LARGEST_LOG)))
 
     @property
     def log_worths(self) -> FloatArray:

@@ -26,7 +26,8 @@ from foregone.monitoring.stops import Stops, add_stops
 
 __all__ = ["Monitor", "MonitorWarning"]
 
-PENDING = 256  # single rows that are kept until their evidence is looked at
+PENDING = 1024  # single rows that are kept until they are counted and audited
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 LEAST_FACTOR = 1.02  # by which the number of rows grows between two moments of the history
 
 
@@ -130,8 +131,8 @@ class Monitor:
         }
         self._numbers = {label: number for number, label in enumerate(self.classes)}
         self._lock = threading.RLock()
-        self._pending: list[int] = []
-        self._width = 1 if reference is None else reference.n_voters + 1
+        self._pending: list[Any] = []  # by turns where a single row stopped, and its values as bytes
+        self._width = 1 if self._classifier is None else self._classifier.ensemble_.n_voters + 1
         self._state = self._start()
         self._rows = AuditRows(self.audit)
 
@@ -155,16 +156,23 @@ class Monitor:
     # Predicting ------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return what the classifier's own `predict` returns, and watch."""
+        """Return what the classifier's own `predict` returns, and watch.
+
+        Single rows are kept, and counted and audited some hundreds at a time, or when `state` or an alarm is
+        asked for: that takes less time than looking at each.
+        """
         classifier = self._classifier
-        if type(X) is np.ndarray and classifier is not None and X.shape == classifier._one_row:
+        if (
+            type(X) is np.ndarray
+            and classifier is not None
+            and X.shape == classifier._one_row
+            and (X.dtype is FLOAT32 or X.dtype is FLOAT64)
+        ):
             answer, asked, _ = classifier._answer_one(X)
             pending = self._pending
-            pending.append(answer * self._width + asked)  # safe among threads
-            if len(pending) >= PENDING:
+            pending.extend((answer * self._width + asked, X.tobytes()))  # at once: safe among threads
+            if len(pending) >= 2 * PENDING:
                 self._flush()
-            if self._rows.takes_one(X[0]):
-                self._ask_everyone(X, np.array([answer]))
             return classifier._one_label[answer].copy()  # type: ignore[no-any-return]  # a row of labels
         return self.predict_with_votes(X)[0]
 
@@ -196,13 +204,19 @@ class Monitor:
             self._audited(np.asarray(early, np.int64), np.asarray(full, np.int64), None)
 
     def _flush(self) -> None:
-        """Count the single rows that have been kept."""
-        if not self._pending:
-            return
+        """Count and audit the single rows that have been kept."""
         with self._lock:
-            pending, self._pending = self._pending, []
-            places = np.array(pending)
-            self._count(places % self._width, places // self._width)
+            if not self._pending:
+                return
+            taken = self._pending[:]
+            del self._pending[: len(taken)]  # what other threads have added meanwhile stays
+            early, asked = np.divmod(np.fromiter(taken[::2], np.int32), np.int32(self._width))
+            self._count(asked, early)
+            if self.audit > 0:
+                rows = _rows_of(taken[1::2], self._of_classifier().n_features_in_)
+                chosen = self._rows.choose(rows)
+                if len(chosen):
+                    self._ask_everyone(rows[chosen], early[chosen])
             self._look()
 
     # Being told ------------------------------------------------------------------------------
@@ -298,7 +312,7 @@ class Monitor:
         counts = np.zeros_like(state.stops)
         add_stops(asked, answers, counts)
         capital = state.capital["spread"].after(spread.log_payoffs @ spread.cells(counts), len(asked))
-        self._state = replace(state.with_stops(counts), capital={**state.capital, "spread": capital})
+        self._state = state.with_stops(counts, capital)
 
     def _audited(self, early: IntArray, full: IntArray, truth: IntArray | None) -> None:
         """Add audited rows and their evidence."""
@@ -335,7 +349,7 @@ class Monitor:
             )
         if new or last is None or state.n_rows >= LEAST_FACTOR * last.n_rows:
             state = state.remember(Moment(state.n_rows, values["spread"], values["disagreement"]))
-        self._state = replace(state, alarms=(*state.alarms, *new))
+            self._state = replace(state, alarms=(*state.alarms, *new))
         for alarm in new:
             warnings.warn(str(alarm), MonitorWarning, stacklevel=4)
             if self.on_alarm is not None:
@@ -383,7 +397,7 @@ class Monitor:
                 "make the monitor as that one was made, or begin anew without a state"
             )
         with self._lock:
-            self._pending = []
+            self._pending.clear()
             self._state = state
             self._look()
 
@@ -473,6 +487,16 @@ def _take(rows: Any, chosen: IntArray) -> Any:
     if hasattr(rows, "iloc"):
         return rows.iloc[chosen]
     return rows[chosen]
+
+
+def _rows_of(kept: Sequence[bytes], n_features: int) -> npt.NDArray[Any]:
+    """Return rows that were kept as bytes, of float32 or float64; where there are both, as float64."""
+    joined = bytearray().join(kept)
+    for one in (FLOAT32, FLOAT64):
+        if len(joined) == len(kept) * n_features * one.itemsize:
+            return np.frombuffer(joined, one).reshape(-1, n_features)
+    narrow = FLOAT32.itemsize * n_features
+    return np.array([np.frombuffer(row, FLOAT32 if len(row) == narrow else FLOAT64) for row in kept], FLOAT64)
 
 
 def _mean_asked(table: npt.NDArray[Any]) -> float | None:

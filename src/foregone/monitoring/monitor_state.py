@@ -120,8 +120,8 @@ class MonitorState(SavedAsJson):
             watched, 0, 0, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(n_cells, np.int64), capital
         )
 
-    def with_stops(self, counts: IntArray) -> MonitorState:
-        """Return it after more rows, given as a table of their stops; the evidence is as before."""
+    def with_stops(self, counts: IntArray, spread: Capital) -> MonitorState:
+        """Return it after more rows, given a table of their stops and what bets on these are worth then."""
         n_rows = int(counts.sum())
         kept = 0.5 ** (n_rows / HALF_LIFE)
         # Rows of one block count alike, and less the longer it is: as if they came one by one.
@@ -131,6 +131,7 @@ class MonitorState(SavedAsJson):
             n_rows=self.n_rows + n_rows,
             stops=self.stops + counts,
             recent=self.recent * kept + counts * weight,
+            capital={**self.capital, "spread": spread},
         )
 
     def remember(self, moment: Moment) -> MonitorState:
