@@ -19,7 +19,7 @@ __all__ = ["Alarm", "AlarmKind", "MonitorState", "Moment"]
 
 AlarmKind = Literal["spread", "disagreement"]
 KINDS: tuple[AlarmKind, ...] = get_args(AlarmKind)
-HALF_LIFE = 10_000  # rows after which a row counts half in `recent`
+HALF_LIFE = 1_000  # rows after which a row counts half in `recent`
 MOST_MOMENTS = 256  # kept of the past
 
 
@@ -81,7 +81,7 @@ class MonitorState(SavedAsJson):
         Rows seen, and rows about which everyone was asked.
     stops, recent : ndarray of shape (n_classes, n_voters + 1)
         Rows by answer and number of votes asked: all of them, and the recent ones, where a row counts half
-        after 10,000 others.
+        after 1,000 others.
     audits : ndarray
         Audited rows by what was seen of them, see `foregone.monitoring.bets.AuditBets`.
     capital : dict
