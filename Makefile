@@ -53,7 +53,7 @@ bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: 
 bench-accuracy: $(VENV)/.has-bench  ## Limit the loss of accuracy instead of the disagreement, and decide at a threshold (40 minutes)
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
 
-bench-monitor: $(VENV)/.has-test  ## Watch promises in use: false alarms, rows until drift is found, real drift, time and memory (15 minutes)
+bench-monitor: $(VENV)/.has-test  ## Watch promises in use: false alarms, rows until drift is found, real drift, time and memory (10 minutes)
 	$(BIN)/python -m benchmarks.monitor $(BENCH)
 
 bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
