@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format docs images examples clean fuzz fuzz-kill paper
-.PHONY: bench-solve bench-predict bench-guarantees bench-orders bench-scores bench-accuracy bench-replay bench-plurality bench-polls bench-scale bench-before-after
+.PHONY: bench-solve bench-predict bench-guarantees bench-orders bench-scores bench-accuracy bench-replay bench-plurality bench-polls bench-scale bench-monitor bench-before-after
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -52,6 +52,9 @@ bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: 
 
 bench-accuracy: $(VENV)/.has-bench  ## Limit the loss of accuracy instead of the disagreement, and decide at a threshold (40 minutes)
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
+
+bench-monitor: $(VENV)/.has-test  ## Watch promises in use: false alarms, rows until drift is found, real drift, time and memory (10 minutes)
+	$(BIN)/python -m benchmarks.monitor $(BENCH)
 
 bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
 	$(BIN)/python -m benchmarks.replay $(BENCH)
