@@ -83,7 +83,7 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         self._run_row = self._row_kernels[self.rows.key_bits == 64]
         # Of a row that is ready to be run; none is, where categories have to be looked up.
         self._row_shape = None if self.rows.encodes_arrays else (self.n_features,)
-        self._schedule = NO_SCHEDULE  # the last one used
+        self._schedule = self._former = NO_SCHEDULE  # the last one used, and the one before
         if self.leaf.is_payload:
             self._looping = LoopingTrees(
                 self.nodes, self.tree_start, self.rows.key_bits, self.categories, self.leaf
@@ -305,10 +305,17 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         return outcome
 
     def _schedule_for(self, strategy: StrategyT | None, seed: int, order: Order) -> Any:
-        """Return the schedule, the last one if it is the same: making one takes longer than many a run."""
-        schedule = self._schedule
-        if schedule.strategy is not strategy or schedule.seed != seed or schedule.order is not order:
-            schedule = self._schedule = self._new_schedule(strategy, seed, order)
+        """Return the schedule, one of the last two where it is the same: making one takes a while.
+
+        Two, because who audits stops early and asks everyone by turns.
+        """
+        for schedule in (self._schedule, self._former):
+            if schedule.strategy is strategy and schedule.seed == seed and schedule.order is order:
+                break
+        else:
+            schedule = self._new_schedule(strategy, seed, order)
+        if schedule is not self._schedule:
+            self._schedule, self._former = schedule, self._schedule
         return schedule
 
     @abstractmethod
