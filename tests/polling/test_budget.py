@@ -114,6 +114,10 @@ def test_the_promise_adds_the_limit_and_the_risks_of_what_was_cut_short():
     assert promise.to_dict()["bound"] == promise.bound
     assert "none was cut short" in str(BudgetPromise(5, 0, 0.01, 0.0, 0.01))
     assert "is not known" in str(BudgetPromise(5, 1, None, None, None))
+    nobody = poll_many(range(N), strategy=SOLUTION, budget=0, seed=0, **asking())
+    nobody.run()
+    assert nobody.promise.bound == pytest.approx(nobody.promise.expected_disagreement)
+    assert "strategy's limit" not in str(nobody.promise)
     bare = poll_many([1], lambda *_: True, rules.lead(9, 3))
     bare.run()
     assert (bare.promise.limit, bare.promise.expected_disagreement, bare.promise.bound) == (None, None, None)

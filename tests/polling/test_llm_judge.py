@@ -150,6 +150,40 @@ def test_its_docstrings_are_true(example):
     assert (results.failed, results.attempted > 0) == (0, True)
 
 
+def test_in_batches_it_sends_n_and_no_seed_and_asks_again_for_what_is_missing(example):
+    requests = []
+
+    def behave(request):
+        requests.append(request)
+        texts = ["PASS"] * request["n"]
+        if len(requests) == 1:
+            texts = ["PASS", "who knows", None]  # and no more of them
+        return Reply(texts=tuple(texts), usage={"prompt_tokens": 70, "completion_tokens": 2 * len(texts)})
+
+    async def main(url):
+        async with httpx.AsyncClient(base_url=url, timeout=5, trust_env=False) as client:
+            polls = poll_many(
+                {"a": {"question": "1 + 1?", "answer": "2"}}, None, SOLUTION,
+                ask_batch=example.Judge(client, "model").ask_batch, seed=0,
+            )  # fmt: skip
+            return {key: verdict async for key, verdict in polls}, polls.spent
+
+    with Loopback(behave) as server:
+        verdicts, spent = asyncio.run(main(server.url))
+    assert verdicts == {"a": verdict_if_all_say(True)}
+    assert [request["n"] for request in requests[:2]] == [5, 4]
+    assert not any("seed" in request for request in requests)
+    assert spent.requests == len(requests)
+    assert spent.prompt_tokens == 70 * len(requests)
+    assert spent.completion_tokens == 2 * (verdicts["a"].asked + 2)  # two of them were no votes
+
+
+@pytest.mark.parametrize("usage", [None, 5, {}, {"prompt_tokens": "many"}, {"prompt_tokens": -1}, [1]])
+def test_a_server_that_does_not_say_what_it_bills_bills_nothing(example, usage):
+    reply = example.reply_of({"usage": usage}, True)
+    assert (reply.votes, reply.prompt_tokens, reply.completion_tokens) == (True, 0, 0)
+
+
 def asked_of(lines):
     return {row["id"]: row["asked"] for row in map(json.loads, lines)}
 

@@ -13,7 +13,7 @@ from foregone.plurality.plurality_problem import PluralityProblem
 from foregone.plurality.plurality_solution import Evidence
 from foregone.plurality.plurality_strategy import PluralityStrategy
 from foregone.plurality.program import mix_stops
-from foregone.solving.column_generation import Known, Limit, Prices, find_prices, known_at
+from foregone.solving.column_generation import DualPrices, Known, Limit, find_prices, known_at
 
 __all__ = ["solve_known", "solve_known_without_risk", "solve_nearly"]
 
@@ -46,7 +46,7 @@ class _Oracle:
         """Return a strategy that keeps a limit above zero."""
         return known_at(self, np.array([1.0, 2.0 * self.n_voters / limit]))
 
-    def mixed(self, found: Prices) -> PluralityStrategy:
+    def mixed(self, found: DualPrices) -> PluralityStrategy:
         """Return the mixture that was found, which also stops when decided in states never expected."""
         parts = [(share, self.stop(prices)) for share, prices in found.mixture.recipe]
         stop = mix_stops(self.lattice, parts).stop_probabilities()

@@ -30,8 +30,8 @@ class BudgetPromise:
         Mean risk of all verdicts: the share that is expected to differ from the full vote, if votes are
         distributed as those that the strategy was solved for. None if a risk is not known.
     bound : float or None
-        ``limit`` plus the risks of the verdicts cut short, as a share of all questions. It needs the
-        distribution only for those that were cut short.
+        ``limit``, if the strategy ended any question, plus the risks of the verdicts cut short, as a share
+        of all questions. It needs the distribution only for those that were cut short.
 
     Examples
     --------
@@ -57,10 +57,11 @@ class BudgetPromise:
         if not self.n_cut_short:
             limit = "" if self.limit is None else f", whose limit is {self.limit:g}"
             return f"{ended}{limit}; none was cut short."
-        known = (
-            "How many of those differ from the full vote is not known."
-            if self.bound is None
-            else f"Of all, at most {self.bound:.2g} are expected to differ from the full vote: "
-            f"{self.limit:g} by the strategy's limit, the rest by the risks of those cut short."
-        )
+        if self.bound is None:
+            known = "How many of those differ from the full vote is not known."
+        else:
+            known = f"Of all, at most {self.bound:.2g} are expected to differ from the full vote"
+            if self.n_cut_short < self.n_questions:
+                known += f": {self.limit:g} by the strategy's limit, the rest by the risks of those cut short"
+            known += "."
         return f"{ended}, {self.n_cut_short:,} were cut short. {known}"

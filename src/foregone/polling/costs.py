@@ -159,7 +159,8 @@ class Account:
     def promise(self, limit: float | None) -> BudgetPromise:
         """Return what can be said about the verdicts so far, given the limit of the strategy."""
         n = max(self._n_finished, 1)
-        bound = None if limit is None or math.isnan(self._cut_risk) else limit + self._cut_risk / n
+        ended = 0.0 if self._n_cut_short == self._n_finished > 0 else limit
+        bound = None if ended is None or math.isnan(self._cut_risk) else ended + self._cut_risk / n
         mean = None if math.isnan(self._risk) else self._risk / n
         return BudgetPromise(self._n_finished, self._n_cut_short, limit, mean, bound)
 

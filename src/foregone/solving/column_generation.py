@@ -16,7 +16,7 @@ from foregone.checks import FloatArray
 from foregone.errors import SolverError
 from foregone.solving.small_simplex import SmallSimplex
 
-__all__ = ["Known", "Limit", "PriceOracle", "Prices", "find_prices", "known_at"]
+__all__ = ["DualPrices", "Known", "Limit", "PriceOracle", "find_prices", "known_at"]
 
 _CLOSE_ENOUGH = 1e-13  # gap at which the search ends if no other is given, relative to its terms
 _LEAST_SHARE = 1e-12  # of all voters: a smaller difference in cost does not matter
@@ -55,7 +55,7 @@ def known_at(oracle: PriceOracle, prices: FloatArray) -> Known:
 
 
 @dataclass
-class Prices:
+class DualPrices:
     """What column generation found.
 
     Attributes
@@ -85,7 +85,7 @@ def find_prices(
     start: Sequence[Known],
     largest_of: Sequence[int] = (),
     close_enough: float = _CLOSE_ENOUGH,
-) -> Prices:
+) -> DualPrices:
     """Minimise channel 0, or the largest of some channels, within limits.
 
     Parameters
@@ -103,7 +103,7 @@ def find_prices(
 
     Returns
     -------
-    Prices
+    DualPrices
         With such a gap, or one as small as rounding allows. If the first start uses up at most
         half of every limit, no price exceeds twice its cost divided by the limit.
     """
@@ -135,7 +135,7 @@ def find_prices(
     for strategy in start[1:]:
         add_strategy(strategy)
 
-    result = Prices(np.zeros(len(first)), -np.inf, np.inf, start[0], [])
+    result = DualPrices(np.zeros(len(first)), -np.inf, np.inf, start[0], [])
     seen: set[bytes] = set()
     for _ in range(_MOST_ROUNDS):
         master.optimise()

@@ -14,7 +14,7 @@ import numpy as np
 from foregone.checks import FloatArray
 from foregone.errors import SolverError
 from foregone.solving.budget import Budget
-from foregone.solving.column_generation import Known, Limit, Prices, find_prices, known_at
+from foregone.solving.column_generation import DualPrices, Known, Limit, find_prices, known_at
 from foregone.solving.oracle import Cut, Oracle
 from foregone.solving.problem import Problem
 from foregone.solving.recovery import mix_strategies, recover_strategy
@@ -217,7 +217,7 @@ def _scout(oracle: Oracle, careful: FloatArray) -> list[Known]:
     return found
 
 
-def _bound(oracle: Oracle, prices: Prices, share: float) -> float:
+def _bound(oracle: Oracle, prices: DualPrices, share: float) -> float:
     """Return the lower bound for the limits themselves, not the lowered ones it was found with."""
     return prices.lower_bound - float(prices.prices[oracle.risk_channels] @ oracle.limits) * (1 - share)
 
