@@ -32,7 +32,8 @@ N_VOTERS = 39
 LIMITS = (0.01, 0.005, 0.001)
 METHODS = (
     "minimean,minimean-confident,minimean-fitted,minimixed,minimax,adaptive-consistency:0.95,"
-    "adaptive-consistency:0.99,esc:5,esc:8,lead:3,lead:5,e-process,curtailment"
+    "adaptive-consistency:0.99,esc:5,esc:8,lead:3,lead:5,quorum:3,quorum:5,quorum:8,learned-prior,cite,"
+    "e-process,curtailment"
 )
 OURS = "minimean, 95 %"  # what is set beside the rules
 FEW_VOTES = (2, 3, 5, 10, 20, 39)
