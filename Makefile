@@ -53,7 +53,7 @@ bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: 
 bench-accuracy: $(VENV)/.has-bench  ## Limit the loss of accuracy instead of the disagreement, and decide at a threshold (40 minutes)
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
 
-bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
+bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (6 minutes)
 	$(BIN)/python -m benchmarks.replay $(BENCH)
 
 bench-polls: $(VENV)/.has-test  ## Poll a troubled server about 10,000 questions and count the calls (4 minutes)

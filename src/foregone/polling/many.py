@@ -50,8 +50,9 @@ def poll_many(
         numbers, and questions made of texts, numbers, lists and dicts.
     ask : callable
         ``ask(question, voter)`` returns a vote, or a coroutine that does, as in `poll_async`.
-    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
-        When to stop and what to answer; the last two take any hashable answers as votes.
+    strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
+        When to stop and what to answer; those of plurality take any hashable answers as votes, that of scores
+        votes with a weight.
     concurrency : int
         Most calls at once.
     timeout, retries, voters, max_failures

@@ -31,8 +31,9 @@ def poll(
         comes, and no further than needed; that order must then be random already, as that of independent
         samples is. A callable that raises an ``Exception`` is asked again up to ``retries`` times, then
         the next one is asked instead.
-    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
-        When to stop and what to answer; the last two take any hashable answers as votes.
+    strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
+        When to stop and what to answer; those of plurality take any hashable answers as votes, that of scores
+        votes with a weight.
     retries, max_failures : int
         How often a voter is asked again, and how many may fail for good before the poll is given up.
     seed : int, optional
