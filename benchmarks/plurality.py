@@ -65,7 +65,7 @@ GUARANTEE_HEAD = [
     "votes", "limit", "holds in splits", "mean disagreement", "largest", "calls", "calls with nested bounds",
     "saved", "Adaptive-Consistency's calls at equal disagreement",
 ]  # fmt: skip
-PRICES = tuple(np.geomspace(1, 3e5, 90))
+PRICES = tuple(np.geomspace(1, 1e9, 150))
 THRESHOLDS = (*np.arange(0.5, 0.9, 0.05), *(1 - np.geomspace(0.1, 1e-5, 33)), 1.0)
 MOST_SECONDS_TO_PREPARE, MOST_SECONDS_TO_SOLVE, MOST_GB = 5.0, 1.0, 1.0
 
