@@ -56,7 +56,7 @@ bench-accuracy: $(VENV)/.has-bench  ## Limit the loss of accuracy instead of the
 bench-monitor: $(VENV)/.has-test  ## Watch promises in use: false alarms, rows until drift is found, real drift, time and memory (10 minutes)
 	$(BIN)/python -m benchmarks.monitor $(BENCH)
 
-bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (2 minutes)
+bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (6 minutes)
 	$(BIN)/python -m benchmarks.replay $(BENCH)
 
 bench-as-you-go: $(VENV)/.has-test  ## Learn while polling recorded votes of language models (10 minutes)

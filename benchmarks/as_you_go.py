@@ -4,9 +4,9 @@
     python -m benchmarks.as_you_go --shuffles 10 --write-docs
 
 Recorded votes take the place of a server. Every shuffle of the questions, and of the votes on each, is polled
-by three plans: careful (a strategy that keeps the limit for every question), as you go (`Course`), and calibrated
-first (the first questions are put to everyone, then one certified strategy is followed). The exit status is 1
-if a limit is not kept beyond noise.
+by three plans: careful (a strategy that keeps the limit for every question), as you go (`Course`), and
+calibrated first (the first questions are put to everyone, then one certified strategy is followed). The exit
+status is 1 if a limit is not kept beyond noise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchmarks.markdown import put_into, table
 from foregone import Ballot, VoteDistribution, solve, solve_plurality
 from foregone.errors import SolverError
 from foregone.plurality import CompositionDistribution
-from foregone.polling.as_you_go import FIRST_CHECK, Course
+from foregone.polling.as_you_go import Course
 
 __all__ = ["main"]
 

@@ -58,14 +58,14 @@ LIMITS = (0.01, 0.005)
 METHODS = (
     "minimean,minimean-smoothed,minimean-confident,adaptive-consistency:0.9,adaptive-consistency:0.95,"
     "adaptive-consistency:0.99,dirichlet:0.9,dirichlet:0.95,dirichlet:0.99,esc:3,esc:5,esc:8,lead:2,lead:3,"
-    "lead:5,curtailment"
+    "lead:5,quorum:3,quorum:5,quorum:8,learned-prior,cite,curtailment"
 )
 GUARANTEED = (0.05, 0.02, 0.01)
 GUARANTEE_HEAD = [
     "votes", "limit", "holds in splits", "mean disagreement", "largest", "calls", "calls with nested bounds",
     "saved", "Adaptive-Consistency's calls at equal disagreement",
 ]  # fmt: skip
-PRICES = tuple(np.geomspace(1, 3e5, 90))
+PRICES = tuple(np.geomspace(1, 1e9, 150))
 THRESHOLDS = (*np.arange(0.5, 0.9, 0.05), *(1 - np.geomspace(0.1, 1e-5, 33)), 1.0)
 MOST_SECONDS_TO_PREPARE, MOST_SECONDS_TO_SOLVE, MOST_GB = 5.0, 1.0, 1.0
 
@@ -178,7 +178,7 @@ def _best(run: Callable[[], object]) -> float:
     return min(took)
 
 
-def _name(row: ReplayRow) -> str:
+def _name(row: ReplayRow | Method) -> str:
     return row.label if row.limit is None else f"{row.label}, limit {row.limit:g}"
 
 
@@ -204,12 +204,16 @@ def _equal(items: PluralityItems, splits: int) -> tuple[str, list[str]]:
     Ours is minimean on smoothed items. A price leads to the optimum for just the limit that it meets; between
     two prices both are mixed.
     """
-    methods = [method for method in _methods() if not method.is_ours]
+    methods = {_name(method): method for method in _methods() if not method.is_ours}
     everything = items.calibrate(np.arange(items.n_items))
-    theirs = {method.label: items.play(method.strategy(everything)) for method in methods}
+    theirs = {
+        label: items.play(method.strategy(everything))
+        for label, method in methods.items()
+        if not method.is_calibrated
+    }
     decided = evaluate_plurality(rules.curtailment(N_VOTERS))
     generator, half, lattice = np.random.default_rng(0), items.n_items // 2, items.lattice
-    found: dict[str, list[tuple[float, float, float]]] = {label: [] for label in theirs}
+    found: dict[str, list[tuple[float, float, float]]] = {label: [] for label in methods}
     for _ in range(splits):
         order = generator.permutation(items.n_items)
         others, weights = order[half:], items.weights(order[half:])
@@ -221,7 +225,9 @@ def _equal(items: PluralityItems, splits: int) -> tuple[str, list[str]]:
             votes, disagreement = votes_and_disagreement(lattice, stops.astype(float))
             points.append((float(weights @ votes), float(weights @ disagreement)))
         curve = Curve("", (np.inf, *PRICES), *zip(*points, strict=True))
-        for label, played in theirs.items():
+        past = items.calibrate(order[:half])
+        for label, method in methods.items():
+            played = theirs.get(label) or items.play(method.strategy(past))
             one = played.on(others)
             ours = curve.calls_at(one.disagreement)
             assert ours is not None  # asking until it is decided is never wrong

@@ -32,8 +32,10 @@ N_VOTERS = 39
 LIMITS = (0.01, 0.005, 0.001)
 METHODS = (
     "minimean,minimean-confident,minimean-fitted,minimixed,minimax,adaptive-consistency:0.95,"
-    "adaptive-consistency:0.99,esc:5,esc:8,lead:3,lead:5,e-process,curtailment"
+    "adaptive-consistency:0.99,esc:5,esc:8,lead:3,lead:5,quorum:3,quorum:5,quorum:8,learned-prior,cite,"
+    "e-process,curtailment"
 )
+CURVE_LIMITS = (0.0, *10.0 ** np.arange(-9, -0.25, 1 / 16))  # so close that mixing two costs next to nothing
 OURS = "minimean, 95 %"  # what is set beside the rules
 FEW_VOTES = (2, 3, 5, 10, 20, 39)
 FEW_VOTES_LIMIT = 0.01
@@ -48,7 +50,7 @@ def main(arguments: list[str]) -> int:
         return 0
     items = YesNoItems.of(read_votes(file), N_VOTERS)
     methods = choose_methods(METHODS.split(","), LIMITS)
-    made = replay(items, methods, splits=options.splits)
+    made = replay(items, methods, splits=options.splits, curve_limits=CURVE_LIMITS)
     missed = _missed(made)
     text = "\n\n".join(
         [

@@ -41,7 +41,18 @@ PUBLIC = [
     "solve_scores",
 ]
 
-RULES = ["adaptive_consistency", "curtailment", "e_process", "esc", "ibep", "lead", "schwing"]
+RULES = [
+    "adaptive_consistency",
+    "cite",
+    "curtailment",
+    "e_process",
+    "esc",
+    "ibep",
+    "lead",
+    "learned_prior",
+    "quorum",
+    "schwing",
+]
 
 
 def test_the_public_names_are_these():

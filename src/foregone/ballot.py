@@ -19,13 +19,14 @@ class Ballot:
     """One question that is put to voters until a strategy knows enough.
 
     The votes have to be cast in the order in which the voters were *asked*, not in the order in which their
-    answers happened to arrive, and that order has to be random: the strategy's promise rests on it.
+    answers happened to arrive, and that order has to be random: the strategy's promise rests on it. Of votes
+    with a weight, the promise is for calls in the order asked, as those of the questions it was learned from.
 
     Parameters
     ----------
-    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
+    strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
         When to stop and what to answer. A solution also brings the votes it was solved for. The first two
-        take votes of yes or no, the others any hashable answers.
+        take votes of yes or no, the next two any hashable answers, the last one votes with a weight.
     seed : int, optional
         Decides in the few states where the strategy leaves the stop to chance: an equal seed and equal votes
         give an equal verdict. By default it is drawn anew.
@@ -57,6 +58,14 @@ class Ballot:
     >>> verdict = ballot.cast_many(["42", "41", "42", "42", "42", "42"])
     >>> verdict.answer, verdict.yes
     ('42', 4)
+
+    Votes with a weight, added up; (True, 0.9) may be written 0.9, and (False, 0.2) as -0.2:
+
+    >>> from foregone import ScoreStrategy
+    >>> thresholds = ScoreStrategy.from_thresholds([-9, -1, -1, 0], [9, 1, 1, 0])  # or solve_scores gives
+    >>> ballot = Ballot(thresholds)
+    >>> ballot.cast_many([(True, 0.9), (False, 0.2), (True, 0.5)])
+    Verdict(answer=True, asked=3, yes=2, risk=0, score=1.2)
     """
 
     def __init__(
@@ -98,8 +107,8 @@ class Ballot:
         Raises
         ------
         InvalidInputError
-            If it is not a vote (True, False, 1 or 0; with many answers anything hashable but None), or the
-            verdict has fallen. Nothing is counted then.
+            If it is not a vote (True, False, 1 or 0; with many answers anything hashable but None; a pair or
+            a number, if votes have a weight), or the verdict has fallen. Nothing is counted then.
         """
         checked = self._tally.check(vote)
         self._refuse_if_decided()

@@ -16,17 +16,30 @@ from foregone.errors import InvalidInputError
 from foregone.outlook import plurality_outlook, yes_no_outlook
 from foregone.plurality import CompositionDistribution, Lattice, PluralitySolution, PluralityStrategy
 from foregone.plurality.plurality_strategy import leader
+from foregone.scores import ScoreStrategy
 from foregone.solving import Solution
 from foregone.strategy import SolvedStrategy, StoppingStrategy
 from foregone.votes import VoteDistribution
 
-__all__ = ["Followed", "PluralityTally", "Tally", "Verdict", "YesNoTally", "shorten", "tally_of"]
+__all__ = [
+    "Followed",
+    "PluralityTally",
+    "Tally",
+    "Verdict",
+    "WeightedTally",
+    "YesNoTally",
+    "shorten",
+    "tally_of",
+]
 
 # What a poll can follow.
-Followed = Solution | StoppingStrategy | PluralitySolution | PluralityStrategy
+Followed = Solution | StoppingStrategy | PluralitySolution | PluralityStrategy | ScoreStrategy
 
-Counting = TypeVar("Counting", bound=StoppingStrategy | PluralityStrategy)
+Counting = TypeVar("Counting", bound=StoppingStrategy | PluralityStrategy | ScoreStrategy)
 FullVotes = TypeVar("FullVotes", bound=VoteDistribution | CompositionDistribution)
+
+
+_MOST_WEIGHT = 1e100  # so that no sum of weights overflows
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -36,11 +49,13 @@ class Verdict:
     Attributes
     ----------
     answer : bool or any answer
-        What the strategy answers: True for yes; with many answers the one that leads.
+        What the strategy answers: True for yes; with many answers the one that leads. Of votes with a weight
+        for many answers, the number of the answer.
     asked : int
         How many votes were counted.
     yes : int
-        How many of them were yes; with many answers, how many were for the answer.
+        How many of them were yes; with many answers, how many were for the answer. Of votes with a weight, a
+        yes is one above 0.
     risk : float or None
         The probability that the full vote says otherwise, given the votes counted, if beforehand the
         number of yes votes was distributed as the `VoteDistribution` that the ballot was given; with
@@ -49,10 +64,13 @@ class Verdict:
         or less of it than the limit. It is 0 where the voters not asked cannot change the answer.
         Elsewhere it is None if no distribution was given, or if the one given rules out the votes
         that were seen: what the full vote says is then anyone's guess, and only the strategy's limit
-        stands.
+        stands. Of votes with a weight it is None until everyone was asked.
     cut_short : bool
         Whether the poll was ended before the strategy stopped, because a budget was spent. The
         strategy's limit says nothing about such a verdict: its risk is all that is known.
+    score : float or None
+        Of votes with a weight, their running sum (with many answers, how far the answer leads); otherwise
+        None.
     """
 
     answer: Any
@@ -60,11 +78,14 @@ class Verdict:
     yes: int
     risk: float | None
     cut_short: bool = False
+    score: float | None = None
 
     def __repr__(self) -> str:
         risk = None if self.risk is None else f"{self.risk:.4g}"
-        cut = ", cut_short=True" if self.cut_short else ""
-        return f"Verdict(answer={shorten(self.answer)}, asked={self.asked}, yes={self.yes}, risk={risk}{cut})"
+        besides = ", cut_short=True" if self.cut_short else ""
+        besides += "" if self.score is None else f", score={self.score:.4g}"
+        said = f"answer={shorten(self.answer)}, asked={self.asked}, yes={self.yes}, risk={risk}{besides}"
+        return f"Verdict({said})"
 
 
 class Tally(ABC, Generic[Counting, FullVotes]):
@@ -124,7 +145,8 @@ class Tally(ABC, Generic[Counting, FullVotes]):
         if self._votes is None:
             raise InvalidInputError(
                 "how many votes are to come, and what they are worth, depends on how the votes are "
-                "distributed: pass a solution of `solve` or `solve_plurality` instead of a bare strategy"
+                "distributed: pass a solution of `solve` or `solve_plurality`, not a strategy alone or one on "
+                "scores"
             )
         return self._outlook(self._votes)
 
@@ -326,6 +348,114 @@ class PluralityTally(Tally[PluralityStrategy, CompositionDistribution]):
         return float(min(wrong[state] / reach[state], 1.0)) if reach[state] > 0 else None
 
 
+class WeightedTally(Tally[ScoreStrategy, VoteDistribution]):
+    """The tally of a `ScoreStrategy`: the running sum of votes with a weight, in the order asked.
+
+    Between two answers it is one sum, to which a yes adds its weight and from which a no takes it away; among
+    more, each answer has a sum.
+    """
+
+    def __init__(self, strategy: ScoreStrategy, votes: object) -> None:
+        if votes is not None:
+            raise InvalidInputError(
+                "a strategy on scores takes no distribution of votes: leave votes out, its certificate says "
+                "what is promised"
+            )
+        if strategy.drops_classes:
+            raise InvalidInputError(
+                "this strategy is for classes with voters of their own, as boosted trees have: a ballot "
+                "takes strategies without drops_classes"
+            )
+        if (strategy.order != np.arange(strategy.n_steps)).any():
+            raise InvalidInputError(
+                "this strategy asks its voters in an order of its own, and a ballot counts votes as they "
+                'come: use solve_scores(..., order="given"), one column for each call in the order asked'
+            )
+        super().__init__(strategy, None)
+        self._sum = np.array(strategy.start, np.float64)
+        self._n_votes = np.zeros(strategy.n_classes, np.int64)  # for each answer
+        self._looks = strategy.looks
+        lower, upper = strategy.lower, strategy.upper
+        self._certain = np.flatnonzero(upper <= (0.0 if strategy.adds_by_class else lower))
+
+    def check(self, vote: object) -> Any:
+        """Return the vote between two answers as a signed number, among more as (answer, weight)."""
+        by_class, n_classes = self._strategy.adds_by_class, self._strategy.n_classes
+        if not by_class and not isinstance(vote, tuple | list):
+            return _weight(vote, "as a vote")
+        if not (isinstance(vote, tuple | list) and len(vote) == 2):
+            answers = f"a number from 0 to {n_classes - 1}" if by_class else "True or False"
+            raise InvalidInputError(
+                f"expected a pair (answer, weight) as a vote, the answer {answers}, got {shorten(vote)}"
+            )
+        answer, weight = vote[0], _weight(vote[1], "as the weight of a vote")
+        if weight < 0:
+            raise InvalidInputError(f"the weight of a vote must be at least 0, not {weight!r}")
+        if by_class:
+            is_number = isinstance(answer, int | np.integer) and not isinstance(answer, bool)
+            if not is_number or not 0 <= answer < n_classes:
+                raise InvalidInputError(
+                    f"expected a number from 0 to {n_classes - 1} as an answer, got {shorten(answer)}"
+                )
+            return int(answer), weight
+        if isinstance(answer, bool | np.bool_) or (isinstance(answer, int | np.integer) and answer in (0, 1)):
+            return weight if answer else -weight
+        raise InvalidInputError(
+            f"expected True or False (or 1 or 0) as the answer of a vote with a weight, got {shorten(answer)}"
+        )
+
+    def add(self, vote: Any) -> None:
+        """Count a checked vote."""
+        answer, weight = vote if self._strategy.adds_by_class else (int(vote > 0), vote)
+        self._sum[answer if self._strategy.adds_by_class else ()] += weight
+        self._n_votes[answer] += 1
+        self.asked += 1
+
+    def stop_probability(self) -> float:
+        """Return 1 where the strategy stops, otherwise 0: nothing is left to chance."""
+        return float(self._strategy.decide(self.asked, self._sum) is not None)
+
+    def needed_at_least(self) -> int:
+        """Return after how many more votes it looks at the sum next: one weight may be as large as any."""
+        return int(self._looks[np.searchsorted(self._looks, self.asked, side="right")]) - self.asked
+
+    def useful(self, most: int) -> int:
+        """Return how many of the next ``most`` votes can still be counted before a stop is certain."""
+        certain = int(self._certain[np.searchsorted(self._certain, self.asked, side="right")])
+        return min(most, certain - self.asked)
+
+    def verdict(self) -> Verdict:
+        """Return what a stop here says."""
+        return self._verdict(self._strategy.decide(self.asked, self._sum))
+
+    def cut(self) -> Verdict:
+        """Return what the sum so far is for; how likely that is to change is not known."""
+        by_class = self._strategy.adds_by_class
+        answer = int(self._sum.argmax()) if by_class else bool(self._sum > 0)
+        return replace(self._verdict(answer), cut_short=True)
+
+    def _verdict(self, answer: Any) -> Verdict:
+        risk = 0.0 if self.asked == self.n_voters else None
+        if not self._strategy.adds_by_class:
+            return Verdict(answer, self.asked, int(self._n_votes[1]), risk, score=float(self._sum))
+        second, first = np.sort(self._sum)[-2:].tolist()
+        return Verdict(answer, self.asked, int(self._n_votes[answer]), risk, score=first - second)
+
+    def _outlook(self, votes: VoteDistribution) -> tuple[float, float]:
+        raise AssertionError("there is no distribution of votes with a weight")  # outlook() has raised
+
+
+def _weight(value: Any, role: str) -> float:
+    """Return a number whose sums are finite. Raises InvalidInputError otherwise, also for True and False."""
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not is_number or not abs(value) <= _MOST_WEIGHT:
+        raise InvalidInputError(
+            f"expected a number from {-_MOST_WEIGHT:g} to {_MOST_WEIGHT:g} {role}, got {shorten(value)}: the "
+            "strategy is for votes with a weight, (True, 0.8) or (False, 0.8), or 0.8 and -0.8"
+        )
+    return float(value)
+
+
 @lru_cache(maxsize=2)
 def _chances(lattice: Lattice, votes: CompositionDistribution) -> tuple[FloatArray, FloatArray]:
     """Return how likely each state is, and how likely it is together with its leader not being right."""
@@ -338,7 +468,7 @@ def tally_of(strategy: object, votes: Any = None) -> Tally[Any, Any]:
 
     Parameters
     ----------
-    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
+    strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
         What decides when to stop.
     votes : VoteDistribution or CompositionDistribution, optional
         How the votes are distributed; by default as those that a solution was solved for.
@@ -350,9 +480,11 @@ def tally_of(strategy: object, votes: Any = None) -> Tally[Any, Any]:
         return PluralityTally(followed, votes)
     if isinstance(followed, StoppingStrategy):
         return YesNoTally(followed, votes)
+    if isinstance(followed, ScoreStrategy):
+        return WeightedTally(followed, votes)
     raise InvalidInputError(
         "strategy must be a Solution or PluralitySolution (as `solve` and `solve_plurality` give them), a "
-        f"StoppingStrategy or a PluralityStrategy, not {shorten(strategy)}"
+        f"StoppingStrategy, a PluralityStrategy or a ScoreStrategy, not {shorten(strategy)}"
     )
 
 

@@ -75,3 +75,31 @@ def e_process_stops(n_voters: int, asked: int, yes: int, limit: Fraction) -> boo
 
 def lead_stops(n_voters: int, asked: int, yes: int, k: int) -> bool:
     return abs(yes - (asked - yes)) >= k or is_decided(n_voters, asked, yes)
+
+
+def quorum_stops(n_voters: int, asked: int, yes: int, k: int) -> bool:
+    return yes >= k or asked - yes >= k or is_decided(n_voters, asked, yes)
+
+
+def lead_evidence(ahead: int, behind: int) -> Fraction:
+    """Return the mean likelihood over p uniform from 1/2 to 1, term by term, by that of a fair coin."""
+    total = Fraction(0)
+    for k in range(behind + 1):  # p^ahead (1 - p)^behind, the second power multiplied out
+        power = ahead + k + 1
+        total += (-1) ** k * comb(behind, k) * (1 - Fraction(1, 2**power)) / power
+    return 2 * total * 2 ** (ahead + behind)
+
+
+def cite_stops(n_voters: int, asked: int, yes: int, limit: Fraction) -> bool:
+    first, second = max(yes, asked - yes), min(yes, asked - yes)
+    return limit * lead_evidence(first, second) >= 1 or is_decided(n_voters, asked, yes)
+
+
+def learned_prior_stops(past: list[int], asked: int, yes: int, limit: Fraction) -> bool:
+    """Weigh every past vote, ``past[n]`` of which had n yes, by the chance of the votes asked."""
+    n_voters = len(past) - 1
+    weights = [times * likelihood(n_voters, n, asked, yes) for n, times in enumerate(past)]
+    answer = 2 * yes > asked
+    right = sum(weight for n, weight in enumerate(weights) if (2 * n > n_voters) == answer)
+    is_sure = sum(weights) > 0 and right >= (1 - limit) * sum(weights)
+    return asked > 0 and (is_sure or is_decided(n_voters, asked, yes))

@@ -6,18 +6,21 @@ change the answer; and at least one voter is always asked.
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
 from scipy.special import betaincc, gammainc, gammaln
 
 from foregone._kernels import plurality_rules as kernels
-from foregone.checks import FloatArray, check_share, check_whole
+from foregone.checks import FloatArray, check_max_disagreement, check_share, check_whole
 from foregone.errors import InvalidInputError
+from foregone.plurality.compositions import CompositionDistribution
 from foregone.plurality.lattice import Lattice, is_decided, lattice_of
+from foregone.plurality.mode_evidence import log_evidence
 from foregone.plurality.plurality_strategy import PluralityStrategy
 
-__all__ = ["adaptive_consistency", "curtailment", "esc", "lead"]
+__all__ = ["adaptive_consistency", "cite", "curtailment", "esc", "lead", "learned_prior", "quorum"]
 
 _STEP = 0.04  # of the logarithm in which is integrated: the error is far below 1e-9 up to thousands of votes
 _LEAST_DENSITY = 1e-18
@@ -68,6 +71,31 @@ def lead(n_voters: int, k: int = 3, *, n_classes: int | None = None) -> Pluralit
     lattice, k = lattice_of(n_voters, n_classes), check_whole(k, "k")
     top, second = lattice.top_two()
     return PluralityStrategy.from_probabilities(lattice, (top - second >= k) | is_decided(lattice))
+
+
+def quorum(n_voters: int, k: int = 5, *, n_classes: int | None = None) -> PluralityStrategy:
+    """Stop when one answer has ``k`` votes, or the rest cannot change the answer.
+
+    First to k, as with two answers (`foregone.rules.quorum`). It guarantees nothing.
+
+    Parameters
+    ----------
+    n_voters : int
+        Number of voters, at least 1.
+    k : int, default 5
+        The votes to stop at, at least 1.
+    n_classes : int, optional
+        How many different answers there can be; any number by default.
+
+    Examples
+    --------
+    >>> strategy = quorum(40, 4)
+    >>> strategy.stop_probability([4, 3, 3]), strategy.stop_probability([3, 3, 3])
+    (1.0, 0.0)
+    """
+    lattice, k = lattice_of(n_voters, n_classes), check_whole(k, "k")
+    top, _ = lattice.top_two()
+    return PluralityStrategy.from_probabilities(lattice, (top >= k) | is_decided(lattice))
 
 
 def esc(n_voters: int, window: int = 5, *, n_classes: int | None = None) -> PluralityStrategy:
@@ -144,6 +172,92 @@ def adaptive_consistency(
             stop |= _dirichlet(lattice) >= sure
         else:
             raise InvalidInputError(f"kind must be beta or dirichlet, not {kind!r}")
+    stop[0] = False
+    return PluralityStrategy.from_probabilities(lattice, stop)
+
+
+def cite(n_voters: int, max_disagreement: float, *, n_classes: int | None = None) -> PluralityStrategy:
+    """Stop when the evidence that the leader is the mode reaches ``1 / max_disagreement``.
+
+    After CITE of Ota, Iwase, Ichihara, Komiyama and Imaizumi (2026, arXiv 2605.05873), see
+    `foregone.rules.cite`: an intersection-union test. The leader is the mode if it is more frequent than
+    every other answer, so it stops when each of these e-values is large enough: those of
+    `foregone.plurality.mode_evidence.log_evidence`, which are smallest against the next answer. An answer
+    that nobody gave yet is one with no votes, so the set of answers need not be known.
+
+    It is about what independent voters say most often, not about the full vote. An answer named beforehand
+    is certified wrongly with probability at most ``max_disagreement``; that is CITE's promise. Here it is the
+    leader that is certified. Of K answers K - 1 can be certified wrongly, so the probability is at most
+    K - 1 times as large.
+
+    Parameters
+    ----------
+    n_voters : int
+        Number of voters, at least 1.
+    max_disagreement : float
+        The level alpha, from 0 (which is `curtailment`) to 1.
+    n_classes : int, optional
+        How many different answers there can be; any number by default.
+
+    Examples
+    --------
+    >>> strategy = cite(40, 0.05)
+    >>> strategy.stop_probability([7]), strategy.stop_probability([6]), strategy.stop_probability([9, 1, 1])
+    (1.0, 0.0, 0.0)
+    """
+    lattice, limit = lattice_of(n_voters, n_classes), check_max_disagreement(max_disagreement)
+    stop = is_decided(lattice)
+    if limit > 0:
+        votes = np.arange(lattice.n_voters + 1)
+        stop |= log_evidence(votes[:, None], votes)[lattice.top_two()] >= -math.log(limit)
+    stop[0] = False
+    return PluralityStrategy.from_probabilities(lattice, stop)
+
+
+def learned_prior(votes: CompositionDistribution, max_disagreement: float) -> PluralityStrategy:
+    """Stop when the leader wins the full vote with probability at least ``1 - max_disagreement``.
+
+    After Huang, Ma and Zhou (ICML 2026, arXiv 2602.05395), see `foregone.rules.learned_prior`: the
+    probability is the one given the votes asked and the counts of the first two answers, all others taken
+    together, if full votes are distributed as ``votes``. This follows their description with three counts
+    ("L = 3"), not their code; votes are drawn without replacement from a full vote, not independently.
+
+    If new votes are distributed as ``votes``, the mean disagreement is at most ``max_disagreement``. Nothing
+    is guaranteed if they are a sample.
+
+    Parameters
+    ----------
+    votes : CompositionDistribution
+        How past votes were spread, and among how many answers.
+    max_disagreement : float
+        From 0 to 1, one minus the threshold of the posterior probability.
+
+    Examples
+    --------
+    >>> past = CompositionDistribution.from_counts([[9], [8, 1], [7, 2], [6, 2, 1], [4, 3, 2]])
+    >>> strategy = learned_prior(past, 0.1)
+    >>> strategy.stop_probability([3]), strategy.stop_probability([2, 1])
+    (1.0, 0.0)
+    """
+    if not isinstance(votes, CompositionDistribution):
+        raise InvalidInputError(
+            "votes must be a CompositionDistribution, such as CompositionDistribution.from_answers gives, "
+            f"not a {type(votes).__name__}"
+        )
+    lattice = lattice_of(votes.n_voters, votes.n_classes)
+    limit = check_max_disagreement(max_disagreement)
+    stop = is_decided(lattice)
+    if limit > 0:
+        weights = votes.weights_on(lattice)
+        top, second = lattice.top_two()
+        # States that are alike in votes asked, first and second count are told apart no further.
+        seen = (lattice.votes_so_far().astype(np.int64), top, second)
+        alike = np.ravel_multi_index(seen, (lattice.n_voters + 1,) * 3)
+        reach, wrong = (
+            np.bincount(alike, chances)[alike]
+            for chances in (lattice.pull_back(weights), lattice.pull_back_wrong(weights))
+        )
+        stop |= (reach > 0) & (wrong <= limit * reach)
     stop[0] = False
     return PluralityStrategy.from_probabilities(lattice, stop)
 

@@ -41,8 +41,9 @@ async def poll_async(
         ``ask(voter)`` returns the vote of the voter with that number, or a coroutine that does. A plain
         function is called in a thread of its own, several of them at once. Any ``Exception`` it raises means
         that the voter failed. None with ``ask_batch``.
-    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
-        When to stop and what to answer; the last two take any hashable answers as votes.
+    strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
+        When to stop and what to answer; those of plurality take any hashable answers as votes, that of scores
+        votes with a weight.
     ask_batch : callable, optional
         ``ask_batch(voters)`` takes a list of voters and returns a list of their votes, in that order, or a
         coroutine that does: several votes by one request. Where a vote is None or an exception, or the list

@@ -315,11 +315,20 @@ class Journal:
 
     def check_fits(self, vote: Any) -> None:
         """Raise InvalidInputError if a line of JSON cannot hold a vote so that it comes back the same."""
-        if not isinstance(vote, str | int) and not (isinstance(vote, float) and math.isfinite(vote)):
+        if not self._comes_back(vote):
             raise InvalidInputError(
                 f"with a journal, answers must be texts, finite numbers or booleans, not {shorten(vote)}: "
                 "turn them into texts"
             )
+
+    def _comes_back(self, vote: Any) -> bool:
+        """Whether JSON gives a vote back as it is; a pair becomes a list, which not every strategy takes."""
+        if not isinstance(vote, tuple):
+            return isinstance(vote, str | int) or (isinstance(vote, float) and math.isfinite(vote))
+        try:
+            return bool(self._check_vote(list(vote)) == vote)
+        except InvalidInputError:
+            return False
 
     def failure(self, key: Key, voter: int, error: Exception) -> None:
         """Record that a voter has failed for good."""

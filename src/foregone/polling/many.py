@@ -74,8 +74,9 @@ def poll_many(
         ``ask(question, voter)`` returns a vote, or a coroutine that does, as in `poll_async`. It may return
         a `Reply` that also says how many tokens the vote took. None with ``ask_batch``, or if all votes are
         in the journal.
-    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
-        When to stop and what to answer; the last two take any hashable answers as votes.
+    strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
+        When to stop and what to answer; those of plurality take any hashable answers as votes, that of scores
+        votes with a weight.
     ask_batch : callable, optional
         ``ask_batch(question, voters)`` takes a list of voters and returns a list of their votes, in that
         order, a `Reply` with such a list, or a coroutine that returns one: several votes by one request, as

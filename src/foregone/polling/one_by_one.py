@@ -37,8 +37,9 @@ def poll(
         the next one is asked instead. With ``ask_batch`` it is the number of voters, at least as many as the
         strategy is for, who are asked in a random order; or None for no end of them, numbered as they are
         asked.
-    strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
-        When to stop and what to answer; the last two take any hashable answers as votes.
+    strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
+        When to stop and what to answer; those of plurality take any hashable answers as votes, that of scores
+        votes with a weight.
     ask_batch : callable, optional
         ``ask_batch(voters)`` takes a list of numbers of voters and returns a list of their votes, in that
         order: several votes by one request. Where a vote is None or an exception, or the list is shorter,

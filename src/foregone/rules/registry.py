@@ -151,6 +151,10 @@ def _many(rule: Callable[..., PluralityStrategy], **options: Any) -> Maker:
     return lambda known, value, _: rule(known.n_voters, value, n_classes=known.n_classes, **options)
 
 
+def _from_past(rule: Callable[[Any, float], CountingStrategy]) -> Maker:
+    return lambda known, limit, _: rule(known.averaged, limit)
+
+
 RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
@@ -202,6 +206,16 @@ RULES: dict[str, Rule] = {
             most_voters=3_000,  # it leaves a tenth of all states to chance, and each is kept by itself
         ),
         Rule("lead", "lead of {:g}", _two(rules.lead), _many(plurality_rules.lead), parameter=3),
+        Rule("quorum", "first to {:g}", _two(rules.quorum), _many(plurality_rules.quorum), parameter=5),
+        Rule(
+            "learned-prior",
+            "learned prior",
+            _from_past(rules.learned_prior),
+            _from_past(plurality_rules.learned_prior),
+            takes_limit=True,
+            is_calibrated=True,
+        ),
+        Rule("cite", "CITE", _two(rules.cite), _many(plurality_rules.cite), takes_limit=True),
         Rule(
             "curtailment",
             "curtailment",
@@ -216,11 +230,11 @@ RULES: dict[str, Rule] = {
 REPLAYED: dict[str, tuple[str, ...]] = {
     "two": (
         "minimean", "minimean-confident", "minimean-fitted", "minimixed", "minimax", "adaptive-consistency",
-        "esc", "lead", "e-process", "curtailment",
+        "esc", "lead", "quorum", "learned-prior", "cite", "e-process", "curtailment",
     ),
     "many": (
         "minimean", "minimean-smoothed", "minimean-confident", "adaptive-consistency", "dirichlet", "esc",
-        "lead", "curtailment",
+        "lead", "quorum", "learned-prior", "cite", "curtailment",
     ),
 }  # fmt: skip
 COMPARED: dict[str, tuple[str, ...]] = {
