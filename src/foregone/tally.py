@@ -145,8 +145,8 @@ class Tally(ABC, Generic[Counting, FullVotes]):
         if self._votes is None:
             raise InvalidInputError(
                 "how many votes are to come, and what they are worth, depends on how the votes are "
-                "distributed: pass a solution of `solve` or `solve_plurality`, not a strategy alone or one on "
-                "scores"
+                "distributed: pass a solution of `solve` or `solve_plurality`, not a strategy alone or "
+                "one on scores"
             )
         return self._outlook(self._votes)
 
