@@ -30,6 +30,7 @@ from tests.polling.simulated import VOTES, Simulated, might_be
 from tests.polling.troubled import troubled_server
 
 from benchmarks.budgets import budget_table
+from benchmarks.killed_polls import killed_polls, killed_table
 from benchmarks.markdown import put_into, table
 from benchmarks.plain_client import PlainClient
 from benchmarks.speculation import batch_table, speculation_table
@@ -252,6 +253,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--questions", type=int, default=10_000)
     parser.add_argument("--concurrency", type=int, default=64)
+    parser.add_argument("--kills", type=int, default=50, help="how often polls are killed and begun again")
     parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/polling.md")
     options = parser.parse_args(arguments)
     runs = {}
@@ -263,6 +265,9 @@ def main(arguments: list[str]) -> int:
         for way, measured in runs.items()
     }
     met = all(row[3] for rows in reports.values() for row in rows)
+    killed = killed_polls(SOLUTION, options.questions, options.kills, SEED, FAILURE_RATE)
+    of_killed, kept = killed_table(killed, options.questions, wrong_verdicts(killed.verdicts))
+    met &= kept
     facts = [
         f"- date: {datetime.date.today().isoformat()}",
         f"- command: `make bench-polls`: {options.questions:,} questions, {options.concurrency} requests "
@@ -277,6 +282,7 @@ def main(arguments: list[str]) -> int:
     parts = [
         "\n".join(facts),
         side_by_side(reports),
+        "### Killed and begun again\n\n" + of_killed,
         "### What a request for several votes saves\n\n" + cost_table(runs),
         "### What more votes in a request cost and save\n\n" + batch_table(SOLUTION, PRICES),
         "### What a budget buys\n\n" + budget_table(SOLUTION),
