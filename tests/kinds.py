@@ -442,6 +442,16 @@ def _monitor(kind: Kind) -> None:
     assert whole.alarm is None
 
 
+def _monitor_display(kind: Kind) -> None:
+    from foregone.display import MonitorDisplay
+
+    monitor = stopped(kind).monitor(audit=1.0)
+    monitor.predict(data_of(kind).new)
+    display = MonitorDisplay.from_monitor(monitor)
+    assert display.figure_ is not None
+    assert [spread.name for spread in display.spreads] == ["calibration rows", "recent rows"]
+
+
 def _dask(kind: Kind) -> None:
     import dask
     import dask.dataframe as dd
@@ -572,6 +582,7 @@ FEATURES: dict[str, Callable[[Kind], None]] = {
     "pickle of the classifier": _pickle,
     "`save`, `load`": _save,
     "`monitor`": _monitor,
+    "`MonitorDisplay`": _monitor_display,
     "`foregone score`": _score,
     "`foregone watch`": _watch,
     "Dask": _dask,
