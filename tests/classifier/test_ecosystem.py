@@ -29,6 +29,7 @@ TRUSTED = [
     "foregone.classifier.estimator.EarlyStoppingClassifier",
     "foregone.classifier.two_or_many.Solved",
     "foregone.forest.packed.PackedForest",
+    "foregone.monitoring.stops.Stops",
     "foregone.solving.solution.Multipliers",
     "foregone.solving.solution.Solution",
     "foregone.strategy.stopping.StoppingStrategy",

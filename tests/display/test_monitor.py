@@ -33,7 +33,9 @@ def tell(monitor: Monitor, n_rows: int, rate: float = 0.4) -> Monitor:
     labels = [monitor.classes[k % len(monitor.classes)] for k in range(n_rows)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MonitorWarning)
-        return monitor.update(asked(n_rows, rate), labels=labels)
+        monitor.update(asked(n_rows, rate), labels=labels)
+        assert monitor.state.n_rows >= n_rows  # which has the evidence looked at
+    return monitor
 
 
 def alarmed() -> Monitor:
@@ -110,6 +112,7 @@ def test_many_classes_stay_readable(n_classes: int, n_bars: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MonitorWarning)
         monitor.update([1] * 100, labels=[monitor.classes[-1]] * 100)
+        assert monitor.state.n_rows == 900  # which has the evidence looked at
     display = MonitorDisplay.from_monitor(monitor)
     ax = display.axes_[2]
     names = [label.get_text() for label in ax.get_yticklabels()]

@@ -71,5 +71,5 @@ def warn_of_no_names(classifier: Any) -> None:
     """Warn, as scikit-learn does, that X has no names where the voters were fitted with names."""
     name = type(classifier).__name__
     warnings.warn(
-        f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=3
+        f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=4
     )
