@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy import ndarray
 
+from foregone._kernels.row_sample import count_stops
 from foregone.certifying import Promise
 from foregone.checks import IntArray, check_share
 from foregone.errors import InvalidInputError
@@ -136,10 +137,12 @@ class Monitor:
         self._numbers = {label: number for number, label in enumerate(self.classes)}
         self._lock = threading.RLock()
         self._state = self._start()
-        # Rows whose evidence has not been looked at: single ones, by turns where they stopped and their
-        # values as bytes, and a table of all others.
-        self._pending: list[Any] = []
-        self._width = 1 if self._classifier is None else self._classifier.ensemble_.n_voters + 1
+        self._values: dict[AlarmKind, float] = dict.fromkeys(
+            KINDS, 1.0
+        )  # of the evidence, when last looked at
+        # Rows whose evidence has not been looked at: single ones, with their values as bytes, and a table of
+        # all others.
+        self._pending: list[tuple[int, int, bytes]] = []
         self._counted, self._n_counted = np.zeros_like(self._state.stops), 0
         self._most_pending = max(PENDING, self._counted.size // 8)  # large tables take a while to look at
         self._rows = AuditRows(self.audit)
@@ -174,10 +177,10 @@ class Monitor:
         asked for: that takes less time than looking at each.
         """
         # As in the classifier's own predict, a row of this shape takes a short way.
-        if type(X) is ndarray and X.shape == self._one_row and (X.dtype is FLOAT32 or X.dtype is FLOAT64):
+        if type(X) is ndarray and X.shape == self._one_row and (X.dtype is FLOAT64 or X.dtype is FLOAT32):
             answer, asked, _ = self._answer_one(X)
             pending = self._pending
-            pending.extend((answer * self._width + asked, X.tobytes()))  # at once: safe among threads
+            pending.append((answer, asked, X.tobytes()))  # safe among threads
             if len(pending) >= self._most_pending:
                 self._flush()
             label: npt.NDArray[Any] = self._one_label[answer].copy()
@@ -191,7 +194,9 @@ class Monitor:
         answers, asked, came_to = classifier._ask_checked(rows, "run", early=True)
         chosen = self._rows.choose(rows)
         with self._lock:
-            self._count(asked, answers)
+            if self.reference is not None:
+                count_stops(asked, answers, self._counted)  # which cannot be outside of the table
+            self._count(len(asked))
         if len(chosen):
             self._ask_everyone(take_rows(rows, chosen), answers[chosen])
         return classifier._labels(answers), asked, came_to
@@ -237,7 +242,8 @@ class Monitor:
         else:
             answers = self._answers(asked, np.atleast_1d(np.asarray(yes)))
         with self._lock:
-            self._count(asked, answers)
+            add_stops(asked, answers, self._counted)
+            self._count(len(asked))
         return self
 
     def audited(
@@ -289,11 +295,9 @@ class Monitor:
 
     # Looking ---------------------------------------------------------------------------------
 
-    def _count(self, asked: npt.NDArray[Any], answers: npt.NDArray[Any]) -> None:
-        """Add rows to those whose evidence has not been looked at."""
-        if self.reference is not None:
-            add_stops(asked, answers, self._counted)
-        self._n_counted += len(asked)
+    def _count(self, n_rows: int) -> None:
+        """Add so many rows to those whose evidence has not been looked at."""
+        self._n_counted += n_rows
         if self._n_counted >= self._most_pending:
             self._flush()
 
@@ -304,20 +308,20 @@ class Monitor:
         with self._lock:
             pending = self._pending[:]
             del self._pending[: len(pending)]  # what other threads have added meanwhile stays
-            early, asked = np.divmod(np.array(pending[::2], np.int64), self._width)
-            counts, n_rows = self._counted, self._n_counted + len(early)
+            counts, n_rows = self._counted, self._n_counted + len(pending)
+            early = np.array([answer for answer, _, _ in pending], np.int64)
             if self._spread is not None:
-                add_stops(asked, early, counts)
+                if pending:
+                    add_stops(np.array([asked for _, asked, _ in pending]), early, counts)
                 capital = self.evidence_of("spread").after(self._spread.cells(counts), n_rows).capital
-                state = self._state.with_stops(counts)
-                self._state = replace(state, capital={**state.capital, "spread": capital})
+                self._state = self._state.with_stops(counts, capital)
                 self._counted = np.zeros_like(counts)
             else:
                 self._state = replace(self._state, n_rows=self._state.n_rows + n_rows)
             self._n_counted = 0
-            self._look()
+            self._look("spread")
             if self.audit > 0 and pending:
-                rows = _rows_of(pending[1::2], self._of_classifier().n_features_in_)
+                rows = _rows_of([values for _, _, values in pending], self._of_classifier().n_features_in_)
                 chosen = self._rows.choose(rows)
                 if len(chosen):
                     self._ask_everyone(rows[chosen], early[chosen])
@@ -333,43 +337,32 @@ class Monitor:
             audits=state.audits + cells,
             capital={**state.capital, "disagreement": capital},
         )
-        self._look()
+        self._look("disagreement")
 
-    def _look(self) -> None:
-        """Give an alarm where the evidence has reached its threshold, and remember the evidence."""
-        state = self._state
-        found = {kind: self.evidence_of(kind) for kind in KINDS}
-        values = {kind: evidence.value for kind, evidence in found.items()}
-        last = state.history[-1] if state.history else None
+    def _look(self, *kinds: AlarmKind) -> None:
+        """Give an alarm where evidence of these kinds has reached its threshold, and remember it."""
+        state, values = self._state, self._values
         new = []
-        for kind in KINDS:
-            if values[kind] < self._thresholds[kind] or any(old.kind == kind for old in state.alarms):
-                continue
-            bets = self._audits.bets if self._spread is None or kind == "disagreement" else self._spread.bets
-            moved = _strongest(found[kind], [bet.what for bet in bets])
-            best = max(
-                (place for place, bet in enumerate(bets) if bet.what == moved),
-                key=lambda place: found[kind].log_worths[place],
-            )
-            sentence = sentence_for(bets[best], state, self.reference, self.classes, self._audits)
-            new.append(
-                Alarm(
-                    kind,
-                    moved,
-                    state.n_rows,
-                    values[kind],
-                    self._thresholds[kind],
-                    sentence,
-                    advice_for(kind),
-                )
-            )
+        for kind in kinds:
+            evidence = self.evidence_of(kind)
+            values[kind] = evidence.value
+            if values[kind] >= self._thresholds[kind] and all(old.kind != kind for old in state.alarms):
+                new.append(self._alarm(kind, evidence))
+        last = state.history[-1] if state.history else None
         if new or last is None or state.n_rows >= LEAST_FACTOR * last.n_rows:
             state = state.remember(Moment(state.n_rows, values["spread"], values["disagreement"]))
-        self._state = replace(state, alarms=(*state.alarms, *new))
+            self._state = replace(state, alarms=(*state.alarms, *new))
         for alarm in new:
             if self.on_alarm is not None:
                 self.on_alarm(alarm)
             warnings.warn(str(alarm), MonitorWarning, stacklevel=4)
+
+    def _alarm(self, kind: AlarmKind, evidence: RunningEvidence) -> Alarm:
+        state, threshold = self._state, self._thresholds[kind]
+        bets = self._audits.bets if self._spread is None or kind == "disagreement" else self._spread.bets
+        best = bets[int(evidence.log_worths.argmax())]
+        sentence = sentence_for(best, state, self.reference, self.classes, self._audits)
+        return Alarm(kind, best.what, state.n_rows, evidence.value, threshold, sentence, advice_for(kind))
 
     def evidence_of(self, kind: AlarmKind) -> RunningEvidence:
         """Return the evidence of a kind, and the bets behind it."""
@@ -417,7 +410,7 @@ class Monitor:
             self._n_counted = 0
             self._counted = np.zeros_like(state.stops)
             self._state = state
-            self._look()
+            self._look(*KINDS)
 
     # Showing ---------------------------------------------------------------------------------
 
@@ -468,14 +461,6 @@ def _rows_of(kept: list[bytes], n_features: int) -> npt.NDArray[Any]:
             return np.frombuffer(joined, dtype).reshape(-1, n_features)
     narrow = FLOAT32.itemsize * n_features
     return np.array([np.frombuffer(row, FLOAT32 if len(row) == narrow else FLOAT64) for row in kept], FLOAT64)
-
-
-def _strongest(evidence: RunningEvidence, kinds: list[str]) -> Any:
-    """Return the kind of bet that is worth most."""
-    worths = evidence.log_worths
-    return max(
-        dict.fromkeys(kinds), key=lambda kind: max(w for w, k in zip(worths, kinds, strict=True) if k == kind)
-    )
 
 
 def _promise_of(given: Any) -> Promise:

@@ -128,8 +128,8 @@ class MonitorState(SavedAsJson):
             capital,
         )
 
-    def with_stops(self, counts: IntArray) -> MonitorState:
-        """Return it after more rows, given as a table of their stops; the evidence is as before."""
+    def with_stops(self, counts: IntArray, spread: Capital) -> MonitorState:
+        """Return it after more rows, given a table of their stops and what bets on these are worth then."""
         n_rows = int(counts.sum())
 
         def forgetting(old: FloatArray, half_life: int) -> FloatArray:
@@ -144,6 +144,7 @@ class MonitorState(SavedAsJson):
             stops=self.stops + counts,
             recent=forgetting(self.recent, HALF_LIVES["recent"]),
             latest=forgetting(self.latest, HALF_LIVES["latest"]),
+            capital={**self.capital, "spread": spread},
         )
 
     def remember(self, moment: Moment) -> MonitorState:
