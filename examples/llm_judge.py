@@ -104,7 +104,7 @@ def wait_for(retry_after: str | None) -> float:
 
 
 def votes_of(completion: Any) -> list[bool | NoVoteError]:
-    """Return the vote of every choice of a chat completion, or why it is none, from whatever came."""
+    """Return the vote of every choice of a chat completion, or the reason why there is no vote."""
     try:
         texts = [choice["message"]["content"] for choice in completion["choices"]]
     except (KeyError, IndexError, TypeError):

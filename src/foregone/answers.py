@@ -167,7 +167,7 @@ def is_refusal(reply: str) -> bool:
     """Whether the reply begins as refusals in English do.
 
     It looks at the first words only, and may be wrong: a reply that begins so and answers all the same is a
-    refusal to it, and one in other words or another language is none.
+    refusal to it, and one in other words or another language is not recognised.
 
     Examples
     --------

@@ -272,7 +272,7 @@ FINE = {"label": [0, 1, 1], "votes_asked": [2, 3, 4]}
     [
         (
             {"label": [0, 1, 2]},
-            r"rows\.parquet: column 'label' has the label 2, which is none of the classes",
+            r"rows\.parquet: column 'label' has the label 2, which is not one of the classes",
         ),
         ({"label": ["0", "1", "spam"]}, "has the label 'spam'"),
         ({"label": [0, None, 1]}, "column 'label' has a missing value: every row needs a label"),

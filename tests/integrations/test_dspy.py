@@ -7,18 +7,15 @@ import subprocess
 import sys
 import threading
 
+import dspy
 import pytest
+from dspy.utils import DummyLM
 
 from foregone import Verdict, rules, solve
 from foregone.errors import InvalidInputError, PollError
+from foregone.integrations import MajorityVote
 from foregone.plurality import rules as plurality_rules
 from tests.polling.loopback import Loopback, Reply
-
-dspy = pytest.importorskip("dspy", reason="needs the extra dspy")
-
-from dspy.utils import DummyLM  # noqa: E402
-
-from foregone.integrations import MajorityVote  # noqa: E402
 
 LEAD = plurality_rules.lead(9, 3)
 QUESTION = {"question": "What is six times seven?"}

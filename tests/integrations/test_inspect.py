@@ -12,7 +12,13 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 
+import inspect_ai
 import pytest
+from inspect_ai import Epochs, Task
+from inspect_ai.dataset import Sample
+from inspect_ai.log import read_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import SampleScore, Score, exact, match, scorer
 
 from foregone import Ballot, Verdict, rules, solve
 from foregone.errors import InvalidInputError, MissingExtraError
@@ -20,14 +26,6 @@ from foregone.integrations import ForegoneEarlyStopping
 from foregone.integrations.inspect_early_stopping import _inspect
 from foregone.plurality import rules as plurality_rules
 from tests.cli.page_blocks import blocks
-
-inspect_ai = pytest.importorskip("inspect_ai", reason="needs the extra inspect")
-
-from inspect_ai import Epochs, Task  # noqa: E402
-from inspect_ai.dataset import Sample  # noqa: E402
-from inspect_ai.log import read_eval_log  # noqa: E402
-from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
-from inspect_ai.scorer import SampleScore, Score, exact, match, scorer  # noqa: E402
 
 # Inspect's own: what it gives to tenacity, and streams that it leaves to the garbage collector.
 pytestmark = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom, binom
 
-from foregone import Ballot, VoteDistribution, evaluate, poll_many, solve, solve_plurality
+from foregone import Ballot, ScoreStrategy, VoteDistribution, evaluate, poll_many, solve, solve_plurality
 from foregone.errors import InvalidInputError, PollManyError
 from foregone.polling.as_you_go import FIRST_CHECK, Course
 
@@ -153,6 +153,7 @@ def test_answers_of_any_kind_are_learned_from():
         solve("minimixed", N, 0.05).strategy,
         solve("minimixed", N, {"yes": 0.05, "no": 0.1}),
         solve("minimixed", N, 0.05, quota=2),
+        ScoreStrategy.ask_all(N, order=np.arange(N), start=0.0, reason="no rows"),
     ],
 )
 def test_what_it_cannot_begin_with_is_refused(strategy):

@@ -108,7 +108,7 @@ class VoteSpread:
 def spreads_of(monitor: Monitor, *, all_rows: bool) -> list[VoteSpread]:
     """Return the spreads of calibration rows, of recent rows and, if wanted, of all rows that were seen.
 
-    Rows of which there are none are left out, and everything if there is no reference.
+    Tables without rows are left out; without a reference, all of them are.
     """
     if monitor.reference is None:
         return []

@@ -43,7 +43,7 @@ class ForegoneEarlyStopping:
     strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
         When to stop and what to answer, for at most as many voters as the eval has epochs.
     vote : callable, optional
-        From the scores of one epoch, a dict of scorer -> ``SampleScore``, to its vote; None if there is none,
+        From the scores of one epoch, a dict of scorer -> ``SampleScore``, to its vote; None for no vote,
         and the next epoch counts instead. By default the only scorer votes: correct or not ("C" and 1 are
         yes; "I", "N" and 0 are no) if the strategy is for yes and no, else by the ``answer`` of its score.
     seed : int, optional

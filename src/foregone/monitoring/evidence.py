@@ -120,7 +120,7 @@ class RunningEvidence:
 
     @property
     def value(self) -> float:
-        """What all bets are worth together; 1 at the start, and for ever if there are none."""
+        """What all bets are worth together; 1 at the start, and always 1 without bets."""
         if len(self.weights) == 0:
             return 1.0
         return float(self.weights @ np.exp(np.minimum(self.capital.worth, LARGEST_LOG)))

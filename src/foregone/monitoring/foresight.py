@@ -43,7 +43,7 @@ class Foresight:
         calibration rows, which are those that ask most voters; None for never, where the two cannot be told
         apart.
     why_no_disagreement, why_no_closer : str or None
-        Why there are none.
+        Why a dict is empty.
 
     Examples
     --------

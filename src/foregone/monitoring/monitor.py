@@ -137,9 +137,8 @@ class Monitor:
         self._numbers = {label: number for number, label in enumerate(self.classes)}
         self._lock = threading.RLock()
         self._state = self._start()
-        self._values: dict[AlarmKind, float] = dict.fromkeys(
-            KINDS, 1.0
-        )  # of the evidence, when last looked at
+        # The evidence of each kind when it was last looked at.
+        self._values: dict[AlarmKind, float] = dict.fromkeys(KINDS, 1.0)
         # Rows whose evidence has not been looked at: single ones, with their values as bytes, and a table of
         # all others.
         self._pending: list[tuple[int, int, bytes]] = []
@@ -274,7 +273,7 @@ class Monitor:
         except (KeyError, TypeError):
             unknown = next(label for label in given if not _is_known(label, self._numbers))
             raise InvalidInputError(
-                f"{name} has {unknown!r}, which is none of the classes {self.classes}"
+                f"{name} has {unknown!r}, which is not one of the classes {self.classes}"
             ) from None
 
     def _answers(self, asked: npt.NDArray[Any], yes: npt.NDArray[Any]) -> IntArray:

@@ -21,7 +21,7 @@ class Turns:
         self._waiting: dict[Question, None] = {}
 
     def next(self) -> Question | None:
-        """Return the question whose turn it is, None if there is none."""
+        """Return the question whose turn it is, None if no question waits."""
         question = next(iter(self._waiting), None)
         if question is None:
             return next(self._unopened, None)
@@ -61,7 +61,7 @@ class TurnsByValue(Turns):
         self._newest: Question | None = None  # without a vote; the next to be opened
 
     def next(self) -> Question | None:
-        """Return the question whose next vote is worth most, None if there is none."""
+        """Return the question whose next vote is worth most, None if no question waits."""
         self._open()
         while self._heap and self._place.get(self._heap[0][2]) != self._heap[0][1]:
             heapq.heappop(self._heap)  # an older entry of a question

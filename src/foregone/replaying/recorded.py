@@ -86,7 +86,7 @@ class RecordedVotes:
         source : str
             How to call them in what is said when something is wrong.
         count : {"answer", "score"}, optional
-            What counts as the vote; by default the answer, or the score if there is none.
+            What counts as the vote; by default the answer, or the score in tables without answers.
 
         Examples
         --------

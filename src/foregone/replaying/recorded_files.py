@@ -42,7 +42,7 @@ def read_votes(
     path : path
         Of the file.
     count : {"answer", "score"}, optional
-        What counts as the vote. In tables, by default the answer, or the score if there is none; in logs the
+        What counts as the vote. In tables, by default the answer, or without answers the score; in logs the
         score, which is the value that a scorer gave (such as C and I), and not the answer that it read.
     scorer : str, optional
         Whose scores or answers to take from a log; not needed if it has one scorer. ``NAME:KEY`` for a scorer

@@ -188,8 +188,8 @@ class _ClassNumbers:
         if label is None or label == "" or label != label:
             return -1
         raise InvalidInputError(
-            f"column {name!r} has the label {label!r}, which is none of the classes {listed(self._classes)}: "
-            "were these rows answered by another classifier?"
+            f"column {name!r} has the label {label!r}, which is not one of the classes "
+            f"{listed(self._classes)}: were these rows answered by another classifier?"
         )
 
 
