@@ -100,22 +100,22 @@ class Watched:
 
     def log_factors(self, counts: npt.NDArray[np.int64]) -> Table:
         """Return what bets on the spread make of a block of rows, counted by answer and voters asked."""
-        spread: Any = self.monitor._spread
+        spread: Any = self.monitor.watched.spread
         return np.asarray(spread.log_payoffs @ spread.cells(counts))
 
     def audit_log_factors(self, n_audited: int, n_differing: int) -> Table:
         """Return what bets on the disagreement make of a block of audited rows."""
-        payoffs = self.monitor._audits.log_payoffs
+        payoffs = self.monitor.watched.audits.log_payoffs
         return np.asarray(payoffs[:, 0] * (n_audited - n_differing) + payoffs[:, 1] * n_differing)
 
     def is_alarm(self, kind: Any, capital: Capital) -> bool:
         """Whether the evidence is enough."""
-        bets: Any = self.monitor._spread if kind == "spread" else self.monitor._audits
+        bets: Any = self.monitor.watched.spread if kind == "spread" else self.monitor.watched.audits
         return RunningEvidence(bets.log_payoffs, bets.weights, capital).value >= self.monitor.thresholds[kind]
 
     def start(self, kind: Any) -> Capital:
         """Return what the bets are worth before the first row."""
-        bets: Any = self.monitor._spread if kind == "spread" else self.monitor._audits
+        bets: Any = self.monitor.watched.spread if kind == "spread" else self.monitor.watched.audits
         return Capital.start(len(bets.bets))
 
 

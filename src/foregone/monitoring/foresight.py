@@ -66,7 +66,7 @@ class Foresight:
 
 def foresee(monitor: Monitor) -> Foresight:
     """Return how soon a monitor would notice that more answers differ, and that votes are closer."""
-    audits, reference, thresholds = monitor._audits, monitor.reference, monitor.thresholds
+    audits, reference, thresholds = monitor.watched.audits, monitor.reference, monitor.thresholds
     limits = {bet.at: bet.bound for bet in audits.bets if bet.what == "disagreement"}
     disagreement: dict[float, int | None] = {}
     why_not = None if limits else _why_not_audited(monitor)
@@ -79,7 +79,7 @@ def foresee(monitor: Monitor) -> Foresight:
             )
             for times in TIMES
         }
-    bets, closer, no_rows = monitor._spread, {}, None
+    bets, closer, no_rows = monitor.watched.spread, {}, None
     if bets is None or reference is None or reference.n_rows == 0:
         no_rows = "there are no calibration rows to compare rows in use with"
     else:
@@ -106,7 +106,7 @@ def _audited(monitor: Monitor, limits: dict[int | None, float], times: float) ->
         answered = reference.answered / reference.n_rows
     allowed = np.array([limits.get(number, limits.get(None, 0.0)) for number in range(n_classes)])
     differing = np.minimum(times * allowed, 1.0)
-    shares = np.zeros(monitor._audits.log_payoffs.shape[1])
+    shares = np.zeros(monitor.watched.audits.log_payoffs.shape[1])
     shares[0 : 2 * n_classes : 2] = answered * (1 - differing)
     shares[1 : 2 * n_classes : 2] = answered * differing
     return shares

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -18,13 +16,13 @@ from foregone._kernels.row_sample import count_stops
 from foregone.certifying import Promise
 from foregone.checks import IntArray, check_share
 from foregone.errors import InvalidInputError
-from foregone.kinds import promise_of, strategy_of
+from foregone.kinds import strategy_of
 from foregone.monitoring.audit_rows import AuditRows, take_rows
-from foregone.monitoring.bets import AuditBets, SpreadBets
 from foregone.monitoring.evidence import RunningEvidence
 from foregone.monitoring.monitor_state import KINDS, Alarm, AlarmKind, Moment, MonitorState
-from foregone.monitoring.monitor_words import advice_for, metrics_text, sentence_for
+from foregone.monitoring.monitor_words import metrics_text
 from foregone.monitoring.stops import Stops, add_stops
+from foregone.monitoring.watched import Watched
 
 __all__ = ["Monitor", "MonitorWarning"]
 
@@ -70,6 +68,8 @@ class Monitor:
 
     Attributes
     ----------
+    watched : Watched
+        What is tested: the promise, the reference and the bets.
     alarm : Alarm or None
         The first alarm, if any.
     alarms : tuple of Alarm
@@ -109,34 +109,17 @@ class Monitor:
         on_alarm: Callable[[Alarm], object] | None = None,
         costs: Any = None,
     ) -> None:
-        self.promise = _promise_of(promise)
+        self.watched = Watched.of(promise, reference, classes, false_alarm, costs)
         self._classifier = promise if hasattr(promise, "predict_with_votes") else None
         self._yes_from = (
             None if isinstance(promise, Promise) else getattr(strategy_of(promise), "yes_from", None)
         )
-        self.reference = reference
-        self.classes = list(_classes_of(classes, self.promise, reference))
         self.audit = check_share(audit, "audit")
-        self.false_alarm = check_share(false_alarm, "false_alarm")
-        if not 0 < self.false_alarm < 1:
-            raise InvalidInputError(f"false_alarm must be above 0 and below 1, not {false_alarm!r}")
         if on_alarm is not None and not callable(on_alarm):
             raise InvalidInputError(f"on_alarm must be a function of an alarm, not {on_alarm!r}")
         self.on_alarm = on_alarm
-        # A half for each kind of alarm, and of that one for the luck of the calibration rows.
-        quarter = self.false_alarm / 4
-        self._spread = None if reference is None else SpreadBets.against(reference, quarter)
-        bounded = self.promise.loss in ("accuracy", "cost")
-        self._audits = AuditBets.against(
-            self.promise, self.classes, costs=costs, reference=reference, failure=quarter if bounded else 0.0
-        )
-        self._thresholds: dict[AlarmKind, float] = {
-            "spread": 1 / quarter,
-            "disagreement": 1 / quarter if bounded else 1 / (2 * quarter),
-        }
-        self._numbers = {label: number for number, label in enumerate(self.classes)}
         self._lock = threading.RLock()
-        self._state = self._start()
+        self._state = self.watched.start()
         # The evidence of each kind when it was last looked at.
         self._values: dict[AlarmKind, float] = dict.fromkeys(KINDS, 1.0)
         # Rows whose evidence has not been looked at: single ones, with their values as bytes, and a table of
@@ -149,23 +132,6 @@ class Monitor:
         if self._classifier is not None:
             self._one_row, self._one_label = self._classifier._one_row, self._classifier._one_label
             self._answer_one = self._classifier._answer_one
-
-    def _start(self) -> MonitorState:
-        reference = self.reference
-        settings = {
-            "promise": _told(self.promise),
-            "false_alarm": self.false_alarm,
-            "classes": [str(label) for label in self.classes],
-            "reference": None if reference is None else reference.to_fields(),
-            "audits": None if self._audits.costs is None else self._audits.costs.tolist(),
-        }
-        watched = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
-        shape = (0, 0) if reference is None else reference.counts.shape
-        n_bets: dict[AlarmKind, int] = {
-            "spread": 0 if self._spread is None else len(self._spread.bets),
-            "disagreement": len(self._audits.bets),
-        }
-        return MonitorState.start(watched, shape, self._audits.log_payoffs.shape[1], n_bets)
 
     # Predicting ------------------------------------------------------------------------------
 
@@ -237,7 +203,7 @@ class Monitor:
         if (yes is None) == (labels is None):
             raise InvalidInputError("give yes or labels, which tell what was answered: one of the two")
         if labels is not None:
-            answers = self._numbers_of(labels, "labels")
+            answers = self.watched.numbers_of(labels, "labels")
         else:
             answers = self._answers(asked, np.atleast_1d(np.asarray(yes)))
         with self._lock:
@@ -257,24 +223,13 @@ class Monitor:
         truth : array-like of shape (n_rows,), optional
             The true labels, with which a promise about accuracy or costs is looked at, too.
         """
-        given = [self._numbers_of(early, "early"), self._numbers_of(full, "full")]
-        known = None if truth is None else self._numbers_of(truth, "truth")
+        given = [self.watched.numbers_of(early, "early"), self.watched.numbers_of(full, "full")]
+        known = None if truth is None else self.watched.numbers_of(truth, "truth")
         if any(len(one) != len(given[0]) for one in (*given, *(() if known is None else (known,)))):
             raise InvalidInputError("early, full and truth must have one label for each audited row")
         with self._lock:
             self._audited(given[0], given[1], known)
         return self
-
-    def _numbers_of(self, labels: npt.ArrayLike, name: str) -> IntArray:
-        """Return the numbers of the classes."""
-        given = np.atleast_1d(np.asarray(labels)).tolist()
-        try:
-            return np.array([self._numbers[label] for label in given], np.int64)
-        except (KeyError, TypeError):
-            unknown = next(label for label in given if not _is_known(label, self._numbers))
-            raise InvalidInputError(
-                f"{name} has {unknown!r}, which is not one of the classes {self.classes}"
-            ) from None
 
     def _answers(self, asked: npt.NDArray[Any], yes: npt.NDArray[Any]) -> IntArray:
         """Return what was answered at states between two answers."""
@@ -309,10 +264,11 @@ class Monitor:
             del self._pending[: len(pending)]  # what other threads have added meanwhile stays
             counts, n_rows = self._counted, self._n_counted + len(pending)
             early = np.array([answer for answer, _, _ in pending], np.int64)
-            if self._spread is not None:
+            spread = self.watched.spread
+            if spread is not None:
                 if pending:
                     add_stops(np.array([asked for _, asked, _ in pending]), early, counts)
-                capital = self.evidence_of("spread").after(self._spread.cells(counts), n_rows).capital
+                capital = self.evidence_of("spread").after(spread.cells(counts), n_rows).capital
                 self._state = self._state.with_stops(counts, capital)
                 self._counted = np.zeros_like(counts)
             else:
@@ -328,7 +284,7 @@ class Monitor:
     def _audited(self, early: IntArray, full: IntArray, truth: IntArray | None) -> None:
         """Add audited rows, and look at their evidence."""
         self._flush()
-        state, cells = self._state, self._audits.cells(early, full, truth)
+        state, cells = self._state, self.watched.audits.cells(early, full, truth)
         capital = self.evidence_of("disagreement").after(cells, len(early)).capital
         self._state = replace(
             state,
@@ -345,8 +301,10 @@ class Monitor:
         for kind in kinds:
             evidence = self.evidence_of(kind)
             values[kind] = evidence.value
-            if values[kind] >= self._thresholds[kind] and all(old.kind != kind for old in state.alarms):
-                new.append(self._alarm(kind, evidence))
+            if values[kind] >= self.watched.thresholds[kind] and all(
+                old.kind != kind for old in state.alarms
+            ):
+                new.append(self.watched.alarm(state, kind, evidence))
         last = state.history[-1] if state.history else None
         if new or last is None or state.n_rows >= LEAST_FACTOR * last.n_rows:
             state = state.remember(Moment(state.n_rows, values["spread"], values["disagreement"]))
@@ -356,25 +314,34 @@ class Monitor:
                 self.on_alarm(alarm)
             warnings.warn(str(alarm), MonitorWarning, stacklevel=4)
 
-    def _alarm(self, kind: AlarmKind, evidence: RunningEvidence) -> Alarm:
-        state, threshold = self._state, self._thresholds[kind]
-        bets = self._audits.bets if self._spread is None or kind == "disagreement" else self._spread.bets
-        best = bets[int(evidence.log_worths.argmax())]
-        sentence = sentence_for(best, state, self.reference, self.classes, self._audits)
-        return Alarm(kind, best.what, state.n_rows, evidence.value, threshold, sentence, advice_for(kind))
-
     def evidence_of(self, kind: AlarmKind) -> RunningEvidence:
         """Return the evidence of a kind, and the bets behind it."""
-        bets: Any = self._spread if kind == "spread" else self._audits
-        capital = self._state.capital[kind]
-        if bets is None:
-            return RunningEvidence(np.empty((0, 0)), np.empty(0), capital)
-        return RunningEvidence(bets.log_payoffs, bets.weights, capital)
+        return self.watched.evidence(self._state, kind)
+
+    @property
+    def promise(self) -> Promise:
+        """What is watched."""
+        return self.watched.promise
+
+    @property
+    def reference(self) -> Stops | None:
+        """Where calibration rows stopped, if that is known."""
+        return self.watched.reference
+
+    @property
+    def classes(self) -> list[Any]:
+        """The labels, in the order of their numbers."""
+        return self.watched.classes
+
+    @property
+    def false_alarm(self) -> float:
+        """Probability that an alarm is ever given although nothing has changed."""
+        return self.watched.false_alarm
 
     @property
     def thresholds(self) -> dict[AlarmKind, float]:
         """The evidence at which an alarm of either kind is given."""
-        return dict(self._thresholds)
+        return dict(self.watched.thresholds)
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
@@ -460,48 +427,6 @@ def _rows_of(kept: list[bytes], n_features: int) -> npt.NDArray[Any]:
             return np.frombuffer(joined, dtype).reshape(-1, n_features)
     narrow = FLOAT32.itemsize * n_features
     return np.array([np.frombuffer(row, FLOAT32 if len(row) == narrow else FLOAT64) for row in kept], FLOAT64)
-
-
-def _promise_of(given: Any) -> Promise:
-    if isinstance(given, Promise):
-        return given
-    strategy_of(given)  # raises if it has none
-    found = promise_of(given)
-    if found is None:
-        raise InvalidInputError(
-            "a strategy alone promises nothing that could be watched: give a solution, a fitted classifier "
-            "or a promise, such as classifier.promise_"
-        )
-    return found if hasattr(given, "promise_") else found.labelled([False, True])
-
-
-def _told(promise: Promise) -> list[Any]:
-    """Return what tells a promise from others, whatever words it is put into."""
-    limit = promise.limit
-    limits = [[str(label), one] for label, one in limit.items()] if isinstance(limit, dict) else limit
-    return [promise.about, promise.loss, limits, promise.confidence, promise.n_rows]
-
-
-def _classes_of(classes: Sequence[Any] | None, promise: Promise, reference: Stops | None) -> Sequence[Any]:
-    if classes is None:
-        n_classes = 2 if reference is None else reference.n_classes
-        classes = [False, True] if n_classes == 2 else list(range(n_classes))
-    if reference is not None and len(classes) != reference.n_classes:
-        raise InvalidInputError(
-            f"there are {len(classes)} classes, but the reference has {reference.n_classes}"
-        )
-    if isinstance(promise.limit, dict) and not set(promise.limit) <= set(classes):
-        raise InvalidInputError(
-            f"the promise has limits for {list(promise.limit)}, not all among classes={list(classes)}"
-        )
-    return classes
-
-
-def _is_known(label: Any, numbers: dict[Any, int]) -> bool:
-    try:
-        return label in numbers
-    except TypeError:
-        return False
 
 
 def _mean_asked(table: npt.NDArray[Any]) -> float | None:
