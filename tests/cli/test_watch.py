@@ -140,6 +140,14 @@ def test_rows_that_have_drifted_give_an_alarm_once_and_exit_status_1(
     assert found["alarm"]["sentence"] in words
 
 
+def test_an_alarm_says_after_how_many_rows_of_a_file_it_is_given(run: Run, tmp_path: Path) -> None:
+    watched, rows = Watched(tmp_path), new_rows("votes")
+    drifting = np.concatenate([rows[:2000], 0.3 * rows[2000:]])
+    output = watched.scored(drifting, "out.parquet")
+    found = json.loads(run("watch", output, "--model", watched.model, "--json").out)
+    assert 2000 < found["alarm"]["time"] < len(rows)
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_a_folder_of_part_files_is_one_stream(suffix: str, run: Run, tmp_path: Path) -> None:
     watched = Watched(tmp_path, "answers")

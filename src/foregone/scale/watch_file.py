@@ -23,6 +23,7 @@ from foregone.scale.model_file import NUMBERS, TEXTS
 __all__ = ["watch_file"]
 
 ASKED, YES = "asked", "yes"  # what journals and logs of one's own call them
+ROWS_AT_A_TIME = 1024  # that a monitor is told of
 
 
 def watch_file(
@@ -94,10 +95,15 @@ def watch_file(
                     early = monitor._answers(votes, _whole_numbers(batch.column(label), label))
                 else:
                     early = numbers.find(batch.column(label), label, every_row=True)
-                monitor.update(votes, labels=names[early])
-                if full is not None:
-                    known = None if truth is None else numbers.find(batch.column(truth), truth)
-                    _tell_audits(monitor, names, early, numbers.find(batch.column(full), full), known)
+                said = None if full is None else numbers.find(batch.column(full), full)
+                known = None if truth is None else numbers.find(batch.column(truth), truth)
+                # Few at a time, as they came, so that an alarm says after how many rows it is given.
+                for start in range(0, len(votes), ROWS_AT_A_TIME):
+                    some = slice(start, start + ROWS_AT_A_TIME)
+                    monitor.update(votes[some], labels=names[early[some]])
+                    if said is not None:
+                        true = None if known is None else known[some]
+                        _tell_audits(monitor, names, early[some], said[some], true)
             n_rows += len(votes)
         if progress is not None:
             progress(done, len(parts))
