@@ -1,0 +1,114 @@
+"""The GPU: whether there is one, what it is, and which packages use it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foregone.errors import InvalidInputError, MissingExtraError
+
+__all__ = ["Gpu", "NoGpuError", "cuda_module", "find_gpu"]
+
+PACKAGES = ("numba-cuda", "cuda-core", "cuda-bindings")  # that the extra brings
+CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy")  # which of them depends on CUDA
+BYTES_A_GIB = 1 << 30
+LAST_OF_OLD_NUMPY = (0, 30, 4)  # of numba-cuda, which needs what NumPy 2.5 has dropped
+
+
+class NoGpuError(InvalidInputError):
+    """A GPU was asked for and cannot be used here."""
+
+
+class Gpu(NamedTuple):
+    """What is known of the GPU that is used: the first one.
+
+    Attributes
+    ----------
+    name : str or None
+        As the driver calls it; None if there is none.
+    memory : float
+        In GiB.
+    compute_capability, driver : str
+        Such as "9.0", and the newest CUDA that the driver knows, such as "13.0".
+    packages : dict of str to str
+        Versions of the packages that use it, as far as they are installed.
+    problem : str or None
+        Why none can be used.
+    """
+
+    name: str | None
+    memory: float
+    compute_capability: str
+    driver: str
+    packages: dict[str, str]
+    problem: str | None
+
+
+def cuda_module() -> Any:
+    """Return ``numba.cuda``, with a GPU that can be used.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package is not installed.
+    NoGpuError
+        If there is no GPU, or no driver for it.
+    """
+    from numba import config
+
+    try:
+        from numba import cuda
+    except ImportError:
+        raise MissingExtraError("numba-cuda", "cuda", 'device="cuda"') from None
+    if getattr(config, "ENABLE_CUDASIM", 0):
+        return cuda
+    found = _versions(PACKAGES[:1])
+    if not found:
+        raise MissingExtraError("numba-cuda", "cuda", 'device="cuda"')
+    numbers = tuple(int(part) for part in re.findall(r"\d+", found["numba-cuda"])[:3])
+    if numbers <= LAST_OF_OLD_NUMPY and not hasattr(np, "row_stack"):
+        raise NoGpuError(
+            f"numba-cuda {found['numba-cuda']} does not work with NumPy {np.__version__}: install a newer "
+            "numba-cuda, or  pip install 'numpy<2.5'"
+        )
+    try:
+        cuda.get_current_device()  # type: ignore[no-untyped-call]  # numba's
+    except Exception as error:  # of many kinds: no library, no driver, no device, one too old
+        raise NoGpuError(
+            f"No GPU can be used here ({_line(error)}): "
+            'use device="cpu", the default, or a machine with an NVIDIA GPU and its driver. '
+            "`foregone doctor` says what is found"
+        ) from None
+    return cuda
+
+
+def find_gpu() -> Gpu:
+    """Look for a GPU; whatever goes wrong becomes ``problem``."""
+    versions = {**_versions(PACKAGES), **_versions(CUPY)}
+    try:
+        cuda = cuda_module()
+        device = cuda.get_current_device()
+        name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+        total = cuda.current_context().get_memory_info().total / BYTES_A_GIB
+        capability = ".".join(str(part) for part in device.compute_capability)
+        driver = ".".join(str(part) for part in cuda.cudadrv.driver.driver.get_version())
+        return Gpu(name, total, capability, driver, versions, None)
+    except Exception as error:  # it is only looked for
+        return Gpu(None, 0.0, "", "", versions, str(error))
+
+
+def _versions(packages: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for name in packages:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

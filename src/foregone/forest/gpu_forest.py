@@ -1,0 +1,404 @@
+"""GpuForest: a forest in the memory of a GPU, and how rows get to it.
+
+Rows that are on the GPU stay there. Rows on the host are cut into pieces; several threads copy them into
+pinned memory, from where they are sent, run and answered in streams of their own, so that one piece is copied
+while another is computed. No result depends on how rows are cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone._system.gpu import cuda_module
+from foregone.errors import InvalidInputError
+from foregone.forest.device_arrays import (
+    DeviceArray,
+    is_on_device,
+    new_device_array,
+    of_same_library,
+    to_device_array,
+    to_host,
+)
+from foregone.forest.execution import usable_cores
+from foregone.forest.gpu_jobs import GpuTrees, Job, best_lanes
+from foregone.forest.rows import FLOATS, RowFormat, Rows
+
+__all__ = ["GpuForest", "Launch", "plan_launch"]
+
+THREADS = 128  # of a block
+BLOCKS_A_PROCESSOR = 16  # which hold as many threads as a multiprocessor can have
+WARP = 32
+PIECE_BYTES = 32 << 20  # of host rows that are sent at once
+MOST_STREAMS = 4
+KEPT_JOBS = 4
+FEWEST_IN_TILES = 200_000  # rows
+FEWEST_LANES = 16  # rows that are best asked by fewer stop after so few trees that tiles do not pay
+FEWEST_WARPS, MOST_WARPS = 4, 16  # of a block with a tile
+WARPS_IN_TILES = 48  # of a multiprocessor
+BYTES_IN_TILES = 136 << 10  # of a multiprocessor
+MOST_TILE_BYTES = 40 << 10
+SAMPLED_ROWS = 8_192  # to see how many trees are asked
+
+Started = tuple[Callable[..., None], tuple[Any, ...]]  # a kernel, and what it is given
+
+
+class Launch(NamedTuple):
+    """How a kernel is started: so many blocks of so many threads."""
+
+    n_blocks: int
+    n_threads: int
+
+    def n_groups(self, lanes: int) -> int:
+        """Return how many rows are worked on at a time."""
+        return self.n_blocks * (self.n_threads // lanes)
+
+
+def plan_tiles(n_rows: int, n_warps: int, key_bytes: int, n_processors: int) -> tuple[Launch, int] | None:
+    """Return how to start a kernel of tiles, and its shared memory; None if it is not for such rows.
+
+    A block has ``n_warps`` warps. ``key_bytes`` is what the keys of a row take.
+
+    Examples
+    --------
+    >>> plan_tiles(8_000_000, 8, 216, 132)
+    (Launch(n_blocks=792, n_threads=256), 6912)
+    >>> plan_tiles(1_000, 8, 216, 132) is None, plan_tiles(8_000_000, 8, 4_000, 132) is None
+    (True, True)
+    """
+    tile_bytes = WARP * key_bytes
+    if n_rows < FEWEST_IN_TILES or tile_bytes > MOST_TILE_BYTES:
+        return None
+    n_blocks = min(-(-n_rows // WARP), n_processors * max(1, WARPS_IN_TILES // n_warps))
+    return Launch(n_blocks, n_warps * WARP), tile_bytes
+
+
+def warps_of_tiles(tile_bytes: int) -> int:
+    """Return how many warps should share a tile of this size.
+
+    The fewer there are, the fewer trees are asked in vain, but the more tiles take memory from the cache.
+
+    Examples
+    --------
+    >>> [warps_of_tiles(32 * 4 * n_features) for n_features in (20, 54, 116)]
+    [4, 4, 8]
+    """
+    n_warps = FEWEST_WARPS
+    while n_warps < MOST_WARPS and WARPS_IN_TILES // n_warps * tile_bytes > BYTES_IN_TILES:
+        n_warps *= 2
+    return n_warps
+
+
+def plan_launch(n_rows: int, lanes: int, n_processors: int) -> Launch:
+    """Return how to start a kernel for so many rows, with so many lanes each.
+
+    Examples
+    --------
+    >>> plan_launch(1_000_000, 16, 132), plan_launch(3, 16, 132)
+    (Launch(n_blocks=2112, n_threads=128), Launch(n_blocks=1, n_threads=128))
+    """
+    n_blocks = min(-(-n_rows // (THREADS // lanes)), n_processors * BLOCKS_A_PROCESSOR)
+    return Launch(n_blocks, THREADS)
+
+
+class _Workspace:
+    """Memory on the GPU that one launch at a time may use."""
+
+    def __init__(self, cuda: Any) -> None:
+        self._cuda = cuda
+        self._rooms: dict[str, DeviceArray] = {}
+        self.status, self._seen = cuda.to_device(np.zeros(1, np.uint32)), cuda.pinned_array(1, np.uint32)
+
+    def room(self, name: str, size: int, dtype: Any) -> DeviceArray:
+        """Return room for so many numbers, at least one; its content is anything."""
+        found = self._rooms.get(name)
+        if found is None or found.size < size or found.dtype != np.dtype(dtype):
+            found = self._rooms[name] = self._cuda.device_array(max(size, 1), dtype)
+        return found
+
+    def take_status(self, stream: Any = 0) -> int:
+        """Wait for what was started, return what was among the values, and forget it."""
+        self.status.copy_to_host(self._seen, stream=stream)
+        if stream:
+            stream.synchronize()
+        status = int(self._seen[0])
+        if status:
+            self.status.copy_to_device(np.zeros(1, np.uint32))
+        return status
+
+
+class _Lane:
+    """A stream, pinned memory and room on the GPU for one piece of host rows."""
+
+    def __init__(self, cuda: Any, job: Job, n_rows: int, n_features: int, dtype: np.dtype[Any]) -> None:
+        self.stream = cuda.stream()
+        self.workspace = _Workspace(cuda)
+        self.rows = cuda.pinned_array((n_rows, n_features), dtype)
+        self.device_rows = cuda.device_array((n_rows, n_features), dtype)
+        shapes = [((n_rows, *output.shape), output.dtype) for output in job.outputs]
+        self.outputs = [cuda.pinned_array(shape, kind) for shape, kind in shapes]
+        self.device_outputs = [cuda.device_array(shape, kind) for shape, kind in shapes]
+        self._bound: tuple[Any, ...] = ()
+
+    def bind(self, job: Job, n_rows: int, prepare: Callable[..., list[Started]]) -> tuple[Any, ...]:
+        """Return parts of the arrays for so many rows, and what is to be started; kept for the next piece."""
+        if not self._bound or self._bound[0] is not job or self._bound[1] != n_rows:
+            there, made = self.device_rows[:n_rows], [part[:n_rows] for part in self.device_outputs]
+            starts = prepare(job, there, made, self.workspace, self.stream)
+            self._bound = job, n_rows, there, made, [part[:n_rows] for part in self.outputs], starts
+        return self._bound[2:]
+
+
+class GpuForest:
+    """Packed trees on a GPU.
+
+    Parameters
+    ----------
+    nodes, categories : ndarray
+        Of a forest.
+    roots : ndarray of int
+        Where its trees begin.
+    rows : RowFormat
+        What rows it takes.
+    """
+
+    def __init__(
+        self,
+        nodes: npt.NDArray[np.uint64],
+        categories: npt.NDArray[np.uint32],
+        roots: npt.NDArray[np.int64],
+        rows: RowFormat,
+    ) -> None:
+        self._cuda = cuda_module()
+        self._format = rows
+        self._is_compact, self._has_categories = nodes.ndim == 1, len(categories) > 0
+        words = np.ascontiguousarray(nodes).ravel()
+        on_gpu = self._cuda.to_device(words)
+        self.trees = GpuTrees(
+            on_gpu,
+            on_gpu.view(np.float64),
+            self._cuda.to_device(categories if len(categories) else np.zeros(1, np.uint32)),
+            roots.astype(np.uint64),
+            lambda array: self._cuda.to_device(np.ascontiguousarray(array)),
+        )
+        self._rules = self._cuda.to_device(np.array(rows.rules if len(rows.rules) else [0], np.int64))
+        self._n_processors = _n_processors(self._cuda)
+        self._workspace = _Workspace(self._cuda)
+        self._jobs: dict[Any, tuple[Any, Job]] = {}
+        self._lanes: dict[Any, list[_Lane]] = {}
+        self._best_lanes: dict[int, int] = {}
+        self._lock = Lock()
+
+    def job(self, key: Any, make: Callable[[GpuTrees], Job]) -> Job:
+        """Return the job of a schedule, or of anything that stands for one; the last few are kept."""
+        found = self._jobs.get(id(key))
+        if found is None or found[0] is not key:
+            while len(self._jobs) >= KEPT_JOBS:
+                self._jobs.pop(next(iter(self._jobs)))
+            found = self._jobs[id(key)] = key, make(self.trees)
+        return found[1]
+
+    def run(self, X: Any, job: Job) -> list[Any]:
+        """Do a job for rows; return what it writes: on the GPU if the rows are, else on the host."""
+        if is_on_device(X):
+            rows = self._checked(X)
+            job = self._with_lanes(job, rows, self._run_there)
+            return [of_same_library(X, made) for made in self._run_there(rows, job)]
+        host_rows = self._format.as_rows(X)
+        return self._run_from_host(host_rows, self._with_lanes(job, host_rows, self._run_from_host))
+
+    def _with_lanes(self, job: Job, rows: Any, run: Callable[[Any, Job], list[Any]]) -> Job:
+        """Return a job with as many lanes a row as suit the rows, of which the first ones are tried once."""
+        if not job.tries_lanes:
+            return job
+        lanes = self._best_lanes.get(id(job.reads))
+        if lanes is None:
+            if rows.shape[0] < SAMPLED_ROWS:
+                return job
+            asked = to_host(run(rows[:SAMPLED_ROWS], job)[1])
+            lanes = self._best_lanes[id(job.reads)] = best_lanes(asked)
+        return job._replace(lanes=lanes)
+
+    def _checked(self, X: Any) -> DeviceArray:
+        """Return rows on the GPU as an array of numba."""
+        if self._format.encodes_arrays:
+            raise InvalidInputError(
+                "this model looks up the values of categories, which only rows on the host can be given by: "
+                "pass a frame or an array of NumPy"
+            )
+        rows = to_device_array(X)
+        if rows.ndim == 2 and not rows.is_c_contiguous():
+            rows = _in_rows(X)
+        if rows.dtype not in FLOATS:
+            raise InvalidInputError(
+                f"rows on a GPU must be of float32 or float64, not {rows.dtype}: convert them there"
+            )
+        n_features = self._format.n_features
+        if rows.ndim != 2 or rows.shape[1] != n_features or rows.shape[0] == 0:
+            raise InvalidInputError(
+                f"rows on a GPU must be of shape (n_rows, {n_features}), at least one, not {rows.shape}"
+            )
+        return rows
+
+    def _run_there(self, rows: DeviceArray, job: Job) -> list[DeviceArray]:
+        n_rows = rows.shape[0]
+        outputs = [new_device_array((n_rows, *output.shape), output.dtype) for output in job.outputs]
+        with self._lock:  # one launch at a time may use the workspace
+            _start(self._prepare(job, rows, outputs, self._workspace, 0))
+            status = self._workspace.take_status()
+        self._refuse(status)
+        return outputs
+
+    def _prepare(
+        self, job: Job, rows: DeviceArray, outputs: list[DeviceArray], workspace: _Workspace, stream: Any
+    ) -> list[Started]:
+        """Return the kernels that do a job for rows, in their order, with what they are given."""
+        from foregone._kernels.gpu import gpu_rows
+
+        row_format = self._format
+        n_rows, n_features = rows.shape
+        shape = gpu_rows.KernelShape(
+            is_compact=self._is_compact,
+            key_bits=row_format.key_bits,
+            has_categories=self._has_categories,
+            has_rules=len(row_format.rules) > 0,
+            takes_missing=row_format.takes_missing,
+            lanes=job.lanes,
+        )
+        bits = workspace.room("bits", n_rows if job.needs_bits else 0, np.int64)
+
+        def started(kernel: Any, n_tasks: int, lanes: int) -> tuple[Any, Launch]:
+            launch = plan_launch(n_tasks, lanes, self._n_processors)
+            return kernel[launch.n_blocks, launch.n_threads, stream, 0], launch
+
+        starts: list[Started] = []
+        if job.needs_bits:
+            fill_bits, _ = started(gpu_rows.bits_kernel(shape), -(-n_rows // WARP), WARP)
+            starts.append((fill_bits, (rows, self._rules, bits, workspace.status)))
+        in_tiles = self._in_tiles(job, shape, rows.shape, stream)
+        if in_tiles is not None and job.tiles is not None:
+            given = (rows, self._rules, bits, workspace.status, *job.tiles.reads, *outputs)
+            return [*starts, (in_tiles, given)]
+        if not job.needs_bits:
+            look_at, _ = started(gpu_rows.looking_kernel(row_format.key_bits), n_rows * n_features, 1)
+            starts.append((look_at, (rows.reshape(-1), workspace.status)))
+        kernel, launch = started(job.kernel(shape), n_rows, job.lanes)
+        n_groups = launch.n_groups(job.lanes)
+        given = job.reads(lambda name, size, dtype: workspace.room(name, n_groups * size, dtype))
+        written = [
+            made.reshape(-1) if output.in_line else made
+            for made, output in zip(outputs, job.outputs, strict=True)
+        ]
+        starts.append((kernel, (rows, self._rules, bits, *given, *written)))
+        return starts
+
+    def _in_tiles(self, job: Job, shape: Any, size: tuple[int, int], stream: Any) -> Any:
+        """Return the kernel that does a job in tiles, ready to be started; None if that does not pay."""
+        n_rows, n_features = size
+        if job.tiles is None or (job.tries_lanes and job.lanes < FEWEST_LANES):
+            return None
+        key_bytes = n_features * self._format.key_bits // 8
+        n_warps = warps_of_tiles(WARP * key_bytes + job.tiles.more_bytes)
+        planned = plan_tiles(n_rows, n_warps, key_bytes, self._n_processors)
+        if planned is None:
+            return None
+        (n_blocks, n_threads), shared_bytes = planned
+        return job.tiles.kernel(shape._replace(lanes=n_warps))[n_blocks, n_threads, stream, shared_bytes]
+
+    def _run_from_host(self, rows: Rows, job: Job) -> list[npt.NDArray[Any]]:
+        n_rows, dtype = len(rows), rows.dtype
+        outcome = [np.empty((n_rows, *output.shape), output.dtype) for output in job.outputs]
+        most = max(1, PIECE_BYTES // (rows.shape[1] * dtype.itemsize))
+        size = min(most, n_rows)
+        pieces = [(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+        kind = (_capacity(size, most), dtype, job.outputs)
+        pending = pieces[::-1]
+
+        def work() -> int:
+            lane = self._take_lane(kind, job)
+            status = 0
+            try:
+                while pending:
+                    try:
+                        start, end = pending.pop()
+                    except IndexError:
+                        break
+                    status |= self._run_piece(
+                        rows[start:end], job, lane, [part[start:end] for part in outcome]
+                    )
+            finally:
+                self._lanes.setdefault(kind, []).append(lane)
+            return status
+
+        n_streams = min(len(pieces), MOST_STREAMS, max(usable_cores(), 2))
+        if n_streams == 1:
+            status = work()
+        else:
+            with ThreadPoolExecutor(n_streams - 1) as pool:
+                others = [pool.submit(work) for _ in range(n_streams - 1)]
+                try:
+                    status = work()
+                    for other in others:
+                        status |= other.result()
+                finally:
+                    pending.clear()  # after a failure or an interrupt the others end with the piece at hand
+        self._refuse(status)
+        return outcome
+
+    def _take_lane(self, kind: tuple[Any, ...], job: Job) -> _Lane:
+        free = self._lanes.get(kind)
+        if free:
+            try:
+                return free.pop()
+            except IndexError:  # another thread was faster
+                pass
+        n_rows, dtype, _ = kind
+        return _Lane(self._cuda, job, n_rows, self._format.n_features, dtype)
+
+    def _run_piece(self, rows: Rows, job: Job, lane: _Lane, outcome: list[npt.NDArray[Any]]) -> int:
+        n_rows, stream = len(rows), lane.stream
+        there, made, told, starts = lane.bind(job, n_rows, self._prepare)
+        here = lane.rows[:n_rows]
+        np.copyto(here, rows)
+        there.copy_to_device(here, stream=stream)
+        _start(starts)
+        for device, host in zip(made, told, strict=True):
+            device.copy_to_host(host, stream=stream)
+        status = lane.workspace.take_status(stream)
+        for host, part in zip(told, outcome, strict=True):
+            part[:] = host
+        return status
+
+    def _refuse(self, status: int) -> None:
+        if status & ~self._format.takes:
+            self._format.refuse_status(status)
+
+
+def _in_rows(X: Any) -> DeviceArray:
+    """Return a copy of an array on the GPU that lies row by row."""
+    if hasattr(X, "contiguous"):  # of PyTorch
+        return to_device_array(X.contiguous())
+    try:
+        import cupy
+    except ImportError:
+        raise InvalidInputError("rows on a GPU must lie one after another (C order): copy them so") from None
+    return to_device_array(cupy.ascontiguousarray(cupy.asarray(to_device_array(X))))
+
+
+def _start(starts: list[Started]) -> None:
+    for kernel, given in starts:
+        kernel(*given)
+
+
+def _capacity(size: int, most: int) -> int:
+    """Return how many rows to make room for: the next power of two, so that it can be used again."""
+    return min(1 << (size - 1).bit_length(), most)
+
+
+def _n_processors(cuda: Any) -> int:
+    return int(getattr(cuda.get_current_device(), "MULTIPROCESSOR_COUNT", 1))

@@ -1,0 +1,167 @@
+"""numba's simulator of a GPU, made able to run our kernels. Import this before anything of foregone.
+
+The simulator runs the threads of a block as threads of Python, and knows no warps. Here a block is one group
+of lanes, or several whole warps. Functions that are compiled for the CPU as parts of other ones are called as
+plain Python by simulated kernels.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import Any
+
+os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+
+from numba import cuda, njit
+from numba.core.dispatcher import Dispatcher
+from numba.cuda.simulator import kernel as simulated_kernel
+from numba.cuda.simulator.kernelapi import FakeCUDAModule
+
+import foregone._kernels.compiled as compiled
+
+sys.setswitchinterval(1e-5)
+WARP = 32
+
+
+# Compiled functions ------------------------------------------------------------------------------
+
+
+def _called_by_python(kind: type[Dispatcher]) -> type[Dispatcher]:
+    return type("CalledByPython", (kind,), {"__call__": lambda self, *given: self.py_func(*given)})
+
+
+_inner = njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)
+
+
+def inner(function: Any) -> Any:
+    dispatcher = _inner(function)
+    dispatcher.__class__ = _called_by_python(type(dispatcher))
+    return dispatcher
+
+
+compiled.inner = inner
+
+
+# Threads that wait for each other ----------------------------------------------------------------
+
+
+class Block(simulated_kernel.BlockManager):
+    """Runs threads one at a time, each until it waits for the others: no polling, and the same every time."""
+
+    def run(self, grid_point: Any, *args: Any) -> None:
+        n_threads = self._block_dim[0]
+        self.said: list[Any] = [None] * n_threads
+        self.turns = [threading.Semaphore(0) for _ in range(n_threads)]
+        self.back = threading.Semaphore(0)
+        threads = []
+        for number in range(n_threads):
+            thread = simulated_kernel.BlockThread(
+                lambda number=number: self._first(number, args), self, grid_point, (number, 0, 0), False
+            )
+            threads.append(thread)
+            thread.start()
+        living = list(range(n_threads))
+        while living:
+            for number in living:
+                self.turns[number].release()
+                self.back.acquire()
+            for thread in threads:
+                if thread.exception:
+                    raise thread.exception[0].with_traceback(thread.exception[1])
+            living = [number for number in living if number not in self.ended]
+
+    def _first(self, number: int, args: Any) -> None:
+        self.turns[number].acquire()
+        try:
+            self._f(*args)
+        finally:
+            self.ended.add(number)
+            self.back.release()
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.ended: set[int] = set()
+        self.arrived: set[int] = set()
+
+    def wait(self, number: int) -> None:
+        self.back.release()
+        self.turns[number].acquire()
+
+
+simulated_kernel.BlockManager = Block
+
+
+def _together(said: Any) -> list[Any]:
+    """Tell the others something, and return what all lanes say."""
+    thread = threading.current_thread()
+    block, number = thread._manager, thread.threadIdx.x
+    block.said[number] = said
+    block.wait(number)
+    first = number - number % WARP
+    heard = block.said[first : first + WARP]
+    block.wait(number)
+    return heard
+
+
+def syncthreads(self: Any) -> None:
+    """Wait until all threads of the block are here, or have ended."""
+    thread = threading.current_thread()
+    block, number = thread._manager, thread.threadIdx.x
+    block.arrived.add(number)
+    while number in block.arrived:
+        if len(block.arrived) + len(block.ended) == len(block.said):
+            block.arrived.clear()
+        else:
+            block.wait(number)
+
+
+def ballot_sync(self: Any, mask: int, predicate: bool) -> int:
+    return sum(1 << lane for lane, said in enumerate(_together(bool(predicate))) if said)
+
+
+def shfl_sync(self: Any, mask: int, value: Any, source: int) -> Any:
+    return _together(value)[int(source)]
+
+
+def syncwarp(self: Any, mask: int) -> None:
+    _together(None)
+
+
+class Device:
+    """What is asked of a device; numba's simulator tells only a part of it."""
+
+    MULTIPROCESSOR_COUNT = 1
+
+
+if not hasattr(cuda, "get_current_device"):
+    cuda.get_current_device = Device
+
+FakeCUDAModule.ballot_sync = ballot_sync
+FakeCUDAModule.shfl_sync = shfl_sync
+FakeCUDAModule.syncwarp = syncwarp
+FakeCUDAModule.syncthreads = syncthreads
+
+
+# One group a block -------------------------------------------------------------------------------
+
+
+def use_small_blocks(most_groups: int = 3) -> None:
+    """Let every block be one group of lanes, and have few of them, so that each takes several rows."""
+    from foregone.forest import gpu_forest
+
+    def plan_launch(n_rows: int, lanes: int, n_processors: int) -> Any:
+        return gpu_forest.Launch(min(n_rows, most_groups), lanes)
+
+    def plan_tiles(n_rows: int, n_warps: int, key_bytes: int, n_processors: int) -> Any:
+        tile_bytes = gpu_forest.WARP * key_bytes
+        if n_rows < gpu_forest.FEWEST_IN_TILES or tile_bytes > gpu_forest.MOST_TILE_BYTES:
+            return None
+        return gpu_forest.Launch(min(n_rows, most_groups), n_warps * gpu_forest.WARP), tile_bytes
+
+    gpu_forest.plan_launch, gpu_forest.plan_tiles = plan_launch, plan_tiles
+    gpu_forest.MOST_STREAMS = 1  # it runs one kernel at a time
+
+
+assert cuda.is_available()
