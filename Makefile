@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format docs images examples clean fuzz fuzz-kill paper
-.PHONY: bench-solve bench-predict bench-guarantees bench-orders bench-scores bench-accuracy bench-replay bench-plurality bench-polls bench-scale bench-monitor bench-before-after bench-as-you-go
+.PHONY: bench-solve bench-predict bench-guarantees bench-orders bench-scores bench-accuracy bench-replay bench-plurality bench-polls bench-scale bench-monitor bench-before-after bench-as-you-go bench-latency bench-start bench-gpu
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -37,8 +37,14 @@ bench-solve: $(VENV)/.has-test  ## Time our solver against HiGHS, in one run
 bench-before-after: $(VENV)/.has-test  ## Time this checkout against another one (BEFORE=FOLDER), in one run (5 minutes)
 	$(BIN)/python -m benchmarks.before_after $(BEFORE) $(BENCH)
 
-bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other way to run them (15 minutes)
+bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other way to run them (25 minutes)
 	$(BIN)/python -m benchmarks.predict $(BENCH)
+
+bench-latency: $(VENV)/.has-bench  ## Time one row as a server sees it: slowest calls, threads, processes, memory (4 minutes)
+	$(BIN)/python -m benchmarks.latency $(BENCH)
+
+bench-start: $(VENV)/.has-test  ## Measure what starting costs, with and without compiled code (4 minutes)
+	$(BIN)/python -m benchmarks.start $(if $(BEFORE),--before $(BEFORE)) $(BENCH)
 
 bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simulated, by classifiers in use and on real data (25 minutes)
 	$(BIN)/python -m benchmarks.guarantees $(BENCH)
@@ -46,9 +52,10 @@ bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simu
 bench-orders: $(VENV)/.has-test  ## Deal rows over many orders: what it costs, and what luck it evens out (3 minutes)
 	$(BIN)/python -m benchmarks.orders $(BENCH)
 
-bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: trees asked, limits kept, speed (15 minutes)
+bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: trees asked, limits kept, speed beside other engines (30 minutes)
 	$(BIN)/python -m benchmarks.scores $(BENCH)
 	$(BIN)/python -m benchmarks.class_scores $(BENCH)
+	$(BIN)/python -m benchmarks.boosted $(filter --write-docs,$(BENCH))
 
 bench-accuracy: $(VENV)/.has-bench  ## Limit the loss of accuracy instead of the disagreement, and decide at a threshold (40 minutes)
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
@@ -67,6 +74,9 @@ bench-polls: $(VENV)/.has-test  ## Poll a troubled server about 10,000 questions
 
 bench-scale: $(VENV)/.has-test  ## Score 10 million rows here, on Dask and on Spark (10 minutes)
 	$(BIN)/python -m benchmarks.scale $(BENCH)
+
+bench-gpu: $(VENV)/.has-bench  ## Time forests on a GPU against nvForest, the CPU and copying; skips itself without one (6 minutes)
+	$(BIN)/python -m benchmarks.gpu $(BENCH)
 
 bench-plurality: $(VENV)/.has-test  ## Many answers: ours beside other rules on real votes, and the limit (10 minutes)
 	$(BIN)/python -m benchmarks.plurality $(BENCH)

@@ -3,11 +3,18 @@
     git worktree add --detach ../before COMMIT
     python -m benchmarks.before_after ../before
     python -m benchmarks.before_after ../before --cases solve --rounds 25
+    python -m benchmarks.before_after ../before --cases forests boosted --allowed 1
+    python -m benchmarks.before_after . --before-cpu generic
 
 Each checkout has a process of its own that prepares the same models and problems; the two take turns, case
 by case, and the fastest rounds are compared, in processor time, so that a busy moment does not count. Where a
 process happens to lay out its memory makes some calls a tenth slower, so both are started several times. A
 ratio above 1 means that this checkout is slower. Exit status 1 if one is above ``--allowed``.
+
+The cases ``forests`` and ``boosted`` are those of `benchmarks.predict` and `benchmarks.boosted`: forests of
+101 trees on real data, or on generated rows that stand in for them. They are run only where they are named.
+With ``--before-cpu generic``, the other checkout, which may be the same, has its kernels compiled for every
+processor of this architecture.
 """
 
 from __future__ import annotations
@@ -21,19 +28,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.markdown import table
+from benchmarks.facts import facts_of
+from benchmarks.markdown import as_list, put_into, table
 
 ROOT = Path(__file__).parent.parent
-KINDS = ("solve", "votes", "scores", "classes", "committee", "files")
+USUAL = ("solve", "votes", "scores", "classes", "committee", "files")
+KINDS = (*USUAL, "forests", "boosted")
 
 
 class Checkout:
     """A process that runs the cases with the foregone of one checkout."""
 
-    def __init__(self, folder: Path, kinds: list[str]) -> None:
+    def __init__(self, folder: Path, kinds: list[str], cpu: str = "native") -> None:
         if not (folder / "src" / "foregone").is_dir():
             raise SystemExit(f"there is no src/foregone in {folder}")
-        environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONHASHSEED": "0"}
+        path = os.pathsep.join([str(folder.resolve() / "src"), str(ROOT)])
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
+        if cpu == "generic":
+            environment |= {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
         worker = [sys.executable, str(ROOT / "benchmarks" / "before_after_cases.py"), *kinds]
         self.process = subprocess.Popen(
             worker, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -72,14 +84,17 @@ def main(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("before", type=Path, help="folder of the other checkout")
-    parser.add_argument("--cases", nargs="+", choices=KINDS, default=list(KINDS), metavar="KIND")
+    parser.add_argument("--cases", nargs="+", choices=KINDS, default=list(USUAL), metavar="KIND")
+    parser.add_argument("--before-cpu", choices=("native", "generic"), default="native")
     parser.add_argument("--starts", type=int, default=3, help="of both processes (default 3)")
     parser.add_argument("--rounds", type=int, default=7, help="of every case, in each of them (default 7)")
     parser.add_argument("--allowed", type=float, default=1.03, help="largest ratio (default 1.03)")
+    parser.add_argument("--write-docs", help="put the table into this part of docs/benchmarks.md")
     options = parser.parse_args(arguments)
     times: dict[str, list[tuple[float, float]]] = {}
     for start in range(options.starts):
-        before, after = (Checkout(folder, options.cases) for folder in (options.before, ROOT))
+        before = Checkout(options.before, options.cases, options.before_cpu)
+        after = Checkout(ROOT, options.cases)
         for case in after.cases:
             pairs = [(before.seconds(case), after.seconds(case)) for _ in range(options.rounds)]
             times.setdefault(case, []).extend(pairs)
@@ -93,7 +108,17 @@ def main(arguments: list[str]) -> int:
         rows.append([case, _shown(old), _shown(new), f"{ratio:.3f}", f"{median:.3f}"])
         if min(ratio, median) > options.allowed:
             slower.append(case)
-    print(table(["case", "before", "after", "ratio of the fastest", "median ratio"], rows))
+    shown = table(["case", "before", "after", "ratio of the fastest", "median ratio"], rows)
+    print(shown)
+    if options.write_docs:
+        words = [
+            "python -m benchmarks.before_after",
+            "." if options.before.resolve() == ROOT else "../before",
+        ]
+        words += ["--cases", *options.cases]
+        words += ["--before-cpu", options.before_cpu] if options.before_cpu != "native" else []
+        text = f"{as_list(facts_of(' '.join(words)))}\n\n{shown}"
+        put_into(ROOT / "docs" / "benchmarks.md", text, options.write_docs)
     if slower:
         print(f"\nslower by more than {options.allowed - 1:.0%}: {', '.join(slower)}")
     return int(bool(slower))

@@ -1,4 +1,4 @@
-"""The cases that `before_after` times. It is run by path, once for each checkout, and imports only foregone.
+"""The cases that `before_after` times. It is run by path, once for each checkout.
 
 It reads the name of a case from each line of standard input and answers with the processor time of a call.
 """
@@ -25,6 +25,8 @@ from sklearn.tree import DecisionTreeClassifier
 import foregone
 
 SAMPLE_SECONDS = 0.03  # a sample repeats its call until it lasts about this long
+MODELS = Path(__file__).parent.parent / "build" / "benchmarks"  # trained ones
+FORESTS = ("ground_cover", "income", "diabetes", "skin", "dota2", "hospitalization")
 CALIBRATION, TEST = slice(6_000, 16_000), slice(16_000, 36_000)
 
 Case = tuple[str, Callable[[], Any]]
@@ -146,6 +148,60 @@ def files() -> Iterator[Case]:
     yield "save a solution", lambda: solution.save(folder / "again.json")
 
 
+def forests() -> Iterator[Case]:
+    """Yield forests of 101 trees on real data, run by the engine and by the classifier in front of it."""
+    import pandas as pd
+
+    from benchmarks.datasets import data_folder, load
+    from benchmarks.forests import Cache, Task
+
+    for name in FORESTS:
+        data = load(name, data_folder(), 100_000, 20_000)
+        model = Task(data, Cache(MODELS)).model
+        stopped = foregone.early_stop(
+            model, data.X_calibration, 1e-3, voting="hard", n_jobs=1, random_state=0
+        )
+        forest, strategy, X = stopped.ensemble_, stopped.strategy_, data.X_test
+        rows = [np.array(row) for row in X[:1000]]
+        yield f"{name}: a batch", lambda run=forest.run, s=strategy, X=X: run(X, s, seed=0, n_threads=1)
+        yield f"{name}: a batch in full", lambda run=forest.votes, X=X: run(X, n_threads=1)
+        yield (
+            f"{name}: 1,000 rows by run_one",
+            lambda run=forest.run_one, s=strategy, rows=rows: [run(row, s, seed=0) for row in rows],
+        )
+        alone = [row[None] for row in rows]
+        yield (
+            f"{name}: 1,000 rows by predict",
+            lambda predict=stopped.predict, alone=alone: [predict(row) for row in alone],
+        )
+        columns = [f"column {k}" for k in range(X.shape[1])]
+        model.feature_names_in_ = np.array(columns, object)
+        named = foregone.early_stop(model, data.X_calibration, 1e-3, voting="hard", n_jobs=1, random_state=0)
+        frame = pd.DataFrame(X[:100], columns=columns)
+        frames = [frame.iloc[k : k + 1] for k in range(100)]
+        yield (
+            f"{name}: 100 rows of a DataFrame",
+            lambda predict=named.predict, frames=frames: [predict(frame) for frame in frames],
+        )
+
+
+def boosted() -> Iterator[Case]:
+    """Yield boosted trees on real data, stopped early and in full."""
+    from benchmarks.boosted import boosted_model
+    from benchmarks.datasets import data_folder, load
+    from benchmarks.forests import Cache
+    from benchmarks.score_run import DATASETS
+
+    for name in DATASETS[:4]:
+        data = load(name, data_folder(), 200_000, 20_000)
+        for kind in ("LightGBM, 300", "XGBoost, 300"):
+            model, _ = boosted_model(data, kind, Cache(MODELS))
+            limit = {"max_disagreement": 2e-3, "voting": "soft", "n_jobs": 1, "random_state": 0}
+            stopped = foregone.early_stop(model, data.X_calibration, **limit)
+            yield f"{name}, {kind}: a batch", lambda run=stopped.predict, X=data.X_test: run(X)
+            yield f"{name}, {kind}: a batch in full", lambda run=stopped.full_predict, X=data.X_test: run(X)
+
+
 KINDS = {
     "solve": solving,
     "votes": votes,
@@ -153,6 +209,8 @@ KINDS = {
     "classes": classes,
     "committee": committee,
     "files": files,
+    "forests": forests,
+    "boosted": boosted,
 }
 
 

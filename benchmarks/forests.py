@@ -37,9 +37,10 @@ class Cache:
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder / f"{dataset.name}-{what}-{digest.hexdigest()[:16]}"
 
-    def forest_path(self, dataset: Dataset) -> Path:
+    def forest_path(self, dataset: Dataset, n_trees: int = N_TREES) -> Path:
         """Return where the scikit-learn forest for the dataset belongs."""
-        return self.path(dataset, "sklearn", sklearn.__version__)
+        more = () if n_trees == N_TREES else (str(n_trees),)
+        return self.path(dataset, "sklearn", sklearn.__version__, *more)
 
     def model(self, path: Path, train: Callable[[], Any]) -> Any:
         """Return the model kept at the path, or train it and keep it there."""
@@ -50,9 +51,9 @@ class Cache:
         return model
 
 
-def train_forest(dataset: Dataset) -> RandomForestClassifier:
+def train_forest(dataset: Dataset, n_trees: int = N_TREES) -> RandomForestClassifier:
     """Train the forest, fully grown, as scikit-learn does by default."""
-    forest = RandomForestClassifier(n_estimators=N_TREES, n_jobs=-1, random_state=0)
+    forest = RandomForestClassifier(n_estimators=n_trees, n_jobs=-1, random_state=0)
     return forest.fit(dataset.X_train, dataset.y_train)
 
 
@@ -62,13 +63,15 @@ class Task:
 
     dataset: Dataset
     cache: Cache
+    n_trees: int = N_TREES
     model: RandomForestClassifier = field(init=False)
     probabilities: npt.NDArray[np.float64] = field(init=False)
     predicted: npt.NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
         data = self.dataset
-        self.model = self.cache.model(self.cache.forest_path(data), lambda: train_forest(data))
+        path = self.cache.forest_path(data, self.n_trees)
+        self.model = self.cache.model(path, lambda: train_forest(data, self.n_trees))
         self.model.n_jobs = -1
         self.probabilities = self.model.predict_proba(data.X_test)[:, 1]
         self.predicted = self.model.predict(data.X_test)

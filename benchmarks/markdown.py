@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["put_into", "table"]
+__all__ = ["as_list", "put_into", "table"]
 
-BEGIN, END = "<!-- generated from here -->", "<!-- to here -->"
+END = "<!-- to here -->"
+
+
+def as_list(facts: dict[str, str]) -> str:
+    """Return facts as a list."""
+    return "\n".join(f"- {key}: {value}" for key, value in facts.items())
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -21,9 +26,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], ruler, *lines[1:]])
 
 
-def put_into(page: Path, text: str) -> None:
-    """Put the text where the page keeps what is generated, in place of what is there."""
-    before, _, rest = page.read_text().partition(BEGIN)
+def put_into(page: Path, text: str, part: str = "generated") -> None:
+    """Put the text where the page keeps what is generated, or a part of it, in place of what is there."""
+    begin = f"<!-- {part} from here -->"
+    before, found, rest = page.read_text().partition(begin)
+    if not found:
+        raise SystemExit(f"{page.name} has no line {begin}")
     _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
+    page.write_text(f"{before}{begin}\n\n{text.strip()}\n\n{END}{after}")
     print(f"wrote {page.parent.name}/{page.name}")

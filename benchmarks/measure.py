@@ -21,7 +21,13 @@ Call = Callable[[int], Any]
 Result = dict[str, Any]
 
 
-def measure(task: Task, rival_names: Sequence[str], rounds: int, say: Callable[[str], None]) -> Result:
+def measure(
+    task: Task,
+    rival_names: Sequence[str],
+    rounds: int,
+    say: Callable[[str], None],
+    n_threads: Sequence[int] = THREADS,
+) -> Result:
     """Return all figures of one dataset; times are microseconds a row, or a call with one row."""
     data, ours = task.dataset, Ours.make(task)
     result: Result = {
@@ -39,21 +45,21 @@ def measure(task: Task, rival_names: Sequence[str], rounds: int, say: Callable[[
         "file_bytes": ours.file_bytes(),
         **ours.verify(task),
     }
-    engines, result["remarks"] = _make_rivals(task, rival_names, say)
-    result["batch"] = {str(threads): _time_batch(task, ours, engines, threads, rounds) for threads in THREADS}
+    engines, result["remarks"] = _make_rivals(task, rival_names, say, n_threads)
+    result["batch"] = {str(n): _time_batch(task, ours, engines, n, rounds) for n in n_threads}
     result["one_row"] = _time_one_row(task, ours, engines, rounds)
     return result
 
 
 def _make_rivals(
-    task: Task, names: Sequence[str], say: Callable[[str], None]
+    task: Task, names: Sequence[str], say: Callable[[str], None], n_threads: Sequence[int]
 ) -> tuple[dict[tuple[str, int], rivals.Engine], dict[str, str]]:
     engines: dict[tuple[str, int], rivals.Engine] = {}
     remarks: dict[str, str] = {}
     for name in names:
         title = rivals.ADAPTERS[name][2]
         try:
-            made = {(title, threads): rivals.make_engine(name, task, threads) for threads in THREADS}
+            made = {(title, threads): rivals.make_engine(name, task, threads) for threads in n_threads}
             for engine in made.values():
                 remarks[title] = engine.verify(task.dataset.X_test)
             engines |= made
@@ -76,12 +82,8 @@ def _time_batch(
     calls[FULL] = lambda _: ours.forest.votes(X, n_threads=n_threads)
     for (title, threads), engine in engines.items():
         if threads == n_threads:
-            calls[title] = _on_batch(engine, engine.prepare(X))
+            calls[title] = engine.call_on(X, one_by_one=False)
     return {name: seconds / len(X) * 1e6 for name, seconds in median_times(calls, rounds).items()}
-
-
-def _on_batch(engine: rivals.Engine, prepared: Any) -> Call:
-    return lambda _: engine.predict(prepared)
 
 
 def _time_one_row(
@@ -94,15 +96,11 @@ def _time_one_row(
     if ours.front is not None:
         predict = ours.predict(1)
         calls[FRONT] = lambda k: predict(batches[k])
+    calls[FULL] = lambda k: ours.forest.run_one(rows[k], None, seed=0)
     for (title, threads), engine in engines.items():
-        calls[f"{title} {threads}"] = _on_rows(engine, batches)
+        calls[f"{title} {threads}"] = engine.call_on(X, one_by_one=True)
     times = median_times(calls, ONE_ROW_ROUNDS * rounds, len(X))
-    best = {name: times[name] for name in (ENGINE, FRONT) if name in times}
+    best = {name: times[name] for name in (ENGINE, FRONT, FULL) if name in times}
     for title, _ in engines:
-        best[title] = min(times[f"{title} {threads}"] for threads in THREADS)
+        best[title] = min(times[f"{title} {threads}"] for other, threads in engines if other == title)
     return {name: seconds * 1e6 for name, seconds in best.items()}
-
-
-def _on_rows(engine: rivals.Engine, batches: list[Any]) -> Call:
-    prepared = [(engine.prepare_one or engine.prepare)(row) for row in batches]
-    return lambda k: engine.predict(prepared[k])

@@ -10,7 +10,7 @@ from benchmarks.measure import ENGINE, FRONT, FULL
 from benchmarks.rivals import ADAPTERS
 from benchmarks.targets import fastest_peer, ratio, targets_of
 
-__all__ = ["all_tables"]
+__all__ = ["all_tables", "tables_of_more_trees"]
 
 RIVALS = tuple(title for _, _, title in ADAPTERS.values())
 Result = dict[str, Any]
@@ -26,6 +26,16 @@ def all_tables(results: Sequence[Result]) -> str:
         ("Memory: MB", _memory(results)),
         ("Targets: how many times better, and how many were wanted", _targets(results)),
         ("What each rival's labels were checked for", _remarks(results)),
+    ]
+    return "\n".join(f"### {title}\n\n{body}\n" for title, body in parts)
+
+
+def tables_of_more_trees(results: Sequence[Result]) -> str:
+    """Return the tables of larger forests."""
+    named = [{**r, "name": f"{r['name']}, {r['n_trees']:,} trees"} for r in results]
+    parts = [
+        ("Larger forests, batch, one thread: µs a row", _times(named, "1")),
+        ("Larger forests, one row a call: µs a call", _one_row(named)),
     ]
     return "\n".join(f"### {title}\n\n{body}\n" for title, body in parts)
 
@@ -84,14 +94,16 @@ def _times(results: Sequence[Result], threads: str) -> str:
 
 
 def _one_row(results: Sequence[Result]) -> str:
-    shown = [name for name in (ENGINE, FRONT, *RIVALS) if any(name in r["one_row"] for r in results)]
+    shown = [name for name in (ENGINE, FRONT, FULL, *RIVALS) if any(name in r["one_row"] for r in results)]
     ours = [name for name in (ENGINE, FRONT) if name in shown]
     rows = [
         [_name(r), *(_number(r["one_row"].get(name)) for name in shown)]
-        + [_times_faster(ratio(r["one_row"], "ONNX Runtime", name)) for name in ours]
+        + [_times_faster(ratio(r["one_row"], fastest_peer(r["one_row"]), name)) for name in ours]
+        + [fastest_peer(r["one_row"]) or "-"]
         for r in results
     ]
-    return table(["dataset", *shown, *(f"{name} beside ONNX Runtime" for name in ours)], rows)
+    beside = [f"{name} beside fastest peer" for name in ours]
+    return table(["dataset", *shown, *beside, "which is"], rows)
 
 
 def _memory(results: Sequence[Result]) -> str:

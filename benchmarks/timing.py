@@ -67,6 +67,8 @@ def _warm_seconds(engine: Callable[[int], Any], most_calls: int) -> float:
 
 
 def _seconds_a_call(engine: Callable[[int], Any], calls: int) -> float:
+    if hasattr(engine, "seconds"):  # it runs in another process, which times it
+        return float(engine.seconds(calls))
     began = time.perf_counter()
     for number in range(calls):
         engine(number)

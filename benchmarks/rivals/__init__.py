@@ -10,13 +10,16 @@ from benchmarks.rivals.engine import Engine, WrongLabelsError
 
 __all__ = ["ADAPTERS", "Engine", "WrongLabelsError", "make_engine"]
 
-# Name on the command line: module here, package whose version is reported, name in the tables.
+# Name on the command line: module here, package whose version is reported ("": it is in an environment of its
+# own), name in the tables.
 ADAPTERS: dict[str, tuple[str, str, str]] = {
     "sklearn": ("scikit_learn", "scikit-learn", "scikit-learn"),
     "onnx": ("onnx_runtime", "onnxruntime", "ONNX Runtime"),
+    "onnx-older": ("onnx_older", "", "ONNX Runtime 1.20"),
     "onedal": ("onedal", "scikit-learn-intelex", "oneDAL"),
     "treelite": ("treelite_gtil", "treelite", "treelite"),
     "ydf": ("yggdrasil", "ydf", "ydf"),
+    "nvforest": ("nvforest_cpu", "", "nvForest, CPU"),
 }
 
 

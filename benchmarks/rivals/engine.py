@@ -57,6 +57,14 @@ class Engine:
                 raise WrongLabelsError(f"row {k} on its own gets another label than in a batch")
         return remark
 
+    def call_on(self, X: Rows, *, one_by_one: bool) -> Callable[[int], Any]:
+        """Return a call with all rows, or one for each of them, by its number."""
+        if one_by_one:
+            prepared = [(self.prepare_one or self.prepare)(X[k : k + 1]) for k in range(len(X))]
+            return lambda k: self.predict(prepared[k])
+        batch = self.prepare(X)
+        return lambda _: self.predict(batch)
+
 
 def check_same_forest(task: Task, labels: npt.NDArray[np.int64]) -> str:
     """Check labels of an engine that runs scikit-learn's own trees."""

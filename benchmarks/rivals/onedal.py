@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.forests import N_TREES, Task
+from benchmarks.forests import Task
 from benchmarks.rivals.engine import Engine, WrongLabelsError, check_own_forest
 
 
 def make(task: Task, n_threads: int) -> Engine:
     data = task.dataset
-    path = task.cache.path(data, "onedal", importlib.metadata.version("scikit-learn-intelex"))
+    path = task.cache.path(
+        data, "onedal", importlib.metadata.version("scikit-learn-intelex"), str(task.n_trees)
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = copy.copy(task.cache.model(path, lambda: _train(task)))
@@ -33,5 +35,5 @@ def make(task: Task, n_threads: int) -> Engine:
 def _train(task: Task) -> Any:
     from sklearnex.ensemble import RandomForestClassifier
 
-    model = RandomForestClassifier(n_estimators=N_TREES, n_jobs=-1, random_state=0)
+    model = RandomForestClassifier(n_estimators=task.n_trees, n_jobs=-1, random_state=0)
     return model.fit(task.dataset.X_train, task.dataset.y_train)

@@ -17,7 +17,7 @@ def make(task: Task, n_threads: int) -> Engine:
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = n_threads
     settings.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(_graph(task), settings, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(graph_of(task), settings, providers=["CPUExecutionProvider"])
     wanted = [session.get_outputs()[0].name]
     return Engine(
         prepare=lambda rows: {"rows": rows},
@@ -27,8 +27,9 @@ def make(task: Task, n_threads: int) -> Engine:
     )
 
 
-def _graph(task: Task) -> Path:
-    path = task.cache.path(task.dataset, "onnx", skl2onnx.__version__).with_suffix(".onnx")
+def graph_of(task: Task) -> Path:
+    """Return the file of the graph, which is made if it is not there."""
+    path = task.cache.path(task.dataset, "onnx", skl2onnx.__version__, str(task.n_trees)).with_suffix(".onnx")
     if not path.exists():
         graph = skl2onnx.to_onnx(
             task.model,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import ydf
 
 from benchmarks.datasets import Rows
-from benchmarks.forests import N_TREES, Task
+from benchmarks.forests import Task
 from benchmarks.rivals.engine import Engine, WrongLabelsError, check_own_forest
 
 
@@ -19,10 +19,10 @@ def make(task: Task, n_threads: int) -> Engine:
     spec, names = model.data_spec(), model.input_feature_names()
 
     def check(labels: npt.NDArray[np.int64]) -> str:
-        votes = model.predict(_columns(task.dataset.X_test)) * N_TREES
+        votes = model.predict(_columns(task.dataset.X_test)) * task.n_trees
         if np.abs(votes - np.rint(votes)).max() > 1e-2:
             raise WrongLabelsError("its trees do not vote")
-        return check_own_forest(task, labels, (np.rint(votes) * 2 > N_TREES).astype(np.int64))
+        return check_own_forest(task, labels, (np.rint(votes) * 2 > task.n_trees).astype(np.int64))
 
     return Engine(
         prepare=lambda rows: ydf.create_vertical_dataset(
@@ -41,13 +41,13 @@ def _columns(rows: Rows) -> dict[str, Rows]:
 
 def _model(task: Task) -> Any:
     ydf.verbose(0)
-    path = task.cache.path(task.dataset, "ydf", ydf.__version__)
+    path = task.cache.path(task.dataset, "ydf", ydf.__version__, str(task.n_trees))
     if path.exists():
         return ydf.load_model(str(path))
     learner = ydf.RandomForestLearner(
         label="label",
         features=[(f"x{k}", ydf.Semantic.NUMERICAL) for k in range(task.dataset.X_train.shape[1])],
-        num_trees=N_TREES,
+        num_trees=task.n_trees,
         winner_take_all=True,
         max_depth=-1,
         min_examples=1,
