@@ -23,6 +23,7 @@ __all__ = [
     "check_looks",
     "check_max_disagreement",
     "check_n_voters",
+    "check_order",
     "check_seed",
     "check_share",
     "check_timeout",
@@ -148,6 +149,18 @@ def as_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{what} must be numbers: found something else (dtype {array.dtype})")
     return array
+
+
+def check_order(order: npt.ArrayLike, n_voters: int | None = None) -> IntArray:
+    """Return a copy of an order in which every voter stands once."""
+    given = as_numbers(order, "order")
+    if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) == 0:
+        raise InvalidInputError("order must be one row of whole numbers: the voters in the order asked")
+    if n_voters is not None and len(given) != n_voters:
+        raise InvalidInputError(f"order must name each of the {n_voters} voters, got {len(given)} of them")
+    if not np.array_equal(np.sort(given), np.arange(len(given))):
+        raise InvalidInputError(f"order must hold each of the numbers 0 to {len(given) - 1} once")
+    return given.astype(np.int64)
 
 
 def check_seed(seed: Any) -> int:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+import scipy  # whose parts are loaded when first used, and take a while
 
 from foregone.checks import MOST_VOTERS, FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
@@ -259,7 +259,7 @@ class BetaBinomial(NamedTuple):
         yes = np.concatenate([[0.0], np.cumsum(np.log(m + votes * t))])
         no = np.concatenate([[0.0], np.cumsum(np.log((1 - m) + votes * t))])
         n = np.arange(n_votes + 1)
-        logs = yes + no[::-1] - gammaln(n + 1) - gammaln(n_votes - n + 1)
+        logs = yes + no[::-1] - scipy.special.gammaln(n + 1) - scipy.special.gammaln(n_votes - n + 1)
         weights = np.exp(logs - logs.max())
         return np.asarray(weights / weights.sum())
 
@@ -325,9 +325,7 @@ class _Likelihood:
 
 def _root(function: Callable[[float], float], low: float, high: float, **tolerances: float) -> float:
     """Return where a function crosses zero."""
-    from scipy.optimize import brentq  # takes a while to load, and few need it
-
-    return float(brentq(function, low, high, **tolerances))
+    return float(scipy.optimize.brentq(function, low, high, **tolerances))
 
 
 def _more_than(counts: IntArray, size: int) -> FloatArray:

@@ -14,19 +14,20 @@ one row a line     to the sums of all classes, the line with this number
 Every sum is the start plus one tree's score after another: nothing is ever added in any other order.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import types
 from numba.extending import overload
 
 from foregone._kernels.class_sums import leader_of, looks, stops_here
-from foregone._kernels.compiled import compiled, compiled_only
+from foregone._kernels.compiled import compiled, compiled_only, inner
 from foregone._kernels.forest_keys import REFUSED, load_keys
 from foregone._kernels.forest_nodes import U0
 from foregone._kernels.forest_walk import LANES, WORD, add_trees
-from foregone._kernels.looping_walk import find_leaves
+from foregone._kernels.looping_walk import find_leaves, keep_rows, said_at, take_rows
 
 HEADER = 5  # numbers before the roots in a schedule that is one array
-ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
 
 
 def add_leaf(sums, at, n_classes, tree, said, table):
@@ -69,7 +70,7 @@ def _said_by(word, table):
     return lambda word, table: word
 
 
-@compiled
+@inner
 def list_trees(roots, per_step, sums, at, first, end, listed, numbers, filled):
     """List the trees of steps from ``first`` to before ``end``, behind the ``filled`` ones.
 
@@ -85,21 +86,22 @@ def list_trees(roots, per_step, sums, at, first, end, listed, numbers, filled):
     return filled
 
 
-@compiled
+@inner
 def finish_row(
-    nodes, table, roots, upper, ahead, per_step, keys, shift, base, memory, listed, numbers,
-    step, asked, sums, at, n_classes,
-):  # fmt: skip
-    """Ask on from running sums until the row stops; return how many trees were asked, and who leads then.
+    nodes, table, roots, upper, ahead, per_step, keys, shift, memory, listed, numbers, sums, n_classes
+):
+    """Ask trees until the row stops, given the sums before the first; return how many, and who leads then.
 
     ``memory`` needs no content, and room for ``2 * LANES + len(roots)`` words, ``listed`` and ``numbers`` for
     ``len(roots)``. Trees of ``ahead`` steps set out from the beginning, whether they will be needed or not.
     """
+    at = base = U0
+    step = asked = np.int64(0)
     n_steps = len(upper) // per_step - 1
     # Of the trees listed: up to which step, how many, how many have been asked, have set out, are under way.
     until, filled, done, started, walking = step, 0, 0, U0, U0
     stops, leader, dropped = False, U0, False
-    if per_step == 1 or step > 0:
+    if per_step == 1:
         stops, leader, _ = stops_here(sums, at, n_classes, upper, step, per_step)
     while not stops:
         if dropped:
@@ -131,55 +133,47 @@ def finish_row(
     return asked, leader
 
 
+def _row_kernel(key_type: Any, name: str) -> Any:
+    def run_row(values, nodes, schedule):
+        """Run one row, from its raw values on; return the class, how many trees were asked, and the sums.
+
+        ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds one array, the table, and the
+        columns' rules or None. In the array are the number of trees, what rows may hold, how many steps set
+        out from the beginning, trees a step and the number of classes; then roots, the bits of upper and of
+        the start.
+        """
+        keys = np.empty(2 * len(values), key_type)
+        words, table, rules = schedule
+        n_trees, takes, ahead, per_step, n_classes = words[0], words[1], words[2], words[3], words[4]
+        memory = np.empty(2 * LANES + n_trees, np.uint64)
+        listed, numbers = np.empty(n_trees, np.int64), np.empty(n_trees, np.int64)
+        upper_from = HEADER + n_trees
+        start_from = upper_from + n_trees + per_step
+        sums = words[start_from : start_from + n_classes].view(np.float64).copy()
+        shift = load_keys(values, keys, takes, rules)
+        if shift == REFUSED:
+            return 0, REFUSED, sums
+        asked, leader = finish_row(
+            nodes, table, words[HEADER:upper_from], words[upper_from:start_from].view(np.float64),
+            ahead, per_step, keys, np.uint64(shift), memory, listed, numbers, sums, np.uint64(n_classes),
+        )  # fmt: skip
+        return np.int64(leader), asked, sums
+
+    run_row.__name__ = name
+    return compiled(run_row)
+
+
+run_row_32, run_row_64 = _row_kernel(np.uint32, "run_row_32"), _row_kernel(np.uint64, "run_row_64")
+
+
 @compiled
-def _run_row(values, nodes, schedule, keys):
-    words, table = schedule
-    n_trees, takes, ahead, per_step, n_classes = words[0], words[1], words[2], words[3], words[4]
-    memory = np.empty(2 * LANES + n_trees, np.uint64)
-    listed, numbers = np.empty(n_trees, np.int64), np.empty(n_trees, np.int64)
-    upper_from = HEADER + n_trees
-    start_from = upper_from + n_trees + per_step
-    sums = words[start_from : start_from + n_classes].view(np.float64).copy()
-    shift = load_keys(values, keys, takes, words[start_from + n_classes :])
-    if shift == REFUSED:
-        return 0, REFUSED, sums
-    asked, leader = finish_row(
-        nodes, table, words[HEADER:upper_from], words[upper_from:start_from].view(np.float64),
-        ahead, per_step, keys, np.uint64(shift), U0, memory, listed, numbers, 0, 0, sums, U0,
-        np.uint64(n_classes),
-    )  # fmt: skip
-    return np.int64(leader), asked, sums
-
-
-@compiled(nogil=True)
-def run_row_32(values, nodes, schedule):
-    """Run one row, from its raw values on; return the class, how many trees were asked, and the sums.
-
-    ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds one array and the table. In the
-    array are the number of trees, what rows may hold, how many steps set out from the beginning, trees a
-    step and the number of classes; then roots, the bits of upper and of the start, and the columns' rules.
-    """
-    return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint32))
-
-
-@compiled(nogil=True)
-def run_row_64(values, nodes, schedule):
-    """Do the same as `run_row_32` with keys of 64 bits."""
-    return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint64))
-
-
-@compiled(nogil=True)
-def run_block(
-    nodes, table, roots, upper, start, ahead, per_step,
-    looping, keys, stride, shift, rows, places, walking, answers, asked, sums,
-):  # fmt: skip
+def run_block(table, upper, start, per_step, batch, shift, rows, places, walking, answers, asked, sums):
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
 
-    ``looping`` are the same trees with looping leaves, what those carry, their bounds in the order asked, and
-    phases for `find_leaves`; ``rows``, ``places`` and ``walking`` are scratch. ``sums`` has a row each.
+    ``batch`` is what `foregone._kernels.looping_walk` says; ``rows``, ``places`` and ``walking`` are scratch.
+    ``sums`` has a row each.
     """
-    trees, leaves, bounds, phases = looping
-    stride, shift = np.uint64(stride), np.uint64(shift)
+    shift = np.uint64(shift)
     left, n_classes = sums.shape
     n_classes = np.uint64(n_classes)
     n_steps = len(upper) // per_step - 1
@@ -195,16 +189,9 @@ def run_block(
         for k in range(left):
             answers[k] = first
         left = 0
+    take_rows(batch, rows, left)
     for step in range(n_steps):
-        if left < ALONE:
-            memory = np.empty(2 * LANES + len(roots), np.uint64)
-            listed, numbers = np.empty(len(roots), np.int64), np.empty(len(roots), np.int64)
-            for k in range(left):
-                row = rows[k]
-                asked[row], answers[row] = finish_row(
-                    nodes, table, roots, upper, ahead, per_step, keys, shift, row * stride,
-                    memory, listed, numbers, step, asked[row], flat, row * n_classes, n_classes,
-                )  # fmt: skip
+        if left == 0:
             break
         for tree in range(per_step):
             number = np.uint64(tree)
@@ -213,23 +200,22 @@ def run_block(
                 n_rows = 0
                 for k in range(left):
                     in_race[n_rows] = rows[k]
-                    n_rows += np.int64(flat[rows[k] * n_classes + number] > -np.inf)
+                    n_rows += np.int64(flat[np.uint64(rows[k]) * n_classes + number] > -np.inf)
                 if n_rows == 0:
                     continue
-            find_leaves(
-                trees, leaves, bounds, step * per_step + tree, phases,
-                keys, stride, shift, in_race, n_rows, places, walking,
-            )  # fmt: skip
+            find_leaves(batch, 0, step * per_step + tree, shift, in_race, n_rows, places, walking)
             for k in range(n_rows):
-                row = in_race[k]
-                add_leaf(flat, row * n_classes, n_classes, number, leaves[places[k]], table)
+                row = np.uint64(in_race[k])
+                add_leaf(flat, row * n_classes, n_classes, number, said_at(batch, places[k]), table)
                 asked[row] += 1
         if not looks(upper, step + 1, per_step):
             continue
         kept = 0
         for k in range(left):
             row = rows[k]
-            stops, answers[row], _ = stops_here(flat, row * n_classes, n_classes, upper, step + 1, per_step)
+            at = np.uint64(row) * n_classes
+            stops, answers[row], _ = stops_here(flat, at, n_classes, upper, step + 1, per_step)
             rows[kept] = row
             kept += np.int64(not stops)
         left = kept
+        keep_rows(batch, rows, left)

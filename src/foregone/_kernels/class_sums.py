@@ -9,18 +9,18 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from foregone._kernels.compiled import compiled, compiled_only
+from foregone._kernels.compiled import compiled, compiled_only, inner
 from foregone._kernels.forest_nodes import U0, U1, U2, U3, U4
 
 
-@compiled
+@inner
 def _two_largest(first, second, value):
     """Return the two largest of three numbers, of which the first is not below the second; no branches."""
     rest = min(first, value)
     return max(first, value), max(second, rest)
 
 
-@compiled
+@inner
 def lead_of(sums, at, n_classes):
     """Return the largest sum and the second largest.
 
@@ -46,7 +46,7 @@ def lead_of(sums, at, n_classes):
     return first_0, second_0
 
 
-@compiled
+@inner
 def leader_of(sums, at, n_classes):
     """Return the number of the class with the largest sum, and its lead over the second largest."""
     first, second = lead_of(sums, at, n_classes)
@@ -56,7 +56,7 @@ def leader_of(sums, at, n_classes):
     return leader, first - second
 
 
-@compiled
+@inner
 def looks(upper, step, width):
     """Whether anything could stop, or be dropped, after this step: whether a threshold is finite."""
     smallest = np.inf
@@ -65,7 +65,7 @@ def looks(upper, step, width):
     return smallest < np.inf
 
 
-@compiled
+@inner
 def stops_here(sums, at, n_classes, upper, step, width):
     """Return whether a row stops after a step, who leads if it does, and whether a class was put out.
 

@@ -3,38 +3,54 @@
 Compiled code sees no signal, Python sees them in between: long loops are cut into `pieces`.
 """
 
-import hashlib
+import contextlib
+import gc
 import multiprocessing
+import sys
+import threading
 import warnings
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
+import numba
 from numba import njit
-from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-__all__ = ["CacheFile", "cache_problem", "compiled", "compiled_only", "pieces"]
+from foregone._kernels.kept_code import CACHE_VARIABLE, KeptCode
+
+__all__ = ["cache_problem", "compiled", "compiled_only", "entry_point", "inner", "n_compiled", "pieces"]
 
 CELLS = 25_000_000  # that a piece goes through, in less than a tenth of a second
+PATIENCE = 0.7  # seconds of compiling before a person is told
+NOTICE = "foregone: compiling for this machine; this happens once and takes some seconds ..."
 
 _problems: list[str] = []
+_counts = {"compiled": 0, "under way": 0, "told": 0}
 
 
-def compiled(function: Any = None, *, nogil: bool = False) -> Any:
-    """Compile a function when it is first called, and keep the result on disk if that can be done.
+def compiled(function: Any) -> Any:
+    """Compile a function that Python calls, at its first call, and keep the result on disk if possible.
 
     If it cannot be kept, the function is compiled in memory, and one warning in all says so.
     """
-    if function is None:
-        return lambda function: compiled(function, nogil=nogil)
-    kernel: Any = njit(nogil=nogil)(function)
-    own_cache: Any = _Cache
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+    kernel: Any = njit(**options)(function)
     if kernel is not function:  # as it is when NUMBA_DISABLE_JIT is set
-        try:
-            kernel._cache = own_cache(function)  # what numba's cache=True does, with a cache of its own
-        except (RuntimeError, OSError) as error:  # it finds no folder to write to
-            _report(error)
+        module = function.__module__.rpartition(".")[2]
+        kernel._cache = KeptCode(f"{module}.{function.__name__}", _report)
+        compile_core = kernel._compiler.compile
+
+        def compile_and_say(*signature: Any) -> Any:
+            with _compiling():
+                return compile_core(*signature)
+
+        kernel._compiler.compile = compile_and_say
     return kernel
+
+
+def inner(function: Any) -> Any:
+    """Compile a function that only compiled ones call, as a part of them: it is never run by itself."""
+    options: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+    return njit(**options)(function)
 
 
 def compiled_only():
@@ -42,60 +58,67 @@ def compiled_only():
     raise TypeError("for compiled code only")
 
 
+def entry_point(kernel: Any, *arguments: Any) -> Any:
+    """Return what runs a kernel that was called with arguments of these types before.
+
+    It skips numba's look at the types, which takes as long as a short walk. So it must never be given other
+    ones: contiguous arrays stay contiguous, read-only ones read-only.
+    """
+    if not hasattr(kernel, "overloads"):  # as when NUMBA_DISABLE_JIT is set
+        return kernel
+    return kernel.overloads[tuple(map(numba.typeof, arguments))].entry_point
+
+
+def n_compiled() -> int:
+    """Return how many kernels this process has compiled, as they were not kept on disk."""
+    return _counts["compiled"]
+
+
 def cache_problem() -> str | None:
     """Return why compiled code cannot be kept on disk and what to do, or None if nothing was found wrong."""
     return _problems[0] if _problems else None
 
 
-class CacheFile(IndexDataCacheFile):
-    """Names the file of each compiled kernel by what it was compiled for.
-
-    Numba numbers them, and two processes that compile at the same time may give one number to two kernels:
-    then one of them would run the code of the other.
-    """
-
-    def save(self, key, data):
-        """Keep compiled code. What another process keeps meanwhile may be forgotten, but not mixed up."""
-        signature, *rest = key
-        types = [repr(kind) for kind in getattr(signature, "args", (signature,))]
-        digest = hashlib.sha256(repr((types, str(signature), rest, self._source_stamp)).encode())
-        name = f"{self._index_name.removesuffix('.nbi')}.{digest.hexdigest()[:24]}.nbc"
-        self._save_data(name, data)
-        self._save_index({**self._load_index(), key: name})
-
-
-@cache
-def _stamp_of_kernels() -> tuple[tuple[str, float, int], ...]:
-    """Return when each file of kernels was written: compiled code holds that of kernels in other files."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return tuple((file.name, file.stat().st_mtime, file.stat().st_size) for file in files)
+@contextlib.contextmanager
+def _compiling() -> Iterator[None]:
+    """Tell a person who waits, once, and keep Python from looking for garbage, of which there is little."""
+    later = None
+    if not _counts["under way"] and not _counts["told"] and _someone_looks():
+        later = threading.Timer(PATIENCE, _tell)
+        later.daemon = True
+        later.start()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    _counts["under way"] += 1
+    try:
+        yield
+    finally:
+        _counts["under way"] -= 1
+        _counts["compiled"] += 1
+        if was_enabled:
+            gc.enable()
+        if later is not None:
+            later.cancel()
 
 
-class _Cache(FunctionCache):
-    """Treats what cannot be read as absent, and goes on if it cannot write."""
-
-    def __init__(self, function):
-        super().__init__(function)
-        stamp = self._impl.locator.get_source_stamp(), _stamp_of_kernels()
-        self._cache_file = CacheFile(self._cache_path, self._impl.filename_base, stamp)
-
-    def load_overload(self, sig, target_context):
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:  # a damaged pickle raises almost anything
-            return None
-
-    def save_overload(self, sig, data):
-        try:
-            super().save_overload(sig, data)
-        except Exception as error:  # saving begins with reading what is there
-            _report(error)
+def _someone_looks() -> bool:
+    """Whether stderr is a terminal or part of a notebook; the parent of a worker process has told."""
+    if multiprocessing.parent_process() is not None:
+        return False
+    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
 
 
-def _report(error: Exception) -> None:
+def _tell() -> None:
+    if not _counts["told"]:
+        _counts["told"] = 1
+        print(NOTICE, file=sys.stderr, flush=True)
+
+
+def _report(error: str) -> None:
     _problems.append(
-        f"Compiled code cannot be kept on disk ({' '.join(str(error).split())}), so every start compiles it "
-        "again: set NUMBA_CACHE_DIR to a writable folder with free space"
+        f"Compiled code cannot be kept on disk ({' '.join(error.split())}), so every start compiles it "
+        f"again: set {CACHE_VARIABLE} to a writable folder with free space, or to one that "
+        "`foregone warm-up --into FOLDER` has filled"
     )
     # The parent of a worker process has the same problem, and has warned.
     if len(_problems) == 1 and multiprocessing.parent_process() is None:

@@ -15,7 +15,7 @@ LINE_START, IN_FIELD, IN_QUOTES, AFTER_QUOTE = 0, 1, 2, 3
 QUOTE, COMMA, LINE_FEED, RETURN = 34, 44, 10, 13
 
 
-@compiled(nogil=True)
+@compiled
 def find_line_ends(block, state, ends):
     """Fill ``ends`` with the places behind the first line ends; return how many, and the state at the end."""
     n_ends = 0

@@ -5,21 +5,21 @@
 
 import numpy as np
 
-from foregone._kernels.compiled import compiled
+from foregone._kernels.compiled import compiled, inner
+from foregone._kernels.induction import U1, counted
 
 
-@compiled
+@inner
 def step_forward(row, numbers, i, out):
     """Turn row i into row i + 1 of the same sums, over which of the i + 1 votes came last."""
     share = 1.0 / (i + 1)
     top = i + 1.0
     out[0] = row[0]
-    before, here, filled, count = row[: i + 1], row[1 : i + 2], out[1 : i + 2], numbers[1 : i + 2]
-    for k in range(i + 1):
-        filled[k] = ((top - count[k]) * here[k] + count[k] * before[k]) * share
+    for k in range(U1, np.uint64(i + 2)):
+        out[k] = ((top - numbers[k]) * row[k] + numbers[k] * row[k - U1]) * share
 
 
-@compiled
+@inner
 def load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop):
     """Fill ``stop[0..i]`` with the stop probabilities of step i."""
     for j in range(i + 1):
@@ -30,7 +30,7 @@ def load_stop_row(i, lower, upper, start, exception_yes, exception_probability, 
         stop[exception_yes[k]] = exception_probability[k]
 
 
-@compiled(nogil=True)
+@compiled
 def evaluate_rows(
     from_row, to_row, lower, upper, start, exception_yes, exception_probability, yes_from,
     span, rows_p, rows_g,
@@ -43,22 +43,22 @@ def evaluate_rows(
     row 0 all are zero but p(0, 0), which is one.
     """
     N = len(lower) - 1
-    stop = np.ones(N + 1)
-    numbers = np.arange(N + 2).astype(np.float64)
+    stop, numbers = np.empty(N + 1), counted(N + 2)
     first, last = span[0], span[1]
-    # Copies, which the compiler knows to overlap with nothing else.
-    p, p_next = rows_p[from_row % 2].copy(), rows_p[(from_row + 1) % 2].copy()
-    g, g_next = rows_g[from_row % 2].copy(), rows_g[(from_row + 1) % 2].copy()
     for i in range(from_row, to_row):
+        here, there = i % 2, (i + 1) % 2
+        p, p_next = rows_p[here], rows_p[there]
         load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop)
-        for j in range(first, last + 1):
-            stopped = p[j] * stop[j]
+        first_yes = min(max(yes_from[i], first), last + 1)
+        for line in range(1, 3):
+            said = rows_g[here, line]
+            begin, end = (first_yes, last + 1) if line == 1 else (first, first_yes)
+            for j in range(np.uint64(begin), np.uint64(end)):
+                said[j] += p[j] * stop[j]
+        votes = rows_g[here, 0]
+        for j in range(np.uint64(first), np.uint64(last + 1)):
             p[j] = p[j] * (1.0 - stop[j])
-            g[0, j] += p[j]
-            if j >= yes_from[i]:
-                g[1, j] += stopped
-            else:
-                g[2, j] += stopped
+            votes[j] += p[j]
         if i == N:
             break
         while first <= last and p[first] == 0.0:
@@ -66,25 +66,20 @@ def evaluate_rows(
         while last >= first and p[last] == 0.0:
             last -= 1
         share = 1.0 / (i + 1)
-        for j in range(max(first, 1), last + 2):
-            p_next[j] = (i + 1 - j) * share * p[j] + j * share * p[j - 1]
+        for j in range(np.uint64(max(first, 1)), np.uint64(last + 2)):
+            p_next[j] = (i + 1 - numbers[j]) * share * p[j] + numbers[j] * share * p[j - U1]
         if first == 0 and last >= 0:
             p_next[0] = p[0]
         last += 1
-        p, p_next = p_next, p
-        p[last + 1] = 0.0
+        p_next[last + 1] = 0.0
         if first > 0:
-            p[first - 1] = 0.0
+            p_next[first - 1] = 0.0
         for k in range(3):
-            step_forward(g[k], numbers, i, g_next[k])
-        g, g_next = g_next, g
+            step_forward(rows_g[here, k], numbers, i, rows_g[there, k])
     span[0], span[1] = first, last
-    end = min(to_row, N)
-    rows_p[end % 2], rows_p[(end + 1) % 2] = p, p_next
-    rows_g[end % 2], rows_g[(end + 1) % 2] = g, g_next
 
 
-@compiled(nogil=True)
+@compiled
 def go_on_probabilities(
     from_row, to_row, lower, upper, start, exception_yes, exception_probability, offset, p, out
 ):
@@ -92,7 +87,7 @@ def go_on_probabilities(
 
     ``p`` holds row ``from_row``, and in the end ``to_row``.
     """
-    stop = np.ones(len(lower))
+    stop = np.empty(len(lower))
     for i in range(from_row, to_row):
         load_stop_row(i, lower, upper, start, exception_yes, exception_probability, stop)
         for j in range(i + 1):
@@ -104,7 +99,7 @@ def go_on_probabilities(
             p[j] = (i + 1 - j) * share * p[j] + j * share * p[j - 1]
 
 
-@compiled(nogil=True)
+@compiled
 def survival(from_row, to_row, lower, upper, offset, go_on, a, out):
     """Fill ``out[i]`` with the mass that goes on after i votes, for some rows, the last first.
 

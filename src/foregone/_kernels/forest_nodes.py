@@ -27,7 +27,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from foregone._kernels.compiled import compiled, compiled_only
+from foregone._kernels.compiled import compiled, compiled_only, inner
 
 U0, U1, U2, U3, U4 = (np.uint64(number) for number in range(5))
 U9, U13, U15, U32, U36, U63 = (np.uint64(number) for number in (9, 13, 15, 32, 36, 63))
@@ -165,30 +165,6 @@ def place_nodes(left, right, weight, place, base, payloads):
 
 
 @compiled
-def pack_tree(left, right, column, key, category, leaf, place, base, nodes):
-    """Write one tree's nodes at the places that `place_nodes` gave them.
-
-    ``leaf`` says what each leaf is, in the words of ``sides``; payloads are for the caller to write.
-    """
-    for node in range(len(left)):
-        if place[node] < 0 or left[node] < 0:
-            continue
-        a, b = left[node], right[node]
-        sides = U0
-        offset = np.uint64(base[node] - place[node])
-        if left[a] < 0:
-            sides |= np.uint64(leaf[a])
-        if left[b] < 0:
-            sides |= np.uint64(leaf[b]) << U2
-        if sides & (sides >> U2) >= U2:  # both are votes
-            offset = U0
-        write_node(
-            nodes, key, place[node],
-            np.uint64(key[node]), np.uint64(column[node]), sides, offset, np.uint64(category[node]),
-        )  # fmt: skip
-
-
-@compiled
 def first_unsound_node(nodes, keys, categories, tree_start, n_features):
     """Return the first node that could lead a walk astray, or -1 when every walk stays inside and ends.
 
@@ -243,7 +219,7 @@ def first_unsound_place(nodes, keys, categories, tree_start, n_features, kinds):
     return -1
 
 
-@compiled
+@inner
 def _is_set(categories, start):
     """Whether a set of categories, its length first, begins at ``start`` and ends inside."""
     n_words = np.uint64(len(categories))

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from foregone._kernels.compiled import compiled, compiled_only
+from foregone._kernels.compiled import compiled, compiled_only, inner
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -25,8 +25,9 @@ ORDER_OF_ALL = -1  # the "row" whose order is the one that all rows share
 ATTEMPTS = 512  # counters set aside for each place of an order
 
 
-@compiled
-def _mix(z):
+@inner
+def mix(z):
+    """Return 64 bits mixed thoroughly."""
     z = (z ^ (z >> SHIFT_30)) * MIX_1
     z = (z ^ (z >> SHIFT_27)) * MIX_2
     return z ^ (z >> SHIFT_31)
@@ -44,7 +45,14 @@ def _minus_zero(keys):
     return lambda keys: MINUS_ZERO_64
 
 
-@compiled
+@inner
+def mix_key(mixed, key, zero):
+    """Return the bits of a row with one more key; ``zero`` is the key of -0.0, which stands for +0.0."""
+    mixed = (mixed ^ (key + np.uint64(key == zero))) * MIX_1
+    return mixed ^ (mixed >> SHIFT_31)
+
+
+@inner
 def bits_of_row(keys, shift, base, n_features):
     """Return 64 bits that stand for the values of the row whose keys begin at ``base``.
 
@@ -53,17 +61,16 @@ def bits_of_row(keys, shift, base, n_features):
     mixed = np.uint64(0)
     for feature in range(n_features):
         key = np.uint64(keys[base + (np.uint64(2 * feature) >> shift)])
-        mixed = (mixed ^ (key + np.uint64(key == minus_zero(keys)))) * MIX_1
-        mixed ^= mixed >> SHIFT_31
+        mixed = mix_key(mixed, key, minus_zero(keys))
     return np.int64(mixed)
 
 
-@compiled
+@inner
 def random_bits(seed, row, counter):
     """Return 64 random bits."""
-    mixed = _mix(np.uint64(seed) + GOLDEN)
-    mixed = _mix(mixed + (np.uint64(row) + ONE) * GOLDEN)
-    return _mix(mixed + (np.uint64(counter) + ONE) * GOLDEN)
+    mixed = mix(np.uint64(seed) + GOLDEN)
+    mixed = mix(mixed + (np.uint64(row) + ONE) * GOLDEN)
+    return mix(mixed + (np.uint64(counter) + ONE) * GOLDEN)
 
 
 @compiled
@@ -72,7 +79,7 @@ def stop_draw(seed, row, asked):
     return np.int64(random_bits(seed, row, 2 * asked) >> SHIFT_11)
 
 
-@compiled
+@inner
 def swap_in(order, place, seed, row):
     """Draw ``order[place]`` uniformly from ``order[place:]`` by a swap (one step of Fisher and Yates).
 

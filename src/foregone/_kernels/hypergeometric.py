@@ -1,4 +1,6 @@
-"""Hypergeometric weights h_n(i, j), alone and mixed over n, to nearly full precision for any N.
+"""Hypergeometric weights mixed over n, to nearly full precision for any N.
+
+``h_n(i, j)`` is the chance that the first i of N votes hold j of the n yes.
 
 The logarithm of a binomial probability is split (as C. Loader proposed) into Stirling remainders and
 deviances, both small near the mode, so that nothing of the size of log N! is ever subtracted.
@@ -6,14 +8,12 @@ deviances, both small near the mode, so that nothing of the size of log N! is ev
 
 import math
 
-import numpy as np
-
-from foregone._kernels.compiled import compiled
+from foregone._kernels.compiled import compiled, inner
 
 LOG_2PI = math.log(2.0 * math.pi)
 
 
-@compiled
+@inner
 def stirling_remainder(x):
     """Return log x! - log(sqrt(2 pi x) (x / e)^x), for whole x >= 1."""
     if x <= 15.0:
@@ -22,7 +22,7 @@ def stirling_remainder(x):
     return (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x
 
 
-@compiled
+@inner
 def deviance(x, mean):
     """Return x log(x / mean) + mean - x, without cancellation when x is near the mean."""
     if abs(x - mean) < 0.1 * (x + mean):
@@ -40,7 +40,7 @@ def deviance(x, mean):
     return x * math.log(x / mean) + mean - x
 
 
-@compiled
+@inner
 def log_binomial(x, n, p, q):
     """Return the log of the probability of x successes among n, each of probability p = 1 - q."""
     if x == 0.0:
@@ -52,23 +52,7 @@ def log_binomial(x, n, p, q):
     return remainder - deviance(x, n * p) - deviance(n - x, n * q) - scale
 
 
-@compiled
-def hypergeometric(N, n, i, j):
-    """Return h_n(i, j), the chance that the first i of N votes hold j of the n yes."""
-    if j < 0 or j > n or i - j < 0 or i - j > N - n:
-        return 0.0
-    if i == 0 or i == N:
-        return 1.0
-    p = i / N
-    q = (N - i) / N
-    return math.exp(
-        log_binomial(float(j), float(n), p, q)
-        + log_binomial(float(i - j), float(N - n), p, q)
-        - log_binomial(float(i), float(N), p, q)
-    )
-
-
-@compiled
+@inner
 def mixed_weight(weights, first, last, i, j):
     """Return sum_n weights[n] h_n(i, j); the weights are zero outside first..last.
 
@@ -80,9 +64,19 @@ def mixed_weight(weights, first, last, i, j):
     if j < 0 or j > i or start > end:
         return 0.0
     if i == 0:
-        return weights[start : end + 1].sum()
-    mode = min(max((j * (N + 2)) // i, start), end) if i > 0 else start
-    h_mode = hypergeometric(N, mode, i, j)
+        total = 0.0
+        for n in range(start, end + 1):
+            total += weights[n]
+        return total
+    mode = min(max((j * (N + 2)) // i, start), end)
+    h_mode = 1.0
+    if i < N:
+        p, q = i / N, (N - i) / N
+        h_mode = math.exp(
+            log_binomial(float(j), float(mode), p, q)
+            + log_binomial(float(i - j), float(N - mode), p, q)
+            - log_binomial(float(i), float(N), p, q)
+        )
     total = weights[mode] * h_mode
     h = h_mode
     for n in range(mode, end):
@@ -99,7 +93,7 @@ def mixed_weight(weights, first, last, i, j):
     return total
 
 
-@compiled(nogil=True)
+@compiled
 def edge_weights(from_row, to_row, bases, first, last, low, high, out):
     """Fill ``out[b, i, :]`` with the weight of basis b just below and just above the band of some steps."""
     for b in range(len(bases)):
@@ -108,7 +102,7 @@ def edge_weights(from_row, to_row, bases, first, last, low, high, out):
             out[b, i, 1] = mixed_weight(bases[b], first[b], last[b], i, high[i] + 1)
 
 
-@compiled(nogil=True)
+@compiled
 def widen_band(from_row, to_row, no_weights, yes_weights, supports, no_price, yes_price, yes_from, low, high):
     """Fill ``low, high`` with a band outside which stopping costs less than one more vote.
 
@@ -146,12 +140,3 @@ def widen_band(from_row, to_row, no_weights, yes_weights, supports, no_price, ye
             top_no += 1
         high[i] = top
         low[i] = i - top_no
-
-
-@compiled
-def support(weights):
-    """Return the first and last place of a positive weight; (len, -1) when there is none."""
-    places = np.nonzero(weights)[0]
-    if len(places) == 0:
-        return len(weights), -1
-    return places[0], places[-1]

@@ -16,36 +16,59 @@ too, for ``wait[i]`` votes until the next look, and stops then.
 
 import numpy as np
 
-from foregone._kernels.compiled import compiled
+from foregone._kernels.compiled import compiled, inner
 
-# Rows are passed as slices and walked from zero: only then does the compiler know that no index is negative,
-# and turn the loops into vector instructions.
+U1 = np.uint64(1)
+STOPPING, GOING_ON = np.int64(0), np.int64(1)  # lines of costs
+
+# Rows are walked from ``lo`` on by unsigned numbers: only then does the compiler know that no index is
+# negative, and turn the loops into vector instructions. Slices would do, but take long to compile.
 
 
-@compiled
-def step_back(row, numbers, i, width):
+@inner
+def counted(size):
+    """Return 0, 1, 2, ... as floats."""
+    numbers = np.empty(size)
+    for k in range(size):
+        numbers[k] = k
+    return numbers
+
+
+@inner
+def copy_rows(source, target):
+    """Copy a matrix. For ``target[:] = source`` numba compiles an error message, which takes seconds."""
+    for row in range(len(source)):
+        for k in range(source.shape[1]):
+            target[row, k] = source[row, k]
+
+
+@inner
+def step_back(rows, number, lo, numbers, i, width):
     """Turn row i + 1 (of width + 1 entries) into row i, in place, summing over the next vote."""
     share = 1.0 / (i + 1)
     top = i + 1.0
-    for k in range(width):
-        row[k] = ((top - numbers[k]) * row[k] + (numbers[k] + 1.0) * row[k + 1]) * share
+    row = rows[number]
+    for k in range(np.uint64(lo), np.uint64(lo + width)):
+        row[k] = ((top - numbers[k]) * row[k] + (numbers[k] + 1.0) * row[k + U1]) * share
 
 
-@compiled
-def add_times(total, factor, row, width):
-    """Add ``factor * row`` to ``total``."""
-    for k in range(width):
-        total[k] += factor * row[k]
+@inner
+def add_times(total, number, factor, rows, other, first, end):
+    """Add ``factor`` times a row of ``rows`` to one of ``total``, from ``first`` to before ``end``."""
+    to, row = total[number], rows[other]
+    for k in range(np.uint64(first), np.uint64(end)):
+        to[k] += factor * row[k]
 
 
-@compiled
-def add_times_where(total, chosen, factor, row, width):
-    """Add ``factor * row`` to ``total`` where ``chosen`` is one rather than zero."""
-    for k in range(width):
-        total[k] += chosen[k] * factor * row[k]
+@inner
+def add_times_where(total, number, chosen, factor, rows, other, first, end):
+    """Do the same where ``chosen`` is one rather than zero."""
+    to, row = total[number], rows[other]
+    for k in range(np.uint64(first), np.uint64(end)):
+        to[k] += chosen[k] * factor * row[k]
 
 
-@compiled
+@inner
 def set_edge(i, j, side, edge, go_on, yes, no, yes_from, wait, a, x):
     """Put the state (i, j) just outside the band of step i in place: it stops, at the next look."""
     if j < 0 or j > i:
@@ -60,7 +83,7 @@ def set_edge(i, j, side, edge, go_on, yes, no, yes_from, wait, a, x):
         x[c, j] = total
 
 
-@compiled(nogil=True)
+@compiled
 def induce(
     from_row, to_row, a_row, x_row, found,
     low, high, edge, yes_from, held_from, held_to, wait, go_on, yes, no, price, tolerance,
@@ -80,48 +103,49 @@ def induce(
     N = len(low) - 1
     n_bases, n_channels = len(edge), len(price)
     a, x = a_row.copy(), x_row.copy()  # which the compiler knows to overlap with nothing else
-    all_numbers = np.arange(N + 3).astype(np.float64)
-    stop_cost = np.zeros(N + 2)
-    go_cost = np.zeros(N + 2)
-    stops = np.zeros(N + 2)
-    price_yes = price @ yes
-    price_no = price @ no
+    numbers = counted(N + 3)
+    costs, stops = np.empty((2, N + 2)), np.empty(N + 2)
+    stop_cost, go_cost = costs[STOPPING], costs[GOING_ON]
+    price_yes, price_no = np.zeros(n_bases), np.zeros(n_bases)
+    for c in range(n_channels):
+        for b in range(n_bases):
+            price_yes[b] += price[c] * yes[c, b]
+            price_no[b] += price[c] * no[c, b]
     n_holes, n_ties = found[0], found[1]
     for i in range(to_row - 1, from_row - 1, -1):
-        set_edge(i + 1, low[i + 1] - 1, 0, edge, go_on, yes, no, yes_from, wait, a, x)
-        set_edge(i + 1, high[i + 1] + 1, 1, edge, go_on, yes, no, yes_from, wait, a, x)
+        for side in range(2):
+            j = high[i + 1] + 1 if side else low[i + 1] - 1
+            set_edge(i + 1, j, side, edge, go_on, yes, no, yes_from, wait, a, x)
         lo = low[i]
         width = high[i] - lo + 1
         if width <= 0:
             first[i], last[i] = lo, lo - 1
             continue
-        numbers = all_numbers[lo : lo + width + 1]
-        n_no = min(max(yes_from[i] - lo, 0), width)  # the first so many states of the band answer "no"
-        stop_cost[:width] = 0.0
-        go_cost[:width] = 0.0
+        end = lo + width
+        first_yes = min(max(yes_from[i], lo), end)  # the states of the band before it answer "no"
+        for k in range(np.uint64(lo), np.uint64(end)):
+            stop_cost[k] = go_cost[k] = 0.0
         for b in range(n_bases):
-            row = a[b, lo : lo + width + 1]
-            step_back(row, numbers, i, width)
+            step_back(a, b, lo, numbers, i, width)
             if price_no[b] != 0.0:
-                add_times(stop_cost, price_no[b], row, n_no)
+                add_times(costs, STOPPING, price_no[b], a, b, lo, first_yes)
             if price_yes[b] != 0.0:
-                add_times(stop_cost[n_no:], price_yes[b], row[n_no:], width - n_no)
+                add_times(costs, STOPPING, price_yes[b], a, b, first_yes, end)
         for c in range(n_channels):
-            row = x[c, lo : lo + width + 1]
-            step_back(row, numbers, i, width)
+            step_back(x, c, lo, numbers, i, width)
             for b in range(n_bases):
                 if go_on[c, b] != 0.0:
-                    add_times(row, go_on[c, b], a[b, lo : lo + width], width)
+                    add_times(x, c, go_on[c, b], a, b, lo, end)
             if price[c] != 0.0:
-                add_times(go_cost, price[c], row, width)
+                add_times(costs, GOING_ON, price[c], x, c, lo, end)
         least = 1.0 - tolerance
-        for k in range(width):
+        for k in range(np.uint64(lo), np.uint64(end)):
             stops[k] = 1.0 if stop_cost[k] < go_cost[k] * least else 0.0
-        held, let_go = max(held_from[i] - lo, 0), min(held_to[i] - lo, width - 1) + 1
+        held, let_go = max(held_from[i], lo), min(held_to[i], end - 1) + 1
         for k in range(held, let_go):
             stops[k] = 0.0
         if len(tie_i) > 0:
-            for k in range(width):
+            for k in range(lo, end):
                 # go_cost is zero only where no n of the prices comes by.
                 if (
                     stops[k] == 0.0
@@ -130,44 +154,44 @@ def induce(
                     and not held <= k < let_go
                 ):
                     if n_ties < len(tie_i):
-                        stop = yes if k >= n_no else no
-                        tie_i[n_ties], tie_j[n_ties] = i, lo + k
+                        stop = yes if k >= first_yes else no
+                        tie_i[n_ties], tie_j[n_ties] = i, k
                         for c in range(n_channels):
-                            tie_go_on[n_ties, c] = x[c, lo + k]
+                            tie_go_on[n_ties, c] = x[c, k]
                             tie_stop[n_ties, c] = 0.0
                             for b in range(n_bases):
-                                tie_stop[n_ties, c] += stop[c, b] * a[b, lo + k]
+                                tie_stop[n_ties, c] += stop[c, b] * a[b, k]
                     n_ties += 1
         for c in range(n_channels):
-            row = x[c, lo : lo + width]
-            for k in range(width):
+            row = x[c]
+            for k in range(np.uint64(lo), np.uint64(end)):
                 row[k] *= 1.0 - stops[k]
             for b in range(n_bases):
                 if no[c, b] != 0.0:
-                    add_times_where(row, stops, no[c, b], a[b, lo : lo + n_no], n_no)
+                    add_times_where(x, c, stops, no[c, b], a, b, lo, first_yes)
                 if yes[c, b] != 0.0:
-                    said_yes = a[b, lo + n_no : lo + width]
-                    add_times_where(row[n_no:], stops[n_no:], yes[c, b], said_yes, width - n_no)
-        f, e = 0, width - 1
+                    add_times_where(x, c, stops, yes[c, b], a, b, first_yes, end)
+        f, e = lo, end - 1
         while f <= e and stops[f] == 1.0:
             f += 1
         while e >= f and stops[e] == 1.0:
             e -= 1
-        first[i], last[i] = lo + f, lo + e
+        first[i], last[i] = f, e
         if held_from[i] == 0 and held_to[i] == i:
             first[i], last[i] = 0, i
         for k in range(f, e + 1):
             if stops[k] == 1.0:
                 if n_holes < len(hole_i):
-                    hole_i[n_holes], hole_j[n_holes] = i, lo + k
+                    hole_i[n_holes], hole_j[n_holes] = i, k
                 n_holes += 1
     for c in range(n_channels):
         values[c] = x[c, 0]
     found[0], found[1] = n_holes, n_ties
-    a_row[:], x_row[:] = a, x
+    copy_rows(a, a_row)
+    copy_rows(x, x_row)
 
 
-@compiled(nogil=True)
+@compiled
 def flow_to_states(to_row, p, place, first, last, hole_i, hole_j, source_i, state_i, state_j, out):
     """Fill ``out[k]`` with the chance to reach state k after going on from the source, up to row ``to_row``.
 
@@ -211,17 +235,18 @@ def flow_to_states(to_row, p, place, first, last, hole_i, hole_j, source_i, stat
     return False
 
 
-@compiled(nogil=True)
-def likeliest(from_row, to_row, no, yes, thresholds):
+@compiled
+def likeliest(from_row, to_row, both, thresholds):
     """Move ``thresholds[i]``, from where on the answer is yes, to agree with the likelier full vote.
 
-    ``no`` and ``yes`` are the weights of the states of row ``to_row`` whose full vote is "no" and "yes", in
-    the end those of ``from_row``. States that neither reaches leave a threshold where it is.
+    ``both`` are the weights of the states of row ``to_row`` whose full vote is "no", and "yes", in the end
+    those of ``from_row``. States that neither reaches leave a threshold where it is.
     """
-    numbers = np.arange(len(no)).astype(np.float64)
+    no, yes = both[0], both[1]
+    numbers = counted(len(no))
     for i in range(to_row - 1, from_row - 1, -1):
-        step_back(no, numbers, i, i + 1)
-        step_back(yes, numbers, i, i + 1)
+        step_back(both, 0, 0, numbers, i, i + 1)
+        step_back(both, 1, 0, numbers, i, i + 1)
         least, most = 0, i + 1
         for j in range(i + 1):
             if yes[j] > no[j]:

@@ -10,12 +10,12 @@ is returned: making a Python object of it is where a signal would turn into a Sy
 
 import numpy as np
 
-from foregone._kernels.compiled import compiled
+from foregone._kernels.compiled import compiled, inner
 
 __all__: list[str] = []
 
 
-@compiled
+@inner
 def shift_behind(value, times, b, last):
     """Return by how many places the parts behind part ``b`` move when that loses a vote.
 

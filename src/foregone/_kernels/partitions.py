@@ -11,7 +11,7 @@ after one vote of one such part is taken away.
 
 import numpy as np
 
-from foregone._kernels.compiled import compiled
+from foregone._kernels.compiled import compiled, inner
 
 __all__: list[str] = []
 
@@ -51,7 +51,7 @@ def ranks_of(rows, total, P, ranks):
         ranks[k] = rank_of(rows[k], total, P)
 
 
-@compiled
+@inner
 def spread(parts, first, total):
     """Distribute a total over the parts from ``first`` on, as evenly as possible."""
     k = len(parts) - first
@@ -62,7 +62,7 @@ def spread(parts, first, total):
         parts[first + j] = each + (1 if j < more else 0)
 
 
-@compiled
+@inner
 def next_partition(parts):
     """Go to the next partition in lexicographic order; return whether there is one."""
     behind = 0

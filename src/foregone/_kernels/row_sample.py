@@ -8,8 +8,8 @@ about a third of a nanosecond.
 
 import numpy as np
 
-from foregone._kernels.compiled import compiled
-from foregone._kernels.forest_random import _mix, random_bits
+from foregone._kernels.compiled import compiled, inner
+from foregone._kernels.forest_random import mix, random_bits
 
 NAN_BITS = np.uint32(0x7FC00000)
 
@@ -21,17 +21,17 @@ def fill_multipliers(seed, multipliers):
         multipliers[feature] = random_bits(seed, feature, 0) | np.uint64(1)
 
 
-@compiled
+@inner
 def _is_chosen(rows, row, multipliers):
     total = np.uint64(0)
     for feature in range(np.uint64(len(multipliers) - 1)):
         value = np.float32(rows[row, feature])
         bits = np.float32(value + np.float32(0.0)).view(np.uint32) if value == value else NAN_BITS
         total += multipliers[feature] * np.uint64(bits)
-    return _mix(total) <= multipliers[-1]
+    return mix(total) <= multipliers[-1]
 
 
-@compiled(nogil=True)
+@compiled
 def list_chosen(rows, multipliers, chosen):
     """Write the numbers of the rows that are chosen to ``chosen``; return how many there are."""
     n_chosen = 0
@@ -41,7 +41,7 @@ def list_chosen(rows, multipliers, chosen):
     return n_chosen
 
 
-@compiled(nogil=True)
+@compiled
 def count_stops(asked, answers, counts):
     """Add one to ``counts[answer, asked]`` for each row; return False if one lies outside of the table."""
     n_classes, n_asked = counts.shape

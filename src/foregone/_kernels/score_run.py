@@ -6,125 +6,119 @@ end. Every running score is the start plus one tree's score after another: nothi
 other order.
 """
 
+from typing import Any
+
 import numpy as np
 
-from foregone._kernels.compiled import compiled
-from foregone._kernels.forest_keys import REFUSED, load_keys
+from foregone._kernels.compiled import compiled, inner
+from foregone._kernels.forest_keys import REFUSED, load_keys, numbers_of, rules_of
 from foregone._kernels.forest_nodes import U0
-from foregone._kernels.forest_walk import LANES, SCORE, add_trees
-from foregone._kernels.looping_walk import find_leaves
+from foregone._kernels.forest_walk import (
+    EIGHT,
+    LANES,
+    MOST_BY_EIGHT,
+    SCORE,
+    add_trees,
+    plus,
+    walk_eight,
+    words_of,
+)
+from foregone._kernels.looping_walk import find_leaves, keep_rows, said_at, take_rows
 
 HEADER = 3  # numbers before the roots in a schedule that is one array
-ALONE = 4  # with fewer rows than this left, trees are interleaved instead of rows
 
 
-@compiled
+@inner
 def looks(lower, upper, asked):
     """Whether any score could stop after so many trees."""
     return lower[asked] > -np.inf or upper[asked] < np.inf
 
 
+def _row_kernel(key_type: Any, name: str) -> Any:
+    def run_row(values, nodes, packed):
+        """Run one row, from its raw values on; return the answer, how many were asked and the running score.
+
+        ``asked`` is REFUSED when a value cannot be taken. ``packed`` holds, in one array because each array
+        costs a tenth of a microsecond to pass: the number of trees, what rows may hold, how many trees set
+        out from the beginning, whether they will be needed or not; then roots, the bits of lower, upper and
+        the start. If columns have rules, it is a pair of this array and these.
+        """
+        keys = np.empty(2 * len(values), key_type)
+        schedule = numbers_of(packed)
+        n_trees, takes, ahead = schedule[0], schedule[1], schedule[2]
+        memory = np.empty(2 * LANES + n_trees, np.uint64)
+        lower_from = HEADER + n_trees
+        upper_from = lower_from + n_trees + 1
+        start_at = upper_from + n_trees + 1
+        shift = load_keys(values, keys, takes, rules_of(packed))
+        if shift == REFUSED:
+            return False, REFUSED, 0.0
+        lower = schedule[lower_from:upper_from].view(np.float64)
+        upper = schedule[upper_from:start_at].view(np.float64)
+        score = schedule[start_at : start_at + 1].view(np.float64)[0]
+        roots, asked = schedule[HEADER:lower_from], np.int64(0)
+        started = walking = U0
+        are_small = len(words_of(nodes)) <= MOST_BY_EIGHT * n_trees
+        while score > lower[asked] and score < upper[asked]:
+            if are_small and asked + EIGHT <= n_trees:
+                walk_eight(nodes, roots, asked, keys, np.uint64(shift), U0, memory)
+                first = asked
+                while asked < first + EIGHT and score > lower[asked] and score < upper[asked]:
+                    score = plus(score, nodes, memory[asked - first], SCORE)
+                    asked += 1
+                started, walking = np.uint64(asked), U0
+                continue
+            decision = asked + 1
+            while not looks(lower, upper, decision):
+                decision += 1
+            # Trees set out before it is known whether they are needed, but no more than were needed so far.
+            end = min(max(decision + asked, ahead), n_trees)
+            score, started, walking = add_trees(
+                nodes, SCORE, roots, keys, np.uint64(shift), U0, memory,
+                np.uint64(asked), np.uint64(decision), np.uint64(end), started, walking, score,
+            )  # fmt: skip
+            asked = decision
+        return score > lower[asked], asked, score
+
+    run_row.__name__ = name
+    return compiled(run_row)
+
+
+run_row_32, run_row_64 = _row_kernel(np.uint32, "run_row_32"), _row_kernel(np.uint64, "run_row_64")
+
+
 @compiled
-def finish_row(nodes, roots, lower, upper, ahead, keys, shift, base, memory, asked, score):
-    """Ask on from a running score until the row stops; return how many were asked, and the score then.
-
-    ``memory`` needs no content, and room for ``2 * LANES + len(roots)`` words. ``ahead`` trees set out from
-    the beginning, whether they will be needed or not.
-    """
-    n_trees = len(roots)
-    started, walking = np.uint64(asked), U0
-    while score > lower[asked] and score < upper[asked]:
-        decision = asked + 1
-        while not looks(lower, upper, decision):
-            decision += 1
-        # Trees set out before it is known whether they are needed, but no more than were needed so far.
-        end = min(max(decision + asked, ahead), n_trees)
-        score, started, walking = add_trees(
-            nodes, SCORE, roots, keys, shift, base, memory,
-            np.uint64(asked), np.uint64(decision), np.uint64(end), started, walking, score,
-        )  # fmt: skip
-        asked = decision
-    return asked, score
-
-
-@compiled
-def _run_row(values, nodes, schedule, keys):
-    n_trees, takes, ahead = schedule[0], schedule[1], schedule[2]
-    memory = np.empty(2 * LANES + n_trees, np.uint64)
-    lower_from = HEADER + n_trees
-    upper_from = lower_from + n_trees + 1
-    start_at = upper_from + n_trees + 1
-    shift = load_keys(values, keys, takes, schedule[start_at + 1 :])
-    if shift == REFUSED:
-        return False, REFUSED, 0.0
-    lower = schedule[lower_from:upper_from].view(np.float64)
-    upper = schedule[upper_from:start_at].view(np.float64)
-    start = schedule[start_at : start_at + 1].view(np.float64)[0]
-    asked, score = finish_row(
-        nodes, schedule[HEADER:lower_from], lower, upper, ahead,
-        keys, np.uint64(shift), U0, memory, 0, start,
-    )  # fmt: skip
-    return score > lower[asked], asked, score
-
-
-@compiled(nogil=True)
-def run_row_32(values, nodes, schedule):
-    """Run one row, from its raw values on; return the answer, how many were asked and the running score.
-
-    ``asked`` is REFUSED when a value cannot be taken. ``schedule`` holds, in one array because each array
-    costs a tenth of a microsecond to pass: the number of trees, what rows may hold, how many trees set
-    out from the beginning; then roots, the bits of lower, upper and the start, and the columns' rules.
-    """
-    return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint32))
-
-
-@compiled(nogil=True)
-def run_row_64(values, nodes, schedule):
-    """Do the same as `run_row_32` with keys of 64 bits."""
-    return _run_row(values, nodes, schedule, np.empty(2 * len(values), np.uint64))
-
-
-@compiled(nogil=True)
-def run_block(
-    nodes, roots, lower, upper, start, ahead,
-    looping, keys, stride, shift, rows, places, walking, answers, asked, scores,
-):  # fmt: skip
+def run_block(lower, upper, start, batch, shift, rows, places, walking, answers, asked, scores):
     """Run a block of rows in one order: each tree over all undecided rows, so that it stays in the cache.
 
-    ``looping`` are the same trees with looping leaves, what those carry, their bounds in the order asked, and
-    phases for `find_leaves`; ``rows``, ``places`` and ``walking`` are scratch.
+    ``batch`` is what `foregone._kernels.looping_walk` says; ``rows``, ``places`` and ``walking`` are scratch.
     """
-    trees, leaves, bounds, phases = looping
-    stride, shift = np.uint64(stride), np.uint64(shift)
-    left = len(scores)
-    for k in range(left):
+    shift, n_rows = np.uint64(shift), len(scores)
+    left = n_rows
+    for k in range(n_rows):
         rows[k] = k
         scores[k] = start
         asked[k] = 0
     if start <= lower[0] or start >= upper[0]:
         left = 0
-    for i in range(len(roots)):
-        if left < ALONE:
-            memory = np.empty(2 * LANES + len(roots), np.uint64)
-            for k in range(left):
-                row = rows[k]
-                asked[row], scores[row] = finish_row(
-                    nodes, roots, lower, upper, ahead, keys, shift, row * stride, memory, i, scores[row]
-                )
+    take_rows(batch, rows, left)
+    for i in range(1, len(lower)):
+        if left == 0:
             break
-        find_leaves(trees, leaves, bounds, i, phases, keys, stride, shift, rows, left, places, walking)
-        if not looks(lower, upper, i + 1):
+        find_leaves(batch, 0, i - 1, shift, rows, left, places, walking)
+        if not looks(lower, upper, i):
             for k in range(left):
-                scores[rows[k]] += leaves[places[k]]
+                scores[rows[k]] += said_at(batch, places[k])
             continue
-        low, high = lower[i + 1], upper[i + 1]
+        low, high = lower[i], upper[i]
         kept = 0
         for k in range(left):
             row = rows[k]
-            score = scores[row] + leaves[places[k]]
-            scores[row], asked[row] = score, i + 1
+            score = scores[row] + said_at(batch, places[k])
+            scores[row], asked[row] = score, i
             rows[kept] = row
             kept += np.int64((score > low) & (score < high))
         left = kept
-    for k in range(len(scores)):
+        keep_rows(batch, rows, left)
+    for k in range(n_rows):
         answers[k] = scores[k] > lower[asked[k]]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from foregone._kernels.compiled import compiled
+from foregone._kernels.compiled import compiled, inner
 
 TOLERANCE = 1e-14  # of what a reduced cost is summed from: less is rounding
 PATIENCE = 60  # pivots after which rounding is taken to be ten times as large, so that the search ends
@@ -10,14 +10,14 @@ SINGULAR = 1e15  # condition number of a basis that is none
 LEAST_PIVOT = 1e-14  # small, since columns are scaled: one that breaks a limit of 1e-12 holds no entry above
 
 
-@compiled
+@inner
 def invert(matrix, inverse):
     """Fill ``inverse`` by elimination with row exchanges; return whether the matrix is regular."""
     size = len(matrix)
     work = matrix.copy()
-    inverse[:, :] = 0.0
     for k in range(size):
-        inverse[k, k] = 1.0
+        for column in range(size):
+            inverse[k, column] = 1.0 if k == column else 0.0
     for k in range(size):
         best = k
         for row in range(k + 1, size):
@@ -41,30 +41,45 @@ def invert(matrix, inverse):
                     inverse[row, column] -= factor * inverse[k, column]
     norm, inverse_norm = 0.0, 0.0
     for column in range(size):
-        norm = max(norm, np.abs(matrix[:, column]).sum())
-        inverse_norm = max(inverse_norm, np.abs(inverse[:, column]).sum())
+        total, inverse_total = 0.0, 0.0
+        for row in range(size):
+            total += abs(matrix[row, column])
+            inverse_total += abs(inverse[row, column])
+        norm, inverse_norm = max(norm, total), max(inverse_norm, inverse_total)
     return norm * inverse_norm < SINGULAR
 
 
-@compiled
-def refine(matrix, inverse, right_side, x):
-    """Fill ``x`` with the solution of ``matrix x = right_side``, each row met to rounding of its own size."""
+@inner
+def refine(matrix, inverse, is_transposed, right_side, rest, x):
+    """Fill ``x`` with the solution of ``matrix x = right_side``, each row met to rounding of its own size.
+
+    With ``is_transposed``, both matrices are read by columns. ``rest`` is scratch.
+    """
     size = len(right_side)
-    x[:] = 0.0
-    rest = right_side.copy()
+    for row in range(size):
+        x[row], rest[row] = 0.0, right_side[row]
     for turn in range(3):
         for row in range(size):
             total = 0.0
             for column in range(size):
-                total += inverse[row, column] * rest[column]
+                entry = inverse[column, row] if is_transposed else inverse[row, column]
+                total += entry * rest[column]
             x[row] += total
         if turn == 2:
             break
         for row in range(size):
             total = right_side[row]
             for column in range(size):
-                total -= matrix[row, column] * x[column]
+                entry = matrix[column, row] if is_transposed else matrix[row, column]
+                total -= entry * x[column]
             rest[row] = total
+
+
+@inner
+def load_column(columns, number, out):
+    """Copy a column."""
+    for row in range(len(out)):
+        out[row] = columns[row, number]
 
 
 @compiled
@@ -75,18 +90,21 @@ def optimise(columns, costs, right_side, basis, duals, values):
     basis stays feasible. Returns False when the cost has no lower limit.
     """
     size, n_columns = columns.shape
-    matrix = np.zeros((size, size))
-    inverse = np.zeros((size, size))
-    direction = np.zeros(size)
-    usable = np.ones(n_columns, np.bool_)  # not too like the basis to be told from it
+    matrix, inverse = np.empty((size, size)), np.empty((size, size))
+    direction, given, rest = np.empty(size), np.empty(size), np.empty(size)
+    usable = np.empty(n_columns, np.bool_)  # not too like the basis to be told from it
+    for column in range(n_columns):
+        usable[column] = True
     for k in range(size):
-        matrix[:, k] = columns[:, basis[k]]
+        load_column(columns, basis[k], matrix[:, k])
     invert(matrix, inverse)
     for pivot in range(14 * PATIENCE):
         tolerance = TOLERANCE * 10.0 ** (pivot // PATIENCE)
         careful = pivot >= PATIENCE
-        refine(matrix.T, inverse.T, costs[basis], duals)
-        refine(matrix, inverse, right_side, values)
+        for k in range(size):
+            given[k] = costs[basis[k]]
+        refine(matrix, inverse, np.bool_(1), given, rest, duals)
+        refine(matrix, inverse, np.bool_(0), right_side, rest, values)
         for k in range(size):
             values[k] = max(values[k], 0.0)
         # Steepest first; then the lowest number, which does not go round in circles (Bland).
@@ -100,14 +118,18 @@ def optimise(columns, costs, right_side, basis, duals, values):
                 reduced -= duals[row] * columns[row, column]
                 rounding += abs(duals[row] * columns[row, column])
             if reduced < -tolerance * rounding and (reduced < least or entering < 0):
-                if (basis == column).any():
+                in_basis = False
+                for k in range(size):
+                    in_basis |= basis[k] == column
+                if in_basis:
                     continue
                 entering, least = column, reduced
                 if careful:
                     break
         if entering < 0:
             return True
-        refine(matrix, inverse, columns[:, entering].copy(), direction)
+        load_column(columns, entering, given)
+        refine(matrix, inverse, np.bool_(0), given, rest, direction)
         shortest = np.inf
         for k in range(size):
             if direction[k] > LEAST_PIVOT:
@@ -122,10 +144,10 @@ def optimise(columns, costs, right_side, basis, duals, values):
                     leaving = k
         left = basis[leaving]
         basis[leaving] = entering
-        matrix[:, leaving] = columns[:, entering]
+        load_column(columns, entering, matrix[:, leaving])
         if not invert(matrix, inverse):
             basis[leaving] = left
-            matrix[:, leaving] = columns[:, left]
+            load_column(columns, left, matrix[:, leaving])
             invert(matrix, inverse)
             usable[entering] = False
     return True

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import betainc, betainccinv
+import scipy  # whose parts are loaded when first used, and take a while
 
 from foregone.checks import FloatArray
 
@@ -46,11 +45,11 @@ def clopper_pearson_bound(n_wrong: int, n_rows: int, confidence: float) -> float
     if n_wrong == 0:
         return -math.expm1(math.log(1 - confidence) / n_rows) * (1 + 1e-12)
     failure = 1 - confidence
-    bound = float(betainccinv(n_wrong + 1, n_rows - n_wrong, failure))
+    bound = float(scipy.special.betainccinv(n_wrong + 1, n_rows - n_wrong, failure))
     # For very many rows the quantile may be off: the tail itself is looked at, and the bound raised to where
     # it is small enough. A few last bits more are for the rounding of the tail.
     step = 1e-12
-    while bound < 1 and not betainc(n_wrong + 1, n_rows - n_wrong, bound) >= confidence:
+    while bound < 1 and not scipy.special.betainc(n_wrong + 1, n_rows - n_wrong, bound) >= confidence:
         bound, step = bound * (1 + step), 2 * step
     return min(1.0, bound * (1 + 1e-12))
 
@@ -148,4 +147,4 @@ def betting_bound(
     if short(lowest) >= 0:
         return lowest
     # The capital at each stake grows with the mean it bets against, so there is one crossing.
-    return min(1.0, float(brentq(short, lowest, highest, xtol=1e-15, rtol=1e-12)) * (1 + 1e-9))
+    return min(1.0, float(scipy.optimize.brentq(short, lowest, highest, xtol=1e-15, rtol=1e-12)) * (1 + 1e-9))

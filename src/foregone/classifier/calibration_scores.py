@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import _safe_indexing
 
 from foregone.checks import FloatArray
 from foregone.classifier.transformed import Transformed
@@ -14,6 +13,7 @@ from foregone.classifier.voters import ScoreVoters
 from foregone.errors import SolverError
 from foregone.forest import ScoredForest
 from foregone.forest.schedule import random_order
+from foregone.monitoring.audit_rows import take_rows
 from foregone.scores import ClassScores
 from foregone.scores.paths import Scores, blocks
 
@@ -36,7 +36,7 @@ def scores_of(ensemble: Ensemble, rows: Any) -> Scores:
     shape = (rows.shape[0], ensemble.n_steps, *np.shape(ensemble.start))
     scores: Scores | None = None
     for block in blocks(shape):
-        part = ensemble.compact_scores(_safe_indexing(rows, block))
+        part = ensemble.compact_scores(take_rows(rows, block))
         if scores is None:
             scores = _room_for(part, shape)
         _numbers(scores)[block] = _numbers(part)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc
+import scipy  # whose parts are loaded when first used, and take a while
 
 from foregone.certifying import RowLosses
 from foregone.classifier.deciding import Labels, Terms
@@ -28,7 +28,7 @@ __all__ = [
 
 SURPRISE = 0.05
 SMALL = 0.1  # a disagreement below this share of max_disagreement does not matter
-OF_FIT = 4  # stack levels from a warning here, by way of a decider's calibrate, to the caller of fit
+OF_FIT = 5  # stack levels from a warning here, by way of a decider's calibrate, to the caller of fit
 
 
 class CalibrationWarning(UserWarning):
@@ -178,7 +178,7 @@ def _could_be(n_differing: int, n_rows: int, rate: float) -> bool:
     if n_differing == 0 or rate >= 1:
         return True
     # The chance of n_differing or more of n_rows is this incomplete beta function of the rate.
-    return bool(betainc(n_differing, n_rows - n_differing + 1, rate) >= SURPRISE)
+    return bool(scipy.special.betainc(n_differing, n_rows - n_differing + 1, rate) >= SURPRISE)
 
 
 class _LimitedRows(NamedTuple):

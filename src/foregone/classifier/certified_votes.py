@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import _safe_indexing
 
 from foregone.certifying import Judged, Parts, Promise, RowLabels, RowLosses, climb
 from foregone.certifying.parts import bounds_by_side
@@ -24,6 +23,7 @@ from foregone.classifier.deciding import Terms
 from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes
 from foregone.errors import SolverError
 from foregone.forest.schedule import FixedOrder, Order
+from foregone.monitoring.audit_rows import take_rows
 from foregone.scores.orders import greedy_order, weighted_covariance
 from foregone.solving.labelled_program import BOLD, CAREFUL, LEARNING_SHARE
 from foregone.strategy import evaluate
@@ -81,7 +81,7 @@ class VotedRows(NamedTuple):
     def take(self, numbers: IntArray) -> VotedRows:
         """Return some of them."""
         return VotedRows(
-            _safe_indexing(self.rows, numbers),
+            take_rows(self.rows, numbers),
             self.counts[numbers],
             self.full[numbers],
             self.labels.take(numbers),

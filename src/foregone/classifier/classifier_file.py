@@ -7,17 +7,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foregone._system.atomic_file import PathLike
-from foregone.classifier.deciding import Decider, parameters_of
-from foregone.classifier.given_model import DECIDERS
+from foregone.classifier.counted_votes import CountedVotes
+from foregone.classifier.deciding import Decider, Scheme, parameters_of
+from foregone.classifier.summed_scores import SummedScores
 from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import Forest, container
 from foregone.forest.execution import usable_cores
 from foregone.strategy.json_file import Fields
 
-__all__ = ["Saved", "read", "write"]
+__all__ = ["DECIDERS", "Saved", "read", "write"]
 
 KIND = "classifier"
+DECIDERS: dict[Scheme, type[Decider]] = {
+    "hard": CountedVotes,
+    "soft": SummedScores,
+    "plurality": CountedVotes,
+    "lead": SummedScores,
+}
 
 
 class Saved(NamedTuple):

@@ -47,6 +47,7 @@ from foregone.classifier.transformed import Transformed
 from foregone.classifier.two_or_many import ManyClassVotes, Solved, TwoClassVotes, two_or_many
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import Forest
+from foregone.forest.device_arrays import to_host
 from foregone.forest.schedule import FixedOrder, Order, random_order, read_order
 from foregone.labelled_votes import LabelledVotes
 from foregone.monitoring import Stops
@@ -161,7 +162,7 @@ class CountedVotes:
                 warnings.warn(
                     f"voters are asked until the rest cannot change the answer: {error}.",
                     CannotCertifyWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         answers, n_asked = run(seen, decider.solved.strategy, decider.runs_in)
         warn_of_losing_classes(terms, full_labels, classes.take(answers), classes, calibration.losses)
@@ -234,24 +235,25 @@ class CountedVotes:
         """How the ensemble's ``run`` is asked besides by a strategy: in which order."""
         return {"seed": self.seed, "order": self.runs_in}
 
-    def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
+    def run(self, rows: Any, n_threads: int, *, early: bool, **where: Any) -> Any:
         """Return class numbers, how many were asked, and how many of them said yes, or the answer."""
         counting = two_or_many(self.scheme)
         strategy = self.solved.strategy if early else counting.ask_all(self.ensemble.n_voters, self.terms)
-        return self.ensemble.run(rows, strategy, n_threads=n_threads, **self.how)
+        return self.ensemble.run(rows, strategy, n_threads=n_threads, **self.how, **where)
 
     def run_one(self, x: npt.NDArray[Any]) -> Any:
         """Return what `run` returns for one row of a forest, stopped early, as plain values."""
         return self.ensemble.run_one(x, self.solved.strategy, seed=self.seed, order=self.runs_in)
 
-    def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
+    def full_votes(self, rows: Any, n_threads: int, **where: Any) -> npt.NDArray[np.int32]:
         """Return how many of all voters say yes, or are for each of many classes."""
-        counts: npt.NDArray[np.int32] = self.ensemble.votes(rows, n_threads=n_threads)
+        counts: npt.NDArray[np.int32] = self.ensemble.votes(rows, n_threads=n_threads, **where)
         return counts
 
-    def probability(self, rows: Any, n_threads: int) -> FloatArray:
+    def probability(self, rows: Any, n_threads: int, **where: Any) -> FloatArray:
         """Return the share of all voters that are for each class."""
-        return two_or_many(self.scheme).shares(self.full_votes(rows, n_threads), self.ensemble.n_voters)
+        counts = to_host(self.full_votes(rows, n_threads, **where))
+        return two_or_many(self.scheme).shares(counts, self.ensemble.n_voters)
 
     @property
     def tells_probability(self) -> bool:

@@ -360,16 +360,19 @@ class Decider(Protocol):
     def how(self) -> dict[str, Any]:
         """How the ensemble's ``run`` is asked besides by a strategy; of scores, the strategy knows all."""
 
-    def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
-        """Return class numbers, how many were asked, and what they came to: at the stop, or of everyone."""
+    def run(self, rows: Any, n_threads: int, *, early: bool, **where: Any) -> Any:
+        """Return class numbers, how many were asked, and what they came to: at the stop, or of everyone.
+
+        ``where`` is a ``device`` for forests, here and below, or nothing for the CPU.
+        """
 
     def run_one(self, x: npt.NDArray[Any]) -> Any:
         """Return what `run` returns for one row of a forest, stopped early, the fastest way."""
 
-    def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
+    def full_votes(self, rows: Any, n_threads: int, **where: Any) -> npt.NDArray[np.int32]:
         """Return how many of all voters say yes, or are for each of many classes."""
 
-    def probability(self, rows: Any, n_threads: int) -> FloatArray:
+    def probability(self, rows: Any, n_threads: int, **where: Any) -> FloatArray:
         """Return the probability of each class that all voters together tell."""
 
     @property
@@ -473,3 +476,10 @@ def check_same_voters(fields: Fields, key: str, n_voters: int, forest: Any) -> N
     """Raise unless what a file has under ``key`` is for as many voters as its forest has."""
     if n_voters != forest.n_voters:
         raise fields.error(key, f"is for {n_voters} voters, but the forest has {forest.n_voters}")
+
+
+def numbers_of(labels: Labels, classes: Labels) -> IntArray:
+    """Return the numbers of labels in ``classes``, which need not be sorted; any number for others."""
+    in_order = np.argsort(classes)
+    places = np.searchsorted(classes, labels, sorter=in_order).clip(max=len(classes) - 1)
+    return np.asarray(in_order[places], np.int64)

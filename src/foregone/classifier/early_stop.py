@@ -7,12 +7,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.frozen import FrozenEstimator
 
 from foregone.classifier.deciding import DEFAULT_LIMIT, OnFailure, OrderName, Voting
 from foregone.classifier.estimator import EarlyStoppingClassifier
-from foregone.classifier.given_model import GivenModel
 from foregone.errors import InvalidInputError
+from foregone.forest.device_arrays import Device
 from foregone.solving import Answer, Criterion
 
 __all__ = ["early_stop"]
@@ -35,6 +34,7 @@ def early_stop(
     order: OrderName = "auto",
     on_failure: OnFailure = "curtail",
     n_jobs: int | None = None,
+    device: Device = "cpu",
     random_state: int | np.random.RandomState | None = None,
     groups: Any = None,
     clusters: Any = None,
@@ -55,7 +55,7 @@ def early_stop(
         number or a dict in this place is taken for ``max_disagreement``.
     max_disagreement, max_accuracy_loss, costs, threshold, voting, criterion, confidence, looks, answer, order
         As in `EarlyStoppingClassifier`.
-    on_failure, n_jobs, random_state
+    on_failure, n_jobs, device, random_state
         As in `EarlyStoppingClassifier`.
     groups, clusters : array-like of shape (n_rows,), optional
         Labels of the calibration rows, as in `EarlyStoppingClassifier.fit`.
@@ -78,6 +78,10 @@ def early_stop(
         if max_disagreement != DEFAULT_LIMIT:
             raise InvalidInputError(f"Expected labels of the calibration rows, got {y_calibration!r}")
         y_calibration, max_disagreement = None, y_calibration
+    from sklearn.frozen import FrozenEstimator
+
+    from foregone.classifier.given_model import GivenModel
+
     as_it_is = GivenModel.of(fitted_forest).is_fitted_already
     return EarlyStoppingClassifier(
         fitted_forest if as_it_is else FrozenEstimator(fitted_forest),
@@ -93,5 +97,6 @@ def early_stop(
         order=order,
         on_failure=on_failure,
         n_jobs=n_jobs,
+        device=device,
         random_state=random_state,
     ).fit(X_calibration, y_calibration, groups=groups, clusters=clusters)

@@ -6,35 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import check_array, check_random_state, get_tags
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from foregone._system.atomic_file import PathLike
-from foregone.certifying import RowLabels, RowLosses
 from foregone.classifier import classifier_file
-from foregone.classifier.deciding import (
-    DEFAULT_LIMIT,
-    CalibrationRows,
-    OnFailure,
-    OrderName,
-    Settings,
-    Voting,
-)
-from foregone.classifier.given_model import DECIDERS, GivenModel, names_of_features
-from foregone.classifier.hold_out import (
-    check_labels,
-    check_size,
-    clone_with_seeds,
-    hold_out,
-    losses_of,
-    true_classes,
-)
+from foregone.classifier.deciding import DEFAULT_LIMIT, OnFailure, OrderName, Voting
 from foregone.classifier.predicting import EarlyPredictions
-from foregone.classifier.row_checks import validated
+from foregone.classifier.sklearn_later import SklearnLater, become_estimators, check_is_fitted
 from foregone.errors import InvalidInputError
+from foregone.forest.device_arrays import Device, to_host
 from foregone.monitoring import Alarm, Monitor, Stops
 from foregone.planning import Plan
 from foregone.solving import Answer, Criterion
@@ -42,7 +21,7 @@ from foregone.solving import Answer, Criterion
 __all__ = ["EarlyStoppingClassifier"]
 
 
-class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+class EarlyStoppingClassifier(EarlyPredictions, SklearnLater):
     """Ask the voters of an ensemble one by one and stop once the outcome is foregone.
 
     `predict` stops early; it differs from the estimator's own ``predict`` on at most the allowed share of
@@ -135,6 +114,12 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
     n_jobs : int, default=None
         Number of threads for packed trees; None is 1 unless in a `joblib.parallel_backend` context, -1 is
         all processors. Small batches stay on one. The result does not depend on it.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where packed trees are asked about rows: "cuda" is an NVIDIA GPU, which needs the extra ``cuda``, see
+        docs/gpu.md. Rows may then be arrays on the GPU (CuPy, PyTorch, JAX, cuDF), and what is predicted of
+        them is on the GPU, too; labels that are texts are on the host. Fitting, and a single row on the host,
+        stay on the CPU. No result depends on it, and files do not hold it: ``set_params(device="cuda")``
+        after `load`.
     random_state : int, RandomState instance or None, default=None
         Decides the hold-out, the order of the voters, the halves, and the draws where a strategy leaves a
         stop to chance; unless it is None, also every ``random_state`` of ``estimator`` that is None.
@@ -251,8 +236,10 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         order: OrderName = "auto",
         on_failure: OnFailure = "curtail",
         n_jobs: int | None = None,
+        device: Device = "cpu",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        become_estimators()
         self.estimator = estimator
         self.max_disagreement = max_disagreement
         self.max_accuracy_loss = max_accuracy_loss
@@ -267,6 +254,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         self.order = order
         self.on_failure = on_failure
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
 
     # Fitting ---------------------------------------------------------------------------------
@@ -303,86 +291,21 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             held out together and count as one observation, so the promise is about the mean over clusters
             of the share of their rows that differ.
         """
-        settings, model = Settings.of(self), GivenModel.of(self.estimator)
-        settings.check_choices()
-        model.check()
-        rng = check_random_state(self.random_state)
-        labels = RowLabels()
-        if groups is not None or clusters is not None:
-            labels = RowLabels.of(groups, clusters, 0 if X is None else _num_samples(X))
-        if model.is_fitted_already:
-            if X is not None and y is not None and _num_samples(y) != _num_samples(X):
-                raise InvalidInputError(
-                    f"y has {_num_samples(y):,} labels for {_num_samples(X):,} calibration rows"
-                )
-            self._take_features(model.knows_features, X)
-        elif X is None:
-            raise InvalidInputError(
-                "there are no rows to fit the voters on: give X and y, or voters that are fitted already, as "
-                "in early_stop(fitted_forest)"
-            )
-        else:
-            y = check_labels(y)
-            model.check_settings(settings, np.unique(y))
-            check_size(self.calibration_size)
-            if issparse(X) and model.will_be_packed:
-                check_array(X, accept_sparse=False, estimator=self)  # raises, in scikit-learn's words
-            validate_data(self, X, y, skip_check_array=True)
-            fitting, X, held_out = hold_out(X, y, self.calibration_size, rng, sample_weight, labels.clusters)
-            labels, y = labels.take(held_out), y[held_out]
-            unfitted = clone_with_seeds(model.whole, None if self.random_state is None else rng)
-            model = GivenModel.of(unfitted.fit(**fitting))
-        asked = model.asked(settings)
-        decider, seed = DECIDERS[asked.scheme], int(rng.randint(np.iinfo(np.int64).max, dtype=np.int64))
-        if X is None:
-            self._take(decider.curtail(asked, seed=seed))
-            return self
-        classes = asked.ensemble.classes
-        losses = RowLosses() if settings.loss == "disagreement" else losses_of(y, X, classes, asked.terms)
-        calibration = CalibrationRows(
-            validated(self, X, asked.ensemble),
-            model.own_predictions(X, asked.terms["threshold"]),
-            labels,
-            losses,
-        )
-        self._take(decider.calibrate(asked, calibration, seed=seed, n_threads=effective_n_jobs(self.n_jobs)))
+        from foregone.classifier.fitting import fit
+
+        become_estimators()
+        fit(self, X, y, sample_weight, groups, clusters)
         return self
 
-    def _take_features(self, model: Any, X: Any) -> None:
-        """Take number and names of the features from fitted voters, from X where they do not know."""
-        candidates = model if isinstance(model, list | tuple) else [model]
-        source = next((one for one in candidates if hasattr(one, "n_features_in_")), None)
-        if source is None and X is None:
-            raise InvalidInputError(
-                "these voters do not know how many features they take: give rows to calibrate on"
-            )
-        if source is None:
-            validate_data(self, X, skip_check_array=True)
-            return
-        self.n_features_in_ = int(source.n_features_in_)
-        names = names_of_features(source, X)
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
     def __repr__(self, N_CHAR_MAX: int = 160) -> str:  # scikit-learn's own would fill a screen
-        return " ".join(super().__repr__(N_CHAR_MAX).split())
+        become_estimators()
+        return " ".join(super().__repr__(N_CHAR_MAX).split())  # type: ignore[call-arg]  # scikit-learn's
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        model = GivenModel.of(self.estimator)
-        inside = model.inside
-        tags.target_tags.required = not model.is_fitted_already
-        tags.classifier_tags.multi_class = not model.is_of_two_classes and self.threshold is None
-        if hasattr(inside, "__sklearn_tags__"):
-            its = get_tags(model.whole if model.transformers else inside).input_tags
-            tags.input_tags.allow_nan = its.allow_nan
-            tags.input_tags.sparse = its.sparse and not model.will_be_packed
-            # AdaBoost does not ask its members.
-            if not model.transformers and getattr(inside, "estimator", None) is not None:
-                tags.input_tags.sparse &= get_tags(inside.estimator).input_tags.sparse
-        return tags
+        from foregone.classifier.fitting import set_tags
+
+        become_estimators()
+        return set_tags(super().__sklearn_tags__(), self)  # type: ignore[misc]  # scikit-learn's
 
     # Files -----------------------------------------------------------------------------------
 
@@ -392,7 +315,7 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         Only packed trees can be saved: other voters, and the other steps of a pipeline, are Python objects,
         for which there is no format but pickle or ``skops.io``.
         """
-        check_is_fitted(self, "ensemble_")
+        check_is_fitted(self)
         classifier_file.write(path, self)
 
     @classmethod
@@ -411,8 +334,10 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         FileFormatError
             If the file is missing, damaged, of an unknown version, or not a classifier.
         """
+        become_estimators(if_imported=True)
         saved = classifier_file.read(path, max_memory)
-        classifier = cls(None, **saved.parameters)
+        classifier = cls.__new__(cls)  # the parameters are all there, and to make one takes scikit-learn
+        vars(classifier).update(estimator=None, device="cpu", **saved.parameters)
         classifier.n_features_in_ = saved.n_features
         if saved.feature_names is not None:
             classifier.feature_names_in_ = np.array(saved.feature_names, dtype=object)
@@ -447,12 +372,13 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
         --------
         See `foregone.Monitor`.
         """
-        check_is_fitted(self, "ensemble_")
+        check_is_fitted(self)
         reference = getattr(self, "stops_", None)
         if X is not None:
             rows = self._check_rows(X)
-            answers, asked, _ = self._ask_checked(rows, "run", early=True)
-            differing = int(np.sum(answers != self._ask_checked(rows, "run", early=False)[0]))
+            answers, asked = (to_host(part) for part in self._ask_checked(rows, "run", early=True)[:2])
+            full = to_host(self._ask_checked(rows, "run", early=False)[0])
+            differing = int(np.sum(answers != full))
             n_voters, n_classes = self.ensemble_.n_voters, len(self.classes_)
             reference = Stops.count(asked, answers, n_voters, n_classes, n_differing=differing)
         return Monitor(
@@ -497,10 +423,17 @@ class EarlyStoppingClassifier(EarlyPredictions, ClassifierMixin, MetaEstimatorMi
             ``plan.recommendation`` says in words what to do; ``plan.max_disagreement`` or, with ``y``,
             ``plan.max_accuracy_loss`` is what to give this classifier.
         """
-        check_is_fitted(self, "ensemble_")
+        check_is_fitted(self)
         if y is not None and X is None:
             raise InvalidInputError("y are the true labels of the rows in X: give X, too")
         rows = None if X is None else self._check_rows(X)
-        truth = None if y is None else true_classes(y, X, self.classes_)
+        truth = None
+        if y is not None:
+            from foregone.classifier.hold_out import true_classes
+
+            truth = true_classes(y, X, self.classes_)
         plan: Plan = self._decider.plan(limits, rows, truth, options)
         return plan
+
+
+become_estimators(if_imported=True)

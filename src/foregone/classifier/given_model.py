@@ -29,8 +29,8 @@ from foregone.classifier.calibrated import (
     check_number_of_classes,
     inside_calibrated,
 )
-from foregone.classifier.counted_votes import CountedVotes
-from foregone.classifier.deciding import Asked, Decider, Labels, Scheme, Settings, check_threshold
+from foregone.classifier.classifier_file import DECIDERS
+from foregone.classifier.deciding import Asked, Labels, Scheme, Settings, check_threshold
 from foregone.classifier.ensembles import (
     ModelKind,
     averages_pure_trees,
@@ -38,21 +38,14 @@ from foregone.classifier.ensembles import (
     kind_of_model,
     scheme_at_threshold,
 )
-from foregone.classifier.summed_scores import SummedScores
 from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import Forest
 from foregone.forest.importers.by_model import importer_of
 from foregone.plurality.lattice import count_states
 
-__all__ = ["DECIDERS", "GivenModel", "names_of_features", "peel", "unwrap"]
+__all__ = ["GivenModel", "names_of_features", "peel", "unwrap"]
 
-DECIDERS: dict[Scheme, type[Decider]] = {
-    "hard": CountedVotes,
-    "soft": SummedScores,
-    "plurality": CountedVotes,
-    "lead": SummedScores,
-}
 # States of votes among many classes that are counted in a few seconds: with more, the lead alone is followed.
 MOST_COUNTED = 250_000
 

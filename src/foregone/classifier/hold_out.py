@@ -15,10 +15,10 @@ from sklearn.utils.validation import _num_samples
 
 from foregone.certifying import RowLosses, check_costs
 from foregone.checks import IntArray
-from foregone.classifier.deciding import Terms
+from foregone.classifier.deciding import Terms, numbers_of
 from foregone.errors import InvalidInputError
 
-__all__ = ["check_labels", "check_size", "clone_with_seeds", "hold_out", "losses_of", "numbers_of"]
+__all__ = ["check_labels", "check_size", "clone_with_seeds", "hold_out", "losses_of", "true_classes"]
 
 
 def check_size(size: Any) -> None:
@@ -52,13 +52,6 @@ def check_labels(y: Any) -> npt.NDArray[Any]:
             f"class: {labels[0]!r}"
         )
     return labels
-
-
-def numbers_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> IntArray:
-    """Return the numbers of labels in ``classes``, which need not be sorted; any number for others."""
-    in_order = np.argsort(classes)
-    places = np.searchsorted(classes, labels, sorter=in_order).clip(max=len(classes) - 1)
-    return np.asarray(in_order[places], np.int64)
 
 
 def losses_of(y: Any, X: Any, classes: npt.NDArray[Any], terms: Terms) -> RowLosses:

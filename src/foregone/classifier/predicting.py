@@ -6,15 +6,16 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
+from foregone._system.gpu import NoGpuError
 from foregone.checks import FloatArray
 from foregone.classifier.deciding import Decider, Labels
-from foregone.classifier.row_checks import is_plain, refuse, validated, warn_of_no_names
+from foregone.classifier.row_checks import frame_values, is_plain, refuse, validated, warn_of_no_names
+from foregone.classifier.sklearn_later import available_if, check_is_fitted, n_threads_of
+from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import Forest
+from foregone.forest.device_arrays import Device, beside, check_device, is_on_device, taken_beside
 
 __all__ = ["EarlyPredictions"]
 
@@ -36,8 +37,12 @@ class EarlyPredictions:
 
     estimator: Any
     n_jobs: int | None
+    device: Device = "cpu"  # of a classifier that was pickled before there was another
     n_features_in_: int
+    feature_names_in_: Labels
     _one_label: tuple[Labels, ...]
+    _one_row: tuple[int, int] | None = None
+    _frame_names: list[str] | None = None
     _attributes_of_decider: tuple[str, ...] = ()  # of the fit before, which may have been of the other kind
 
     def _take(self, decider: Decider) -> None:
@@ -53,9 +58,14 @@ class EarlyPredictions:
         self.voting_ = decider.voting
         self.ensemble_ = decider.ensemble
         self.classes_ = decider.ensemble.classes
-        self._has_names = hasattr(self, "feature_names_in_")
+        self._has_names = "feature_names_in_" in vars(self)
+        forest = decider.ensemble if isinstance(decider.ensemble, Forest) else None
+        # Frames with these columns need no more than their values; None if they do.
+        self._frame_names = None
+        if self._has_names and forest is not None and forest.rows.category_values is None:
+            self._frame_names = self.feature_names_in_.tolist()
         # Rows of this shape take the short way through predict, to one of these labels.
-        self._one_row = (1, self.n_features_in_) if isinstance(decider.ensemble, Forest) else None
+        self._one_row = (1, self.n_features_in_) if forest is not None else None
         self._one_label = tuple(self.classes_[number : number + 1] for number in range(len(self.classes_)))
 
     def predict(self, X: Any) -> Labels:
@@ -65,15 +75,23 @@ class EarlyPredictions:
         more than its walks through the trees.
         """
         # Most of the time of one row would go into checks, so what fails these is looked at again.
-        if type(X) is np.ndarray and X.shape == getattr(self, "_one_row", None):
-            label: Labels = self._one_label[self._answer_one(X)[0]].copy()
-            return label
-        return self._labels(self._ask(X, "run", early=True)[0])
+        if type(X) is np.ndarray and X.shape == self._one_row:
+            label: Labels = self._one_label[self._answer_one(X)[0]]
+            return label.copy()
+        rows = self._check_rows(X)
+        if type(rows) is np.ndarray and rows.shape == self._one_row:
+            label = self._one_label[self._answer_checked(rows)[0]]
+            return label.copy()
+        return self._labels(self._ask_checked(rows, "run", early=True)[0])
 
     def _answer_one(self, X: npt.NDArray[Any]) -> Any:
         """Return the class number of a row of the shape `_one_row`, how many were asked, and so on."""
         if self._has_names:
             warn_of_no_names(self)
+        return self._answer_checked(X)
+
+    def _answer_checked(self, X: npt.NDArray[Any]) -> Any:
+        """Do the same for a row whose columns are known to be right."""
         try:
             return self._decider.run_one(X[0])
         except InvalidInputError as error:
@@ -102,9 +120,9 @@ class EarlyPredictions:
         With more than two classes, how many are for each: the shape is (n_rows, n_classes).
         """
         counts: VoteCounts = self._ask(X, "full_votes")
-        return counts
+        return beside(X, counts)  # type: ignore[no-any-return]  # where the rows are
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn's
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class that all voters together tell: nothing is stopped early.
 
@@ -113,7 +131,7 @@ class EarlyPredictions:
         no probability, so this takes as long as asking everyone. Not available if the estimator has none.
         """
         probabilities: FloatArray = self._ask(X, "probability")
-        return probabilities
+        return beside(X, probabilities)  # type: ignore[no-any-return]  # where the rows are
 
     def _ask(self, X: Any, question: Literal["run", "full_votes", "probability"], **options: bool) -> Any:
         """Return what the decider says of rows, which are checked first."""
@@ -123,22 +141,56 @@ class EarlyPredictions:
         self, rows: Any, question: Literal["run", "full_votes", "probability"], **options: bool
     ) -> Any:
         """Return what the decider says of rows that `_check_rows` returned."""
-        n_threads = int(effective_n_jobs(self.n_jobs)) if rows.shape[0] > 1 else 1
+        n_threads = n_threads_of(self.n_jobs) if rows.shape[0] > 1 else 1
+        where = {} if self.device == "cpu" else {"device": self._checked_device()}
         try:
-            return getattr(self._decider, question)(rows, n_threads, **options)
+            return getattr(self._decider, question)(rows, n_threads, **options, **where)
         except InvalidInputError as error:
+            if is_on_device(rows) or isinstance(error, NoGpuError):
+                raise
             refuse(self, rows, self.ensemble_, error)
 
+    def _checked_device(self) -> Device:
+        """Return where to ask; raise if it is no device, or none that these voters can be asked on."""
+        inside = self.ensemble_.ensemble if isinstance(self.ensemble_, Transformed) else self.ensemble_
+        if check_device(self.device) == "cuda" and not isinstance(inside, Forest):
+            raise InvalidInputError(
+                "only packed trees can be asked on a GPU, and these voters are Python objects "
+                f'({inside!r}): use device="cpu"'
+            )
+        return self.device
+
     def _labels(self, answers: npt.NDArray[Any]) -> Labels:
+        if is_on_device(answers):
+            return taken_beside(self.classes_, answers)  # type: ignore[no-any-return]  # of any library
         labels: Labels = self.classes_.take(answers)
         return labels
 
     def _check_rows(self, X: Any) -> Any:
         """Return X in a form that the ensemble can be run on; a plain array is taken as it is."""
-        if not hasattr(self, "ensemble_"):
-            check_is_fitted(self)  # raises; asking it every time would take longer than many a batch
+        check_is_fitted(self)
+        if is_on_device(X):
+            return self._check_device_rows(X)
         if self._one_row and is_plain(X, self.n_features_in_):
             if self._has_names:
                 warn_of_no_names(self)
             return X
+        if self._frame_names is not None:
+            values = frame_values(X, self._frame_names, self.ensemble_.rows)
+            if values is not None:
+                return values
         return validated(self, X, self.ensemble_)
+
+    def _check_device_rows(self, X: Any) -> Any:
+        """Return rows on a GPU as they are; the forest looks at the rest."""
+        if self.device == "cpu":
+            raise InvalidInputError(
+                'the rows are in the memory of a GPU: use set_params(device="cuda"), or copy them to the host'
+            )
+        if isinstance(self.ensemble_, Transformed):
+            raise InvalidInputError(
+                "the first steps of a pipeline take rows on the host: copy them there; the trees are asked "
+                'on the GPU all the same with device="cuda"'
+            )
+        self._checked_device()
+        return X

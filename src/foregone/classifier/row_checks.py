@@ -6,15 +6,16 @@ import warnings
 from typing import Any, NoReturn
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+import numpy.typing as npt
 
+from foregone.classifier.sklearn_later import become_estimators
 from foregone.classifier.transformed import Transformed
 from foregone.errors import InvalidInputError
 from foregone.forest import Forest
-from foregone.forest.rows import FLOAT32, FLOAT64
+from foregone.forest.rows import FLOAT32, FLOAT64, FLOATS, RowFormat
 from foregone.forest.tables import Columns
 
-__all__ = ["is_plain", "refuse", "validated", "warn_of_no_names"]
+__all__ = ["frame_values", "is_plain", "refuse", "validated", "warn_of_no_names"]
 
 
 def is_plain(X: Any, n_features: int) -> bool:
@@ -22,16 +23,38 @@ def is_plain(X: Any, n_features: int) -> bool:
     return (
         type(X) is np.ndarray
         and X.ndim == 2
-        and X.dtype in (FLOAT32, FLOAT64)
+        and X.dtype in FLOATS
         and len(X) > 0
         and X.shape[1] == n_features
     )
+
+
+def frame_values(X: Any, names: list[str], rows: RowFormat) -> npt.NDArray[Any] | None:
+    """Return the values of a pandas or polars frame as scikit-learn would convert them, only faster.
+
+    None if this is for scikit-learn to do: where X is no frame, has other columns than ``names`` or has them
+    in another order, or holds something else than plain numbers.
+    """
+    if not (hasattr(X, "to_numpy") and hasattr(X, "columns")) or len(X) == 0:
+        return None
+    columns = X.columns if isinstance(X.columns, list) else X.columns.tolist()  # 8 times as fast as list()
+    if columns != names:
+        return None
+    values: npt.NDArray[Any] = X.to_numpy()
+    if values.dtype not in FLOATS:
+        if values.dtype.kind not in "iub":
+            return None
+        values = values.astype(FLOAT32 if rows.key_bits == 32 else FLOAT64)
+    return values
 
 
 def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
     """Return X in a form that the ensemble can be run on, or raise scikit-learn's error for it."""
     if isinstance(X, Columns):
         return X  # without names that could be checked; the forest looks at the rest
+    from sklearn.utils.validation import validate_data
+
+    become_estimators()
     if isinstance(ensemble, Forest):
         return _for_forest(classifier, X, ensemble)
     if isinstance(ensemble, Transformed):
@@ -46,6 +69,8 @@ def validated(classifier: Any, X: Any, ensemble: Any) -> Any:
 
 
 def _for_forest(classifier: Any, X: Any, forest: Any) -> Any:
+    from sklearn.utils.validation import validate_data
+
     finite: bool | str = "allow-nan" if forest.takes_missing else True
     is_frame = hasattr(X, "columns")
     if not is_frame and forest.rows.encodes_arrays and np.asarray(X).dtype.kind in "OUS":

@@ -23,14 +23,15 @@ from foregone.classifier.deciding import (
     Settings,
     Terms,
     check_same_voters,
+    numbers_of,
     read_stops,
     read_terms,
     stops_of,
     terms_to_fields,
 )
-from foregone.classifier.hold_out import numbers_of
 from foregone.errors import InvalidInputError, SolverError
 from foregone.forest import ScoredForest
+from foregone.forest.device_arrays import to_host
 from foregone.forest.link import Link
 from foregone.monitoring import Stops
 from foregone.planning import Plan, plan
@@ -148,7 +149,7 @@ class SummedScores:
                 f"{strategy.stops_in_words}: {error}. A larger calibration_size, or calibration rows of your "
                 "own for an estimator that is fitted already, may help.",
                 CannotCertifyWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         full = full_answers(scores, strategy.order, strategy.start)
         right = full if held_against is None else held_against
@@ -218,29 +219,31 @@ class SummedScores:
         """How the ensemble's ``run`` is asked besides by a strategy: nothing else is to be said."""
         return {}
 
-    def run(self, rows: Any, n_threads: int, *, early: bool) -> Any:
+    def run(self, rows: Any, n_threads: int, *, early: bool, **where: Any) -> Any:
         """Return class numbers, how many were asked, and the sum of their scores."""
-        return self.ensemble.run(rows, self.strategy if early else None, n_threads=n_threads)
+        return self.ensemble.run(rows, self.strategy if early else None, n_threads=n_threads, **where)
 
     def run_one(self, x: npt.NDArray[Any]) -> Any:
         """Return what `run` returns for one row of a forest, stopped early, as plain values."""
         return self.ensemble.run_one(x, self.strategy)
 
-    def full_votes(self, rows: Any, n_threads: int) -> npt.NDArray[np.int32]:
+    def full_votes(self, rows: Any, n_threads: int, **where: Any) -> npt.NDArray[np.int32]:
         """Return how many of all voters are for each of many classes; raise if scores are no votes."""
         if self.ensemble.adds_votes:
-            counts: npt.NDArray[np.float64] = self.run(rows, n_threads, early=False).score
-            return np.rint(counts).astype(np.int32)
+            scores = to_host(self.run(rows, n_threads, early=False, **where).score)
+            counts: npt.NDArray[np.int32] = np.rint(scores).astype(np.int32)
+            return counts
         raise InvalidInputError(
             "there are no votes to count, scores are added up here: ensemble_.full_scores(X) has the sums"
         )
 
-    def probability(self, rows: Any, n_threads: int) -> FloatArray:
+    def probability(self, rows: Any, n_threads: int, **where: Any) -> FloatArray:
         """Return the probability of each class that the sum of all scores tells."""
         link = self.ensemble.link
         if link is None:
             raise InvalidInputError("the objective of this model tells no probability, only a score")
-        told: FloatArray = link.probability(self.run(rows, n_threads, early=False).score)
+        scores = to_host(self.run(rows, n_threads, early=False, **where).score)
+        told: FloatArray = link.probability(scores)
         return told if told.ndim == 2 else np.stack([1 - told, told], axis=1)
 
     @property

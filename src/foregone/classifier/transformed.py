@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scipy.sparse import issparse
-from sklearn.utils import check_array
+import scipy  # whose parts are loaded when first used, and take a while
 
 from foregone.forest import Forest
 
@@ -46,14 +45,16 @@ class Transformed:
         for transformer in self.transformers:
             X = transformer.transform(X)
         if isinstance(self.ensemble, Forest):
-            return X.toarray() if issparse(X) else X
+            return X.toarray() if scipy.sparse.issparse(X) else X
         if self.ensemble.columns is None and hasattr(X, "columns"):
             return X
+        from sklearn.utils import check_array
+
         return check_array(X, dtype=None, accept_sparse="csr", ensure_all_finite=False)
 
-    def votes(self, X: Any, *, n_threads: int | None = None) -> Any:
+    def votes(self, X: Any, **options: Any) -> Any:
         """Return what the ensemble's ``votes`` are."""
-        return self.ensemble.votes(self.transform(X), n_threads=n_threads)
+        return self.ensemble.votes(self.transform(X), **options)
 
     def scores(self, X: Any) -> Any:
         """Return what the ensemble's ``scores`` are."""

@@ -224,7 +224,11 @@ class TwoClassVotes:
         if "solution" in fields:
             solution = Solution.from_fields(fields.section("solution"))
             check_same_voters(fields, "solution", solution.n_voters, forest)
-            solved, terms = self._solved(solution), terms_of(solution)
+            terms = terms_of(solution)
+            if "expected_votes" in fields:  # which is read elsewhere
+                solved = Solved(solution.strategy, solution, 0.0)
+            else:
+                solved = self._solved(solution)
             votes: VoteDistribution | None = solution.votes
         else:
             strategy = StoppingStrategy.from_fields(fields.section("strategy"))

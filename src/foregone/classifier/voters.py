@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import _safe_indexing
 
 from foregone._kernels.class_sums import fill_leads
 from foregone._kernels.forest_random import stop_draw
@@ -26,6 +25,7 @@ from foregone.forest.link import Link
 from foregone.forest.packed import Outcome
 from foregone.forest.plurality_schedule import PluralitySchedule
 from foregone.forest.schedule import Order, Schedule, VoteSchedule, bits_of_rows, dealt_orders, random_order
+from foregone.monitoring.audit_rows import take_rows
 from foregone.plurality import PluralityStrategy
 from foregone.scores import ClassScores, ScoreStrategy
 from foregone.scores.paths import Scores, Start
@@ -520,7 +520,7 @@ def _asking(
     """Return what asks a voter about some rows, given by number, or recalls what it said."""
     if said is not None:
         return lambda voter, rows: said[rows, voter]
-    return lambda voter, rows: ask(voter, X if len(rows) == X.shape[0] else _safe_indexing(X, rows))
+    return lambda voter, rows: ask(voter, X if len(rows) == X.shape[0] else take_rows(X, rows))
 
 
 def _next_said(
@@ -544,7 +544,7 @@ def _draws(schedule: VoteSchedule, X: Any, rows: RowNumbers, step: int) -> IntAr
 
 def _bits_of_rows(X: Any, rows: RowNumbers) -> IntArray:
     """Return for each row the 64 bits that stand for its values; texts are allowed among them."""
-    part = _safe_indexing(X, rows)
+    part = take_rows(X, rows)
     if hasattr(part, "toarray"):
         part = part.toarray()
     values = np.asarray(part)

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from foregone._system.progress import working
+from foregone.cli.commands import JsonFlag
 from foregone.cli.number_lists import parse_limits
-from foregone.cli.options import JsonFlag, MaxMemory, StrategyFile
+from foregone.cli.options import MaxMemory, StrategyFile
 from foregone.cli.output import make_console, number_of_voters, print_json
 from foregone.kinds import certify, strategy_of
 from foregone.saved_file import load

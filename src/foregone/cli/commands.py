@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["COMMANDS", "InterruptibleGroup", "LazyGroup", "load_command"]
+__all__ = ["COMMANDS", "InterruptibleGroup", "JsonFlag", "LazyGroup", "load_command"]
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON, with every digit, instead of text.")]
 
 # A new command is one line here: NAME is what `NAME_command` or, with commands of its own, the Typer
-# `NAME_app` does in foregone/cli/NAME.py. A test holds the summary to the first line of its docstring.
+# `NAME_app` does in foregone/cli/NAME.py, with underscores for hyphens. A test holds the summary to the first
+# line of its docstring.
 COMMANDS = {
     "report": "Show what stopping early would save on your model.",
     "plan": "Lay out what each limit costs and risks; recommend one.",
@@ -25,17 +28,19 @@ COMMANDS = {
     "certify": "Prove that a strategy keeps its limit and is optimal.",
     "precompute": "Solve a grid of problems, each into a file of its own.",
     "demo": "Train a forest, stop it early, and say what that saves.",
+    "warm-up": "Compile ahead of time what the first calls would compile.",
     "doctor": "Say what is installed and whether all is well.",
 }
 
 
 def load_command(name: str) -> Any:
     """Return the command of this name, ready to be run by Typer or looked at by a test."""
-    module = importlib.import_module(f"foregone.cli.{name}")
-    app = getattr(module, f"{name}_app", None)
+    own = name.replace("-", "_")
+    module = importlib.import_module(f"foregone.cli.{own}")
+    app = getattr(module, f"{own}_app", None)
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name)(getattr(module, f"{name}_command"))
+        app.command(name)(getattr(module, f"{own}_command"))
     command = typer.main.get_command(app)
     command.name = name
     return command

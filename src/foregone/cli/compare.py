@@ -11,9 +11,9 @@ from rich.console import Console
 
 from foregone._system.progress import working
 from foregone.checks import check_max_disagreement
+from foregone.cli.commands import JsonFlag
 from foregone.cli.options import (
     AnswersOption,
-    JsonFlag,
     MaxMemory,
     QuotaOption,
     RuleList,

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from foregone._system.file_reading import reason_of
 from foregone._system.progress import working
+from foregone.cli.commands import JsonFlag
 from foregone.cli.compare import print_comparison
 from foregone.cli.demo_forest import (
     CONFIDENCE,
@@ -25,7 +26,6 @@ from foregone.cli.demo_forest import (
     measure_forest,
     measure_many_classes,
 )
-from foregone.cli.options import JsonFlag
 from foregone.cli.output import make_console, print_json, print_picture, print_table, say, write_figure
 from foregone.cli.solve import solution_fields
 from foregone.cli.views import counted_view

@@ -11,9 +11,10 @@ import typer
 from rich.console import Console
 
 import foregone
+from foregone._system.gpu import Gpu, find_gpu
 from foregone._system.progress import working
-from foregone.cli.health import REINSTALL, Loops, Package, cores, find_loops, packages, self_test
-from foregone.cli.options import JsonFlag
+from foregone.cli.commands import JsonFlag
+from foregone.cli.health import REINSTALL, JitCache, Package, cores, find_jit_cache, packages, self_test
 from foregone.cli.output import make_console, print_json, print_table, say
 
 __all__ = ["doctor_command"]
@@ -22,8 +23,9 @@ __all__ = ["doctor_command"]
 def doctor_command(as_json: JsonFlag = False) -> None:
     """Say what is installed and whether all is well.
 
-    Versions, extras, cores, compiled loops and where they are kept, and a small
-    problem solved and proven. Exits with 1 when something is to be done.
+    Versions, extras, cores, the GPU if there is one, the JIT cache and where it
+    is, a small problem solved and proven, a small forest run. Exits with 1 when
+    something is to be done.
 
     \b
     Examples:
@@ -36,16 +38,26 @@ def doctor_command(as_json: JsonFlag = False) -> None:
         found, problems = [], [f"foregone is not installed as a package: {REINSTALL}"]
     needed = [package for package in found if not package.extra]
     problems += [_unusable(package) for package in needed if not package.is_usable]
-    with working("Solving a small problem, which compiles loops the first time"):
+    with working("Solving a small problem, which compiles it the first time"):
         wrong = self_test()
-        loops = find_loops()
-    problems += [problem for problem in (loops.problem, wrong) if problem is not None]
+        cache = find_jit_cache()
+    problems += [problem for problem in (cache.problem, wrong) if problem is not None]
     if as_json:
-        print_json(_fields(found, loops, problems))
+        print_json(_fields(found, cache, problems))
     else:
-        _print(make_console(), found, loops, problems)
+        _print(make_console(), found, cache, problems)
     if problems:
         raise typer.Exit(1)
+
+
+def _describe(gpu: Gpu) -> str:
+    if gpu.name is None:
+        return "none in use" if gpu.problem is None else f"none in use. {gpu.problem}"
+    packages = ", ".join(f"{name} {version}" for name, version in gpu.packages.items())
+    return (
+        f"{gpu.name}, {gpu.memory:.0f} GiB, compute capability {gpu.compute_capability}, driver for CUDA "
+        f"{gpu.driver}; {packages}"
+    )
 
 
 def _unusable(package: Package) -> str:
@@ -54,7 +66,7 @@ def _unusable(package: Package) -> str:
     return f"{name} {there}: install it, with  {sys.executable} -m pip install '{name}>={least}'"
 
 
-def _fields(found: list[Package], loops: Loops, problems: list[str]) -> dict[str, object]:
+def _fields(found: list[Package], cache: JitCache, problems: list[str]) -> dict[str, object]:
     return {
         "foregone": foregone.__version__,
         "folder": str(Path(foregone.__file__).parent),
@@ -62,13 +74,14 @@ def _fields(found: list[Package], loops: Loops, problems: list[str]) -> dict[str
         "platform": platform.platform(),
         "packages": [package._asdict() for package in found],
         "cores": cores(),
-        "loops": {**loops._asdict(), "folder": None if loops.folder is None else str(loops.folder)},
+        "gpu": find_gpu()._asdict(),
+        "jit_cache": {**cache._asdict(), "folder": None if cache.folder is None else str(cache.folder)},
         "problems": problems,
         "all_is_well": not problems,
     }
 
 
-def _print(console: Console, found: list[Package], loops: Loops, problems: list[str]) -> None:
+def _print(console: Console, found: list[Package], cache: JitCache, problems: list[str]) -> None:
     console.print(
         f"foregone {foregone.__version__} in {Path(foregone.__file__).parent}\n"
         f"Python {platform.python_version()} on {platform.platform()}\n",
@@ -93,15 +106,17 @@ def _print(console: Console, found: list[Package], loops: Loops, problems: list[
     of_them = cores()
     limits = of_them["limits"] or "no limit set"
     console.print(f"Threads: {of_them['usable']} of {of_them['there']} cores, {limits}", markup=False)
-    if loops.folder is not None:
-        kept = "can" if loops.is_writable else "cannot"
+    gpu = find_gpu()
+    console.print(f"GPU: {_describe(gpu)}", markup=False)
+    if cache.folder is not None:
+        writable = "writable" if cache.is_writable else "read-only"
         console.print(
-            f"Loops: {loops.compiled} of {loops.number} are compiled, the others when first used; they "
-            f"{kept} be kept in\n  {loops.folder}",
+            f"JIT cache: {cache.kept} of {cache.functions} functions compiled, the rest on first use. "
+            f"Directory ({writable}):\n  {cache.folder}",
             markup=False,
         )
     console.print()
     for problem in problems:
         say(console, f"To do: {problem}", bullet=True)
     if not problems:
-        console.print("All is well: a small problem was solved, and the solution proven optimal.")
+        console.print("All is well: a small problem was solved and proven optimal, and a small forest run.")

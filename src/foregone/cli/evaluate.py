@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from foregone._system.progress import working
-from foregone.cli.options import JsonFlag, MaxMemory, StrategyFile, VoteFile, votes_meant
+from foregone.cli.commands import JsonFlag
+from foregone.cli.options import MaxMemory, StrategyFile, VoteFile, votes_meant
 from foregone.cli.output import (
     describe_votes,
     make_console,

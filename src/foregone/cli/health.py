@@ -1,4 +1,4 @@
-"""What `foregone doctor` looks at: packages, extras, cores, compiled loops, and whether it all works."""
+"""What `foregone doctor` looks at: packages, extras, cores, the JIT cache, and whether it all works."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from foregone._kernels.compiled import cache_problem
 from foregone._system.worker_processes import n_cores
-from foregone.errors import ForegoneError
 
-__all__ = ["Loops", "Package", "cores", "find_loops", "packages", "self_test"]
+__all__ = ["JitCache", "Package", "cores", "find_jit_cache", "packages", "self_test"]
 
 FOR_DEVELOPERS = {"all", "bench", "docs", "lint", "paper", "test"}
 LIMITS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
@@ -66,65 +64,72 @@ def cores() -> dict[str, object]:
     }
 
 
-class Loops(NamedTuple):
-    """The compiled loops: how many there are, how many are kept compiled, where, and what is wrong."""
+class JitCache(NamedTuple):
+    """The compiled functions: how many there are, how many are kept on disk, where, and what is wrong."""
 
-    number: int
-    compiled: int
+    functions: int
+    kept: int
     folder: Path | None
     is_writable: bool
     problem: str | None
 
 
-def find_loops() -> Loops:
-    """Look at every compiled loop and at the folder where compiled code is kept."""
-    from numba import config
+def find_jit_cache() -> JitCache:
+    """Look at every compiled function and at the folder where compiled code is kept."""
+    try:
+        from numba import config
 
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba sets it from the environment
-        slow = "loops run uncompiled, far slower: unset NUMBA_DISABLE_JIT"
-        return Loops(0, 0, None, is_writable=False, problem=slow)
-    loops = list(_loops())
-    if loops[0][1].stats.cache_path is None:
-        return Loops(len(loops), 0, None, is_writable=False, problem=cache_problem())
-    folder = Path(loops[0][1].stats.cache_path)
-    compiled = sum(
-        any(Path(loop.stats.cache_path).glob(f"{module}.{loop.__name__}-*.nbi")) for module, loop in loops
-    )
-    writable = os.access(_nearest(folder), os.W_OK)
-    problem = cache_problem() or (
-        None
-        if writable or compiled == len(loops)
-        else f"compiled loops cannot be kept in {folder}, so every start compiles anew: make it writable, or "
-        "set NUMBA_CACHE_DIR to a folder that is"
-    )
-    return Loops(len(loops), compiled, folder, writable, problem)
+        from foregone._kernels import kept_code
+        from foregone._kernels.compiled import cache_problem
+
+        if config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba sets it from the environment
+            slow = "functions run uncompiled, far slower: unset NUMBA_DISABLE_JIT"
+            return JitCache(0, 0, None, is_writable=False, problem=slow)
+        number, kept, folder = len(list(_functions())), kept_code.n_kept(), kept_code.kept_in()
+        is_writable = folder is not None and kept_code.is_writable(folder)
+        problem = cache_problem()
+        if problem is None and not is_writable and kept < number:
+            nowhere = "no folder for compiled code can be written to"
+            where = nowhere if folder is None else f"compiled code cannot be kept in {folder}"
+            problem = (
+                f"{where}, so every start compiles what is not there: set {kept_code.CACHE_VARIABLE} to a "
+                "folder that can be written to, or to one that `foregone warm-up --into FOLDER` has filled"
+            )
+        return JitCache(number, kept, folder, is_writable, problem)
+    except Exception as error:  # a doctor that faints is of no use
+        return JitCache(0, 0, None, is_writable=False, problem=f"numba does not work: {_line(error)}")
 
 
-def _loops() -> Iterator[tuple[str, Any]]:
-    """Return each loop once, with the name of its module."""
+def _functions() -> Iterator[str]:
+    """Return the name of each function that Python calls."""
     from foregone import _kernels
+    from foregone._kernels.kept_code import KeptCode
 
     for module in pkgutil.iter_modules(_kernels.__path__):
         loaded = importlib.import_module(f"foregone._kernels.{module.name}")
         for thing in vars(loaded).values():
-            if hasattr(thing, "py_func") and thing.__module__ == loaded.__name__:
-                yield module.name, thing
-
-
-def _nearest(folder: Path) -> Path:
-    """Return the folder, or what it would be made in."""
-    return folder if folder.exists() or folder == folder.parent else _nearest(folder.parent)
+            kept = getattr(thing, "_cache", None)
+            if isinstance(kept, KeptCode) and thing.__module__ == loaded.__name__:
+                yield kept.kernel
 
 
 def self_test() -> str | None:
-    """Solve a small problem and prove the solution; return what went wrong."""
+    """Solve a small problem, prove the solution and run a small forest; return what went wrong."""
     try:
+        from foregone.cli.warm_up_tasks import small_forest_agrees
         from foregone.solving import certify, solve
 
-        holds = certify(solve("minimixed", 11, 0.01)).holds
-    except (ForegoneError, ImportError, RuntimeError, OSError) as error:
-        return f"a small problem cannot be solved ({' '.join(str(error).split())}): {REINSTALL}"
-    return None if holds else f"the solution of a small problem is not optimal here: {REINSTALL}"
+        if not certify(solve("minimixed", 11, 0.01)).holds:
+            return f"the solution of a small problem is not optimal here: {REINSTALL}"
+        if not small_forest_agrees():
+            return f"a small forest gives wrong votes here: {REINSTALL}"
+    except Exception as error:  # whatever it is, the other findings are to be told
+        return f"a small problem cannot be solved ({_line(error)}): {REINSTALL}"
+    return None
+
+
+def _line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 REINSTALL = f"install anew, with  {sys.executable} -m pip install --force-reinstall foregone"

@@ -32,7 +32,6 @@ __all__ = [
     "CostsOption",
     "CriterionName",
     "DropClasses",
-    "JsonFlag",
     "LabelFile",
     "Looks",
     "MaxAccuracyLossOption",
@@ -217,7 +216,6 @@ MaxMemory = Annotated[
         help="Memory that reading may take besides 100 times the size of the file; 256 MiB by default.",
     ),
 ]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON, with every digit, instead of text.")]
 StrategyFile = Annotated[
     Path,
     typer.Argument(

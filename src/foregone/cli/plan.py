@@ -12,6 +12,7 @@ from rich.console import Console
 
 from foregone._system.progress import working
 from foregone.cli.accuracy_limit import LABELLED_VOTES
+from foregone.cli.commands import JsonFlag
 from foregone.cli.number_lists import parse_confidence, parse_looks, parse_rates
 from foregone.cli.options import (
     AnswerName,
@@ -19,7 +20,6 @@ from foregone.cli.options import (
     Confidence,
     CriterionName,
     DropClasses,
-    JsonFlag,
     LabelFile,
     Looks,
     MaxMemory,

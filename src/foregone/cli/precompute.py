@@ -12,16 +12,9 @@ import typer
 
 from foregone._system.progress import counting
 from foregone._system.worker_processes import n_cores, worker_pool
+from foregone.cli.commands import JsonFlag
 from foregone.cli.number_lists import parse_looks, parse_rates, parse_voters
-from foregone.cli.options import (
-    AnswerName,
-    JsonFlag,
-    Looks,
-    QuotaOption,
-    ThresholdOption,
-    check_criterion,
-    given_quota,
-)
+from foregone.cli.options import AnswerName, Looks, QuotaOption, ThresholdOption, check_criterion, given_quota
 from foregone.cli.output import make_console, print_json
 from foregone.errors import ForegoneError, InvalidInputError, SolverError
 from foregone.solving import CRITERIA, Answer, Criterion, Problem, Solution, solve

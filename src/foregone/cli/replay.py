@@ -11,9 +11,9 @@ from rich.console import Console
 
 from foregone._system.progress import counting
 from foregone.checks import check_choice, check_n_voters
+from foregone.cli.commands import JsonFlag
 from foregone.cli.number_lists import parse_rates
 from foregone.cli.options import (
-    JsonFlag,
     MaxMemory,
     QuotaOption,
     RuleList,

@@ -10,8 +10,9 @@ import typer
 
 from foregone._system.atomic_file import write_atomically
 from foregone._system.progress import working
+from foregone.cli.commands import JsonFlag
 from foregone.cli.number_lists import parse_confidence, parse_share
-from foregone.cli.options import JsonFlag, check_criterion, check_writable
+from foregone.cli.options import check_criterion, check_writable
 from foregone.cli.output import make_console, print_json, say
 from foregone.planning import WORTH
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from foregone._system.progress import counting
-from foregone.cli.options import JsonFlag
+from foregone.cli.commands import JsonFlag
 from foregone.cli.output import make_console, print_json, say, votes
 from foregone.errors import InvalidInputError
 
@@ -62,6 +62,9 @@ def score_command(
             metavar="ADDRESS", help="A Dask scheduler, Spark master or sc:// server instead of this machine."
         ),
     ] = None,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="Where trees are asked: cpu, or cuda for an NVIDIA GPU.")
+    ] = "cpu",
     as_json: JsonFlag = False,
 ) -> None:
     """Score files larger than memory with a saved classifier.
@@ -79,6 +82,7 @@ def score_command(
       foregone score forest.foregone rows.csv labels.csv --columns a,b,c
       foregone score forest.foregone folder labels.parquet --engine dask --json
       foregone score forest.foregone rows.parquet labels.parquet --audit 0.01
+      foregone score forest.foregone rows.parquet labels.parquet --device cuda
       foregone score forest.foregone rows.parquet labels.parquet \\
           --engine spark --cluster sc://server:15002
     """
@@ -100,12 +104,22 @@ def score_command(
             engine=engine,  # type: ignore[arg-type]  # it checks
             jobs=jobs,
             cluster=cluster,
+            device=device,  # type: ignore[arg-type]  # it checks
             progress=show,
         )
     seconds, promised = time.perf_counter() - began, promise_fields(load(model))
     if as_json:
         content = {**made._asdict(), "by_label": [[label, n] for label, n in made.by_label.items()]}
-        print_json({"output": str(output), "engine": engine, **content, **promised, "seconds": seconds})
+        print_json(
+            {
+                "output": str(output),
+                "engine": engine,
+                "device": device,
+                **content,
+                **promised,
+                "seconds": seconds,
+            }
+        )
         return
     console = make_console()
     counts = ", ".join(f"{label}: {n:,}" for label, n in made.by_label.items())

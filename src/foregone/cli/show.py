@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from foregone._system.progress import working
-from foregone.cli.options import JsonFlag, MaxMemory, check_writable
+from foregone.cli.commands import JsonFlag
+from foregone.cli.options import MaxMemory, check_writable
 from foregone.cli.output import (
     PICTURE_WIDTH,
     answers,

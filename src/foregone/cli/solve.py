@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from foregone._system.progress import working
 from foregone.cli.accuracy_limit import AccuracyLimit, check_one_limit, parse_cost_limit
+from foregone.cli.commands import JsonFlag
 from foregone.cli.number_lists import parse_confidence, parse_costs, parse_limits, parse_looks
 from foregone.cli.options import (
     AnswerName,
@@ -20,7 +21,6 @@ from foregone.cli.options import (
     CostsOption,
     CriterionName,
     DropClasses,
-    JsonFlag,
     LabelFile,
     Looks,
     MaxAccuracyLossOption,

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from foregone._system.atomic_file import write_atomically
 from foregone._system.progress import counting
-from foregone.cli.options import JsonFlag, check_writable
+from foregone.cli.commands import JsonFlag
+from foregone.cli.options import check_writable
 from foregone.cli.output import limits, make_console, print_json, say, votes, write_figure
 from foregone.errors import InvalidInputError
 from foregone.monitoring import Monitor, MonitorState, MonitorWarning

@@ -5,11 +5,15 @@ adds up scores; all are a `Forest`. Each is made from a fitted model by an impor
 model), run by compiled loops, saved without pickle.
 """
 
-from foregone.forest.forest import Forest
-from foregone.forest.packed import PackedForest
-from foregone.forest.plurality_forest import PluralityForest, PluralityOutcome
-from foregone.forest.schedule import FixedOrder
-from foregone.forest.scored import ScoredForest, ScoreOutcome
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from foregone.forest.forest import Forest
+    from foregone.forest.packed import PackedForest
+    from foregone.forest.plurality_forest import PluralityForest, PluralityOutcome
+    from foregone.forest.schedule import FixedOrder
+    from foregone.forest.scored import ScoredForest, ScoreOutcome
 
 __all__ = [
     "FixedOrder",
@@ -20,3 +24,23 @@ __all__ = [
     "ScoreOutcome",
     "ScoredForest",
 ]
+
+# Where each name lives, as imported above for type checkers: a kind of forest needs nothing of the others.
+_HOMES = {
+    "FixedOrder": "schedule",
+    "Forest": "forest",
+    "PackedForest": "packed",
+    "PluralityForest": "plurality_forest",
+    "PluralityOutcome": "plurality_forest",
+    "ScoreOutcome": "scored",
+    "ScoredForest": "scored",
+}
+
+if not TYPE_CHECKING:  # a type checker would take it for a promise of every name there could be
+
+    def __getattr__(name: str) -> Any:
+        """Import a name when it is first asked for."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return globals()[name]

@@ -10,26 +10,50 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from foregone._kernels.looping_walk import SIDE_BY_SIDE
+from foregone._kernels.row_ranks import LANES, fill_ranks
 from foregone.errors import InvalidInputError
+from foregone.forest.ranked_trees import Cuts
 from foregone.forest.rows import Keys, RowFormat, Rows
 
-__all__ = ["Scratch", "block_bytes", "for_each_block", "usable_cores"]
+__all__ = ["MOST_BYTES", "Loaded", "Scratch", "block_bytes", "for_each_block", "usable_cores"]
 
 BLOCK_ROWS = 16_384  # enough for a tree to be fetched into the cache once for many rows
-# Bytes of keys in a block. Small trees are fetched again for nothing: then the rows stay in the second cache.
-# For large trees it takes many rows, though few enough for these to stay in the last cache; not as many where
-# nobody waits for the trees to be fetched.
-FEWEST_BYTES, MOST_BYTES = 1 << 19, 1 << 22
-BYTES_A_TREE_BYTE, IF_FETCHED_AHEAD = 32, 6
+# Bytes of keys in a block. Reloading a small tree is nearly free, so rows stay in the second cache; for large
+# trees the load is amortised over more rows, up to what the last cache holds.
+FEWEST_BYTES, MOST_BYTES, BYTES_A_TREE_BYTE = 1 << 20, 1 << 22, 6
+LINE = 64  # bytes, of the cache
 FIRST_ROWS = 256  # timed, to see whether threads would pay
 WORTH_A_THREAD = 1e-3  # seconds of work
 BLOCKS_A_THREAD = 2  # more would even out the ends, but each must fetch the trees again
 FEWEST_ROWS = 1_024  # of a block that is one thread's share
+
+
+class Loaded(NamedTuple):
+    """A block of rows, and the trees that it walks through, as kernels want them.
+
+    Attributes
+    ----------
+    batch : tuple
+        As `foregone._kernels.looping_walk` has it.
+    keys : ndarray
+        Of the rows, one after another.
+    stride, shift : int
+        How many keys a row has, and the kernels' ``shift``.
+    lists : tuple of ndarray
+        ``rows``, ``places`` and ``walking`` of `Scratch`, to be written.
+    """
+
+    batch: tuple[Any, ...]
+    keys: Keys
+    stride: int
+    shift: int
+    lists: tuple[npt.NDArray[np.uint32], ...]
 
 
 class Scratch:
@@ -41,21 +65,44 @@ class Scratch:
 
     def __init__(self, row_format: RowFormat, n_rows: int) -> None:
         self._format = row_format
+        self._n_rows = n_rows + SIDE_BY_SIDE
         self._keys = row_format.new_keys(n_rows)
-        self.rows, self.places, self.walking = np.empty((3, n_rows + SIDE_BY_SIDE), np.uint64)
+        self.rows, self.places, self.walking = np.empty((3, self._n_rows), np.uint32)
+        self._ranks, self._columns, self._possible = np.empty((3, 0), np.uint8)
 
     def load(self, block: Rows) -> tuple[Keys, int, int]:
         """Return the keys of a block of rows, how many there are to a row, and the kernels' ``shift``."""
         return self._keys, *self._format.load(block, self._keys)
 
+    def ranks(self, cuts: Cuts, keys: Keys, stride: int, n_rows: int) -> npt.NDArray[np.uint8]:
+        """Return the ranks of the rows that have these keys, one row after another."""
+        if len(self._ranks) < self._n_rows * cuts.n_columns:
+            self._ranks = np.empty(self._n_rows * cuts.n_columns, np.uint8)
+        fill_ranks(keys, stride, n_rows, *cuts, self._ranks)
+        return self._ranks
+
+    def lanes(self, n_columns: int, leaves: np.dtype[Any]) -> tuple[npt.NDArray[Any], ...]:
+        """Return what `Lanes` of ``_kernels/leaf_masks.py`` has besides ranks; ``leaves`` is a type."""
+        size = (self._n_rows + LANES) * n_columns
+        if len(self._columns) < size:
+            self._columns = _aligned(size)
+        if self._possible.dtype != leaves:
+            self._possible = _aligned(LANES * leaves.itemsize).view(leaves)
+        return self._columns, self.walking, np.zeros(1, np.uint64), self._possible
+
+
+def _aligned(n_bytes: int) -> npt.NDArray[np.uint8]:
+    """Return zeros that begin with a line of the cache: a vector across two of them takes twice as long."""
+    room = np.zeros(n_bytes + LINE, np.uint8)
+    return room[-room.ctypes.data % LINE :][:n_bytes]
+
 
 Work = Callable[[int, int, Scratch], None]
 
 
-def block_bytes(tree_bytes: int, *, fetched_ahead: bool) -> int:
-    """Return how large the keys of a block may be, for trees of a size, which are fetched ahead or not."""
-    rate = IF_FETCHED_AHEAD if fetched_ahead else BYTES_A_TREE_BYTE
-    return min(max(FEWEST_BYTES, rate * tree_bytes), MOST_BYTES)
+def block_bytes(tree_bytes: int) -> int:
+    """Return how large the keys of a block may be, for trees of a size."""
+    return min(max(FEWEST_BYTES, BYTES_A_TREE_BYTE * tree_bytes), MOST_BYTES)
 
 
 def for_each_block(

@@ -10,15 +10,19 @@ import numpy as np
 import numpy.typing as npt
 from numpy import ndarray
 
-from foregone._kernels.looping_walk import fill_leaf_matrix
+from foregone._kernels.compiled import entry_point, n_compiled
+from foregone._kernels.looping_walk import SIDE_BY_SIDE, fill_leaf_matrix
 from foregone._system.atomic_file import PathLike
 from foregone.errors import InvalidInputError
 from foregone.forest import container, forest_file
-from foregone.forest.execution import Scratch, block_bytes, for_each_block
+from foregone.forest.batch_trees import BatchTrees
+from foregone.forest.device_arrays import Device, check_device
+from foregone.forest.execution import MOST_BYTES, Scratch, block_bytes, for_each_block
+from foregone.forest.gpu_forest import GpuForest
+from foregone.forest.gpu_jobs import GpuTrees, Job, job_for, matrix_job
 from foregone.forest.importers.found import Found, LeafKind
 from foregone.forest.layout import NodeArray, find_payloads, pack
-from foregone.forest.looping_trees import LoopingTrees
-from foregone.forest.rows import FLOAT32, FLOAT64, RowFormat, Rows
+from foregone.forest.rows import FLOATS, RowFormat, Rows
 from foregone.forest.schedule import BaseSchedule, Order
 from foregone.strategy.json_file import Fields
 
@@ -28,6 +32,8 @@ StrategyT = TypeVar("StrategyT")
 OutcomeT = TypeVar("OutcomeT", bound=tuple[npt.NDArray[Any], npt.NDArray[np.int32], npt.NDArray[Any]])
 
 NO_CATEGORIES = np.empty(0, np.uint32)
+FEW = 4  # rows
+NODES_A_ROW = 200  # that are laid out for batches in the time that one row takes to be run
 NO_SCHEDULE = BaseSchedule(object(), 0, "shared", None)  # that of nobody's strategy
 
 
@@ -55,7 +61,6 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     _file_kind: ClassVar[str]
     _most_classes: ClassVar[int] = 2
     _row_kernels: ClassVar[tuple[Callable[..., Any], ...]]  # for keys of 32 bits, and of 64
-    _looping: LoopingTrees  # if leaves are payloads
 
     def __init__(
         self,
@@ -79,15 +84,17 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         for array in (self.nodes, self.tree_start, self.categories):
             array.setflags(write=False)
         self._trees = (self.nodes, self.categories) if len(self.categories) else self.nodes
-        self._block_bytes = block_bytes(self.nodes.nbytes // self.n_trees, fetched_ahead=self.leaf.is_payload)
+        self._block_bytes = block_bytes(self.nodes.nbytes // self.n_trees)
         self._run_row = self._row_kernels[self.rows.key_bits == 64]
         # Of a row that is ready to be run; none is, where categories have to be looked up.
         self._row_shape = None if self.rows.encodes_arrays else (self.n_features,)
         self._schedule = self._former = NO_SCHEDULE  # the last one used, and the one before
-        if self.leaf.is_payload:
-            self._looping = LoopingTrees(
-                self.nodes, self.tree_start, self.rows.key_bits, self.categories, self.leaf
-            )
+        self._batch = self._new_batch()
+        self._rows_alone = 0  # that came together, and were run one by one
+        self._gpu: GpuForest | None = None  # made when first asked for
+
+    def _new_batch(self) -> BatchTrees:
+        return BatchTrees(self.nodes, self.tree_start, self.rows.key_bits, self.categories, self.leaf)
 
     @property
     def leaf(self) -> LeafKind:
@@ -118,10 +125,15 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     def nbytes(self) -> int:
         """Memory of the packed trees, in bytes.
 
-        Where leaves carry the number of a class or a score, batches walk through another form of the trees,
-        which takes up to twice as much.
+        Batches walk through other forms of the trees, which take up to three times as much, see
+        `nbytes_of_batches`.
         """
         return self.nodes.nbytes + self.tree_start.nbytes + self.categories.nbytes
+
+    @property
+    def nbytes_of_batches(self) -> int:
+        """Memory of the other forms of the trees that batches have made so far, in bytes."""
+        return self._batch.nbytes
 
     def __repr__(self) -> str:
         size = f"{self.n_trees} tree{'s' if self.n_trees > 1 else ''}, {self.n_features} features"
@@ -266,43 +278,97 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     # Running ---------------------------------------------------------------------------------
 
     def _run(
-        self, X: npt.ArrayLike, strategy: StrategyT | None, seed: int, order: Order, n_threads: int | None
+        self,
+        X: Any,
+        strategy: StrategyT | None,
+        seed: int,
+        order: Order,
+        n_threads: int | None,
+        device: Device = "cpu",
     ) -> OutcomeT:
         """Ask trees until the strategy stops, for each row."""
+        if check_device(device) == "cuda":
+            schedule = self._schedule_for(strategy, seed, order)
+            gpu = self._on_gpu()
+            job = gpu.job(schedule, lambda trees: self._gpu_job(trees, schedule))
+            return self._as_outcome(gpu.run(X, job))
         rows = self.rows.as_rows(X)
         outcome = self._new_outcome(len(rows))
         schedule = self._schedule_for(strategy, seed, order)
-        if len(rows) == 1:
-            answers, asked, counted = outcome
-            x = np.array(rows[0])
-            answers[0], asked[0], counted[0] = self._run_row(x, self._trees, schedule.packed)
-            if asked[0] < 0:
-                self.rows.refuse(x)
+        if self._are_few(len(rows)):
+            for row in range(len(rows)):
+                x = np.array(rows[row])
+                kernel = schedule.kernels.get(x.dtype) or self._kernel_for(x, schedule)
+                found = kernel(x, self._trees, schedule.packed)
+                if found[1] < 0:
+                    self.rows.refuse(rows)
+                for part, value in zip(outcome, found, strict=True):
+                    part[row] = value
             return outcome
+        schedule.record.n_rows += len(rows)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
             self._run_block(schedule, rows[start:end], scratch, [part[start:end] for part in outcome])
+            schedule.record.add(outcome[1][start:end])
 
-        for_each_block(work, rows, self.rows, self._block_bytes, n_threads)
+        # Dealt over many orders, few rows of a block walk through a tree at a time.
+        most_bytes = MOST_BYTES if order == "dealt" else self._block_bytes
+        for_each_block(work, rows, self.rows, most_bytes, n_threads)
         return outcome
+
+    def _on_gpu(self) -> GpuForest:
+        """Return the same trees in the memory of a GPU."""
+        if self._gpu is None:
+            self._gpu = GpuForest(self.nodes, self.categories, self.tree_start[:-1], self.rows)
+        return self._gpu
+
+    def _gpu_job(self, trees: GpuTrees, schedule: Any) -> Job:
+        """Return the job that follows a schedule on a GPU."""
+        return job_for(trees, schedule)
+
+    @staticmethod
+    @abstractmethod
+    def _as_outcome(parts: list[Any]) -> OutcomeT:
+        """Return answers, numbers of trees asked and what these came to as an outcome."""
+
+    def _are_few(self, n_rows: int) -> bool:
+        """Whether rows are best run one by one: so few, or not enough yet to make trees for batches."""
+        if n_rows > FEW and not self._batch.are_made:
+            self._rows_alone += n_rows
+            return self._rows_alone * NODES_A_ROW < len(self.nodes)
+        return n_rows <= FEW
 
     def _run_one(self, x: Any, strategy: StrategyT | None, seed: int, order: Order) -> Any:
         """Ask trees about a single row until the strategy stops."""
         # Half of the time would go into checks, so they are few here, and what fails them is looked at again.
-        if not (
-            type(x) is ndarray
-            and x.shape == self._row_shape
-            and (x.dtype is FLOAT64 or x.dtype is FLOAT32)
-            and x.flags.carray
-        ):
+        if not (type(x) is ndarray and x.shape == self._row_shape and x.flags.carray):
             x = self.rows.as_row(x)
         schedule = self._schedule
         if schedule.strategy is not strategy or schedule.seed != seed or schedule.order is not order:
             schedule = self._schedule_for(strategy, seed, order)
-        outcome = self._run_row(x, self._trees, schedule.packed)
+        kernel = schedule.kernels.get(x.dtype)
+        if kernel is None:
+            x = x if x.dtype in FLOATS else self.rows.as_row(x)
+            kernel = self._kernel_for(x, schedule)
+        outcome = kernel(x, self._trees, schedule.packed)
         if outcome[1] < 0:
             self.rows.refuse(x)
         return outcome
+
+    def _kernel_for(self, x: npt.NDArray[Any], schedule: BaseSchedule) -> Callable[..., Any]:
+        """Return what runs a row alone, a contiguous and writable one of this type, and remember it.
+
+        If it has to be compiled, so is what runs batches: later rows may come together.
+        """
+        n_before = n_compiled()
+        _, asked, _ = self._run_row(x, self._trees, schedule.packed)
+        if n_compiled() > n_before and asked >= 0:
+            block = np.repeat(x[None], SIDE_BY_SIDE, axis=0)
+            scratch, outcome = Scratch(self.rows, len(block)), self._new_outcome(len(block))
+            self._run_block(schedule, block, scratch, list(outcome))
+            self._batch = self._new_batch()  # there may never be a batch, and its trees take memory
+        schedule.kernels[x.dtype] = entry_point(self._run_row, x, self._trees, schedule.packed)
+        return schedule.kernels[x.dtype]
 
     def _schedule_for(self, strategy: StrategyT | None, seed: int, order: Order) -> Any:
         """Return the schedule, one of the last two where it is the same: making one takes a while.
@@ -330,8 +396,13 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     def _run_block(self, schedule: Any, block: Rows, scratch: Scratch, outcome: list[Any]) -> None:
         """Fill the outcome of a block of rows."""
 
-    def _leaf_matrix(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
+    def _leaf_matrix(self, X: Any, device: Device = "cpu") -> npt.NDArray[Any]:
         """Return what every tree says about every row, shape (n_rows, n_trees), in the model's order."""
+        if check_device(device) == "cuda":
+            gpu = self._on_gpu()
+            job = gpu.job("matrix", lambda trees: matrix_job(trees, self.leaf.dtype, self.tree_start))
+            made: npt.NDArray[Any] = gpu.run(X, job)[0]
+            return made
         rows = self.rows.as_rows(X)
         matrix = np.empty((len(rows), self.n_trees), self.leaf.dtype)
 
@@ -344,7 +415,8 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     def _leaf_block(self, block: Rows, scratch: Scratch) -> npt.NDArray[Any]:
         """Return what every tree says about a block of rows, shape (n_trees, n_rows)."""
         carried = np.empty((self.n_trees, len(block)), self.leaf.dtype)
-        fill_leaf_matrix(*self._looping.load(block, scratch), carried)
+        loaded = self._batch.load(block, scratch)
+        fill_leaf_matrix(loaded.batch, loaded.shift, *loaded.lists, carried)
         return carried
 
     def refuse_values(self, X: npt.ArrayLike) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels import forest_nodes
+from foregone._kernels.forest_nodes import U4, U9, U13, U32, U36, U63
 from foregone.errors import InvalidInputError
 from foregone.forest.importers.found import LeafKind, Tree
 
@@ -87,16 +88,35 @@ def _pack(trees: Iterator[Tree], key_bits: int, leaf: LeafKind, *, compact: bool
             return None
         if compact and has_categories:
             return None
-        nodes: NodeArray = np.zeros(size if compact else (size, 2), np.uint64)
-        column = 2 * tree.feature + tree.missing_left
+        nodes: NodeArray = np.zeros((size, 1 if compact else 2), np.uint64)
         said = tree.leaves(leaf)
-        sides = np.ones(len(said), np.uint64) if leaf.is_payload else said + np.uint64(2)
-        forest_nodes.pack_tree(tree.left, tree.right, column, keys, by_category, sides, place, base, nodes)
+        is_leaf = tree.left < 0
+        sides = np.where(is_leaf, 1 if leaf.is_payload else said.astype(np.int64) + 2, 0)
+        own = np.flatnonzero((place >= 0) & ~is_leaf)
+        left, right = sides[tree.left[own]], sides[tree.right[own]]
+        both_vote = (left & right) >= 2
+        column = 2 * tree.feature[own] + tree.missing_left[own]
+        offset = np.where(both_vote, 0, base[own] - place[own])
+        parts = (keys[own], column, left | right << 2, offset, by_category[own])
+        nodes[place[own]] = _words((compact, key_bits), [np.asarray(part, np.uint64) for part in parts])
         if leaf.is_payload:
-            reached = np.flatnonzero((tree.left < 0) & (place >= 0))
-            (nodes if compact else nodes[:, 0])[place[reached]] = leaf.to_words(said[reached])
-        packed.append(nodes)
+            reached = np.flatnonzero(is_leaf & (place >= 0))
+            nodes[place[reached], 0] = leaf.to_words(said[reached])
+        packed.append(nodes.ravel() if compact else nodes)
     return packed
+
+
+def _words(layout: tuple[bool, int], parts: list[NodeArray]) -> NodeArray:
+    """Return nodes in one of the formats that `foregone._kernels.forest_nodes` describes, a line each."""
+    is_compact, key_bits = layout
+    key, column, sides, offset, category = parts
+    if is_compact:
+        words = [key << U32 | offset << U13 | sides << U9 | column]
+    elif key_bits == 32:
+        words = [key << U32 | column, category << U63 | offset << U4 | sides]
+    else:
+        words = [key, category << U63 | offset << U36 | sides << U32 | column]
+    return np.stack(words, axis=1)
 
 
 def _no_keys(key_bits: int) -> npt.NDArray[Any]:

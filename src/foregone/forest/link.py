@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, softmax
+import scipy  # whose parts are loaded when first used, and take a while
 
 from foregone.strategy.json_file import Fields
 
@@ -46,12 +46,12 @@ class Calibration(NamedTuple):
         """Return the calibrated probability of yes, given what the ensemble says."""
         if self.method == "sigmoid":
             slope, intercept = self.numbers
-            return np.asarray(expit(-(slope * response + intercept)))
+            return np.asarray(scipy.special.expit(-(slope * response + intercept)))
         if self.method == "temperature":
             log_odds = 2 * response
             if self.slope is None:
                 log_odds = np.log(response + SMALLEST) - np.log(1 - response + SMALLEST)
-            return np.asarray(expit(self.numbers[0] * log_odds))
+            return np.asarray(scipy.special.expit(self.numbers[0] * log_odds))
         positions, values = np.array(self.numbers).reshape(2, -1)
         return np.asarray(np.interp(response, positions, values))
 
@@ -116,9 +116,9 @@ class Link(NamedTuple):
             return self.calibration.curve(Link(self.kind, self.scale).probability(scores))
         scaled = self.scale * scores
         if self.kind == "softmax":
-            return np.asarray(softmax(scaled, axis=-1))
+            return np.asarray(scipy.special.softmax(scaled, axis=-1))
         if self.kind == "logistic":
-            return np.asarray(expit(scaled))
+            return np.asarray(scipy.special.expit(scaled))
         return scaled if scores.ndim == 2 else np.clip(0.5 + scaled, 0.0, 1.0)
 
     def to_fields(self) -> dict[str, Any]:

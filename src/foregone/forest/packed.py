@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.forest_run import fill_vote_matrix, run_block, run_row_32, run_row_64, run_rows
+from foregone._kernels.forest_run import run_block, run_row_32, run_row_64, run_rows
 from foregone.errors import InvalidInputError
+from foregone.forest.device_arrays import Device
 from foregone.forest.execution import Scratch
 from foregone.forest.importers.found import LeafKind
 from foregone.forest.layout import is_sound
@@ -61,19 +62,15 @@ class PackedForest(VotingForest[StoppingStrategy, Outcome, bool]):
         if not is_sound(self.nodes, self.tree_start, self.n_features, self.rows.key_bits, self.categories):
             raise InvalidInputError("the nodes do not form trees")
 
-    def votes(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
+    def votes(
+        self, X: npt.ArrayLike, *, n_threads: int | None = None, device: Device = "cpu"
+    ) -> npt.NDArray[np.int32]:
         """Return how many of all trees vote yes, for each row."""
-        return self.run(X, None, seed=0, n_threads=n_threads)[2]
+        return self.run(X, None, seed=0, n_threads=n_threads, device=device)[2]
 
-    def vote_matrix(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def vote_matrix(self, X: npt.ArrayLike, *, device: Device = "cpu") -> npt.NDArray[np.bool_]:
         """Return every tree's vote on every row, shape (n_rows, n_trees), trees in the model's order."""
-        return self._leaf_matrix(X)
-
-    def _leaf_block(self, block: Rows, scratch: Scratch) -> npt.NDArray[Any]:
-        votes = np.empty((self.n_trees, len(block)), np.int32)
-        roots = self.tree_start[:-1].copy()
-        fill_vote_matrix(self._trees, roots, *scratch.load(block), scratch.rows, votes)
-        return votes
+        return self._leaf_matrix(X, device)
 
     def _new_schedule(self, strategy: StoppingStrategy | None, seed: int, order: Order) -> Schedule:
         return Schedule.make(self.tree_start, self.rows, strategy, seed, order)
@@ -81,10 +78,16 @@ class PackedForest(VotingForest[StoppingStrategy, Outcome, bool]):
     def _new_outcome(self, n_rows: int) -> Outcome:
         return np.empty(n_rows, np.bool_), np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
 
+    @staticmethod
+    def _as_outcome(parts: list[Any]) -> Outcome:
+        answers, asked, yes = parts
+        return answers, asked, yes
+
     def _run_block(self, schedule: Schedule, block: Rows, scratch: Scratch, outcome: list[Any]) -> None:
         rule = (schedule.steps, schedule.exceptions, schedule.signed_seed)
-        keys = scratch.load(block)
         if schedule.own_orders:
-            run_rows(self._trees, schedule.roots[0], *rule, *keys, *outcome)
+            run_rows(self._trees, schedule.roots[0], *rule, *scratch.load(block), *outcome)
         else:
-            run_block(self._trees, schedule.roots, *rule, *keys, scratch.rows, *outcome)
+            loaded = self._batch.load(block, scratch, schedule.roots, schedule.record)
+            dealt = schedule.deal(loaded, len(block), self.n_features)
+            run_block(*rule, *loaded[:-1], *dealt, *loaded.lists, *outcome)

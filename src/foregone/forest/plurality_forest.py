@@ -9,11 +9,13 @@ import numpy.typing as npt
 
 from foregone._kernels.plurality_run import add_class_votes, run_block, run_row_32, run_row_64, run_rows
 from foregone.errors import InvalidInputError
+from foregone.forest.device_arrays import Device, check_device
 from foregone.forest.execution import Scratch, for_each_block
+from foregone.forest.gpu_jobs import class_votes_job
 from foregone.forest.importers.found import MOST_CLASSES, LeafKind
 from foregone.forest.plurality_schedule import PluralitySchedule
 from foregone.forest.rows import Rows
-from foregone.forest.schedule import Order
+from foregone.forest.schedule import Order, Record
 from foregone.forest.voting_forest import VotingForest
 from foregone.plurality import PluralityStrategy
 
@@ -68,40 +70,57 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
     _file_kind = "plurality forest"
     _most_classes = MOST_CLASSES
     _row_kernels = (run_row_32, run_row_64)
+    _rows_in_full = 0  # that every tree was asked about
 
     def _check(self) -> None:
         numbers, _ = self._payloads()
         if numbers.max() >= self.n_classes:
             raise InvalidInputError("leaves vote for classes that there are not")
 
-    def votes(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> npt.NDArray[np.int32]:
+    def votes(
+        self, X: npt.ArrayLike, *, n_threads: int | None = None, device: Device = "cpu"
+    ) -> npt.NDArray[np.int32]:
         """Return how many of all trees vote for each class, shape (n_rows, n_classes)."""
+        if check_device(device) == "cuda":
+            counts_there: npt.NDArray[np.int32] = self._count_on_gpu(X)[0]
+            return counts_there
         rows = self.rows.as_rows(X)
         counts = np.zeros((len(rows), self.n_classes), np.int32)
+        self._rows_in_full += len(rows)
+        record = Record(self._rows_in_full, 1, self.n_trees)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
-            add_class_votes(*self._looping.load(rows[start:end], scratch), counts[start:end])
+            loaded = self._batch.load(rows[start:end], scratch, None, record)
+            add_class_votes(loaded.batch, loaded.shift, *loaded.lists, counts[start:end])
 
         for_each_block(work, rows, self.rows, self._block_bytes, n_threads)
         return counts
 
-    def vote_matrix(self, X: npt.ArrayLike) -> npt.NDArray[np.uint16]:
+    def _count_on_gpu(self, X: Any) -> list[Any]:
+        """Return votes for each class, who leads, how many trees there are, and the votes of the leader."""
+        gpu = self._on_gpu()
+        return gpu.run(X, gpu.job("all votes", lambda trees: class_votes_job(trees, self.n_classes)))
+
+    def vote_matrix(self, X: npt.ArrayLike, *, device: Device = "cpu") -> npt.NDArray[np.uint16]:
         """Return the number of the class that every tree votes for, trees in the model's order.
 
         Its shape is (n_rows, n_trees).
         """
-        return self._leaf_matrix(X)
+        return self._leaf_matrix(X, device)
 
     def _run(
         self,
-        X: npt.ArrayLike,
+        X: Any,
         strategy: PluralityStrategy | None,
         seed: int,
         order: Order,
         n_threads: int | None,
+        device: Device = "cpu",
     ) -> PluralityOutcome:
         if strategy is not None:
-            return super()._run(X, strategy, seed, order, n_threads)
+            return super()._run(X, strategy, seed, order, n_threads, device)
+        if check_device(device) == "cuda":
+            return PluralityOutcome(*self._count_on_gpu(X)[1:])
         counts = self.votes(X, n_threads=n_threads)
         asked = np.full(len(counts), self.n_trees, np.int32)
         return PluralityOutcome(counts.argmax(axis=1).astype(np.int32), asked, counts.max(axis=1))
@@ -114,6 +133,10 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
     def _new_outcome(self, n_rows: int) -> PluralityOutcome:
         return PluralityOutcome(*np.empty((3, n_rows), np.int32))
 
+    @staticmethod
+    def _as_outcome(parts: list[Any]) -> PluralityOutcome:
+        return PluralityOutcome(*parts)
+
     def _run_block(
         self, schedule: PluralitySchedule, block: Rows, scratch: Scratch, outcome: list[Any]
     ) -> None:
@@ -121,4 +144,6 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
         if schedule.own_orders:
             run_rows(self._trees, roots[0], *rule, *scratch.load(block), *outcome)
         else:
-            run_block(self._trees, roots, *rule, *self._looping.load(block, scratch, roots), *outcome)
+            loaded = self._batch.load(block, scratch, roots, schedule.record)
+            dealt = schedule.deal(loaded, len(block), self.n_features)
+            run_block(*rule, *loaded[:-1], *dealt, *loaded.lists, *outcome)

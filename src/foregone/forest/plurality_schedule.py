@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.forest_keys import NO_RULES
 from foregone._kernels.plurality_run import ALWAYS, MAYBE, NEVER
 from foregone.checks import IntArray
 from foregone.errors import InvalidInputError
@@ -54,8 +53,7 @@ class PluralitySchedule(VoteSchedule):
                 f"{n_classes} classes: solve for n_classes={n_classes}"
             )
         rule = _rule_of(strategy)
-        # A copy, as the kernels would be compiled anew for rules that are read-only.
-        takes, rules = (0, NO_RULES) if rows is None else (rows.takes, rows.rules.copy())
+        takes, rules = (0, None) if rows is None else (rows.takes, rows.kernel_rules)
         packed = (roots, rule, as_signed(seed), own_orders, takes, rules, n_slots)
         return cls(strategy, seed, order, packed, roots, own_orders, rule, n_slots)
 

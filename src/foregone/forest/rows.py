@@ -7,17 +7,18 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.forest_keys import MISSING, NO_RULES, REFUSED, TOO_LARGE, load_keys
+from foregone._kernels.forest_keys import MISSING, NO_RULES, REFUSED, TOO_LARGE, fill_block_keys
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues
+from foregone.forest.device_arrays import is_on_device
 from foregone.forest.tables import Columns, columns_of, to_numbers
 
-__all__ = ["FLOAT32", "FLOAT64", "RowFormat", "Rows"]
+__all__ = ["FLOAT32", "FLOAT64", "FLOATS", "RowFormat", "Rows"]
 
 Rows = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Keys = npt.NDArray[Any]  # of uint32 or uint64
 
-FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+FLOAT32, FLOAT64 = FLOATS = np.dtype(np.float32), np.dtype(np.float64)
 
 
 class RowFormat(NamedTuple):
@@ -56,6 +57,12 @@ class RowFormat(NamedTuple):
         return MISSING * self.takes_missing + TOO_LARGE * self.takes_infinite
 
     @property
+    def kernel_rules(self) -> npt.NDArray[np.int64] | None:
+        """What values mean in each column, as the kernels put it: None if no column has a rule."""
+        # A copy, as they would be compiled anew for an array that is read-only.
+        return self.rules.copy() if len(self.rules) else None
+
+    @property
     def array_type(self) -> np.dtype[Any]:
         """What arrays of neither float32 nor float64 are rounded to."""
         return FLOAT32 if min(self.key_bits, self.array_bits) == 32 else FLOAT64
@@ -82,7 +89,7 @@ class RowFormat(NamedTuple):
     def load(self, block: Rows, keys: Keys) -> tuple[int, int]:
         """Fill the keys of a block of rows; return how many there are to a row and the kernels' ``shift``."""
         values = np.ascontiguousarray(block).reshape(-1)
-        shift = load_keys(values, keys, self.takes, self.rules)
+        shift = fill_block_keys(values, keys, self.takes, self.kernel_rules)
         if shift == REFUSED:
             self.refuse(block)
         return self.n_features << (1 - shift), shift
@@ -97,6 +104,10 @@ class RowFormat(NamedTuple):
             raise InvalidInputError(
                 "Sparse data was passed, but dense data is required. "
                 "Use '.toarray()' to convert to a dense array."
+            )
+        if is_on_device(X):
+            raise InvalidInputError(
+                'the rows are in the memory of a GPU: pass device="cuda", or copy them to the host'
             )
         is_table = columns_of(X) is not None
         if self.category_values is not None:
@@ -170,7 +181,11 @@ class RowFormat(NamedTuple):
 
     def refuse(self, rows: npt.NDArray[Any]) -> NoReturn:
         """Raise the error for rows in which a kernel found values it cannot take."""
-        if not self.takes_missing and np.isnan(rows).any():
+        self.refuse_status(MISSING if np.isnan(rows).any() else TOO_LARGE)
+
+    def refuse_status(self, status: int) -> NoReturn:
+        """Raise the same error, given the bits of what is among the values."""
+        if not self.takes_missing and status & MISSING:
             raise InvalidInputError(
                 "Input X contains NaN.\n"
                 f"{self.owner} does not accept missing values encoded as NaN natively here, because the "

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels.forest_deal import fill_bits, fill_dealt
-from foregone._kernels.forest_keys import NO_RULES
 from foregone._kernels.forest_random import ORDER_OF_ALL, fill_order
 from foregone._kernels.forest_run import LOWER, START, STEP_SIZE, UPPER, YES_FROM
-from foregone.checks import IntArray, check_seed
+from foregone.checks import IntArray, check_order, check_seed
 from foregone.errors import InvalidInputError
+from foregone.forest.execution import Loaded
 from foregone.forest.rows import RowFormat
-from foregone.scores.paths import check_order
 from foregone.strategy import StoppingStrategy
 from foregone.strategy.json_file import Fields
 
@@ -24,6 +24,7 @@ __all__ = [
     "BaseSchedule",
     "FixedOrder",
     "Order",
+    "Record",
     "Schedule",
     "VoteSchedule",
     "as_signed",
@@ -35,6 +36,7 @@ __all__ = [
     "read_order",
     "row_bits",
     "seeded_roots",
+    "with_rules",
 ]
 
 # Orders that rows are dealt over. The luck of one order moves the disagreement in use by more than a quarter
@@ -83,6 +85,20 @@ Order: TypeAlias = OrderKind | FixedOrder
 ORDER_KINDS: tuple[OrderKind, ...] = ("shared", "dealt", "per_row")
 
 
+@dataclass
+class Record:
+    """What is known of the rows that were run in the same way: how many, of which so many are done."""
+
+    n_rows: int = 0
+    n_done: int = 0
+    n_asked: int = 0  # trees that those done were asked
+
+    def add(self, asked: npt.NDArray[Any]) -> None:
+        """Note how many trees the rows of a block were asked."""
+        self.n_done += len(asked)
+        self.n_asked += int(asked.sum())
+
+
 @dataclass(frozen=True, eq=False)
 class BaseSchedule:
     """Which trees to ask in which order, and when to stop; each kind of leaf adds what its kernels read.
@@ -95,12 +111,18 @@ class BaseSchedule:
         As in `PackedForest.run`.
     packed : ndarray of int or tuple
         All of it, as the kernel that runs a row alone reads it.
+    record : Record
+        What is known of the batches that were run by it.
+    kernels : dict
+        What runs a row alone, by the type of its values, once it is known.
     """
 
     strategy: Any
     seed: int
     order: Order
     packed: Any
+    record: Record = field(init=False, default_factory=Record)
+    kernels: dict[np.dtype[Any], Callable[..., Any]] = field(init=False, default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +145,17 @@ class VoteSchedule(BaseSchedule):
     def signed_seed(self) -> int:
         """The seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
         return as_signed(self.seed)
+
+    def deal(self, loaded: Loaded, n_rows: int, n_features: int) -> tuple[npt.NDArray[np.uint32], IntArray]:
+        """Return the rows of a block by the order that they are dealt, and where those of each order end."""
+        n_orders = len(self.roots)
+        if n_orders == 1:
+            return np.arange(n_rows, dtype=np.uint32), np.array([n_rows])
+        bits = np.empty(n_rows, np.int64)
+        fill_bits(loaded.keys, loaded.stride, loaded.shift, n_features, bits)
+        dealt = dealt_orders(self.seed, bits, n_orders).astype(np.uint16)  # which are sorted fastest
+        by_order = np.argsort(dealt, kind="stable").astype(np.uint32)
+        return by_order, np.cumsum(np.bincount(dealt, minlength=n_orders))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,11 +188,17 @@ class Schedule(VoteSchedule):
         seed, roots, own_orders = seeded_roots(tree_start, strategy, seed, order)
         n_trees = roots.shape[1]
         steps, exceptions = _ask_everyone(n_trees) if strategy is None else _steps_of(strategy)
-        takes, rules = (0, NO_RULES) if rows is None else (rows.takes, rows.rules)
+        takes, rules = (0, None) if rows is None else (rows.takes, rows.kernel_rules)
         n_orders = 0 if own_orders else len(roots)
         header = [n_trees, as_signed(seed), n_orders, takes, len(exceptions)]
-        parts = [np.array(header, np.int64), roots.ravel(), steps.ravel(), exceptions.ravel(), rules]
-        return cls(strategy, seed, order, np.concatenate(parts), roots, own_orders, steps, exceptions)
+        parts = [np.array(header, np.int64), roots.ravel(), steps.ravel(), exceptions.ravel()]
+        packed = with_rules(np.concatenate(parts), rules)
+        return cls(strategy, seed, order, packed, roots, own_orders, steps, exceptions)
+
+
+def with_rules(numbers: IntArray, rules: IntArray | None) -> Any:
+    """Return a schedule as the kernel that runs a row alone reads it."""
+    return numbers if rules is None else (numbers, rules)
 
 
 def seeded_roots(tree_start: IntArray, strategy: Any, seed: Any, order: Any) -> tuple[int, IntArray, bool]:

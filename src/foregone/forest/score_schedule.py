@@ -11,7 +11,7 @@ import numpy.typing as npt
 from foregone.checks import FloatArray, IntArray
 from foregone.errors import InvalidInputError
 from foregone.forest.rows import RowFormat
-from foregone.forest.schedule import BaseSchedule, check_n_trees
+from foregone.forest.schedule import BaseSchedule, check_n_trees, with_rules
 from foregone.scores import ScoreStrategy
 from foregone.scores.paths import Start
 
@@ -32,8 +32,6 @@ class ScoreSchedule(BaseSchedule):
         Thresholds of each step, those for each class one after another.
     start : float or ndarray of float
         The score before the first tree.
-    ahead : int
-        Trees of how many steps set out at once for a row alone: as many as it takes until any could stop.
     """
 
     strategy: ScoreStrategy | None
@@ -41,7 +39,6 @@ class ScoreSchedule(BaseSchedule):
     lower: FloatArray
     upper: FloatArray
     start: Start
-    ahead: int
 
     @classmethod
     def make(
@@ -83,6 +80,7 @@ class ScoreSchedule(BaseSchedule):
             )
         order, lower, upper = followed.order, followed.lower, followed.upper
         first_stop = _first_possible_stop(start, bounds[:, order], lower, upper)
+        # Trees of so many steps set out at once for a row alone: as many as it takes until any could stop.
         ahead = max(first_stop, min(FEWEST_AHEAD, n_steps))
         header = np.array([roots.size, row_format.takes, ahead], np.int64)
         asked_roots = roots[order].ravel()
@@ -91,9 +89,9 @@ class ScoreSchedule(BaseSchedule):
             header = np.append(header, [a_round, followed.n_classes])
             thresholds = [upper.ravel()]
         floats = np.concatenate([*thresholds, np.atleast_1d(start)]).view(np.int64)
-        numbers = np.concatenate([header, asked_roots, floats, row_format.rules])
-        packed = (numbers, table) if followed.adds_by_class else numbers
-        return cls(strategy, 0, "shared", packed, asked_roots, lower.copy(), upper.ravel(), start, ahead)
+        numbers, rules = np.concatenate([header, asked_roots, floats]), row_format.kernel_rules
+        packed = (numbers, table, rules) if followed.adds_by_class else with_rules(numbers, rules)
+        return cls(strategy, 0, "shared", packed, asked_roots, lower.copy(), upper.ravel(), start)
 
 
 def _first_possible_stop(start: Start, bounds: FloatArray, lower: FloatArray, upper: FloatArray) -> int:

@@ -10,8 +10,10 @@ import numpy.typing as npt
 from foregone._kernels import class_score_run
 from foregone._kernels.score_run import run_block, run_row_32, run_row_64
 from foregone.errors import InvalidInputError
+from foregone.forest.device_arrays import Device, beside, to_host
 from foregone.forest.execution import Scratch
 from foregone.forest.forest import Forest
+from foregone.forest.gpu_jobs import GpuTrees, Job, job_for
 from foregone.forest.importers.by_model import import_model
 from foregone.forest.importers.found import MOST_CLASSES, Found, LeafKind
 from foregone.forest.layout import NodeArray
@@ -294,20 +296,23 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         }
         return {**fields, **besides}, arrays if self.table is None else {**arrays, "table": self.table}
 
-    def scores(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def scores(self, X: npt.ArrayLike, *, device: Device = "cpu") -> npt.NDArray[np.float64]:
         """Return every tree's score of every row, trees in the model's order.
 
         The shape is (n_rows, n_trees), or (n_rows, n_steps, n_classes) for more than two classes.
         """
-        known = self.compact_scores(X)
+        known = self.compact_scores(X, device=device)
         if not isinstance(known, ClassScores):
             return known
         voters = [known.of_voter(voter) for voter in range(self.n_steps)]
-        return np.stack(voters, axis=1).astype(np.float64, copy=False)
+        scores = np.stack(voters, axis=1).astype(np.float64, copy=False)
+        return beside(X, scores) if device == "cuda" else scores
 
-    def compact_scores(self, X: npt.ArrayLike) -> Scores:
-        """Return the same, of many classes as `ClassScores`, which take little memory."""
-        said = self._leaf_matrix(X)
+    def compact_scores(self, X: npt.ArrayLike, *, device: Device = "cpu") -> Scores:
+        """Return the same, of many classes as `ClassScores`, which take little memory and are on the host."""
+        said = self._leaf_matrix(X, device)
+        if device == "cuda" and self.adds_by_class:
+            said = to_host(said)
         if not self.adds_by_class:
             return said
         if self.table is None:
@@ -315,15 +320,22 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         table = np.diag(self.table) if self.table.ndim == 1 else self.table
         return ClassScores(said, table.astype(np.float64))
 
-    def full_scores(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> npt.NDArray[np.float64]:
+    def full_scores(
+        self, X: npt.ArrayLike, *, n_threads: int | None = None, device: Device = "cpu"
+    ) -> npt.NDArray[np.float64]:
         """Return the start plus the scores of all trees, added in the model's order, for each row.
 
         Of more than two classes, one for each class: the shape is (n_rows, n_classes).
         """
-        return self.run(X, None, n_threads=n_threads).score
+        return self.run(X, None, n_threads=n_threads, device=device).score
 
     def run(
-        self, X: npt.ArrayLike, strategy: ScoreStrategy | None, *, n_threads: int | None = None
+        self,
+        X: npt.ArrayLike,
+        strategy: ScoreStrategy | None,
+        *,
+        n_threads: int | None = None,
+        device: Device = "cpu",
     ) -> ScoreOutcome:
         """Ask trees until the strategy stops, for each row.
 
@@ -336,6 +348,9 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         n_threads : int, optional
             At most this many threads; by default as many as the process may use. Small work stays on one.
             No result depends on it.
+        device : {"cpu", "cuda"}
+            Where trees are asked, see docs/gpu.md. Rows may be on the GPU then, and outcomes are where rows
+            are. No result depends on it.
 
         Returns
         -------
@@ -344,7 +359,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
             lower threshold, else yes; when everyone was asked, whether the score is above 0. Of more, it is
             the number of the class that leads.
         """
-        return self._run(X, strategy, 0, "shared", n_threads)
+        return self._run(X, strategy, 0, "shared", n_threads, device)
 
     def run_one(self, x: npt.ArrayLike, strategy: ScoreStrategy | None) -> tuple[int, int, Start]:
         """Ask trees about a single row until the strategy stops: the outcome of `run`, fastest.
@@ -375,11 +390,18 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         answers: npt.NDArray[Any] = np.empty(n_rows, np.int32 if self.adds_by_class else np.bool_)
         return ScoreOutcome(answers, np.empty(n_rows, np.int32), np.empty((n_rows, *np.shape(self.start))))
 
+    @staticmethod
+    def _as_outcome(parts: list[Any]) -> ScoreOutcome:
+        return ScoreOutcome(*parts)
+
+    def _gpu_job(self, trees: GpuTrees, schedule: Any) -> Job:
+        return job_for(trees, schedule, self.table, self.trees_a_round)
+
     def _run_block(self, schedule: ScoreSchedule, block: Rows, scratch: Scratch, outcome: list[Any]) -> None:
-        loaded = self._looping.load(block, scratch, schedule.roots)
+        loaded = self._batch.load(block, scratch, schedule.roots, schedule.record)
+        walks = (loaded.batch, loaded.shift, *loaded.lists)
         if self.adds_by_class:
-            by_lead = (schedule.upper, schedule.start, schedule.ahead, self.trees_a_round)
-            class_score_run.run_block(self._trees, self.table, schedule.roots, *by_lead, *loaded, *outcome)
+            by_lead = (schedule.upper, schedule.start, self.trees_a_round)
+            class_score_run.run_block(self.table, *by_lead, *walks, *outcome)
         else:
-            by_score = (schedule.lower, schedule.upper, schedule.start, schedule.ahead)
-            run_block(self._trees, schedule.roots, *by_score, *loaded, *outcome)
+            run_block(schedule.lower, schedule.upper, schedule.start, *walks, *outcome)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone.checks import check_seed
+from foregone.forest.device_arrays import Device
 from foregone.forest.forest import Forest, OutcomeT, StrategyT
 from foregone.forest.importers.by_model import import_model
 from foregone.forest.schedule import Order, order_for, row_bits
@@ -59,6 +60,7 @@ class VotingForest(Forest[StrategyT, OutcomeT], Generic[StrategyT, OutcomeT, Ans
         seed: int,
         order: Order = "shared",
         n_threads: int | None = None,
+        device: Device = "cpu",
     ) -> OutcomeT:
         """Ask trees until the strategy stops, for each row.
 
@@ -81,6 +83,9 @@ class VotingForest(Forest[StrategyT, OutcomeT], Generic[StrategyT, OutcomeT, Ans
             asked in the same order, whichever it is.
         n_threads : int, optional
             At most this many threads; by default as many as the process may use. Small work stays on one.
+        device : {"cpu", "cuda"}
+            Where trees are asked, see docs/gpu.md. Rows may be on the GPU then, and outcomes are where rows
+            are. No result depends on it.
 
         Returns
         -------
@@ -94,7 +99,7 @@ class VotingForest(Forest[StrategyT, OutcomeT], Generic[StrategyT, OutcomeT, Ans
         votes : ndarray of int
             How many of them said yes; of a `PluralityForest`, how many voted for the answer.
         """
-        return self._run(X, strategy, seed, order, n_threads)
+        return self._run(X, strategy, seed, order, n_threads, device)
 
     def run_one(
         self, x: npt.ArrayLike, strategy: StrategyT | None, *, seed: int, order: Order = "shared"

@@ -57,7 +57,7 @@ class AuditRows:
         return chosen[: list_chosen(rows, self.multipliers(rows.shape[1]), chosen)].copy()
 
 
-def take_rows(rows: Any, chosen: IntArray) -> Any:
+def take_rows(rows: Any, chosen: IntArray | slice) -> Any:
     """Return some of the rows, of an array, a frame, a sparse matrix or columns of a file."""
     if hasattr(rows, "columns") and isinstance(rows.columns, tuple):
         return type(rows)(tuple(take_rows(column, chosen) for column in rows.columns))

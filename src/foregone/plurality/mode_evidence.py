@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincc, betaln
+import scipy  # whose parts are loaded when first used, and take a while
 
 from foregone.checks import FloatArray
 
@@ -39,5 +39,5 @@ def log_evidence(ahead: npt.ArrayLike, behind: npt.ArrayLike) -> FloatArray:
     """
     a, b = np.asarray(ahead, np.float64), np.asarray(behind, np.float64)
     with np.errstate(divide="ignore"):  # hopelessly behind: no evidence at all
-        above_half = np.log(betaincc(a + 1, b + 1, 0.5))
-    return np.asarray((a + b + 1) * math.log(2) + betaln(a + 1, b + 1) + above_half)
+        above_half = np.log(scipy.special.betaincc(a + 1, b + 1, 0.5))
+    return np.asarray((a + b + 1) * math.log(2) + scipy.special.betaln(a + 1, b + 1) + above_half)

@@ -10,7 +10,7 @@ import math
 from typing import Literal
 
 import numpy as np
-from scipy.special import betaincc, gammainc, gammaln
+import scipy  # whose parts are loaded when first used, and take a while
 
 from foregone._kernels import plurality_rules as kernels
 from foregone.checks import FloatArray, check_max_disagreement, check_share, check_whole
@@ -265,7 +265,7 @@ def learned_prior(votes: CompositionDistribution, max_disagreement: float) -> Pl
 def _beta(lattice: Lattice) -> FloatArray:
     """Return how likely the leader is the likelier of the first two."""
     votes = np.arange(lattice.n_voters + 1.0)
-    chance: FloatArray = betaincc(votes[:, None] + 1, votes[None, :] + 1, 0.5)
+    chance: FloatArray = scipy.special.betaincc(votes[:, None] + 1, votes[None, :] + 1, 0.5)
     top, second = lattice.top_two()
     return np.asarray(chance[top, second])
 
@@ -275,13 +275,13 @@ def _dirichlet(lattice: Lattice) -> FloatArray:
     n_voters = lattice.n_voters
     x = np.exp(np.arange(-45.0, np.log(n_voters + 60 + 12 * np.sqrt(n_voters)), _STEP))
     votes = np.arange(n_voters + 1.0)[:, None]
-    density = np.exp((votes + 1) * np.log(x) - x - gammaln(votes + 1)) * _STEP
+    density = np.exp((votes + 1) * np.log(x) - x - scipy.special.gammaln(votes + 1)) * _STEP
     matters = density > _LEAST_DENSITY
     chance = np.zeros(lattice.n_states)
     kernels.fill_dirichlet(
         *lattice.edges,
         density,
-        gammainc(votes + 1, x),
+        scipy.special.gammainc(votes + 1, x),
         np.argmax(matters, axis=1),
         len(x) - np.argmax(matters[:, ::-1], axis=1),
         chance,

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+import scipy  # whose parts are loaded when first used, and take a while
 
 from foregone.checks import FloatArray, IntArray, check_n_voters
 from foregone.kinds import AnyDistribution, AnyEvaluation, CountingStrategy, evaluate
@@ -314,7 +314,9 @@ def _chosen_yes(drawn: IntArray, yes: IntArray, n_voters: int) -> FloatArray:
 
 
 def _log_choose(n: IntArray, k: IntArray | int) -> FloatArray:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+    return np.asarray(
+        scipy.special.gammaln(n + 1) - scipy.special.gammaln(k + 1) - scipy.special.gammaln(n - k + 1)
+    )
 
 
 # Many answers ----------------------------------------------------------------------------------

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it has no types
 
+from foregone._system.gpu import find_gpu
 from foregone.classifier.deciding import Decider
+from foregone.forest import Forest
 from foregone.report.reported_model import ReportedModel
 
 __all__ = ["Speed", "measure_speed"]
@@ -33,11 +35,14 @@ class Speed:
     batch, single : dict of str to float
         Seconds for a row in the batch, and for a row alone, of "stopped", "full" and, if it is at hand,
         "own".
+    gpu : float or None
+        Seconds for a row in the batch, stopped, on the GPU; None if there is none that can be used.
     """
 
     n_rows: int
     batch: dict[str, float]
     single: dict[str, float]
+    gpu: float | None = None
 
     @property
     def slow_way(self) -> str:
@@ -86,11 +91,21 @@ def measure_speed(
         repeats = {way: int(np.clip(SECONDS / ROUNDS / once[way], 2, len(alone))) for way in one}
         single = _medians(one, {way: alone[: repeats[way]] for way in one}, ROUNDS)
         advance()
+        gpu = _on_gpu(model, decider, rows[:n_rows])
     return Speed(
         n_rows=n_rows,
         batch={way: seconds / n_rows for way, seconds in batch.items()},
         single={way: seconds / repeats[way] for way, seconds in single.items()},
+        gpu=None if gpu is None else gpu / n_rows,
     )
+
+
+def _on_gpu(model: ReportedModel, decider: Decider, rows: Any) -> float | None:
+    """Return the median seconds for rows on the host, stopped, on a GPU; None if there is none."""
+    if not isinstance(model.ensemble, Forest) or find_gpu().problem is not None:
+        return None
+    ways = {"gpu": lambda part: decider.run(part, 1, early=True, device="cuda")}
+    return _medians(ways, {"gpu": [rows]}, ROUNDS)["gpu"]
 
 
 def _batch_size(ways: dict[str, Callable[[Any], Any]], rows: Any, most: int) -> int:

@@ -18,6 +18,7 @@ from foregone._system.atomic_file import PathLike
 from foregone.classifier import EarlyStoppingClassifier
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues
+from foregone.forest.device_arrays import Device
 from foregone.forest.rows import RowFormat
 from foregone.monitoring.audit_rows import AuditRows, take_rows
 
@@ -29,7 +30,7 @@ Counts = npt.NDArray[np.int32]
 NUMBERS, TEXTS = "numbers", "texts"  # what a column holds, booleans being numbers
 MOST_LOADED = 3  # models that a process keeps ready: a job rarely alternates between more
 
-_loaded: OrderedDict[str, EarlyStoppingClassifier] = OrderedDict()
+_loaded: OrderedDict[tuple[str, Device], EarlyStoppingClassifier] = OrderedDict()
 _lock = threading.Lock()
 _n_loads = 0
 
@@ -85,6 +86,8 @@ class ModelFile(NamedTuple):
         For each feature what its list of categories holds, "numbers" or "texts"; empty if it has none.
     by_type : bool
         Whether frames must have such columns of dtype category, as LightGBM and XGBoost want them.
+    device : {"cpu", "cuda"}
+        Where trees are asked.
     """
 
     content: bytes
@@ -94,6 +97,7 @@ class ModelFile(NamedTuple):
     classes: npt.NDArray[Any]
     categories: tuple[str, ...]
     by_type: bool
+    device: Device = "cpu"
 
     @classmethod
     def of(cls, model: Model | ModelFile) -> ModelFile:
@@ -164,11 +168,13 @@ class ModelFile(NamedTuple):
     def _load(self) -> EarlyStoppingClassifier:
         global _n_loads
         with _lock:
-            model = _loaded.pop(self.digest, None)
+            key = self.digest, self.device
+            model = _loaded.pop(key, None)
             if model is None:
                 model = _load_quietly(self.content)
+                model.device = self.device
                 _n_loads += 1
-            _loaded[self.digest] = model
+            _loaded[key] = model
             while len(_loaded) > MOST_LOADED:
                 _loaded.popitem(last=False)
             return model

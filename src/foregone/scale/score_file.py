@@ -9,8 +9,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from foregone._system.atomic_file import PathLike
+from foregone._system.gpu import cuda_module
 from foregone.checks import check_share
 from foregone.errors import ForegoneError, InvalidInputError
+from foregone.forest.device_arrays import Device, check_device
 from foregone.forest.tables import Columns
 from foregone.scale.columns import choose_features, output_names
 from foregone.scale.finished_parts import FinishedParts
@@ -82,6 +84,7 @@ def score_file(
     engine: Engine = "local",
     jobs: int | None = None,
     cluster: str | None = None,
+    device: Device = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> Scored:
     """Score the rows of Parquet or CSV files into one file, in their order.
@@ -122,6 +125,8 @@ def score_file(
     cluster : str, optional
         Address of a Dask scheduler, a Spark master, or a Spark Connect server (``sc://...``). By default the
         current client or session is used if there is one, or else a cluster is started on this machine.
+    device : {"cpu", "cuda"}
+        Where trees are asked, see docs/gpu.md; "cuda" for the engine local. No output depends on it.
     progress : callable, optional
         Called with how many parts are finished, and of how many.
 
@@ -141,7 +146,7 @@ def score_file(
     output = Path(output).absolute()
     _check_output(output, escape_formulas)
     audit = check_share(audit, "audit")
-    shipped = ModelFile.of(model)
+    shipped = ModelFile.of(model)._replace(device=_check_device(device, engine))
     files = InputFiles.at(Path(input))
     chosen = choose_features(shipped, files.columns, features, str(input))
     kept = list(dict.fromkeys(keep))
@@ -209,6 +214,17 @@ def _join(
             raise InvalidInputError(f"{part.file} changed while it was scored: run this again")
     n_rows = int(by_class.sum())
     return n_rows, dict(zip(model.classes.tolist(), by_class.tolist(), strict=True)), asked / max(n_rows, 1)
+
+
+def _check_device(device: Any, engine: str) -> Device:
+    """Return where trees are asked; raise at once if they cannot be."""
+    if check_device(device) == "cuda":
+        if engine != "local":
+            raise InvalidInputError(
+                f'device="cuda" is for the engine local, not {engine}: the workers of a cluster ask on CPUs'
+            )
+        cuda_module()
+    return check_device(device)
 
 
 def _schema(kept: Any, names: tuple[str, ...], model: ModelFile) -> Any:

@@ -25,7 +25,6 @@ __all__ = [
     "Scores",
     "Start",
     "blocks",
-    "check_order",
     "check_scores",
     "check_start",
     "full_answers",
@@ -93,18 +92,6 @@ def check_start(start: Any, n_classes: int | None = None) -> Start:
         wanted = "one for each class" if n_classes is None else f"one for each of {n_classes} classes"
         raise InvalidInputError(f"start must be finite numbers, {wanted}, not {start!r}")
     return each
-
-
-def check_order(order: npt.ArrayLike, n_voters: int | None = None) -> IntArray:
-    """Return a copy of an order in which every voter stands once."""
-    given = as_numbers(order, "order")
-    if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) == 0:
-        raise InvalidInputError("order must be one row of whole numbers: the voters in the order asked")
-    if n_voters is not None and len(given) != n_voters:
-        raise InvalidInputError(f"order must name each of the {n_voters} voters, got {len(given)} of them")
-    if not np.array_equal(np.sort(given), np.arange(len(given))):
-        raise InvalidInputError(f"order must hold each of the numbers 0 to {len(given) - 1} once")
-    return given.astype(np.int64)
 
 
 def blocks(shape: tuple[int, ...]) -> list[slice]:

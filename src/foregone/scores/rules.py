@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray, check_looks, check_max_disagreement, check_n_voters
+from foregone.checks import FloatArray, check_looks, check_max_disagreement, check_n_voters, check_order
 from foregone.errors import InvalidInputError
 from foregone.scores.class_scores import ClassScores
 from foregone.scores.curtailing import check_bounds, curtailing
@@ -22,7 +22,6 @@ from foregone.scores.paths import (
     Paths,
     Scores,
     Start,
-    check_order,
     check_scores,
     check_start,
     paths_given,

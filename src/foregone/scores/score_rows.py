@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from foregone.certifying import LossKind, Parts, RowLabels, RowLosses, check_costs
-from foregone.checks import FloatArray, IntArray, as_float
+from foregone.checks import FloatArray, IntArray, as_float, check_order
 from foregone.errors import InvalidInputError
 from foregone.scores.class_scores import ClassScores
 from foregone.scores.curtailing import check_bounds, curtailing
@@ -20,7 +20,6 @@ from foregone.scores.paths import (
     Scores,
     Start,
     blocks,
-    check_order,
     check_scores,
     check_start,
     full_answers,

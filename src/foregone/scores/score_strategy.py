@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters
+from foregone.checks import FloatArray, IntArray, as_numbers, check_n_voters, check_order
 from foregone.errors import InvalidInputError
 from foregone.scores.class_scores import ClassScores
 from foregone.scores.paths import (
@@ -17,7 +17,6 @@ from foregone.scores.paths import (
     Scores,
     Start,
     blocks,
-    check_order,
     check_scores,
     check_start,
     look_steps,

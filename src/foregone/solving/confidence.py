@@ -6,7 +6,7 @@ Proof and discussion are in docs/theory.md, "A finite calibration set".
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betaincc, betainccinv
+import scipy  # whose parts are loaded when first used, and take a while
 
 from foregone._kernels.compiled import pieces
 from foregone.checks import FloatArray
@@ -72,10 +72,12 @@ def upper_bounds(counts: FloatArray, total: int, failure: float) -> FloatArray:
 
 def _clopper_pearson(counts: FloatArray, total: int, failure: FloatArray) -> FloatArray:
     """Return the bounds, each at its own level, for counts below the total."""
-    bounds = np.asarray(betainccinv(counts + 1, total - counts, failure))
+    bounds = np.asarray(scipy.special.betainccinv(counts + 1, total - counts, failure))
     # For very many observations the quantile may be off: bounds rise until their tails are small enough.
     step = 2.0**-40
-    while np.any(short := ~(betaincc(counts + 1, total - counts, bounds) <= failure) & (bounds < 1)):
+    while np.any(
+        short := ~(scipy.special.betaincc(counts + 1, total - counts, bounds) <= failure) & (bounds < 1)
+    ):
         bounds[short] = np.minimum(bounds[short] * (1 + step), 1.0)
         step *= 2
     return bounds

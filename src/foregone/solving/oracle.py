@@ -144,16 +144,16 @@ class Oracle:
         if N >= _NARROW_FROM and _may_narrow(problem):
             no_votes, yes_votes = _halves(problem.votes.probabilities, yes)
             prices = _largest_prices(problem)
-            supports = hypergeometric.support(no_votes), hypergeometric.support(yes_votes)
+            supports = _support(no_votes), _support(yes_votes)
             for some in pieces(N, 4 * N):
                 hypergeometric.widen_band(
                     *some, no_votes, yes_votes, supports, *prices, self.yes_from, self.low, self.high
                 )
             self.low[N], self.high[N] = problem.quota, problem.quota - 1
-        support = np.array([hypergeometric.support(basis) for basis in self.bases])
+        support = np.array([_support(basis) for basis in self.bases]).T.copy()
         self.edge = np.zeros((len(self.bases), N + 1, 2))
         for some in pieces(N + 1, 2 * N * len(self.bases)):
-            hypergeometric.edge_weights(*some, self.bases, *support.T, self.low, self.high, self.edge)
+            hypergeometric.edge_weights(*some, self.bases, *support, self.low, self.high, self.edge)
         self._rows = pieces(N, int((self.high - self.low).max() + 1) * (len(self.bases) + n_channels))
 
     def least(self, prices: FloatArray) -> FloatArray:
@@ -244,6 +244,12 @@ class _Bases:
         if self.rows and all(terms is not None for terms in found):
             return [term for terms in found for term in terms or []]
         return self.add(np.sum(parts, axis=0))
+
+
+def _support(weights: FloatArray) -> tuple[int, int]:
+    """Return the first and last place of a positive weight; (len, -1) when there is none."""
+    places = np.flatnonzero(weights)
+    return (int(places[0]), int(places[-1])) if len(places) else (len(weights), -1)
 
 
 def _halves(weights: FloatArray, yes: BoolArray) -> tuple[FloatArray, FloatArray]:

@@ -224,7 +224,7 @@ def likeliest_answers(votes: VoteDistribution, quota: int | None = None) -> IntA
     """
     quota = check_quota(quota, votes.n_voters)
     yes, thresholds = is_yes(votes.n_voters, quota), answers_for(votes.n_voters, quota)
-    weights = np.where(yes, 0.0, votes.probabilities), np.where(yes, votes.probabilities, 0.0)
+    weights = np.where([yes, ~yes], 0.0, votes.probabilities)
     for rows in reversed(pieces(votes.n_voters, 2 * votes.n_voters)):
-        induction.likeliest(*rows, *weights, thresholds)
+        induction.likeliest(*rows, weights, thresholds)
     return thresholds

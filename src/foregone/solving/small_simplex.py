@@ -74,7 +74,8 @@ class SmallSimplex:
     def optimise(self) -> None:
         """Go to an optimal basis."""
         basis = np.array(self.basis)
-        columns, costs = self._columns[:, : self.n_columns], self._costs[: self.n_columns]
+        columns = np.ascontiguousarray(self._columns[:, : self.n_columns])  # one layout to compile for
+        costs = self._costs[: self.n_columns]
         bounded = simplex.optimise(columns, costs, self.right_side, basis, self.duals, self._basic_values)
         if not bounded:
             raise SolverError("the small linear program has no finite optimum; please report this case")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,6 +18,11 @@ from foregone.strategy.limits import Criterion, Limits, MaxDisagreement
 from foregone.votes import VoteDistribution
 
 __all__ = ["Multipliers", "Solution"]
+
+SHOWN = (
+    "criterion", "max_disagreement", "votes", "expected_votes", "disagreement", "lower_bound", "gap",
+    "method", "confidence", "answer",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Multipliers:
     cost_at: tuple[tuple[int, float], ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution(SolvedStrategy):
     """An optimal stopping strategy, what it costs and risks, and a bound on what any such strategy costs.
 
@@ -97,20 +102,17 @@ class Solution(SolvedStrategy):
 
     KIND: ClassVar[str] = StoppingStrategy.KIND
 
-    strategy: StoppingStrategy = field(repr=False)
+    strategy: StoppingStrategy
     criterion: Criterion
     max_disagreement: MaxDisagreement
     votes: VoteDistribution
-    expected_votes: float
-    disagreement: MaxDisagreement
-    lower_bound: float
-    gap: float
+    proven_bound: float  # which rounding may have put a hair above the cost
     method: str
-    multipliers: Multipliers = field(repr=False)
+    multipliers: Multipliers
     confidence: float | None = None
-    looks: tuple[int, ...] | None = field(default=None, repr=False)
+    looks: tuple[int, ...] | None = None
     answer: Answer = "majority"
-    values: tuple[float, ...] | None = field(default=None, repr=False)
+    values: tuple[float, ...] | None = None
 
     @classmethod
     def of(
@@ -121,18 +123,35 @@ class Solution(SolvedStrategy):
         multipliers: Multipliers,
         method: str,
     ) -> Solution:
-        """Evaluate ``strategy`` for ``problem`` and put the solution together."""
-        evaluation = evaluate(strategy)
-        cost, risk = problem.cost(evaluation), problem.risk(evaluation)
-        lower_bound = float(min(max(lower_bound, 0.0), cost))  # rounding may put it a hair above the cost
-        gap = (cost - lower_bound) / max(cost, 1.0)
-        solution = cls(
+        """Put the solution of ``problem`` together. What it costs and risks is computed when asked for."""
+        return cls(
             strategy, problem.criterion, problem.max_disagreement, problem.votes,
-            cost, risk, lower_bound, gap, method, multipliers,
+            lower_bound, method, multipliers,
             problem.confidence, problem.looks, problem.answer, problem.values,
         )  # fmt: skip
-        solution.__dict__["evaluation"] = evaluation  # already known
-        return solution
+
+    @cached_property
+    def expected_votes(self) -> float:
+        """The criterion's objective: mean expected votes, or the worst over n for minimax."""
+        return self.problem.cost(self.evaluation)
+
+    @cached_property
+    def disagreement(self) -> MaxDisagreement:
+        """What the limit is for, in the shape of ``max_disagreement``."""
+        return self.problem.risk(self.evaluation)
+
+    @property
+    def lower_bound(self) -> float:
+        """No strategy that counts votes and keeps the limit has an objective below this."""
+        return float(min(max(self.proven_bound, 0.0), self.expected_votes))
+
+    @property
+    def gap(self) -> float:
+        """How far the objective is above ``lower_bound``, relative to it or to one vote."""
+        return (self.expected_votes - self.lower_bound) / max(self.expected_votes, 1.0)
+
+    def __repr__(self) -> str:
+        return f"Solution({', '.join(f'{name}={getattr(self, name)!r}' for name in SHOWN)})"
 
     @property
     def quota(self) -> int:

@@ -1,0 +1,105 @@
+"""SklearnLater: scikit-learn's base classes, which a classifier gets when scikit-learn is first needed.
+
+A saved classifier is loaded and predicts without scikit-learn, whose import takes longer than all the rest.
+The classes are there from the beginning where scikit-learn was imported before; else from the first fit, or
+from when anything is asked for that is scikit-learn's, such as ``get_params`` or ``score``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from threading import Lock
+from types import MethodType
+from typing import Any, Never
+
+__all__ = ["SklearnLater", "available_if", "become_estimators", "check_is_fitted", "n_threads_of"]
+
+_LOCK = Lock()
+
+
+class _NoBases:
+    """Stands between a class and ``object``: without it, Python would not let a class change its bases."""
+
+
+class SklearnLater(_NoBases):
+    """What `EarlyStoppingClassifier` inherits from: nothing at first, then an estimator's base classes."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
+            become_estimators()  # whoever derives from our class means an estimator
+
+    def __getattr__(self, name: str) -> Any:
+        is_of_python = name.startswith("__") and not name.startswith("__sklearn")
+        if not is_of_python and become_estimators():
+            return getattr(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def become_estimators(*, if_imported: bool = False) -> bool:
+    """Give `SklearnLater` the base classes of a scikit-learn estimator; return False if it has them.
+
+    With ``if_imported``, only if scikit-learn has been imported already.
+    """
+    if if_imported and "sklearn.base" not in sys.modules:
+        return False
+    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+
+    with _LOCK:
+        if BaseEstimator in SklearnLater.__mro__:
+            return False
+        del SklearnLater.__getattr__, SklearnLater.__init_subclass__
+        SklearnLater.__bases__ = (ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
+        for kind in SklearnLater.__subclasses__():
+            super(SklearnLater, kind).__init_subclass__()  # as if it were made now
+    return True
+
+
+class available_if:  # noqa: N801  # a decorator, as scikit-learn's of the same name
+    """Make a method look absent where a condition does not hold.
+
+    Parameters
+    ----------
+    condition : callable
+        Given the object, says whether it has the method.
+    """
+
+    def __init__(self, condition: Callable[[Any], bool]) -> None:
+        self._condition = condition
+
+    def __call__(self, method: Callable[..., Any]) -> available_if:
+        """Take the method."""
+        self._method = method
+        self.__doc__, self.__name__ = method.__doc__, method.__name__
+        return self
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        if owner is None:
+            return self._method
+        if not self._condition(owner):
+            raise AttributeError(f"This {type(owner).__name__!r} has no attribute {self.__name__!r}")
+        return MethodType(self._method, owner)
+
+
+def check_is_fitted(classifier: Any) -> None:
+    """Raise scikit-learn's NotFittedError unless a classifier was fitted."""
+    if "ensemble_" not in vars(classifier):
+        _raise_not_fitted(classifier)
+
+
+def _raise_not_fitted(classifier: Any) -> Never:
+    from sklearn.utils.validation import check_is_fitted as sklearns
+
+    become_estimators()
+    sklearns(classifier, "ensemble_")
+    raise AssertionError("scikit-learn takes it for fitted")
+
+
+def n_threads_of(n_jobs: int | None) -> int:
+    """Return the number of threads that ``n_jobs`` stands for, as joblib has it."""
+    if n_jobs == 1 or (n_jobs is None and "joblib" not in sys.modules):  # a context would be joblib's
+        return 1
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))

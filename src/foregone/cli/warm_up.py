@@ -1,0 +1,92 @@
+"""``foregone warm-up``: compile ahead of time, for container images and for those who cannot wait."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foregone._system.progress import counting
+from foregone.cli.commands import JsonFlag
+from foregone.errors import InvalidInputError
+
+__all__ = ["warm_up_command"]
+
+CPUS = ("native", "generic")
+
+
+def warm_up_command(
+    scope: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="WHAT",
+            autocompletion=lambda: ["predict", "scores", "solve", "all"],
+            help="predict (votes), scores (averaged and boosted trees), solve, or all.",
+        ),
+    ] = "all",
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep compiled code in this folder; set FOREGONE_CACHE_DIR to it where it is to be read.",
+        ),
+    ] = None,
+    cpu: Annotated[
+        str,
+        typer.Option(
+            metavar="CPU",
+            autocompletion=lambda: list(CPUS),
+            help="native, or generic: slower code that runs on every processor of this architecture.",
+        ),
+    ] = "native",
+    as_json: JsonFlag = False,
+) -> None:
+    """Compile ahead of time what the first calls would compile.
+
+    Once, when a container image is built: where it runs, the folder may be
+    read-only and the user another one.
+
+    \b
+    Examples:
+      foregone warm-up
+      foregone warm-up --for predict
+      foregone warm-up --into /opt/foregone-cache --cpu generic
+    """
+    if cpu not in CPUS:
+        raise InvalidInputError(f"--cpu must be one of {', '.join(CPUS)}, not {cpu!r}")
+    if cpu == "generic":  # before numba is imported
+        os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = "generic", ""
+    from foregone._kernels import kept_code
+    from foregone._kernels.compiled import cache_problem, n_compiled
+    from foregone.checks import check_choice
+    from foregone.cli.output import make_console, print_json
+    from foregone.cli.warm_up_tasks import SCOPES, tasks_for
+
+    tasks = tasks_for(check_choice(scope, "--for", SCOPES))
+    if into is not None:
+        kept_code.use_only(into)
+    with counting("Compiling", len(tasks)) as step:
+        for done, task in enumerate(tasks):
+            step(done, len(tasks), words=f"Compiling: {task.name}")
+            task.work()
+    folder = kept_code.kept_in()
+    found = {
+        "compiled": n_compiled(),
+        "kept": kept_code.n_kept(),
+        "folder": None if folder is None else str(folder),
+        "problem": cache_problem(),
+    }
+    if as_json:
+        print_json(found)
+    else:
+        where = "nowhere" if folder is None else str(folder)
+        make_console().print(
+            f"Compiled {found['compiled']} functions; {found['kept']} are kept in\n  {where}", markup=False
+        )
+        if into is not None:
+            make_console().print(f"Where they are to be used, set  FOREGONE_CACHE_DIR={into}", markup=False)
+    if found["problem"]:
+        raise typer.Exit(1)

@@ -1,0 +1,175 @@
+"""RankedTrees: trees that compare ranks, bytes, instead of keys; for rows that ask enough of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foregone._kernels.forest_nodes import LOW_32, OFFSET_27, OFFSET_59, U4, U32, U36
+from foregone._kernels.leaf_masks import MaskTrees, fill_masks
+from foregone._kernels.looping_nodes import OFFSET_23, U55
+from foregone._kernels.row_ranks import (
+    CUTS_A_COLUMN,
+    END_OF_CUTS,
+    FIRST_CUT,
+    MOST_ONE_BY_ONE,
+    STRIDE,
+    TABLE_WIDTH,
+)
+from foregone.checks import IntArray
+
+__all__ = ["Cuts", "RankedTrees", "looping_parts", "rank_trees"]
+
+MOST_COLUMNS, MOST_OFFSET, NO_RANK = 256, 0xFFFF, 0xFF
+MOST_LEAVES = 64  # of trees that need no walks
+
+# Nanoseconds, measured on forests of 2 to 40 MB: only their ratios matter, and not much.
+MAKING, MAKING_A_PLACE = 2e7, 60.0
+STEP, STEP_SAVED = 0.55, 0.12  # of a walk, and what ranks save of it
+SPLIT = 0.075  # of a tree that needs no walks, up to 32 leaves, with lanes that are not in use
+COLUMN, COMPARED, SEARCHED, SPLIT_COLUMN = 0.9, 0.02, 5.0, 0.5  # of making ranks
+LANE_COLUMN = 1.0  # of putting ranks into lanes, and moving them up
+
+
+class Cuts(NamedTuple):
+    """The keys that each column is compared with, see `foregone._kernels.row_ranks.fill_ranks`."""
+
+    cuts: npt.NDArray[Any]
+    table: IntArray
+    n_columns: int
+
+    @classmethod
+    def of(cls, columns: IntArray, keys: npt.NDArray[Any]) -> tuple[Cuts, IntArray, IntArray] | None:
+        """Return the cuts of nodes that compare these columns of keys with these keys.
+
+        Also the columns of ranks that the nodes compare, and with which ranks. None if there are too many.
+        """
+        parts: list[npt.NDArray[Any]] = []
+        lines: list[tuple[int, ...]] = []
+        n_cuts = n_columns = 0
+        rank_columns, ranks = np.empty((2, len(columns)), np.int64)
+        by_column = np.argsort(
+            columns.astype(np.uint16), kind="stable"
+        )  # a column number has 16 bits at most
+        used, first = np.unique(columns[by_column], return_index=True)
+        for column, nodes in zip(used, np.split(by_column, first[1:]), strict=True):
+            own, number = np.unique(keys[nodes], return_inverse=True)
+            rank_columns[nodes], ranks[nodes] = np.divmod(number, CUTS_A_COLUMN)
+            rank_columns[nodes] += n_columns
+            filling = -len(own) % STRIDE if len(own) > MOST_ONE_BY_ONE else 0
+            parts.append(np.pad(own, (0, filling), constant_values=np.iinfo(own.dtype).max))
+            lines.append((column, n_cuts, n_cuts + len(parts[-1]), n_columns))
+            n_cuts += len(parts[-1])
+            n_columns += -(-len(own) // CUTS_A_COLUMN)
+            if n_columns > MOST_COLUMNS:
+                return None
+        table = np.array([*lines, (0, n_cuts, n_cuts, n_columns)], np.int64).reshape(-1, TABLE_WIDTH)
+        return cls(np.concatenate(parts), table, n_columns), rank_columns, ranks
+
+    @property
+    def cost(self) -> float:
+        """What it takes to make the ranks of a row."""
+        number = self.table[:-1, END_OF_CUTS] - self.table[:-1, FIRST_CUT]
+        is_searched = number > MOST_ONE_BY_ONE
+        compared = np.where(is_searched, number / STRIDE, number)
+        more_columns = self.n_columns - len(number)
+        return float(
+            COLUMN * len(number)
+            + COMPARED * compared.sum()
+            + SEARCHED * is_searched.sum()
+            + SPLIT_COLUMN * more_columns
+        )
+
+
+class RankedTrees(NamedTuple):
+    """Looping trees, or splits with masks of leaves, that compare ranks.
+
+    Attributes
+    ----------
+    trees : ndarray or MaskTrees
+        See `foregone._kernels.looping_nodes` and `foregone._kernels.leaf_masks`.
+    leaves : ndarray or None
+        What leaves carry; None if they are votes in the trees themselves.
+    bounds : ndarray of int, shape (n_trees, 2 or 3)
+        Where each tree begins and ends, and with masks where its leaves begin.
+    phases : ndarray of int
+        As for looping trees.
+    cuts : Cuts
+        What makes ranks of keys.
+    saved : float
+        What a tree takes less of a row than by a walk that compares keys.
+    """
+
+    trees: Any
+    leaves: npt.NDArray[Any] | None
+    bounds: IntArray
+    phases: IntArray
+    cuts: Cuts
+    saved: float
+
+    @staticmethod
+    def could_pay(n_places: int, steps: float, n_rows: int) -> bool:
+        """Whether so many rows, with walks of so many steps each, could be worth making them."""
+        return n_rows * STEP * steps > MAKING + MAKING_A_PLACE * n_places
+
+    def pays(self, n_asked: float) -> bool:
+        """Whether rows that ask so many trees on average are worth making their ranks."""
+        in_lanes = LANE_COLUMN * self.cuts.n_columns if isinstance(self.trees, MaskTrees) else 0.0
+        return n_asked * self.saved > self.cuts.cost + in_lanes
+
+
+def rank_trees(
+    trees: npt.NDArray[Any],
+    leaves: npt.NDArray[Any] | None,
+    bounds: IntArray,
+    phases: IntArray,
+    steps: float,
+    no_keys: npt.NDArray[Any],
+    shift: int,
+) -> RankedTrees | None:
+    """Return looping trees, for keys of this ``shift``, as trees that compare ranks; None if they cannot.
+
+    The other parameters are those of `foregone.forest.batch_trees.LoopingTrees`; of ``no_keys`` only the type
+    matters.
+    """
+    key, column, offset = looping_parts(trees, no_keys.dtype)
+    splits = np.flatnonzero(offset)
+    found = Cuts.of(column[splits] >> (shift if trees.ndim == 2 else 0), key[splits])
+    if found is None:
+        return None
+    cuts, columns, ranks = found
+    n_leaves = np.diff(np.searchsorted(splits, np.append(bounds[:, 0], len(trees)))) + 1
+    if n_leaves.max() > MOST_LEAVES:
+        if offset.max() > MOST_OFFSET:
+            return None
+        ranked = (column << 8 | NO_RANK).astype(np.uint32)  # leaves, and their votes
+        ranked[splits] = offset[splits] << 16 | columns << 8 | ranks
+        return RankedTrees(ranked, leaves, bounds, phases, cuts, STEP_SAVED * steps)
+    split_of = np.zeros(len(trees), np.uint32)
+    split_of[splits] = columns << 8 | ranks
+    most = int(n_leaves.max())
+    room = len(bounds) * most
+    words, leaf_of = np.empty(room, np.uint32), np.zeros(room, np.int64)
+    masks = np.empty(room, np.uint32 if most <= 32 else np.uint64)
+    limits = np.empty((len(bounds), 3), np.int64)
+    fill_masks(offset.astype(np.int64), bounds[:, 0].copy(), most, split_of, words, masks, leaf_of, limits)
+    n_splits = int(limits[-1, 1])
+    said = column[leaf_of].astype(np.uint8) if leaves is None else leaves[leaf_of]
+    masked = MaskTrees(words[:n_splits].copy(), masks[:n_splits].copy())
+    cost = SPLIT * masks.itemsize / 4 * n_splits / len(bounds)
+    return RankedTrees(masked, said, limits, phases, cuts, STEP * steps - cost)
+
+
+def looping_parts(
+    trees: npt.NDArray[Any], key_type: np.dtype[Any]
+) -> tuple[npt.NDArray[Any], IntArray, IntArray]:
+    """Return key, column and offset of places of looping trees; a leaf that votes has its vote as column."""
+    if trees.ndim == 1:
+        key, column, offset = trees, trees >> U55, trees >> U32 & OFFSET_23
+    elif key_type == np.uint32:
+        key, column, offset = trees[:, 0] >> U32, trees[:, 0] & LOW_32, trees[:, 1] >> U4 & OFFSET_59
+    else:
+        key, column, offset = trees[:, 0], trees[:, 1] & LOW_32, trees[:, 1] >> U36 & OFFSET_27
+    return key.astype(key_type), column.astype(np.int64), offset.astype(np.int64)
