@@ -544,6 +544,21 @@ def _import(kind: Kind) -> None:
     np.testing.assert_array_equal(got.predict(data.new), stopped(kind).predict(data.new))
 
 
+def _on_gpu(kind: Kind) -> None:
+    """Ask on a simulated GPU, in a process of its own that compares what is answered with the CPU."""
+    from tests.gpu.test_simulated import simulate
+
+    classifier, data = stopped(kind, device="cuda"), data_of(kind)
+    if not kind.packed:
+        classifier.predict(data.new)
+        raise AssertionError("these voters cannot be asked on a GPU")
+    with tempfile.TemporaryDirectory() as folder:
+        classifier.save(Path(folder) / "classifier.foregone")
+        np.save(Path(folder) / "classifier.npy", data.new[:20])
+        problem = simulate(folder)["classifier"]
+    assert problem is None, problem
+
+
 FEATURES: dict[str, Callable[[Kind], None]] = {
     "`fit`": _fit,
     "`early_stop`, `predict`, `predict_with_votes`": _predict,
@@ -587,6 +602,7 @@ FEATURES: dict[str, Callable[[Kind], None]] = {
     "`foregone watch`": _watch,
     "Dask": _dask,
     "Spark": _spark,
+    '`device="cuda"`': _on_gpu,
 }
 
 
@@ -667,6 +683,9 @@ REFUSALS: dict[str, list[Refusal]] = {
     "`foregone watch`": [PYTHON],
     "Dask": [PYTHON],
     "Spark": [PYTHON],
+    '`device="cuda"`': [
+        Refusal(_not_packed, "only packed trees can be asked on a GPU", "there are no trees to send to a GPU")
+    ],
 }
 
 

@@ -46,7 +46,7 @@ def test_the_defaults_are_these():
         "max_disagreement": 1e-3, "max_accuracy_loss": None, "costs": None, "threshold": None,
         "voting": "auto", "criterion": "minimean",
         "confidence": 0.95, "looks": None, "answer": "majority",
-        "calibration_size": 0.1, "order": "auto", "on_failure": "curtail", "n_jobs": None,
+        "calibration_size": 0.1, "order": "auto", "on_failure": "curtail", "n_jobs": None, "device": "cpu",
         "random_state": None,
     }  # fmt: skip
     parameters = EarlyStoppingClassifier(None).get_params(deep=False)

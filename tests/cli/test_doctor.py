@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from foregone.cli import health
+from foregone._kernels import kept_code
 from foregone.cli.health import Package
 from tests.cli.conftest import Run
 
@@ -23,8 +23,8 @@ def test_a_sound_installation_is_well(run: Run) -> None:
     found = {package["name"]: package["version"] for package in content["packages"]}
     for name in ("numpy", "scipy", "numba", "scikit-learn", "typer", "rich", "matplotlib"):
         assert found[name] == importlib.metadata.version(name)
-    assert 0 < content["loops"]["compiled"] <= content["loops"]["number"]
-    assert Path(content["loops"]["folder"]).is_dir()
+    assert 0 < content["jit_cache"]["kept"] <= content["jit_cache"]["functions"]
+    assert Path(content["jit_cache"]["folder"]).is_dir()
 
 
 def test_an_extra_that_is_not_there_is_no_problem_but_is_named(
@@ -59,7 +59,7 @@ def test_versions_are_compared_as_numbers(version: str | None, usable: bool) -> 
     assert Package("numpy", "", "1.26", version).is_usable == usable
 
 
-def test_loops_that_are_not_compiled_are_a_problem() -> None:
+def test_functions_that_are_not_compiled_are_a_problem() -> None:
     result = subprocess.run(
         [sys.executable, "-m", "foregone", "doctor"],
         capture_output=True,
@@ -71,17 +71,31 @@ def test_loops_that_are_not_compiled_are_a_problem() -> None:
     assert "unset NUMBA_DISABLE_JIT" in result.stdout
 
 
-def test_a_folder_that_cannot_keep_compiled_loops_is_a_problem(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_folder_that_cannot_keep_compiled_code_is_a_problem(
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Loop:
-        __name__ = "never_compiled"
-
-        class stats:  # noqa: N801  # numba's own name
-            cache_path = str(tmp_path / "kept")
-
-    monkeypatch.setattr(health, "_loops", lambda: iter([("flow", Loop())]))
-    monkeypatch.setattr(health.os, "access", lambda path, mode: path != tmp_path)
+    monkeypatch.setattr(kept_code, "is_writable", lambda folder: False)
+    monkeypatch.setattr(kept_code, "n_kept", lambda: 3)
     outcome = run("doctor")
     assert outcome.code == 1
-    assert "set NUMBA_CACHE_DIR to a folder that is" in " ".join(outcome.out.split())
+    assert "foregone warm-up --into" in " ".join(outcome.out.split())
+
+
+def test_a_read_only_folder_with_everything_in_it_is_no_problem(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_code, "is_writable", lambda folder: False)
+    monkeypatch.setattr(kept_code, "n_kept", lambda: 1000)
+    outcome = run("doctor")
+    assert outcome.code == 0
+    assert "read-only" in outcome.out
+
+
+@pytest.mark.parametrize("broken", ["numba", "foregone.solving"])
+def test_what_cannot_be_imported_is_told_and_not_raised(
+    run: Run, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    monkeypatch.setitem(sys.modules, broken, None)
+    outcome = run("doctor", "--json")
+    assert outcome.code == 1
+    assert any("ModuleNotFoundError" in problem for problem in json.loads(outcome.out)["problems"])

@@ -12,6 +12,8 @@ from foregone.forest.importers.catboost import import_model
 from tests.forest.slow_class_scores import class_scores, class_sums
 from tests.forest.slow_walk import full_scores, near_thresholds
 
+pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
+
 cb = pytest.importorskip("catboost")
 
 SMALL = {

@@ -19,6 +19,8 @@ from foregone.scores import rules
 from tests.forest.random_scores import random_class_scores, random_rows
 from tests.forest.slow_class_scores import assert_packs_the_same
 
+pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
+
 LEAVES = ("lines", "ones", "own")
 N_TREES = 2 * LANES + 9
 

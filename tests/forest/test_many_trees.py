@@ -12,6 +12,8 @@ from sklearn.ensemble import (
 from foregone import early_stop
 from foregone.forest import ScoredForest
 
+pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
+
 N_ROWS = 400
 
 

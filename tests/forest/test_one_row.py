@@ -1,5 +1,7 @@
 """One row on its own: trees walk side by side, arrive in any order, and are counted in theirs."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,10 +14,23 @@ from foregone import StoppingStrategy
 from foregone._kernels.forest_keys import fill_keys
 from foregone._kernels.forest_walk import LANES, NOTHING, VOTE, add_trees
 from foregone._kernels.prefetch import prefetch
-from foregone.forest import PackedForest
+from foregone.forest import PackedForest, forest
 from tests.forest.simulation import ORDERS, order_named, simulate
 
 N_TREES = 2 * LANES + 9
+
+
+@njit
+def keys_of(values, keys):
+    return fill_keys(values, keys)
+
+
+@njit
+def ask_trees(nodes, roots, keys, memory, first, last, end, started, walking):
+    one, nothing = np.uint64(1), np.uint64(0)
+    return add_trees(
+        nodes, VOTE, roots, keys, one, nothing, memory, first, last, end, started, walking, np.int64(0)
+    )
 
 
 def uneven_forest():
@@ -91,18 +106,15 @@ def polls(draw):
 @settings(max_examples=60, deadline=None)
 def test_walks_go_on_from_one_decision_to_the_next(row, first, poll):
     keys = np.empty(X.shape[1], np.uint32)
-    fill_keys(X[row], keys)
+    keys_of(X[row], keys)
     roots = FOREST.tree_start[:-1].copy()
     memory = np.full(2 * LANES + N_TREES, 999, np.uint64)
-    one, nothing = np.uint64(1), np.uint64(0)
-    started, walking, furthest = np.uint64(first), nothing, first
+    started, walking, furthest = first, 0, first
     for last, end in poll:
         if last <= first:
             continue
-        yes, started, walking = add_trees(
-            FOREST.nodes, VOTE, roots, keys, one, nothing, memory,
-            np.uint64(first), np.uint64(last), np.uint64(end), np.uint64(started), np.uint64(walking), 0,
-        )  # fmt: skip
+        numbers = (np.uint64(number) for number in (first, last, end, started, walking))
+        yes, started, walking = ask_trees(FOREST.nodes, roots, keys, memory, *numbers)
         assert yes == VOTES[row, first:last].sum()
         furthest = max(furthest, end)
         # No tree sets out from beyond the end it was given, and none gets lost.
@@ -127,3 +139,31 @@ def test_memory_may_be_asked_for_anywhere_and_stays_as_it_is(shape):
         ask(array, np.uint64(index), np.uint64(64))
     np.testing.assert_array_equal(array, before)
     assert "llvm.prefetch" in ask.inspect_llvm(ask.signatures[0])
+
+
+def test_a_row_that_has_to_be_compiled_for_makes_batches_compiled_too(monkeypatch):
+    monkeypatch.setattr(forest, "n_compiled", itertools.count().__next__)  # as if every kernel were new
+    again = PackedForest(FOREST.nodes, FOREST.tree_start, FOREST.classes, FOREST.rows, FOREST.categories)
+    sizes, run_block = [], PackedForest._run_block
+    monkeypatch.setattr(
+        PackedForest, "_run_block", lambda *parts: sizes.append(len(parts[2])) or run_block(*parts)
+    )
+    for row in X[:5]:
+        again.run_one(row, STRATEGIES["lead of 5"], seed=5)
+    assert len(sizes) == 1
+    assert again.nbytes_of_batches == 0
+
+
+def test_a_row_alone_may_have_another_type_or_layout_than_the_one_before():
+    # What runs a row without a look at its type must get no other row than it was compiled for.
+    strategy = STRATEGIES["lead of 5"]
+    expected = FOREST.run_one(X[0].astype(np.float64), strategy, seed=5)
+    apart = np.repeat(X[0].astype(np.float64), 2)[::2]
+    fixed = X[0].astype(np.float32)
+    fixed.setflags(write=False)
+    kinds = [np.float32, np.float64, np.longdouble, ">f4", ">f8", object]
+    rows = [X[0].astype(kind) for kind in kinds] + [apart, fixed, list(X[0])]
+    for row in (*rows, *rows[::-1]):
+        assert FOREST.run_one(row, strategy, seed=5) == expected
+    whole = np.round(X[0] * 8).astype(np.int64)
+    assert FOREST.run_one(whole, strategy, seed=5) == FOREST.run_one(whole * 1.0, strategy, seed=5)

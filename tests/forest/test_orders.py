@@ -18,6 +18,8 @@ from foregone.plurality import rules as plurality_rules
 from foregone.strategy.json_file import Fields
 from tests.forest.simulation import ORDERS, bits_of_row, dealt_to, order_named, order_of, sequence_of
 
+pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
+
 N_TREES = 15
 X, Y = make_moons(3000, noise=0.4, random_state=0)
 MODEL = RandomForestClassifier(N_TREES, random_state=0).fit(X[:300], Y[:300])

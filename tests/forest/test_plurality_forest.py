@@ -15,6 +15,8 @@ from foregone.plurality import PluralityStrategy, lattice_of, rules, solve_plura
 from tests.forest.simulation import ORDERS, bits_of_row, order_named, random_bits, sequence_of
 from tests.forest.test_votes import probes
 
+pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
+
 N_CLASSES = 4
 LABELS = np.array(["ash", "birch", "cherry", "douglas"])
 

@@ -13,6 +13,8 @@ from foregone.forest import PackedForest, execution, packed
 from tests.forest.simulation import ORDERS, bits_of_row, order_named, order_of, simulate
 from tests.strategies import answering_strategies, looking_strategies
 
+pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
+
 N_TREES = 9
 
 
@@ -315,7 +317,8 @@ def test_an_interrupt_between_blocks_gets_through(monkeypatch):
     ],
 )
 def test_settings_that_make_no_sense_are_refused(options, message):
-    strategy = options.pop("strategy", band(N_TREES, 3))
+    options = {"strategy": band(N_TREES, 3), **options}
+    strategy = options.pop("strategy")
     with pytest.raises(InvalidInputError, match=message):
         FOREST.run(X, strategy, **{"seed": 0, **options})
 

@@ -16,6 +16,8 @@ from foregone.errors import InvalidInputError
 from foregone.forest import ScoredForest, execution, scored
 from tests.forest.random_scores import random_rows, random_scores
 
+pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
+
 N_TREES = 2 * LANES + 9
 
 

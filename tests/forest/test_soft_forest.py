@@ -24,6 +24,8 @@ from foregone.forest.importers.found import LeafKind
 from tests.forest.slow_class_scores import assert_packs_the_same, class_scores, class_sums, class_votes
 from tests.forest.slow_walk import near_thresholds
 
+pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
+
 X, Y = make_classification(500, 8, n_informative=4, flip_y=0.2, random_state=0)
 
 SOFT = [

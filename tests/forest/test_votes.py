@@ -8,6 +8,8 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from foregone.forest import PackedForest
 
+pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
+
 
 def members(model):
     return getattr(model, "estimators_", [model])

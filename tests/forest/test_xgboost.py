@@ -40,6 +40,8 @@ KEEPS_CATEGORIES = pytest.mark.skipif(
     tuple(map(int, xgb.__version__.split(".")[:2])) < (3, 1), reason="needs XGBoost 3.1 or newer"
 )
 
+pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
+
 
 def data(rng, n_rows=400):
     """Columns 0 and 2 are whole numbers or gaps, 1 has no gaps; column 3 holds categories, some missing."""

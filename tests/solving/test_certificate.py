@@ -171,7 +171,7 @@ def test_multipliers_that_are_too_weak_or_too_strong_leave_the_optimality_open(c
 def test_a_lower_bound_that_was_tampered_with_is_not_believed():
     solution = solve("minimixed", 15, 0.01, method="linear_program")
     honest = certify(solution)
-    worse = replace(solution, strategy=rules.curtailment(15), lower_bound=1e9, gap=0.0)
+    worse = replace(solution, strategy=rules.curtailment(15), proven_bound=1e9)
     certificate = certify(worse)
     assert certificate.lower_bound == honest.lower_bound
     assert certificate.risk_is_proven

@@ -1,4 +1,4 @@
-"""Trees with looping leaves: rows come to the leaves that a plain walk leads to, whatever the trees are."""
+"""Trees for batches: rows come to the leaves that a plain walk leads to, in every form of the trees."""
 
 from itertools import product
 
@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
-from foregone.forest import PluralityForest, ScoredForest, looping_trees
+from foregone.forest import PluralityForest, ScoredForest, batch_trees
+from foregone.forest.batch_trees import SORTING_OUT, best_phases
 from foregone.forest.execution import Scratch
 from foregone.forest.importers.found import Found, Tree
-from foregone.forest.looping_trees import SORTING_OUT, best_phases
 from foregone.scores import ScoreStrategy
 from tests.forest.random_scores import random_rows, random_scores
 from tests.forest.slow_walk import tree_scores
@@ -25,8 +25,8 @@ def pure_forest(**settings):
 
 
 def made(forest, rows):
-    """The trees with looping leaves: nodes, what leaves carry, bounds, phases."""
-    return forest._looping.load(rows, Scratch(forest.rows, len(rows)))[0]
+    """The trees in the form of the first batch: nodes, what leaves carry, bounds, phases."""
+    return forest._batch.load(rows, Scratch(forest.rows, len(rows)))[0][:4]
 
 
 def chain(n_levels):
@@ -90,8 +90,8 @@ def test_leaves_that_carry_the_same_are_shared():
     model, X = pure_forest()
     forest = ScoredForest.from_model(model)
     trees, leaves, bounds, _ = made(forest, X)
-    assert len(trees) == len(leaves) == bounds[-1, 1] < 0.95 * len(forest.nodes)
-    np.testing.assert_array_equal(bounds[1:, 0], bounds[:-1, 1])
+    assert len(trees) == len(leaves) == bounds[0, -1, 1] < 0.95 * len(forest.nodes)
+    np.testing.assert_array_equal(bounds[0, 1:, 0], bounds[0, :-1, 1])
     own = np.stack([tree.predict_proba(X)[:, 1] for tree in model.estimators_], axis=1) - 0.5
     np.testing.assert_array_equal(forest.scores(X), own)
 
@@ -102,10 +102,10 @@ def test_large_trees_share_no_leaves_and_say_the_same(most_shared, monkeypatch):
     found = random_scores(rng, n_trees=40)
     rows = random_rows(rng, found, 100)
     expected = tree_scores(found, rows)
-    monkeypatch.setattr(looping_trees, "MOST_SHARED", most_shared)
+    monkeypatch.setattr(batch_trees, "MOST_SHARED", most_shared)
     forest = ScoredForest.from_imported(found)
     np.testing.assert_array_equal(forest.scores(rows), expected)
-    bounds = made(forest, rows)[2]
+    bounds = made(forest, rows)[2][0]
     sizes = np.diff(forest.tree_start)
     large = sizes > most_shared
     assert large.any()
@@ -116,7 +116,7 @@ def test_a_walk_may_be_longer_than_all_phases_together():
     found = chain(700)
     forest = ScoredForest.from_imported(found)
     rows = np.linspace(-1, 750, 3001)[:, None].astype(np.float32)
-    assert made(forest, rows)[3].sum() < 100
+    assert made(forest, rows)[3].sum() < 700
     np.testing.assert_array_equal(forest.scores(rows), tree_scores(found, rows))
 
 
@@ -156,4 +156,5 @@ def test_no_other_phases_take_fewer_steps(by_level, at_last):
         cost(by_level, np.diff([0, *[k for k, ends in enumerate(chosen, 1) if ends], longest]))
         for chosen in product([False, True], repeat=longest - 1)
     )
-    assert cost(by_level, best_phases(by_level)) == fewest
+    phases, steps = best_phases(by_level)
+    assert cost(by_level, phases) == fewest == pytest.approx(steps * by_level.sum())
