@@ -122,19 +122,22 @@ def _poll_in_batches(inputs: Path, work: Path) -> int:
 
 
 def _paid_twice(work: Path, before: dict[str, Any], kills: int) -> str:
-    """Return how many requests asked for votes that had come, beyond one that a kill kept from the journal.
+    """Return how many replies held votes that were asked for again, beyond one that each kill may lose.
 
-    Between the reply to a request and its line in the journal nothing else is done, so there is one at most.
+    Between a reply and its line in the journal nothing else is done, so a kill loses one at most. Replies are
+    counted, not the requests made again: after a kill the voters hang up and fall silent anew, so one lost
+    reply may take several.
     """
-    got: set[tuple[int, int]] = set()
-    again = 0
-    for what, question, voters in map(json.loads, (work / "calls").read_text().splitlines()):
-        named = {(question, voter) for voter in voters}
+    reply_of: dict[tuple[int, int], int] = {}
+    lost: set[int] = set()
+    lines = (work / "calls").read_text().splitlines()
+    for number, (what, question, voters) in enumerate(map(json.loads, lines)):
+        named = [(question, voter) for voter in voters]
         if what == "got":
-            got |= named
+            reply_of |= dict.fromkeys(named, number)
         else:
-            again += bool(got & named)
-    return f"{again} requests for votes that had come, after {kills} kills" if again > kills else ""
+            lost |= {reply_of[vote] for vote in named if vote in reply_of}
+    return f"votes of {len(lost)} replies asked for again after {kills} kills" if len(lost) > kills else ""
 
 
 def _journal_content(name: str, content: bytes) -> Any:

@@ -44,6 +44,22 @@ def test_the_faults_of_careless_jobs_are_found_and_told_apart() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("calls", "problem"),
+    [
+        ([["ask", 1, [3, 4]], ["got", 1, [3, 4]], ["ask", 1, [3, 4]], ["ask", 1, [3, 4]]], ""),
+        (
+            [["ask", 1, [3, 4]], ["got", 1, [3]], ["ask", 1, [4]], ["got", 1, [4]], ["ask", 1, [3, 4]]],
+            "votes of 2 replies asked for again after 1 kills",
+        ),
+    ],
+    ids=["a reply that a kill lost takes two requests", "two replies were lost"],
+)
+def test_a_kill_of_batches_may_lose_one_reply(tmp_path: Path, calls: list[Any], problem: str) -> None:
+    (tmp_path / "calls").write_text("".join(json.dumps(call) + "\n" for call in calls))
+    assert JOBS["batches"].paid_twice(tmp_path, {}, 1) == problem
+
+
 def test_an_unknown_job_is_refused_and_the_known_ones_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--jobs-named", "laundry"]) == 2
     assert "precompute" in capsys.readouterr().err
