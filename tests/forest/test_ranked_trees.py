@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from foregone import solve
 from foregone._kernels.leaf_masks import MaskTrees
 from foregone._kernels.row_ranks import CUTS_A_COLUMN, fill_ranks
-from foregone.forest import PackedForest, ScoredForest, forest
+from foregone.forest import PackedForest, ScoredForest, forest, ranked_trees
 from foregone.forest.ranked_trees import Cuts, RankedTrees
 from tests.forest.random_scores import random_rows, random_scores
 from tests.forest.slow_walk import tree_scores
@@ -103,18 +103,27 @@ def test_few_rows_are_run_one_by_one_until_as_many_came_as_a_form_for_batches_ta
     assert some_forest.nbytes_of_batches > some_forest.nodes.nbytes
 
 
-@pytest.mark.parametrize("max_leaf_nodes", [2, 31, 32, 33, 64, 65])
-def test_trees_of_up_to_64_leaves_need_no_walks(max_leaf_nodes, form):
+@pytest.mark.parametrize("max_leaf_nodes", [2, 7, 8, 9, 31, 32, 33, 64, 65, 256, 257])
+def test_trees_of_up_to_256_leaves_need_no_walks(max_leaf_nodes, form, monkeypatch):
+    monkeypatch.setattr(ranked_trees, "CLEAR", 0.0)  # as if masks were always the fastest
+    monkeypatch.setattr(ranked_trees, "BYTE", 0.0)
     X, y = rows_and_labels()
     model = RandomForestClassifier(9, max_leaf_nodes=max_leaf_nodes, random_state=0, bootstrap=False)
     scored = ScoredForest.from_model(model.fit(X[:3000], y[:3000]))
     sums = scored.full_scores(X, n_threads=1)
     np.testing.assert_array_equal(sums, np.cumsum(scored.scores(X), axis=1)[:, -1])
     if form == "ranks":
-        trees = form_of(scored).trees
-        assert isinstance(trees, MaskTrees) == (max_leaf_nodes <= 64)
-        if max_leaf_nodes <= 64:
-            assert trees.masks.dtype == (np.uint32 if max_leaf_nodes <= 32 else np.uint64)
+        assert isinstance(form_of(scored).trees, MaskTrees) == (max_leaf_nodes <= 256)
+
+
+def test_masks_are_used_where_they_are_faster_than_walks(form):
+    X, y = rows_and_labels()
+    for max_leaf_nodes, is_faster in ((31, True), (250, False)):
+        model = RandomForestClassifier(9, max_leaf_nodes=max_leaf_nodes, random_state=0, bootstrap=False)
+        scored = ScoredForest.from_model(model.fit(X[:3000], y[:3000]))
+        scored.full_scores(X, n_threads=1)
+        if form == "ranks":
+            assert isinstance(form_of(scored).trees, MaskTrees) == is_faster
 
 
 @given(st.integers(0, 10_000), st.integers(5, 300))

@@ -27,8 +27,7 @@ SCOPES: tuple[Scope, ...] = ("predict", "scores", "solve", "all")
 
 N_TREES, N_CLASSES = 5, 3
 N_ROWS = 40
-# Levels of trees: up to 32 leaves, up to 64, and more are three forms.
-LEVELS = (5, 6, 7)
+LEVELS = (5, 9)  # of trees that are masks of leaves, and of trees with too many leaves for that
 FEW_FEATURES, MANY_FEATURES = 4, 300  # which need wide nodes
 KEY_BITS: tuple[Literal[32, 64], ...] = (32, 64)
 # What leaves say about many classes: the class itself, a line of scores that 32 bits hold or not, or a score

@@ -133,7 +133,7 @@ class BatchTrees:
         if isinstance(made, RankedTrees):
             values, width = scratch.ranks(made.cuts, keys, stride, len(block)), made.cuts.n_columns
             if isinstance(made.trees, MaskTrees):
-                values = Lanes(values, *scratch.lanes(width, made.trees.masks.dtype))
+                values = Lanes(values, *scratch.lanes(width))
         bounds = self._in_order(made, roots)
         batch = (made.trees, made.leaves, bounds, made.phases, values, np.uint64(width))
         return Loaded(batch, keys, stride, shift, (scratch.rows, scratch.places, scratch.walking))

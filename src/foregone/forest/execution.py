@@ -68,7 +68,7 @@ class Scratch:
         self._n_rows = n_rows + SIDE_BY_SIDE
         self._keys = row_format.new_keys(n_rows)
         self.rows, self.places, self.walking = np.empty((3, self._n_rows), np.uint32)
-        self._ranks, self._columns, self._possible = np.empty((3, 0), np.uint8)
+        self._ranks, self._columns = np.empty((2, 0), np.uint8)
 
     def load(self, block: Rows) -> tuple[Keys, int, int]:
         """Return the keys of a block of rows, how many there are to a row, and the kernels' ``shift``."""
@@ -81,14 +81,12 @@ class Scratch:
         fill_ranks(keys, stride, n_rows, *cuts, self._ranks)
         return self._ranks
 
-    def lanes(self, n_columns: int, leaves: np.dtype[Any]) -> tuple[npt.NDArray[Any], ...]:
-        """Return what `Lanes` of ``_kernels/leaf_masks.py`` has besides ranks; ``leaves`` is a type."""
+    def lanes(self, n_columns: int) -> tuple[npt.NDArray[Any], ...]:
+        """Return what `Lanes` of ``_kernels/leaf_masks.py`` has besides ranks."""
         size = (self._n_rows + LANES) * n_columns
         if len(self._columns) < size:
             self._columns = _aligned(size)
-        if self._possible.dtype != leaves:
-            self._possible = _aligned(LANES * leaves.itemsize).view(leaves)
-        return self._columns, self.walking, np.zeros(1, np.uint64), self._possible
+        return self._columns, self.walking, np.zeros(1, np.uint64), np.empty(LANES, np.uint8)
 
 
 def _aligned(n_bytes: int) -> npt.NDArray[np.uint8]:

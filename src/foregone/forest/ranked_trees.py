@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels.forest_nodes import LOW_32, OFFSET_27, OFFSET_59, U4, U32, U36
-from foregone._kernels.leaf_masks import MaskTrees, fill_masks
+from foregone._kernels.leaf_masks import BITS, MOST_LEAVES, MaskTrees, fill_left_sides
 from foregone._kernels.looping_nodes import OFFSET_23, U55
 from foregone._kernels.row_ranks import (
     CUTS_A_COLUMN,
@@ -23,12 +23,11 @@ from foregone.checks import IntArray
 __all__ = ["Cuts", "RankedTrees", "looping_parts", "rank_trees"]
 
 MOST_COLUMNS, MOST_OFFSET, NO_RANK = 256, 0xFFFF, 0xFF
-MOST_LEAVES = 64  # of trees that need no walks
 
 # Nanoseconds, measured on forests of 2 to 40 MB: only their ratios matter, and not much.
 MAKING, MAKING_A_PLACE = 2e7, 60.0
 STEP, STEP_SAVED = 0.55, 0.12  # of a walk, and what ranks save of it
-SPLIT = 0.075  # of a tree that needs no walks, up to 32 leaves, with lanes that are not in use
+CLEAR, BYTE = 0.016, 0.05  # of a tree that needs no walks
 COLUMN, COMPARED, SEARCHED, SPLIT_COLUMN = 0.9, 0.02, 5.0, 0.5  # of making ranks
 LANE_COLUMN = 1.0  # of putting ranks into lanes, and moving them up
 
@@ -141,25 +140,47 @@ def rank_trees(
         return None
     cuts, columns, ranks = found
     n_leaves = np.diff(np.searchsorted(splits, np.append(bounds[:, 0], len(trees)))) + 1
-    if n_leaves.max() > MOST_LEAVES:
-        if offset.max() > MOST_OFFSET:
-            return None
-        ranked = (column << 8 | NO_RANK).astype(np.uint32)  # leaves, and their votes
-        ranked[splits] = offset[splits] << 16 | columns << 8 | ranks
-        return RankedTrees(ranked, leaves, bounds, phases, cuts, STEP_SAVED * steps)
-    split_of = np.zeros(len(trees), np.uint32)
-    split_of[splits] = columns << 8 | ranks
-    most = int(n_leaves.max())
-    room = len(bounds) * most
-    words, leaf_of = np.empty(room, np.uint32), np.zeros(room, np.int64)
-    masks = np.empty(room, np.uint32 if most <= 32 else np.uint64)
-    limits = np.empty((len(bounds), 3), np.int64)
-    fill_masks(offset.astype(np.int64), bounds[:, 0].copy(), most, split_of, words, masks, leaf_of, limits)
-    n_splits = int(limits[-1, 1])
-    said = column[leaf_of].astype(np.uint8) if leaves is None else leaves[leaf_of]
-    masked = MaskTrees(words[:n_splits].copy(), masks[:n_splits].copy())
-    cost = SPLIT * masks.itemsize / 4 * n_splits / len(bounds)
-    return RankedTrees(masked, said, limits, phases, cuts, STEP * steps - cost)
+    if n_leaves.max() <= MOST_LEAVES:
+        words = np.zeros(len(trees), np.uint32)
+        words[splits] = columns << 16 | ranks << 8
+        masked, limits, leaf_of = _mask_trees(words, offset, bounds[:, 0], n_leaves)
+        cost = (CLEAR * len(masked.clears) + BYTE * len(masked.starts)) / len(bounds)
+        if cost < (STEP - STEP_SAVED) * steps:
+            said = column[leaf_of].astype(np.uint8) if leaves is None else leaves[leaf_of]
+            return RankedTrees(masked, said, limits, phases, cuts, STEP * steps - cost)
+    if offset.max() > MOST_OFFSET:
+        return None
+    ranked = (column << 8 | NO_RANK).astype(np.uint32)  # leaves, and their votes
+    ranked[splits] = offset[splits] << 16 | columns << 8 | ranks
+    return RankedTrees(ranked, leaves, bounds, phases, cuts, STEP_SAVED * steps)
+
+
+def _mask_trees(
+    words: npt.NDArray[np.uint32], offset: IntArray, start: IntArray, n_leaves: IntArray
+) -> tuple[MaskTrees, IntArray, IntArray]:
+    """Return trees as bytes of leaves, the bounds of each, and the place of each leaf in the looping trees.
+
+    ``words`` has what each place of the looping trees compares, ``start`` where each tree begins.
+    """
+    n_trees, most = len(start), int(n_leaves.max())
+    sides, leaf_of = (
+        np.empty((int(n_leaves.sum()) - n_trees, 3), np.int64),
+        np.zeros(n_trees * most, np.int64),
+    )
+    fill_left_sides(offset, start.copy(), most, sides, leaf_of)
+    n_bytes = -(-n_leaves // BITS)
+    end_of_bytes = np.cumsum(n_bytes)
+    limits = np.stack([end_of_bytes - n_bytes, end_of_bytes, np.arange(n_trees) * most], axis=1)
+    place, first, end = sides.T
+    n_parts = (end - 1) // BITS - first // BITS + 1  # bytes that a split clears leaves of
+    split = np.repeat(np.arange(len(sides)), n_parts)
+    part = np.arange(len(split)) - np.repeat(np.cumsum(n_parts) - n_parts, n_parts) + first[split] // BITS
+    from_bit, to_bit = np.maximum(first[split] - BITS * part, 0), np.minimum(end[split] - BITS * part, BITS)
+    clears = words[place[split]] | ((1 << to_bit) - (1 << from_bit)).astype(np.uint32)
+    byte = np.repeat(limits[:, 0], n_leaves - 1)[split] + part
+    in_order = np.argsort(byte, kind="stable")
+    starts = np.searchsorted(byte[in_order], np.arange(end_of_bytes[-1] + 1))
+    return MaskTrees(clears[in_order], starts.astype(np.uint32)), limits, leaf_of
 
 
 def looping_parts(
