@@ -263,7 +263,8 @@ def _digits() -> Dataset:
     shuffled = np.random.default_rng(0).permutation(len(X))
     X, y = np.ascontiguousarray(X[shuffled], np.float32), y[shuffled]
     train, test = len(X) // 2, len(X) * 5 // 6
-    return Dataset("digits", True, len(X), X[:train], y[:train], X[train:test], X[test:].copy(), y[test:])
+    parts = slice(train), slice(train, test), slice(test, None)
+    return Dataset("digits", True, len(X), *(array[part].copy() for part in parts for array in (X, y)))
 
 
 def targets_of(results: list[Result], splits: list[Result], memory: list[Result]) -> list[Target]:
