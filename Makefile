@@ -18,7 +18,7 @@ demo: $(VENV)/.has-plot  ## Train a forest, stop it early and say what that save
 	@$(BIN)/foregone demo -o demo
 
 test: $(VENV)/.has-test $(VENV)/.looked-for-browser  ## Run the whole test suite, doctests included
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --doctest-modules src paper tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 lint: $(VENV)/.has-lint  ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -124,7 +124,10 @@ $(VENV)/.looked-for-browser: $(VENV)/.made
 	has || echo "No Chromium here and none could be installed: the tests that need a browser are skipped."
 	@touch $@
 
+# What only developers need is a dependency group; what users may want too is an extra.
+GROUPS := test bench docs lint
 $(VENV)/.has-%: $(VENV)/.made pyproject.toml
 	@echo "Setting up $(VENV) for '$*' (only the first time) ..."
-	@$(PIP) --editable '.[$*]'
+	@$(PIP) 'pip>=25.1'  # the first that installs dependency groups
+	@$(PIP) --editable $(if $(filter $*,$(GROUPS)),. --group $*,'.[$*]')
 	@touch $@
