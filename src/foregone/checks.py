@@ -28,6 +28,7 @@ __all__ = [
     "check_share",
     "check_timeout",
     "check_whole",
+    "is_a",
 ]
 
 BoolArray = npt.NDArray[np.bool_]
@@ -36,6 +37,17 @@ IntArray = npt.NDArray[np.int64]
 Text = TypeVar("Text", bound=str)
 
 MOST_VOTERS = 10**9  # more could not be held, let alone asked
+
+
+def is_a(value: object, kinds: type | tuple[type, ...]) -> bool:
+    """Return whether a value is of a type, for values whose annotation says so but whose caller may not know.
+
+    Examples
+    --------
+    >>> is_a("ABC", str), is_a(None, str)
+    (True, False)
+    """
+    return isinstance(value, kinds)
 
 
 def check_whole(value: Any, name: str, least: int = 1, most: int | None = None) -> int:

@@ -23,6 +23,11 @@ __all__ = ["PathLike", "lock_file", "write_atomically"]
 PathLike = str | os.PathLike[str]
 
 
+def _can_lock() -> bool:
+    """Return whether this system locks files; Windows does not, as far as we use it."""
+    return hasattr(fcntl, "flock")
+
+
 def write_atomically(path: PathLike, pieces: Iterable[bytes | memoryview]) -> None:
     """Write ``pieces`` to ``path`` so that a reader sees the old file or the whole new one.
 
@@ -58,7 +63,7 @@ def _replace(target: Path, pieces: Iterable[bytes | memoryview], mode: int | Non
         os.fsync(stream.fileno())
         if mode is not None:
             part.chmod(mode)
-        if fcntl is None:
+        if not _can_lock():
             stream.close()  # Windows puts no open file in another's place
         part.replace(target)
 
@@ -101,7 +106,7 @@ def lock_file(file: int) -> bool:
     The lock goes with the process, however that ends. Where there are no locks (Windows, some network file
     systems) the answer is True.
     """
-    if fcntl is None:
+    if not _can_lock():
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 from foregone.answers.wording import normal
+from foregone.checks import is_a
 
 __all__ = ["boxed", "number"]
 
@@ -74,7 +75,7 @@ def number(reply: str) -> str | None:
 
 def _plain(reply: str) -> str:
     """Return the text with numbers written plainly: no LaTeX around them, no Unicode of their own."""
-    if isinstance(reply, str) and not reply.isascii():
+    if is_a(reply, str) and not reply.isascii():
         reply = re.sub(f"[{_SUPERSCRIPTS}]+", lambda run: "^" + run.group(), reply)
         reply = re.sub(r"(?<=[0-9])(?=[\u00bc-\u00be\u2150-\u215e])", " ", reply)
     plain = normal(reply).translate(_DASHES).replace("\u2044", "/")

@@ -52,7 +52,7 @@ def reading(
     '7'
     """
     check_choice(unparsable, "unparsable", ("no_vote", "answer"))
-    if not (callable(ask) and callable(extract)):
+    if not all(map(callable, (ask, extract))):
         raise InvalidInputError("reading takes two functions: one that asks, and one that reads the reply")
 
     def read(reply: Any) -> Any:

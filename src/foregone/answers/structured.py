@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from foregone.answers.wording import normal, text
+from foregone.checks import is_a
 from foregone.errors import InvalidInputError
 
 __all__ = ["Extractor", "first_of", "json_field"]
@@ -37,7 +38,7 @@ def json_field(path: str, extract: Extractor = text) -> Extractor:
     >>> read('Here it is:\n```json\n{"answer": {"total": "$12.00"}}\n```'), read('{"answer": null}')
     ('12', None)
     """
-    if not isinstance(path, str) or not path:
+    if not (is_a(path, str) and path):
         raise InvalidInputError(f"path must be the name of a field, such as 'answer', not {path!r}")
 
     def field(reply: str) -> str | bool | None:

@@ -6,6 +6,7 @@ import functools
 import re
 import unicodedata
 
+from foregone.checks import is_a
 from foregone.errors import InvalidInputError
 
 __all__ = ["choice", "is_refusal", "normal", "text", "yes_no"]
@@ -90,7 +91,7 @@ def choice(reply: str, letters: str = "ABCDE") -> str | None:
     >>> choice("So the answer is (C)."), choice("b) Paris"), choice(r"\boxed{\text{D}}"), choice("A or B")
     ('C', 'B', 'D', None)
     """
-    if not (isinstance(letters, str) and letters.isascii() and letters.isalpha()):
+    if not (is_a(letters, str) and letters.isascii() and letters.isalpha()):
         raise InvalidInputError(f"letters must be some of A to Z, such as 'ABCD', not {letters!r}")
     said, begins, option = _choice_patterns(letters.upper())
     plain = re.sub(r"[*`$]", "", normal(reply)).replace("\\boxed", " answer: ")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from foregone.checks import FloatArray
+from foregone.checks import FloatArray, is_a
 from foregone.display.figure import Display, count_drawn, fitted, legend_above, take_axes, vote_strategy
 from foregone.display.shape import EnvelopeShape, ScoreShape, envelope_shape, score_shape
 from foregone.display.styles import LINES
@@ -120,7 +120,7 @@ class EnvelopeDisplay(Display):
         >>> [display.name for display in EnvelopeDisplay.from_strategies(strategies)]
         ['minimax', 'minimixed', 'minimean']
         """
-        if not isinstance(strategies, Mapping) or not strategies:
+        if not (is_a(strategies, Mapping) and strategies):
             raise InvalidInputError(
                 f"strategies must map names to at least one strategy to draw, not {strategies!r}"
             )

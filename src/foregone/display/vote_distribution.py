@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from foregone.checks import FloatArray
+from foregone.checks import FloatArray, is_a
 from foregone.display.figure import MANY_CLASSES, Display, fitted, legend_above, take_axes, tidy
 from foregone.display.styles import BLUE, ORANGE
 from foregone.errors import InvalidInputError
@@ -88,7 +88,7 @@ class VoteDistributionDisplay(Display):
         **options
             Passed on to `plot`.
         """
-        if isinstance(votes, CompositionDistribution):
+        if is_a(votes, CompositionDistribution):
             raise InvalidInputError(_NO_YES_VOTES)
         n_voters = check_votes(votes).n_voters
         says_yes = np.arange(n_voters + 1) >= check_quota(quota, n_voters)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from foregone.checks import is_a
 from foregone.errors import InvalidInputError
 from foregone.forest.category_values import CategoryValues, category_list
 from foregone.forest.importers.found import CategorySets, Found, Tree
@@ -154,7 +155,7 @@ def _booster(model: Any) -> tuple[Any, int | None, float]:
         raise InvalidInputError("the model has 1 class: train it on rows of two classes or more")
     if callable(model.objective):
         raise InvalidInputError("the model has an objective of its own, whose answers are not known here")
-    if model.missing is not None and not np.isnan(model.missing):
+    if not is_a(model.missing, type(None)) and not np.isnan(model.missing):
         raise InvalidInputError(
             f"the model takes {model.missing!r} for missing: put NaN there and train with missing=nan"
         )

@@ -1,0 +1,74 @@
+"""The suite in environments other than the one that `make` keeps: other Pythons, other versions, the built package.
+
+``nox -l`` lists the sessions, ``nox -s tests-3.13`` runs one, ``nox -s lowest -- tests/solving`` passes arguments on
+to pytest. Everyday work needs only ``make test`` and ``make lint``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2024.10"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.sessions = ["tests-3.11", "lint"]
+
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+WORKERS = ["-n", "auto", "--dist", "loadgroup"]
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Run the whole suite."""
+    session.install("--group", "test", "--editable", ".")
+    session.run("python", "-m", "pytest", *WORKERS, *session.posargs)
+
+
+@nox.session(python="3.11", venv_backend="uv")
+def lowest(session: nox.Session) -> None:
+    """Run the suite on the lowest version of everything that pyproject.toml names."""
+    session.install("--resolution", "lowest-direct", "--group", "test", "--editable", ".")
+    session.run("python", "-m", "pytest", *WORKERS, *session.posargs)
+
+
+@nox.session(python="3.13", venv_backend="uv")
+def newest(session: nox.Session) -> None:
+    """Run the suite on the newest version of everything, releases to come included."""
+    session.install("--prerelease", "allow", "--upgrade", "--group", "test", "--editable", ".")
+    session.run("python", "-m", "pytest", *WORKERS, *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+def package(session: nox.Session) -> None:
+    """Build wheel and sdist, install each without extras into an empty environment, and use it there."""
+    dist = Path(session.create_tmp())
+    session.install("build", "twine")
+    session.run("python", "-m", "build", "--outdir", str(dist))
+    built = [str(path) for path in sorted(dist.glob("foregone-*"))]
+    session.run("python", "-m", "twine", "check", "--strict", *built)
+    with session.chdir(dist):  # so that the installed package is imported, not the checkout
+        for path in built:
+            session.install("--force-reinstall", path)
+            session.run("foregone", "doctor")
+            session.run("foregone", "solve", "--voters", "101", "--max-disagreement", "0.001")
+            session.run("python", "-c", "import foregone; print(foregone.__version__)")
+
+
+@nox.session(python="3.11")
+def lint(session: nox.Session) -> None:
+    """Check style, types, spelling and the direction of imports."""
+    session.install("--group", "lint", "--editable", ".")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+    session.run("lint-imports")
+    session.run("codespell")
+    session.run("rumdl", "check", ".")
+
+
+@nox.session(python="3.11")
+def docs(session: nox.Session) -> None:
+    """Build the documentation site; every warning is an error."""
+    session.install("--group", "docs", "--editable", ".")
+    session.run("python", "-m", "mkdocs", "build", "--quiet", "--strict", env={"NO_MKDOCS_2_WARNING": "1"})
