@@ -1,6 +1,7 @@
 """The table of kinds by features: what each kind of ensemble can do, and why the rest has no meaning there.
 
-`tests/test_every_kind.py` runs every cell; `python -m tests.kinds` writes the table into docs/kinds.md.
+`tests/test_every_kind.py` runs every cell; `python -m tests.kinds` writes the table into docs/kinds.md and a
+short form of it into README.md.
 """
 
 from __future__ import annotations
@@ -746,11 +747,58 @@ def table() -> str:
     return "\n".join([*lines, "", *listed, ""])
 
 
-def page_with_table() -> str:
+# The short form: kinds merged by what a reader has, and the features that are not the same for all of them.
+SHORT_KINDS = {
+    "forest, 2 classes": ("votes, forest", "scores, forest"),
+    "forest, more": ("answers, forest", "scores of many classes, forest", "votes of many classes by their lead"),
+    "boosted, 2 classes": ("scores, boosted",),
+    "boosted, more": ("scores of many classes, boosted",),
+    "committee of any models": (
+        "votes, committee",
+        "answers, committee",
+        "scores, committee",
+        "scores of many classes, committee",
+    ),
+}
+SHORT_FEATURES = {
+    "`predict`, limit on disagreement": "`early_stop`, `predict`, `predict_with_votes`",
+    "limit on accuracy loss": "limit on the loss of accuracy",
+    "limits by class": "limits by class",
+    "decision threshold": "decision threshold",
+    "limit for every input": "criteria for every input (minimixed, minimax)",
+    "exact proof: `certify`": "`certify`",
+    "`plan`": "`plan`",
+    "report": "report",
+    "monitor": "`monitor`",
+    "saved without pickle": "`save`, `load`",
+    "Dask, Spark": "Spark",
+    "GPU": '`device="cuda"`',
+}
+
+
+def short_table() -> str:
+    """Return the short form in Markdown: "some" where a feature works for some of the merged kinds."""
+    by_name = {kind.name: kind for kind in KINDS}
+    lines = ["| | " + " | ".join(SHORT_KINDS) + " |", "|---" + "|:-:" * len(SHORT_KINDS) + "|"]
+    for label, feature in SHORT_FEATURES.items():
+        cells = []
+        for names in SHORT_KINDS.values():
+            works = {refusal(feature, by_name[name]) is None for name in names}
+            cells.append("some" if len(works) > 1 else "yes" if works == {True} else "no")
+        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+    return "\n".join([*lines, ""])
+
+
+README = Path(__file__).parents[1] / "README.md"
+TABLES = {PAGE: table, README: short_table}
+
+
+def page_with_table(page: Path) -> str:
     """Return the page with the table as it is now."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
-    return before + START + "\n" + table() + "\n" + END + rest.partition(END)[2]
+    before, _, rest = page.read_text(encoding="utf-8").partition(START)
+    return before + START + "\n" + TABLES[page]() + "\n" + END + rest.partition(END)[2]
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page_with_table(), encoding="utf-8")
+    for page in TABLES:
+        page.write_text(page_with_table(page), encoding="utf-8")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from foregone.errors import ForegoneError
-from tests.kinds import FEATURES, KINDS, PAGE, Kind, check_counted, is_counted, page_with_table, refusal
+from tests.kinds import FEATURES, KINDS, TABLES, Kind, check_counted, is_counted, page_with_table, refusal
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::foregone.scores.CannotCertifyWarning", "ignore:PySpark does not yet fully support:FutureWarning"
@@ -26,5 +28,6 @@ def test_a_feature_works_or_says_why_not(feature: str, kind: Kind) -> None:
         FEATURES[feature](kind)
 
 
-def test_the_table_in_the_docs_is_this_one() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page_with_table(), "make it anew: python -m tests.kinds"
+@pytest.mark.parametrize("page", TABLES, ids=lambda page: page.name)
+def test_the_table_of_a_page_is_this_one(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == page_with_table(page), "make it anew: python -m tests.kinds"
