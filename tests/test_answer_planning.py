@@ -152,7 +152,7 @@ def test_without_observations_the_confidence_is_dropped_and_that_is_said() -> No
         ({"answer": "perhaps"}, "answer must be one of"),
         ({"criterion": "best"}, "criterion must be one of"),
         ({"confidence": 1}, "strictly between"),
-        ({"labels": ["ant", "bee"]}, "labels must be 3, one for each class, not 2"),
+        ({"labels": ["ant", "bee"]}, "labels must be 3, one for each class, got 2"),
         ({"worth": 0}, "worth must be"),
     ],
 )

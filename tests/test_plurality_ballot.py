@@ -236,7 +236,7 @@ def test_a_journal_with_what_is_no_answer_is_refused(vote, tmp_path):
 
 
 def test_one_text_is_not_counted_letter_by_letter():
-    with pytest.raises(InvalidInputError, match="votes must be a list or another iterable, not '42'"):
+    with pytest.raises(InvalidInputError, match="votes must be a list or another iterable, got '42'"):
         Ballot(SOLUTION).cast_many("42")
-    with pytest.raises(InvalidInputError, match="voters must be a list or another iterable, not '42'"):
+    with pytest.raises(InvalidInputError, match="voters must be a list or another iterable, got '42'"):
         poll("42", SOLUTION)

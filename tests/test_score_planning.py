@@ -179,9 +179,9 @@ def test_votes_that_are_added_up_are_compared_with_the_full_vote() -> None:
 
 
 def test_labels_of_many_classes_are_as_many_as_these() -> None:
-    with pytest.raises(InvalidInputError, match="labels must be 3, one for each class, not 2"):
+    with pytest.raises(InvalidInputError, match="labels must be 3, one for each class, got 2"):
         plan(ScoreRows(draw_classes(200)), [0.1], labels=["no", "yes"])
-    with pytest.raises(InvalidInputError, match="labels must be two, for no and for yes, not 3"):
+    with pytest.raises(InvalidInputError, match="labels must be two, for no and for yes, got 3"):
         plan(ScoreRows(draw(200)), [0.1], labels=["ant", "bee", "cow"])
 
 

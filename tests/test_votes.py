@@ -20,9 +20,9 @@ BAD_N_VOTERS = [0, -1, 1.5, True, np.True_, "7", None, float("nan"), float("inf"
 
 @pytest.mark.parametrize("n_voters", BAD_N_VOTERS)
 def test_a_number_of_voters_must_be_a_whole_number_of_at_least_one(n_voters):
-    with pytest.raises(InvalidInputError, match="n_voters must be a whole number of at least 1"):
+    with pytest.raises(InvalidInputError, match="n_voters must be an integer of at least 1"):
         VoteDistribution.flat(n_voters)
-    with pytest.raises(InvalidInputError, match="n_voters must be a whole number of at least 1"):
+    with pytest.raises(InvalidInputError, match="n_voters must be an integer of at least 1"):
         VoteDistribution.from_yes_counts([0, 1], n_voters)
 
 
@@ -103,9 +103,9 @@ def test_counts_that_are_no_weights_are_refused_with_the_reason(counts, message)
         ([], "is empty"),
         ([1, 4], "between 0 and n_voters=3, found 1 to 4"),
         ([-1, 2], "between 0 and n_voters=3, found -1 to 2"),
-        ([1.5], "must be whole numbers"),
-        ([float("nan")], "must be whole numbers"),
-        ([float("inf")], "must be whole numbers"),
+        ([1.5], "must be integers"),
+        ([float("nan")], "must be integers"),
+        ([float("inf")], "must be integers"),
         (["a"], "must be numbers"),
         ([[0, 1, 1], [1, 1, 1]], "use VoteDistribution.from_votes"),
         (2, "one row"),

@@ -230,4 +230,4 @@ class Ballot:
 def check_several(values: object, name: str) -> None:
     """Raise InvalidInputError if this is a single value, or a text, where a list is expected."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidInputError(f"{name} must be a list or another iterable, not {shorten(values)}")
+        raise InvalidInputError(f"{name} must be a list or another iterable, got {shorten(values)}")

@@ -51,14 +51,14 @@ def is_a(value: object, kinds: type | tuple[type, ...]) -> bool:
 
 
 def check_whole(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
-    """Return a whole number from ``least`` to ``most``; a float that is one counts, a boolean does not.
+    """Return an integer from ``least`` to ``most``; a float that is one counts, a boolean does not.
 
     Examples
     --------
     >>> check_whole(101.0, "n_voters")
     101
     """
-    message = f"{name} must be a whole number of at least {least}, not {value!r}"
+    message = f"{name} must be an integer of at least {least}, got {value!r}"
     if isinstance(value, bool | np.bool_):
         raise InvalidInputError(message)
     if isinstance(value, float | np.floating) and float(value).is_integer():
@@ -70,7 +70,7 @@ def check_whole(value: Any, name: str, least: int = 1, most: int | None = None) 
     if number < least:
         raise InvalidInputError(message)
     if most is not None and number > most:
-        raise InvalidInputError(f"{name} must be at most {most:,}, not {value!r}")
+        raise InvalidInputError(f"{name} must be at most {most:,}, got {value!r}")
     return number
 
 
@@ -84,7 +84,7 @@ def check_choice(value: Any, name: str, choices: Sequence[Text]) -> Text:
     for choice in choices:
         if isinstance(value, str) and value == choice:
             return choice
-    raise InvalidInputError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+    raise InvalidInputError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
 def as_float(value: Any) -> float:
@@ -99,7 +99,7 @@ def check_share(value: Any, name: str) -> float:
     """Return a number from 0 to 1."""
     number = as_float(value)
     if not 0 <= number <= 1:  # also True for NaN
-        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {value!r}")
+        raise InvalidInputError(f"{name} must be a number from 0 to 1, got {value!r}")
     return number
 
 
@@ -113,7 +113,7 @@ def check_confidence(value: Any) -> float:
     number = check_share(value, "confidence")
     if not 0 < number < 1:
         raise InvalidInputError(
-            f"confidence must lie strictly between 0 and 1, such as 0.95, not {value!r}; "
+            f"confidence must lie strictly between 0 and 1, such as 0.95, got {value!r}; "
             "None takes the observed votes for the truth"
         )
     return number
@@ -130,7 +130,7 @@ def check_looks(looks: Any, n_voters: int) -> tuple[int, ...] | None:
     if looks is None:
         return None
     message = (
-        "looks must be a whole number k of at least 1 (may stop after every k votes), or a list of the "
+        "looks must be an integer k of at least 1 (may stop after every k votes), or a list of the "
         f"numbers of votes after which it may stop, from 0 to {n_voters}; not {looks!r}"
     )
     if isinstance(looks, bool | np.bool_ | str | bytes):
@@ -153,7 +153,7 @@ def check_looks(looks: Any, n_voters: int) -> tuple[int, ...] | None:
 
 
 def as_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
-    """Return an array of booleans, whole numbers or floats."""
+    """Return an array of booleans, integers or floats."""
     try:
         array = np.asarray(values)
     except (TypeError, ValueError):
@@ -167,7 +167,7 @@ def check_order(order: npt.ArrayLike, n_voters: int | None = None) -> IntArray:
     """Return a copy of an order in which every voter stands once."""
     given = as_numbers(order, "order")
     if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) == 0:
-        raise InvalidInputError("order must be one row of whole numbers: the voters in the order asked")
+        raise InvalidInputError("order must be one row of integers: the voters in the order asked")
     if n_voters is not None and len(given) != n_voters:
         raise InvalidInputError(f"order must name each of the {n_voters} voters, got {len(given)} of them")
     if not np.array_equal(np.sort(given), np.arange(len(given))):
@@ -178,7 +178,7 @@ def check_order(order: npt.ArrayLike, n_voters: int | None = None) -> IntArray:
 def check_seed(seed: Any) -> int:
     """Return a seed of 64 bits."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
-        raise InvalidInputError(f"seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
+        raise InvalidInputError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
     return int(seed)
 
 
@@ -187,5 +187,5 @@ def check_timeout(timeout: Any) -> float | None:
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
-        raise InvalidInputError(f"timeout must be a number of seconds above 0, or None, not {timeout!r}")
+        raise InvalidInputError(f"timeout must be a number of seconds above 0, or None, got {timeout!r}")
     return timeout

@@ -72,7 +72,7 @@ class LabelledVotes:
                     f"and {counts[1].shape}"
                 )
             if not ((given >= 0) & (given % 1 == 0)).all():  # also False for NaN
-                raise InvalidInputError(f"{name} must be whole numbers of at least 0")
+                raise InvalidInputError(f"{name} must be integers of at least 0")
         if not (counts[0].any() or counts[1].any()):
             raise InvalidInputError("all counts are zero: give at least one observed input")
         return cls(counts[0].astype(np.int64), counts[1].astype(np.int64))

@@ -77,7 +77,7 @@ def yes_no_outlook(strategy: StoppingStrategy, votes: VoteDistribution) -> Outlo
     if n_voters > MOST_VOTERS:
         raise InvalidInputError(
             f"the value of a vote is computed for up to {MOST_VOTERS:,} voters, not for {n_voters:,}: do "
-            "without a budget and with a whole number as speculate, or ask fewer voters"
+            "without a budget and with an integer as speculate, or ask fewer voters"
         )
     all_votes, all_values = np.ones((n_voters + 1,) * 2), np.zeros((n_voters + 1,) * 2)
     reach = votes.probabilities.copy()  # probability of each state, by its number of yes votes

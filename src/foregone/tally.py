@@ -162,7 +162,7 @@ class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
         if votes is not None and not isinstance(votes, VoteDistribution):
             raise InvalidInputError(
                 "a strategy for yes and no takes votes as a VoteDistribution, such as "
-                f"VoteDistribution.from_votes gives, not a {type(votes).__name__}"
+                f"VoteDistribution.from_votes gives, got a {type(votes).__name__}"
             )
         super().__init__(strategy, votes)
         self.yes = 0
@@ -276,7 +276,7 @@ class PluralityTally(Tally[PluralityStrategy, CompositionDistribution]):
             hash(vote)
         except TypeError:
             raise InvalidInputError(
-                f"an answer must be hashable, such as a text or a number, not {shorten(vote)}: turn what "
+                f"an answer must be hashable, such as a text or a number, got {shorten(vote)}: turn what "
                 "counts as the same answer into the same text before it is counted"
             ) from None
         return vote
@@ -390,7 +390,7 @@ class WeightedTally(Tally[ScoreStrategy, VoteDistribution]):
             )
         answer, weight = vote[0], _weight(vote[1], "as the weight of a vote")
         if weight < 0:
-            raise InvalidInputError(f"the weight of a vote must be at least 0, not {weight!r}")
+            raise InvalidInputError(f"the weight of a vote must be at least 0, got {weight!r}")
         if by_class:
             is_number = isinstance(answer, int | np.integer) and not isinstance(answer, bool)
             if not is_number or not 0 <= answer < n_classes:
@@ -484,7 +484,7 @@ def tally_of(strategy: object, votes: Any = None) -> Tally[Any, Any]:
         return WeightedTally(followed, votes)
     raise InvalidInputError(
         "strategy must be a Solution or PluralitySolution (as `solve` and `solve_plurality` give them), a "
-        f"StoppingStrategy, a PluralityStrategy or a ScoreStrategy, not {shorten(strategy)}"
+        f"StoppingStrategy, a PluralityStrategy or a ScoreStrategy, got {shorten(strategy)}"
     )
 
 

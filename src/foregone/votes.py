@@ -23,7 +23,7 @@ OVERDISPERSIONS = np.logspace(-10, 9, 115)
 def _whole_numbers(values: npt.ArrayLike, what: str) -> IntArray:
     array = as_numbers(values, what)
     if not (np.isfinite(array).all() and (array == np.floor(array)).all()):
-        raise InvalidInputError(f"{what} must be whole numbers")
+        raise InvalidInputError(f"{what} must be integers")
     if array.size and np.abs(array).max() > MOST_VOTERS:
         raise InvalidInputError(f"{what} must be at most {MOST_VOTERS:,}")
     return array.astype(np.int64)
@@ -81,7 +81,7 @@ class VoteDistribution:
         Parameters
         ----------
         counts : array-like of shape (n_voters + 1,)
-            Any non-negative weights. Whole numbers are taken as counts of observed inputs, so their
+            Any non-negative weights. Integers are taken as counts of observed inputs, so their
             sum becomes ``n_observations``; with fractional weights it is None.
         """
         weights = as_numbers(counts, "counts").astype(np.float64)
@@ -108,7 +108,7 @@ class VoteDistribution:
 
         Parameters
         ----------
-        yes_counts : array-like of whole numbers from 0 to ``n_voters``
+        yes_counts : array-like of integers from 0 to ``n_voters``
             One entry per input.
         n_voters : int
             Number of voters in the ensemble.
@@ -157,9 +157,9 @@ class VoteDistribution:
 
         Parameters
         ----------
-        yes : array-like of whole numbers
+        yes : array-like of integers
             For each input, how many of its past votes were yes.
-        asked : array-like of whole numbers, or one for all
+        asked : array-like of integers, or one for all
             For each input, how many past votes it has. Inputs without any are ignored; at least one needs
             two votes or more, since single votes say nothing about how alike the votes of one input are.
         n_voters : int
@@ -222,7 +222,7 @@ def check_votes(votes: Any) -> VoteDistribution:
     """Return ``votes``. Raises InvalidInputError if they are anything but a VoteDistribution."""
     if not isinstance(votes, VoteDistribution):
         raise InvalidInputError(
-            f"votes must be a VoteDistribution, not {type(votes).__name__}: make one with "
+            f"votes must be a VoteDistribution, got {type(votes).__name__}: make one with "
             "VoteDistribution.from_votes, from_yes_counts or from_counts"
         )
     return votes

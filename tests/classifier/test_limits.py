@@ -139,7 +139,7 @@ def test_labels_of_any_type_name_their_limit(keys):
         ({}, "one for each of the labels 'fraud' and 'regular'"),
         (
             {"fraud": 1.5, "regular": 0.1},
-            r"max_disagreement\['fraud'\] must be a number from 0 to 1, not 1.5",
+            r"max_disagreement\['fraud'\] must be a number from 0 to 1, got 1.5",
         ),
         ({"fraud": 0.1, "regular": None}, r"max_disagreement\['regular'\] must be a number from 0 to 1"),
         ({"fraud": True, "regular": 0.1}, r"max_disagreement\['fraud'\] must be a number from 0 to 1"),
@@ -161,7 +161,7 @@ def test_limits_for_other_labels_are_refused_before_anything_is_fitted(rare, lim
     [
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
         ({"confidence": "high"}, "confidence must be a number from 0 to 1"),
-        ({"looks": 0}, "looks must be a whole number k of at least 1"),
+        ({"looks": 0}, "looks must be an integer k of at least 1"),
         ({"looks": [5, 12]}, "from 0 to 11; not"),
         ({"looks": []}, "looks must be"),
         ({"answer": "unlikeliest"}, "answer must be one of majority, likeliest"),

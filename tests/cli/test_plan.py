@@ -168,7 +168,7 @@ def test_many_answers_without_votes_are_taken_as_flat(run: Run) -> None:
     ("options", "hint"),
     [
         (["--answers", "3"], "--voters N"),
-        (["--answers", "few", "--voters", "5"], "--answers must be a whole number"),
+        (["--answers", "few", "--voters", "5"], "--answers must be an integer"),
         (["--answers", "3", "--voters", "5", "--looks", "2"], "for votes between two answers"),
         (["--answers", "3", "--voters", "5", "--answer", "likeliest"], "for votes between two answers"),
     ],

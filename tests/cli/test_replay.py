@@ -86,7 +86,7 @@ def test_a_log_of_inspect_is_replayed_by_scores_or_answers(run: Run, tmp_path: P
     assert json.loads(by_answer.out)["votes_without_an_answer"] == 6
     refused = run("replay", file, *options, "match", "--count", "value")
     assert refused.code == 2
-    assert "--count must be one of answer, score, not 'value'" in refused.err
+    assert "--count must be one of answer, score, got 'value'" in refused.err
 
 
 def test_other_answers_need_to_be_told_which_is_yes(run: Run, votes_file: Path) -> None:
@@ -110,10 +110,10 @@ def test_a_picture_is_drawn_when_asked_for(run: Run, votes_file: Path, tmp_path:
     ("arguments", "message"),
     [
         (["--voters", "7"], "30 of 30 items have fewer than 7 votes"),
-        (["--voters", "0"], "n_voters must be a whole number of at least 1"),
+        (["--voters", "0"], "n_voters must be an integer of at least 1"),
         (["--voters", "5", "--rules", "nonsense"], "no method 'nonsense'"),
         (["--voters", "5", "--max-disagreement", "2"], "no number from 0 to 1"),
-        (["--voters", "5", "--splits", "0"], "splits must be a whole number of at least 1"),
+        (["--voters", "5", "--splits", "0"], "splits must be an integer of at least 1"),
         (["--voters", "5", "--confidence", "1"], "confidence must lie strictly between 0 and 1"),
         (["--voters", "5", "--png", "no/such/folder.png"], "does not exist; make it first"),
         ([], "--voters"),
@@ -147,7 +147,7 @@ def test_two_answers_can_be_taken_for_many(run: Run, votes_file: Path) -> None:
     assert "up to 2 different answers to one" in outcome.out
     refused = run("replay", votes_file, "--voters", "5", "--answers", "some")
     assert refused.code == 2
-    assert "--answers must be a whole number or 'any', not 'some'" in refused.err
+    assert "--answers must be an integer or 'any', got 'some'" in refused.err
     refused = run("replay", votes_file, "--voters", "5", "--answers", "2", "--yes", "Yes")
     assert "--yes is for two answers and --answers for many" in refused.err
 

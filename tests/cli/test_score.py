@@ -80,7 +80,7 @@ def test_a_share_of_rows_is_audited(run: Run, model: Path, rows: Path, tmp_path:
         (["--columns", "a,b,c,d,e,f", "--keep", "nothing"], "no column 'nothing'"),
         (["--columns", "a,b,c,d,e,f", "--engine", "abacus"], "engine must be local, dask or spark"),
         (["--columns", "a,b,c,d,e,f", "--jobs", "0"], "jobs must be at least 1"),
-        (["--columns", "a,b,c,d,e,f", "--audit", "1.5"], "audit must be a number from 0 to 1, not 1.5"),
+        (["--columns", "a,b,c,d,e,f", "--audit", "1.5"], "audit must be a number from 0 to 1, got 1.5"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_line(

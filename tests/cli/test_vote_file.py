@@ -47,14 +47,14 @@ def test_with_gaps_and_unknown_voters_it_asks_how_many_there_are(tmp_path: Path)
     [
         ("", "no numbers"),
         ("count\n", "no numbers"),
-        ("1\nx\n3\n", "line 2: a count must be a number of at least 0, not 'x'"),
-        (f"0,1\n{'9' * 5000},1\n", "line 2: n must be a whole number from 0, not '9{50,}"),
+        ("1\nx\n3\n", "line 2: a count must be a number of at least 0, got 'x'"),
+        (f"0,1\n{'9' * 5000},1\n", "line 2: n must be an integer from 0, got '9{50,}"),
         ("count\n1\n-2\n", "line 3: .* not '-2'"),
         ("1\nnan\n", "line 2: .* not 'nan'"),
         ("1\ninf\n", "line 2: .* not 'inf'"),
         ("1\n2,3\n", "line 2: expected one count, found 2"),
         ("0,1\n1,2,3\n", "line 2: expected two columns"),
-        ("0,1\n-1,2\n", "line 2: n must be a whole number"),
+        ("0,1\n-1,2\n", "line 2: n must be an integer"),
         ("0,1\n0,2\n", "line 2: n = 0 stands there twice"),
         ("0,1\n9,2\n", "line 2: n is 9, more than the 3 voters"),
         ("1,2,3,4\n4,5,6,7\n", "line 2: expected one line of counts"),
@@ -88,7 +88,7 @@ def test_values_are_read_like_counts(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("1,2,0,1", "line 1: a value must be a number from 0 to 1, not '2'"),
+        ("1,2,0,1", "line 1: a value must be a number from 0 to 1, got '2'"),
         ("1\nx\n0\n1\n", "line 2: a value must be"),
         ("1,0,1", "3 values do not fit 3 voters"),
         ("0,1,2\n1,1,2\n", "expected one line of values"),

@@ -30,7 +30,7 @@ LABELS = np.array(["no", "yes", *(f"class {number}" for number in range(2, 200))
 
 
 def data(rng, n_classes, n_rows=400):
-    """Columns 0 and 3 have gaps, 1 none, 2 is always the same and 3 holds whole numbers."""
+    """Columns 0 and 3 have gaps, 1 none, 2 is always the same and 3 holds integers."""
     X = rng.normal(size=(n_rows, 4))
     X[:, 2] = 1.0
     X[:, 3] = rng.integers(0, 9, n_rows)

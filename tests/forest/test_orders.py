@@ -129,12 +129,12 @@ def test_a_fixed_order_asks_voters_as_they_stand_in_it():
         ([0, 1, 1], "each of the numbers 0 to 2 once"),
         ([1, 2, 3], "each of the numbers 0 to 2 once"),
         ([0, -1, 1], "each of the numbers 0 to 2 once"),
-        ([0.0, 1.0], "whole numbers"),
-        ([[0, 1]], "one row of whole numbers"),
-        ([], "one row of whole numbers"),
-        (3, "one row of whole numbers"),
+        ([0.0, 1.0], "integers"),
+        ([[0, 1]], "one row of integers"),
+        ([], "one row of integers"),
+        (3, "one row of integers"),
         (["a", "b"], "must be numbers"),
-        ([True, False], "whole numbers"),
+        ([True, False], "integers"),
     ],
 )
 def test_what_is_no_order_of_voters_is_refused(voters, message):

@@ -324,7 +324,7 @@ def test_files_and_pickles_from_before_other_rows_were_taken_are_read(tmp_path):
             "must be an array of uint64",
         ),
         (lambda fields, arrays: arrays.pop("tree_start"), "is missing"),
-        (lambda fields, arrays: fields.update(n_trees=14), "15 whole numbers"),
+        (lambda fields, arrays: fields.update(n_trees=14), "15 integers"),
     ],
 )
 def test_no_file_however_wrong_gets_past_the_checks(change, complaint, tmp_path):

@@ -308,12 +308,12 @@ def test_an_interrupt_between_blocks_gets_through(monkeypatch):
     [
         ({"strategy": band(5, 2)}, "the strategy is for 5 voters, the forest has 9 trees"),
         ({"order": "alphabetical"}, 'order must be "shared", "dealt", "per_row" or a FixedOrder'),
-        ({"seed": -1}, "seed must be a whole number"),
-        ({"seed": 1.5}, "seed must be a whole number"),
-        ({"seed": None}, "seed must be a whole number"),
-        ({"seed": 2**64}, "seed must be a whole number"),
-        ({"n_threads": 0}, "n_threads must be a whole number"),
-        ({"n_threads": "two"}, "n_threads must be a whole number"),
+        ({"seed": -1}, "seed must be an integer"),
+        ({"seed": 1.5}, "seed must be an integer"),
+        ({"seed": None}, "seed must be an integer"),
+        ({"seed": 2**64}, "seed must be an integer"),
+        ({"n_threads": 0}, "n_threads must be an integer"),
+        ({"n_threads": "two"}, "n_threads must be an integer"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(options, message):

@@ -111,7 +111,7 @@ SMALL, SETS = FORESTS["compact"], FORESTS["categories"]
         ({"nodes": np.zeros((len(SMALL.nodes), 3), np.uint64)}, "one 64-bit word a node, or two"),
         ({"nodes": np.full((len(SMALL.nodes), 2), 2**64 - 1, np.uint64)}, "do not form trees"),
         ({"tree_start": SMALL.tree_start[::-1].copy()}, "do not form trees"),
-        ({"tree_start": SMALL.tree_start[:-1]}, "must hold 4 whole numbers"),
+        ({"tree_start": SMALL.tree_start[:-1]}, "must hold 4 integers"),
         ({"tree_start": SMALL.tree_start + 1}, "do not form trees"),
         ({"tree_start": SMALL.tree_start * 2**60}, "do not form trees"),
         ({"tree_start": np.array([0, -5, len(SMALL.nodes) - 1, len(SMALL.nodes)])}, "do not form trees"),

@@ -191,7 +191,7 @@ def test_one_row_comes_in_any_form():
             {"strategy": ScoreStrategy.ask_all(N_TREES, start=0.5)},
             "starts at a score of 0.5, the forest at 0.0: pass start=0.0",
         ),
-        (X, {"n_threads": 0}, "n_threads must be a whole number"),
+        (X, {"n_threads": 0}, "n_threads must be an integer"),
         (X[:, :5], {}, "X has 5 features, but ScoredForest is expecting 6 features"),
         (X[:0], {}, "0 sample"),
         (X[0], {}, "Expected 2D array"),

@@ -388,7 +388,7 @@ def test_models_that_do_not_vote_between_two_classes_are_refused(fitted, message
 
 
 def test_what_is_no_model_and_labels_that_are_not_one_for_each_class_are_refused():
-    with pytest.raises(InvalidInputError, match="path of a checkpoint is expected, not list"):
+    with pytest.raises(InvalidInputError, match="path of a checkpoint is expected, got list"):
         PackedForest.from_treelite([])
     X, y = data()
     model = treelite.sklearn.import_model(RandomForestClassifier(1, max_depth=1).fit(X, y))

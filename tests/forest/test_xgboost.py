@@ -44,7 +44,7 @@ pytestmark = pytest.mark.usefixtures("form")  # every batch in every form
 
 
 def data(rng, n_rows=400):
-    """Columns 0 and 2 are whole numbers or gaps, 1 has no gaps; column 3 holds categories, some missing."""
+    """Columns 0 and 2 are integers or gaps, 1 has no gaps; column 3 holds categories, some missing."""
     X = rng.normal(size=(n_rows, 4))
     X[:, 2] = np.round(2 * X[:, 2])
     X[:, 3] = rng.integers(0, 70, n_rows)

@@ -24,7 +24,7 @@ KINDS = [
 
 
 def data(seed=0, n_rows=300):
-    """Numbers with gaps, texts with gaps, whole numbers that are categories, and a column of yes and no."""
+    """Numbers with gaps, texts with gaps, integers that are categories, and a column of yes and no."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {

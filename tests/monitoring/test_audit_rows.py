@@ -39,7 +39,7 @@ def test_a_larger_share_contains_a_smaller_one():
 
 
 def mixed(z):
-    """SplitMix64's last step, in whole numbers of any size."""
+    """SplitMix64's last step, in integers of any size."""
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
     return z ^ (z >> 31)

@@ -240,7 +240,7 @@ def test_a_poll_is_watched_by_its_solution():
         (lambda m: m.update([32], [1]), "from 0 to 31"),
         (lambda m: m.update([3], [4]), "yes from 0 to asked"),
         (lambda m: m.update([3, 4], [1]), "one of each"),
-        (lambda m: m.update([3.5], [1]), "whole numbers"),
+        (lambda m: m.update([3.5], [1]), "integers"),
         (lambda m: m.update([3], labels=["pink"]), "labels has 'pink', which is not one of the classes"),
         (lambda m: m.update([3, 4], labels=["red"]), "one entry for each row"),
         (lambda m: m.audited(["red"], ["pink"]), "full has 'pink'"),

@@ -56,11 +56,11 @@ def test_what_is_written_is_still_the_golden_file(tmp_path: Path) -> None:
     [
         ({"kind": "strategy"}, 'field "kind" is not "monitor"'),
         ({"n_rows": 299}, 'field "stops" must be of 299 rows'),
-        ({"n_rows": -1}, 'field "n_rows" must be a whole number of at least 0'),
+        ({"n_rows": -1}, 'field "n_rows" must be an integer of at least 0'),
         ({"shape": [2, 10**12]}, "memory"),
         ({"shape": [-2, -6]}, 'field "shape" must be two numbers of at least 0'),
         ({"stops": [[0, 6, 300]]}, 'field "stops" must hold rows, columns and counts within 2 by 6'),
-        ({"stops": [[0, 1, 0.5], [0, 2, 299.5]]}, "must be whole numbers"),
+        ({"stops": [[0, 1, 0.5], [0, 2, 299.5]]}, "must be integers"),
         ({"recent": [[0, 1, -1]]}, 'field "recent" must hold rows, columns and counts'),
         ({"audits": [1, 2, 3, -4]}, 'field "audits"'),
         ({"audits": [40, 20, 40]}, 'field "audits" must be of 100 rows'),

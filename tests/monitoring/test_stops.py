@@ -38,9 +38,9 @@ def test_any_whole_numbers_are_taken(dtype):
         ([2**32 + 1], [0], "from 0 to 3"),
         ([1], [-1], "from 0 to 1"),
         ([1, 2], [0], "one entry for each row"),
-        ([1.5], [0], "whole numbers"),
-        ([["1"]], [0], "whole numbers"),
-        (["1"], [0], "whole numbers"),
+        ([1.5], [0], "integers"),
+        ([["1"]], [0], "integers"),
+        (["1"], [0], "integers"),
     ],
 )
 def test_what_has_no_place_is_refused_and_nothing_is_counted(asked, answers, problem):

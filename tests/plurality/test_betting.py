@@ -138,7 +138,7 @@ def test_which_items_are_learned_from_is_drawn_and_does_not_depend_on_the_order_
     assert np.array_equal(first.bet.counts, again.bet.counts)
     assert not np.array_equal(first.bet.counts, other.bet.counts)
     for wrong in (-1, 0.5, None, "x"):
-        with pytest.raises(InvalidInputError, match="random_state must be a whole number of at least 0"):
+        with pytest.raises(InvalidInputError, match="random_state must be an integer of at least 0"):
             solve_plurality(PAST, 0.05, n_voters=9, random_state=wrong)  # type: ignore[arg-type]  # on purpose
 
 

@@ -72,7 +72,7 @@ def test_what_is_too_large_is_refused_with_its_size_and_what_to_do(n_voters, n_c
 
 @pytest.mark.parametrize("n_classes", [0, -1, 1.5, True, "3"])
 def test_a_strange_number_of_answers_is_refused(n_classes):
-    with pytest.raises(InvalidInputError, match="n_classes must be a whole number of at least 1, or None"):
+    with pytest.raises(InvalidInputError, match="n_classes must be an integer of at least 1, or None"):
         lattice_of(5, n_classes)
 
 

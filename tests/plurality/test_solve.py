@@ -188,8 +188,8 @@ def test_a_solution_survives_its_file(tmp_path, how):
         ([[3, 2], [3, 1]], {}, "every item must have the same number of votes, at least one: found 4 to 5"),
         ([[3, 2]], {"n_voters": 6}, "the compositions are of 5 votes, but n_voters is 6"),
         ([[2, 2, 1]], {"n_classes": 2}, "have 3 different answers, but n_classes is 2: allow as many"),
-        ([[3, float("nan")]], {}, "whole numbers of votes"),
-        ([[3.5, 1.5]], {}, "whole numbers of votes"),
+        ([[3, float("nan")]], {}, "integers of votes"),
+        ([[3.5, 1.5]], {}, "integers of votes"),
         ([[6, -1]], {}, "from 0 to"),
         ([["a", "b"]], {}, "item 0 has 2 answers"),
         ([], {}, "must be a matrix"),
@@ -202,7 +202,7 @@ def test_a_solution_survives_its_file(tmp_path, how):
         ([[5]], {"max_disagreement": 1.5}, "max_disagreement must be a number from 0 to 1"),
         ([[5]], {"confidence": 1}, "confidence must lie strictly between 0 and 1"),
         ([[5]], {"criterion": "minimum"}, "criterion must be one of"),
-        ([[5]], {"n_voters": 0}, "n_voters must be a whole number"),
+        ([[5]], {"n_voters": 0}, "n_voters must be an integer"),
     ],
 )
 def test_what_cannot_be_solved_is_refused_with_the_reason(given, options, message):
@@ -255,7 +255,7 @@ def test_none_is_no_answer():
         ([list("aab"), list("ab")], None, r"item 1 has 2 answers and item 0 has 3 .* n_voters=N"),
         ([list("ab"), ["a", None]], None, "item 1 has 1 answers and item 0 has 2"),
         ([list("aab"), list("ab")], 3, "item 1 has 2 answers .* fewer than n_voters=3: leave it out"),
-        ([list("aab")], 0, "n_voters must be a whole number of at least 1"),
+        ([list("aab")], 0, "n_voters must be an integer of at least 1"),
         ("aab", None, "items must be a list"),
     ],
 )
@@ -320,7 +320,7 @@ def test_rows_of_counts_may_be_arrays_of_different_lengths():
         ("certified_on", {"where": "AAA=", "values": "AAAAAAAA8D8="}, "a finite number above zero"),
         ("certified_on", {"where": "ABA=", "values": "AAAAAAAA4D8="}, "numbers of items, of those observed"),
         ("certified_on", {"where": "gAA=", "values": "AAAAAAAA8D8="}, "numbers of items, of those observed"),
-        ("first_leader_only", 2, "must be a whole number of at least 0 and at most 1"),
+        ("first_leader_only", 2, "must be an integer of at least 0 and at most 1"),
     ],
 )
 def test_a_damaged_solution_is_refused(tmp_path, field, value, message):

@@ -70,9 +70,9 @@ def test_chance_decides_as_often_as_it_should():
     ("field", "value", "message"),
     [
         ("kind", "strategy", 'is not "plurality"'),
-        ("n_voters", 0, "must be a whole number"),
+        ("n_voters", 0, "must be an integer"),
         ("n_voters", 101, "must hold 1857473694 bits"),
-        ("n_classes", 0, "must be a whole number"),
+        ("n_classes", 0, "must be an integer"),
         ("stops", "????", "bits in base64"),
         ("stops", "AAAA", "must hold 12 bits"),
         ("stops", "AAA=", "is not valid: at least one voter must be asked"),

@@ -150,8 +150,8 @@ def test_a_journal_of_an_older_version_takes_more_questions_and_refuses_others(p
         ("{}", '"question" is missing'),
         ("[1]", "not an object"),
         ("true false", "not valid JSON"),
-        ('{"question": true, "voter": 2, "vote": true}', '"question" must be a text or a whole number'),
-        ('{"question": "a", "voter": -1, "vote": true}', '"voter" must be a whole number'),
+        ('{"question": true, "voter": 2, "vote": true}', '"question" must be a text or an integer'),
+        ('{"question": "a", "voter": -1, "vote": true}', '"voter" must be an integer'),
         (
             '{"question": "a", "voter": 2, "vote": "yes"}',
             '"vote" cannot be counted by this .*: no vote',

@@ -225,7 +225,7 @@ def test_bad_arguments_are_refused_at_once():
     for single in ("question", 5):
         with pytest.raises(InvalidInputError, match=f"questions must be a list .*not {single!r}"):
             poll_many(single, print, SOLUTION)
-    with pytest.raises(InvalidInputError, match="ask must be a function, not 'ask'"):
+    with pytest.raises(InvalidInputError, match="ask must be a function, got 'ask'"):
         poll_many([1], "ask", SOLUTION)
     with pytest.raises(InvalidInputError, match="strategy must be"):
         poll_many([1], print, None)

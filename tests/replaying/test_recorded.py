@@ -75,11 +75,11 @@ def test_tokens_go_with_their_votes_and_those_of_failed_calls_do_not_matter():
         ({"item": [], "draw": [], "answer": []}, "no votes in it"),
         ({"item": [1, 1], "draw": [3, 3.0], "answer": ["yes", "no"]}, "draw 3 of item '1' is there twice"),
         ({"item": [1, None], "draw": [0, 1], "answer": ["yes", "no"]}, "row 2: no item"),
-        ({"item": [1], "draw": ["x"], "answer": ["yes"]}, "row 1: draw must be a whole number, not 'x'"),
-        ({"item": [1], "draw": [0.5], "answer": ["yes"]}, "draw must be a whole number, not 0.5"),
-        ({"item": [1], "draw": [True], "answer": ["yes"]}, "draw must be a whole number, not True"),
-        ({"item": [1], "draw": [None], "answer": ["yes"]}, "draw must be a whole number, not None"),
-        ({"item": [1], "draw": [math.inf], "answer": ["yes"]}, "draw must be a whole number, not inf"),
+        ({"item": [1], "draw": ["x"], "answer": ["yes"]}, "row 1: draw must be an integer, got 'x'"),
+        ({"item": [1], "draw": [0.5], "answer": ["yes"]}, "draw must be an integer, got 0.5"),
+        ({"item": [1], "draw": [True], "answer": ["yes"]}, "draw must be an integer, got True"),
+        ({"item": [1], "draw": [None], "answer": ["yes"]}, "draw must be an integer, got None"),
+        ({"item": [1], "draw": [math.inf], "answer": ["yes"]}, "draw must be an integer, got inf"),
         ({"item": [1], "draw": [0], "answer": ["yes"], "tokens": [-1]}, "tokens must be a number from 0"),
         ({"item": [1], "draw": [0], "answer": ["yes"], "tokens": [None]}, "tokens must be a number from 0"),
         ({"item": [1], "draw": [0], "answer": ["a"], "tokens": [10**400]}, "tokens must be a number from 0"),
@@ -190,7 +190,7 @@ def test_a_worker_votes_once_on_a_task(worker, message):
 
 
 def test_what_counts_as_the_vote_is_one_of_two(tmp_path: Path):
-    with pytest.raises(InvalidInputError, match="count must be one of answer, score, not 'label'"):
+    with pytest.raises(InvalidInputError, match="count must be one of answer, score, got 'label'"):
         RecordedVotes.from_columns({"item": [1], "draw": [1], "answer": ["a"]}, count="label")
 
 

@@ -114,9 +114,9 @@ def test_a_limit_that_turned_out_worse_is_not_taken():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"splits": 0}, "splits must be a whole number of at least 1"),
-        ({"splits": 1.5}, "splits must be a whole number"),
-        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"splits": 0}, "splits must be an integer of at least 1"),
+        ({"splits": 1.5}, "splits must be an integer"),
+        ({"seed": -1}, "seed must be an integer of at least 0"),
         ({"calibrate_share": 0}, "leaves none to calibrate with"),
         ({"calibrate_share": 1.0}, "or none to measure on"),
         ({"calibrate_share": 2}, "calibrate_share must be a number from 0 to 1"),
@@ -156,5 +156,5 @@ def test_methods_that_do_not_exist_are_refused_with_what_does(name, message):
 
 
 def test_rules_check_their_parameter_when_they_are_played(items):
-    with pytest.raises(InvalidInputError, match="window must be a whole number"):
+    with pytest.raises(InvalidInputError, match="window must be an integer"):
         replay(items, choose_methods(["esc:0"]))

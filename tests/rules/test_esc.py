@@ -56,5 +56,5 @@ def test_a_window_of_one_asks_one_voter_and_one_of_all_is_curtailment():
 
 @pytest.mark.parametrize("window", [0, -1, 1.5, True, "3", None, float("nan")])
 def test_no_window_is_refused(window):
-    with pytest.raises(InvalidInputError, match="window must be a whole number of at least 1"):
+    with pytest.raises(InvalidInputError, match="window must be an integer of at least 1"):
         rules.esc(5, window)

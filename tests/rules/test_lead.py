@@ -41,7 +41,7 @@ def test_a_lead_of_one_asks_one_voter():
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "3", None, float("nan"), float("inf")])
 def test_no_lead_is_refused(k):
-    with pytest.raises(InvalidInputError, match="k must be a whole number of at least 1"):
+    with pytest.raises(InvalidInputError, match="k must be an integer of at least 1"):
         rules.lead(5, k)
 
 

@@ -42,5 +42,5 @@ def test_a_quorum_of_a_majority_or_more_is_curtailment():
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "3", None])
 def test_no_quorum_is_refused(k):
-    with pytest.raises(InvalidInputError, match="k must be a whole number of at least 1"):
+    with pytest.raises(InvalidInputError, match="k must be an integer of at least 1"):
         rules.quorum(5, k)

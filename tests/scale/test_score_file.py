@@ -85,7 +85,7 @@ def test_an_audit_of_no_row_changes_nothing_and_one_of_every_row_asks_everyone(
     assert (tmp_path / "none.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
     full = pd.read_csv(tmp_path / "all.csv")["full_label"].tolist()
     assert full == classifier.full_predict(frame.drop(columns="key")).tolist()
-    with pytest.raises(InvalidInputError, match="audit must be a number from 0 to 1, not 2"):
+    with pytest.raises(InvalidInputError, match="audit must be a number from 0 to 1, got 2"):
         score_file(model_path, rows, tmp_path / "out.csv", audit=2)
 
 

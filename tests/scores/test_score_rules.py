@@ -60,7 +60,7 @@ def test_the_constant_margin_is_the_smallest_from_which_on_the_limit_is_kept(row
             count += (first > 0) != (path[-1] > 0)
         return count
 
-    margins = [k + 0.5 for k in range(20)]  # between the whole numbers that sums can be
+    margins = [k + 0.5 for k in range(20)]  # between the integers that sums can be
     allowed = limit * len(rows) + 1e-9
     smallest = next(m for k, m in enumerate(margins) if all(wrong(n) <= allowed for n in margins[k:]))
     by_hand = np.array([f for f in strategy.upper[1:-1] if f < math.inf])

@@ -198,9 +198,9 @@ def test_two_thousand_voters_are_no_trouble(criterion):
     ("arguments", "complaint"),
     [
         (("minimum", 5, 0.1), "criterion must be one of"),
-        (("minimean", 0, 0.1), "n_voters must be a whole number"),
-        (("minimean", -3, 0.1), "n_voters must be a whole number"),
-        (("minimean", 2.5, 0.1), "n_voters must be a whole number"),
+        (("minimean", 0, 0.1), "n_voters must be an integer"),
+        (("minimean", -3, 0.1), "n_voters must be an integer"),
+        (("minimean", 2.5, 0.1), "n_voters must be an integer"),
         (("minimean", "5", 0.1), "a number of voters, not str"),
         (("minimean", 5, -0.1), "max_disagreement must be a number from 0 to 1"),
         (("minimean", 5, 1.1), "max_disagreement must be a number from 0 to 1"),

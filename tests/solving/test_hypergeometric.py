@@ -1,4 +1,4 @@
-"""The hypergeometric weights against whole numbers."""
+"""The hypergeometric weights against integers."""
 
 from __future__ import annotations
 

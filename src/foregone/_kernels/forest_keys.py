@@ -135,7 +135,7 @@ def is_in_set(categories, start, number):
 
 @inner
 def category_of(value):
-    """Return the number of a category, its value cut to a whole number, or NO_CATEGORY."""
+    """Return the number of a category, its value cut to an integer, or NO_CATEGORY."""
     return np.uint64(np.int64(value)) if -1.0 < value < MOST_CATEGORIES else NO_CATEGORY
 
 

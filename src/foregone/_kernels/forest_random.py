@@ -75,7 +75,7 @@ def random_bits(seed, row, counter):
 
 @compiled
 def stop_draw(seed, row, asked):
-    """Return a whole number below 2**53, to be compared with ``probability * 2**53``."""
+    """Return an integer below 2**53, to be compared with ``probability * 2**53``."""
     return np.int64(random_bits(seed, row, 2 * asked) >> SHIFT_11)
 
 

@@ -34,7 +34,7 @@ class Memory:
 
     def __init__(self, name: str, max_memory: float | None = None) -> None:
         if max_memory is not None and not max_memory >= 0:  # also for NaN
-            raise InvalidInputError(f"max_memory must be a number of bytes, not {max_memory!r}")
+            raise InvalidInputError(f"max_memory must be a number of bytes, got {max_memory!r}")
         self._name = name
         self._most = MEMORY if max_memory is None else max_memory
         self._taken = 0.0

@@ -39,7 +39,7 @@ def json_field(path: str, extract: Extractor = text) -> Extractor:
     ('12', None)
     """
     if not (is_a(path, str) and path):
-        raise InvalidInputError(f"path must be the name of a field, such as 'answer', not {path!r}")
+        raise InvalidInputError(f"path must be the name of a field, such as 'answer', got {path!r}")
 
     def field(reply: str) -> str | bool | None:
         value = None

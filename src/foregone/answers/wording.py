@@ -92,7 +92,7 @@ def choice(reply: str, letters: str = "ABCDE") -> str | None:
     ('C', 'B', 'D', None)
     """
     if not (is_a(letters, str) and letters.isascii() and letters.isalpha()):
-        raise InvalidInputError(f"letters must be some of A to Z, such as 'ABCD', not {letters!r}")
+        raise InvalidInputError(f"letters must be some of A to Z, such as 'ABCD', got {letters!r}")
     said, begins, option = _choice_patterns(letters.upper())
     plain = re.sub(r"[*`$]", "", normal(reply)).replace("\\boxed", " answer: ")
     plain = re.sub(r"\\[A-Za-z]+\s?\{", "{", plain).strip()

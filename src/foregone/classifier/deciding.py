@@ -108,7 +108,7 @@ class Settings(NamedTuple):
         for name, choices in (("voting", Voting), ("order", OrderName), ("on_failure", OnFailure)):
             if getattr(self, name) not in get_args(choices):
                 allowed = ", ".join(f'"{choice}"' for choice in get_args(choices))
-                raise InvalidInputError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
+                raise InvalidInputError(f"{name} must be one of {allowed}, got {getattr(self, name)!r}")
 
     def _check_loss(self) -> None:
         """Raise unless there is one limit, and nothing that has no meaning beside it."""
@@ -150,7 +150,7 @@ class Settings(NamedTuple):
             )
         limit, unit = self.max_accuracy_loss, check_costs(self.costs, n_classes).unit
         if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 <= float(limit) < math.inf:
-            raise InvalidInputError(f"max_accuracy_loss must be a number of at least 0, not {limit!r}")
+            raise InvalidInputError(f"max_accuracy_loss must be a number of at least 0, got {limit!r}")
         return min(float(limit) / unit, 1.0)
 
     def for_one_limit(self, classes: Labels, n_voters: int) -> Terms:

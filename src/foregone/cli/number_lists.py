@@ -149,7 +149,7 @@ def parse_looks(text: str | None) -> int | list[int] | None:
         looks = [int(part) for part in text.split(",")]
     except ValueError:
         raise InvalidInputError(
-            f"--looks: {text!r} is no whole number or list of them; write 10 to look after every 10 votes, "
+            f"--looks: {text!r} is no integer or list of them; write 10 to look after every 10 votes, "
             "or 5,10,20 to look after these"
         ) from None
     return looks[0] if len(looks) == 1 else looks

@@ -378,7 +378,7 @@ def most_answers(given: str | None) -> int | None:
     try:
         return int(given)
     except ValueError:
-        raise InvalidInputError(f"--answers must be a whole number or 'any', not {given!r}") from None
+        raise InvalidInputError(f"--answers must be an integer or 'any', got {given!r}") from None
 
 
 def given_rules(rule_list: str, max_memory: float | None) -> list[str | Method]:

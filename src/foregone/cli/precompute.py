@@ -110,7 +110,7 @@ def precompute_command(
     criteria = [check_criterion(name.strip()) for name in criterion.split(",")]
     grid = (parse_voters(voters), parse_rates(max_disagreement))
     if jobs is not None and jobs < 1:
-        raise InvalidInputError(f"--jobs must be at least 1, not {jobs}")
+        raise InvalidInputError(f"--jobs must be at least 1, got {jobs}")
     parsed = parse_looks(looks)
     after = tuple(parsed) if isinstance(parsed, list) else parsed
     tasks = [

@@ -133,5 +133,5 @@ def score_command(
 def _names(text: str, option: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if "" in names:
-        raise InvalidInputError(f"{option} must be names with commas between them, not {text!r}")
+        raise InvalidInputError(f"{option} must be names with commas between them, got {text!r}")
     return names

@@ -142,7 +142,7 @@ def _by_n(
             raise FileFormatError(f"{file}, line {line.number}: expected {_NAMES[width]}, found {len(cells)}")
         if not cells[0].isdecimal() or len(cells[0]) > MOST_DIGITS:
             raise FileFormatError(
-                f"{file}, line {line.number}: n must be a whole number from 0, not {shorten(cells[0])}"
+                f"{file}, line {line.number}: n must be an integer from 0, got {shorten(cells[0])}"
             )
         n = int(cells[0])
         if n_voters is not None and n > n_voters:
@@ -174,7 +174,7 @@ def _count(file: Path, number: int, cell: str) -> float:
     value = float(cell) if _is_number(cell) else math.nan
     if not (math.isfinite(value) and value >= 0):
         raise FileFormatError(
-            f"{file}, line {number}: a count must be a number of at least 0, not {shorten(cell)}"
+            f"{file}, line {number}: a count must be a number of at least 0, got {shorten(cell)}"
         )
     return value
 
@@ -183,7 +183,7 @@ def _value(file: Path, number: int, cell: str) -> float:
     value = float(cell) if _is_number(cell) else math.nan
     if not 0 <= value <= 1:
         raise FileFormatError(
-            f"{file}, line {number}: a value must be a number from 0 to 1, not {shorten(cell)}"
+            f"{file}, line {number}: a value must be a number from 0 to 1, got {shorten(cell)}"
         )
     return value
 

@@ -56,7 +56,7 @@ def warm_up_command(
       foregone warm-up --into /opt/foregone-cache --cpu generic
     """
     if cpu not in CPUS:
-        raise InvalidInputError(f"--cpu must be one of {', '.join(CPUS)}, not {cpu!r}")
+        raise InvalidInputError(f"--cpu must be one of {', '.join(CPUS)}, got {cpu!r}")
     if cpu == "generic":  # before numba is imported
         os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = "generic", ""
     from foregone._kernels import kept_code

@@ -122,7 +122,7 @@ class EnvelopeDisplay(Display):
         """
         if not (is_a(strategies, Mapping) and strategies):
             raise InvalidInputError(
-                f"strategies must map names to at least one strategy to draw, not {strategies!r}"
+                f"strategies must map names to at least one strategy to draw, got {strategies!r}"
             )
         displays: list[EnvelopeDisplay] = []
         for name, strategy in strategies.items():
@@ -209,9 +209,9 @@ class EnvelopeDisplay(Display):
 
     def _check(self, height: str, answers: tuple[str, ...]) -> None:
         if height not in ("lead", "yes") or (height == "yes" and isinstance(self.shape, ScoreShape)):
-            raise InvalidInputError(f'height must be "lead" or, unless of scores, "yes", not {height!r}')
+            raise InvalidInputError(f'height must be "lead" or, unless of scores, "yes", got {height!r}')
         if not answers or not {*answers} <= {"yes", "no"}:
-            raise InvalidInputError(f'answers must be ("yes",), ("no",) or ("yes", "no"), not {answers!r}')
+            raise InvalidInputError(f'answers must be ("yes",), ("no",) or ("yes", "no"), got {answers!r}')
 
     def _furnish(self, ax: Axes, height: str, *, is_first: bool, has_label: bool) -> None:
         """Draw what belongs to the axes rather than to one strategy; make room for this one."""

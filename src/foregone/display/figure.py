@@ -75,7 +75,7 @@ def take_axes(
         return tuple(new_figure(width, height).subplots(1, n_panels, squeeze=False)[0])
     given: tuple[Any, ...] = (ax,) if hasattr(ax, "plot") else tuple(ax)
     if not 1 <= len(given) <= n_panels or not all(hasattr(one, "plot") for one in given):
-        raise InvalidInputError(f"ax must be one axes, or a sequence of at most {n_panels}, not {ax!r}")
+        raise InvalidInputError(f"ax must be one axes, or a sequence of at most {n_panels}, got {ax!r}")
     return given
 
 

@@ -122,7 +122,7 @@ class MonitorDisplay(Display):
         """
         if not isinstance(monitor, Monitor):
             raise InvalidInputError(
-                f"monitor must be a Monitor, as classifier.monitor() returns it, not {monitor!r}"
+                f"monitor must be a Monitor, as classifier.monitor() returns it, got {monitor!r}"
             )
         display = cls(
             evidence_curves(monitor),

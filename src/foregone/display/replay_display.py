@@ -44,7 +44,7 @@ class ReplayDisplay(Display):
     def from_replay(cls, replay: Replay, ax: Axes | None = None) -> ReplayDisplay:
         """Draw it, into given axes or a new figure."""
         if not isinstance(replay, Replay):
-            raise InvalidInputError(f"replay must be a Replay, as foregone replay makes it, not {replay!r}")
+            raise InvalidInputError(f"replay must be a Replay, as foregone replay makes it, got {replay!r}")
         return cls(replay).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> ReplayDisplay:

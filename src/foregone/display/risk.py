@@ -144,7 +144,7 @@ class RiskDisplay(Display):
             Passed on to the lines.
         """
         if by not in _BY:
-            raise InvalidInputError(f'by must be "yes" or "margin", not {by!r}')
+            raise InvalidInputError(f'by must be "yes" or "margin", got {by!r}')
         axes = take_axes(ax, 2, 10.5, 4)
         place = count_drawn(axes[0], _GID)
         style = LINES[place % len(LINES)].line(**line_options)
@@ -225,7 +225,7 @@ def majorities(n_voters: int, shares: Iterable[float] = SHARES, also: Iterable[i
 
 
 def spread(first: int, last: int, shares: Iterable[float] = SHARES, also: Iterable[int] = ()) -> list[int]:
-    """Return whole numbers at these shares of the way from the first to the last; each only once."""
+    """Return integers at these shares of the way from the first to the last; each only once."""
     return sorted({*(first + int(np.ceil(share * (last - first))) for share in shares), *also})
 
 

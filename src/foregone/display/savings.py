@@ -198,7 +198,7 @@ class SavingsDisplay(Display):
     def _bars(self, bin_width: int | None) -> tuple[FloatArray, FloatArray]:
         """Return edges and heights of the bars; the first bar begins at 0 or, if it cannot be, at 1 vote."""
         if bin_width is not None and (isinstance(bin_width, bool) or bin_width < 1):
-            raise InvalidInputError(f"bin_width must be a whole number of at least 1, not {bin_width!r}")
+            raise InvalidInputError(f"bin_width must be an integer of at least 1, got {bin_width!r}")
         first = 0 if self.shares[0] > 1e-12 else 1
         numbers = len(self.shares) - first
         width = bin_width or -(-numbers // _MOST_BARS)

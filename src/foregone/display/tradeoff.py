@@ -96,7 +96,7 @@ class TradeoffDisplay:
             Passed on to `plot`.
         """
         if not isinstance(plan, Plan):
-            raise InvalidInputError(f"plan must be a Plan, as foregone.plan returns it, not {plan!r}")
+            raise InvalidInputError(f"plan must be a Plan, as foregone.plan returns it, got {plan!r}")
         others = _usual_rules(plan) if baselines else []
         return cls([plan_curve(plan), *others], plan.n_voters, plan=plan).plot(ax, **options)
 

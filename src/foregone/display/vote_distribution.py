@@ -58,9 +58,9 @@ class VoteDistributionDisplay(Display):
         self, shares: Mapping[str, FloatArray], *, share_of: Literal["class", "all"] = "class"
     ) -> None:
         if share_of not in ("class", "all"):
-            raise InvalidInputError(f'share_of must be "class" or "all", not {share_of!r}')
+            raise InvalidInputError(f'share_of must be "class" or "all", got {share_of!r}')
         if not isinstance(shares, Mapping):
-            raise InvalidInputError(f"shares must be a mapping from class to shares, not {shares!r}")
+            raise InvalidInputError(f"shares must be a mapping from class to shares, got {shares!r}")
         self.shares = dict(shares)
         if len(self.shares) > len(_FILLS) or len({len(row) for row in self.shares.values()}) != 1:
             raise InvalidInputError("shares must be of one or two classes, with n_voters + 1 numbers each")

@@ -19,7 +19,7 @@ class CategoryValues(NamedTuple):
     """Lists of categories: in each row a category is replaced by its position in its column's list.
 
     What is missing becomes NaN, and so does what is not in the list unless ``others_last``. Equality
-    decides: 3.0 is 3, 3.5 is unknown to a list of whole numbers.
+    decides: 3.0 is 3, 3.5 is unknown to a list of integers.
 
     Attributes
     ----------

@@ -179,5 +179,5 @@ def _thread_count(n_threads: Any) -> int:
     if n_threads is None:
         return usable_cores()
     if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer) or n_threads < 1:
-        raise InvalidInputError(f"n_threads must be a whole number of at least 1, or None, not {n_threads!r}")
+        raise InvalidInputError(f"n_threads must be an integer of at least 1, or None, got {n_threads!r}")
     return min(int(n_threads), usable_cores())

@@ -72,7 +72,7 @@ def from_parts(fields: Fields, arrays: Arrays, owner: str, most_classes: int = 2
     if nodes.shape[1:] not in ((), (2,)) or (nodes.ndim == 1 and (key_bits == 64 or len(categories))):
         raise fields.error("nodes", "must hold one 64-bit word a node, or two where keys are long")
     if len(tree_start) != n_trees + 1:
-        raise fields.error("tree_start", f"must hold {n_trees + 1} whole numbers")
+        raise fields.error("tree_start", f"must hold {n_trees + 1} integers")
     if len(rules) not in (0, n_features) or (rules & ~(ZERO_IS_MISSING | CATEGORY)).any():
         raise fields.error("rules", "do not say what values mean in each column")
     values = None

@@ -143,7 +143,7 @@ class VoteSchedule(BaseSchedule):
 
     @property
     def signed_seed(self) -> int:
-        """The seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
+        """The seed's 64 bits as a signed number, the type numba gives to integers of Python."""
         return as_signed(self.seed)
 
     def deal(self, loaded: Loaded, n_rows: int, n_features: int) -> tuple[npt.NDArray[np.uint32], IntArray]:
@@ -226,7 +226,7 @@ def _check_order_kind(order: Any, n_trees: int) -> None:
                 f"the order is of {len(order.voters)} voters, but there are {n_trees}: name each of them once"
             )
     elif not (isinstance(order, str) and order in ORDER_KINDS):
-        raise InvalidInputError(f'order must be "shared", "dealt", "per_row" or a FixedOrder, not {order!r}')
+        raise InvalidInputError(f'order must be "shared", "dealt", "per_row" or a FixedOrder, got {order!r}')
 
 
 def check_n_trees(strategy: Any, n_trees: int) -> None:
@@ -261,7 +261,7 @@ def _steps_of(strategy: StoppingStrategy) -> tuple[IntArray, IntArray]:
 
 
 def as_signed(seed: int) -> int:
-    """Return a seed's 64 bits as a signed number, the type numba gives to whole numbers of Python."""
+    """Return a seed's 64 bits as a signed number, the type numba gives to integers of Python."""
     return seed - (1 << 64) if seed >> 63 else seed
 
 

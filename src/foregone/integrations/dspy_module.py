@@ -73,9 +73,9 @@ class MajorityVote(dspy.Module):  # type: ignore[misc]  # dspy is not installed 
         super().__init__()
         Ballot(strategy, seed)  # refuses what is not a strategy, or not a seed
         if not isinstance(program, dspy.Module):
-            raise InvalidInputError(f"program must be a dspy.Module, not {shorten(program)}")
+            raise InvalidInputError(f"program must be a dspy.Module, got {shorten(program)}")
         if key is not None and not callable(key):
-            raise InvalidInputError(f"key must be a function of the field's value, not {shorten(key)}")
+            raise InvalidInputError(f"key must be a function of the field's value, got {shorten(key)}")
         self.program = program
         self.strategy = strategy
         self.field = field

@@ -73,7 +73,7 @@ class ForegoneEarlyStopping:
     ) -> None:
         self.n_voters = Ballot(strategy).n_voters
         if vote is not None and not callable(vote):
-            raise InvalidInputError(f"vote must be a function from scores to a vote, not {shorten(vote)}")
+            raise InvalidInputError(f"vote must be a function from scores to a vote, got {shorten(vote)}")
         self._strategy, self._seed, self._vote = strategy, seed, vote
         self._last = _EvalVotes({}, 0)
 

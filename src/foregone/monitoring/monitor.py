@@ -116,7 +116,7 @@ class Monitor:
         )
         self.audit = check_share(audit, "audit")
         if on_alarm is not None and not callable(on_alarm):
-            raise InvalidInputError(f"on_alarm must be a function of an alarm, not {on_alarm!r}")
+            raise InvalidInputError(f"on_alarm must be a function of an alarm, got {on_alarm!r}")
         self.on_alarm = on_alarm
         self._lock = threading.RLock()
         self._state = self.watched.start()
@@ -239,7 +239,7 @@ class Monitor:
                 "from a classifier or a solution: give labels instead"
             )
         if asked.shape != yes.shape or asked.dtype.kind not in "biu" or yes.dtype.kind not in "biu":
-            raise InvalidInputError("asked and yes must be whole numbers, one of each for each row")
+            raise InvalidInputError("asked and yes must be integers, one of each for each row")
         n_voters = len(self._yes_from) - 1
         if ((asked < 0) | (asked > n_voters) | (yes < 0) | (yes > asked)).any():
             raise InvalidInputError(

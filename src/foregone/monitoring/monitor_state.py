@@ -214,7 +214,7 @@ class MonitorState(SavedAsJson):
         stops = read_table(fields, "stops", (rows, columns))
         audits = fields.whole_numbers("audits")
         if (audits < 0).any() or (stops % 1).any():
-            raise fields.error("audits", "and stops must be whole numbers of at least 0")
+            raise fields.error("audits", "and stops must be integers of at least 0")
         n_rows = fields.whole("n_rows", 0)
         if int(stops.sum()) not in (0, n_rows):
             raise fields.error("stops", f"must be of {n_rows:,} rows")

@@ -100,7 +100,7 @@ class Stops:
         fields.memory.take(16 * n_classes * (n_voters + 1), "a table of stops")
         table = read_table(fields, "rows", (n_classes, n_voters + 1))
         if (table % 1).any() or table.sum() > 2**53:
-            raise fields.error("rows", "must hold whole numbers of at most 2**53 rows")
+            raise fields.error("rows", "must hold integers of at most 2**53 rows")
         counts = table.astype(np.int64)
         differing = fields.whole("n_differing", 0) if "n_differing" in fields else None
         if differing is not None and differing > counts.sum():
@@ -130,11 +130,11 @@ def add_stops(asked: npt.ArrayLike, answers: npt.ArrayLike, counts: IntArray) ->
 
 
 def _whole(given: Any, name: str) -> npt.NDArray[Any]:
-    """Return an array of whole numbers as kernels take it."""
+    """Return an array of integers as kernels take it."""
     array = np.ascontiguousarray(given)
     if array.ndim != 1 or (array.dtype.kind not in "biu" and array.size):
         raise InvalidInputError(
-            f"{name} must be one row of whole numbers, got {array.dtype} of shape {array.shape}"
+            f"{name} must be one row of integers, got {array.dtype} of shape {array.shape}"
         )
     if array.dtype.itemsize >= 4 and array.dtype != np.int32:
         array = np.clip(array, -1, 2**31 - 1)  # what no int32 holds is no number of votes either

@@ -68,7 +68,7 @@ class Watched:
         labels = list(_classes_of(classes, promise, reference))
         false_alarm = check_share(false_alarm, "false_alarm")
         if not 0 < false_alarm < 1:
-            raise InvalidInputError(f"false_alarm must be above 0 and below 1, not {false_alarm!r}")
+            raise InvalidInputError(f"false_alarm must be above 0 and below 1, got {false_alarm!r}")
         # A half for each kind of alarm, and of that one for the luck of the calibration rows.
         quarter = false_alarm / 4
         bounded = promise.loss in ("accuracy", "cost")

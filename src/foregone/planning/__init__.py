@@ -192,7 +192,7 @@ def _check_limits(limits: Any, usual: Sequence[float]) -> list[float]:
         return [*usual]
     if isinstance(limits, str | bytes | dict) or not isinstance(limits, Iterable):
         raise InvalidInputError(
-            f"limits must be a list of numbers from 0 to 1, such as [1e-2, 1e-3], not {limits!r}"
+            f"limits must be a list of numbers from 0 to 1, such as [1e-2, 1e-3], got {limits!r}"
         )
     found = sorted({check_share(limit, "each of limits") for limit in limits}, reverse=True)
     if not found:
@@ -206,5 +206,5 @@ def _check_worth(worth: Any) -> float:
         if isinstance(worth, bool | str) or not (math.isfinite(worth) and worth > 0):
             raise TypeError
     except TypeError:
-        raise InvalidInputError(f"worth must be a number above 0, of full votes, not {worth!r}") from None
+        raise InvalidInputError(f"worth must be a number above 0, of full votes, got {worth!r}") from None
     return float(worth)

@@ -60,7 +60,7 @@ def planned(
     n_classes = votes.n_classes if isinstance(votes, ScoreRows) else 2
     if labels is not None and len(labels) != n_classes:
         wanted = "two, for no and for yes" if n_classes == 2 else f"{n_classes}, one for each class"
-        raise InvalidInputError(f"labels must be {wanted}, not {len(labels)}")
+        raise InvalidInputError(f"labels must be {wanted}, got {len(labels)}")
     if not isinstance(votes, ScoreRows):
         labelled = votes if isinstance(votes, LabelledVotes) else None
         distribution = votes if labelled is None else labelled.votes
@@ -237,7 +237,7 @@ def _answers(
     if labels is not None and votes.n_classes is None:
         votes = replace(votes, n_classes=len(labels))
     if labels is not None and len(labels) != votes.n_classes:
-        raise InvalidInputError(f"labels must be {votes.n_classes}, one for each class, not {len(labels)}")
+        raise InvalidInputError(f"labels must be {votes.n_classes}, one for each class, got {len(labels)}")
     sure = _confidence(confidence, criterion, votes)
     stated = {"n_voters": votes.n_voters, "n_classes": votes.n_classes, "criterion": criterion}
     if sure["confidence"] is None:

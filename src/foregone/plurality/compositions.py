@@ -75,7 +75,7 @@ class CompositionDistribution:
                 f"got shape {matrix.shape}"
             )
         if not (np.isfinite(matrix).all() and (matrix == np.floor(matrix)).all()):
-            raise InvalidInputError("compositions must hold whole numbers of votes")
+            raise InvalidInputError("compositions must hold integers of votes")
         if matrix.min() < 0 or matrix.max() > MOST_VOTERS:
             raise InvalidInputError(f"compositions must hold numbers of votes from 0 to {MOST_VOTERS:,}")
         rows = np.sort(matrix.astype(np.int64), axis=1)[:, ::-1]
@@ -119,13 +119,13 @@ class CompositionDistribution:
         """
         if isinstance(items, str | bytes) or not isinstance(items, Iterable):
             raise InvalidInputError(
-                f"items must be a list with the answers on each item, not {type(items).__name__}"
+                f"items must be a list with the answers on each item, got {type(items).__name__}"
             )
         wanted = None if n_voters is None else check_n_voters(n_voters)
         counted: list[list[int]] = []
         for number, answers in enumerate(items):
             if isinstance(answers, str | bytes) or not isinstance(answers, Iterable):
-                raise InvalidInputError(f"item {number} must be a sequence of answers, not {answers!r}")
+                raise InvalidInputError(f"item {number} must be a sequence of answers, got {answers!r}")
             votes = [answer for answer in answers if not _is_missing(answer)][:wanted]
             if counted and wanted is None and len(votes) != (first := sum(counted[0])):
                 raise InvalidInputError(

@@ -38,7 +38,7 @@ def check_n_classes(n_classes: Any, n_voters: int) -> int:
         return n_voters
     if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer) or n_classes < 1:
         raise InvalidInputError(
-            f"n_classes must be a whole number of at least 1, or None for any number, not {n_classes!r}"
+            f"n_classes must be an integer of at least 1, or None for any number, got {n_classes!r}"
         )
     return min(int(n_classes), n_voters)
 
@@ -156,7 +156,7 @@ class Lattice:
         """Return the number of the state with these counts, in any order."""
         given = as_numbers(counts, "counts")
         if given.ndim != 1 or not (np.isfinite(given).all() and (given == np.floor(given)).all()):
-            raise InvalidInputError(f"counts must be one row of whole numbers, not {counts!r}")
+            raise InvalidInputError(f"counts must be one row of integers, got {counts!r}")
         parts = np.sort(given.astype(np.int64))[::-1]
         parts = parts[parts != 0]
         total = int(parts.sum())

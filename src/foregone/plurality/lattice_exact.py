@@ -12,7 +12,7 @@ names of answers are one pattern. A full vote has as many patterns as orders, di
 of equal size. The weight of one pattern is the sum of those of all its successors: one more vote for any of
 its parts, or for an answer of its own.
 
-All that is added and multiplied is non-negative. In whole numbers nothing is rounded; in floats the relative
+All that is added and multiplied is non-negative. In integers nothing is rounded; in floats the relative
 error of a result is at most ``(number of roundings on its longest way) * 2 ** -53``, which is known.
 """
 

@@ -131,7 +131,7 @@ class PluralityEvaluation(ExactFigures):
     def _weights(self, compositions: CompositionDistribution) -> FloatArray:
         if not isinstance(compositions, CompositionDistribution):
             raise InvalidInputError(
-                f"compositions must be a CompositionDistribution, not {type(compositions).__name__}: make "
+                f"compositions must be a CompositionDistribution, got {type(compositions).__name__}: make "
                 "one with CompositionDistribution.from_counts or from_answers"
             )
         return compositions.weights_on(self.strategy.lattice)
@@ -150,7 +150,7 @@ def evaluate_plurality(strategy: PluralityStrategy) -> PluralityEvaluation:
     """
     if not isinstance(strategy, PluralityStrategy):
         raise InvalidInputError(
-            f"strategy must be a PluralityStrategy, not {type(strategy).__name__}: use foregone.evaluate, "
+            f"strategy must be a PluralityStrategy, got {type(strategy).__name__}: use foregone.evaluate, "
             "which takes every kind"
         )
     return PluralityEvaluation(

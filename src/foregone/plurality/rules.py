@@ -171,7 +171,7 @@ def adaptive_consistency(
         elif kind == "dirichlet":
             stop |= _dirichlet(lattice) >= sure
         else:
-            raise InvalidInputError(f"kind must be beta or dirichlet, not {kind!r}")
+            raise InvalidInputError(f"kind must be beta or dirichlet, got {kind!r}")
     stop[0] = False
     return PluralityStrategy.from_probabilities(lattice, stop)
 

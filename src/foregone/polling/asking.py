@@ -46,7 +46,7 @@ class Asker:
             raise InvalidInputError("ask and ask_batch are two ways to ask the same voters: pass one of them")
         for name, function in (("ask", self.ask), ("ask_batch", self.ask_batch)):
             if function is not None and not callable(function):
-                raise InvalidInputError(f"{name} must be a function, not {function!r}")
+                raise InvalidInputError(f"{name} must be a function, got {function!r}")
 
     @property
     def in_batches(self) -> bool:

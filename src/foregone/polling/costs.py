@@ -60,7 +60,7 @@ class Prices:
         for name, price in asdict(self).items():
             if not 0 <= as_float(price) < math.inf:  # also True for NaN
                 raise InvalidInputError(
-                    f"the price of a {name} must be a number of at least 0, not {price!r}"
+                    f"the price of a {name} must be a number of at least 0, got {price!r}"
                 )
 
 

@@ -241,7 +241,7 @@ class Journal:
     def _take(self, record: Fields) -> None:
         key = record.entry("question")
         if isinstance(key, bool) or not isinstance(key, str | int):
-            raise record.error("question", "must be a text or a whole number")
+            raise record.error("question", "must be a text or an integer")
         if key not in self._described:
             self._check_content(key, record.entry("content"))
         self._take_costs(key, record)
@@ -317,7 +317,7 @@ class Journal:
         """Raise InvalidInputError if a line of JSON cannot hold a vote so that it comes back the same."""
         if not self._comes_back(vote):
             raise InvalidInputError(
-                f"with a journal, answers must be texts, finite numbers or booleans, not {shorten(vote)}: "
+                f"with a journal, answers must be texts, finite numbers or booleans, got {shorten(vote)}: "
                 "turn them into texts"
             )
 
@@ -411,7 +411,7 @@ def _dump(key: Any, content: Any) -> bytes:
         If JSON cannot hold it, or its id.
     """
     if isinstance(key, bool) or not isinstance(key, str | int):
-        raise InvalidInputError(f"with a journal, the id of a question must be a text or an int, not {key!r}")
+        raise InvalidInputError(f"with a journal, the id of a question must be a text or an int, got {key!r}")
     try:
         return json.dumps(content, sort_keys=True).encode()
     except (TypeError, ValueError, RecursionError) as error:

@@ -158,10 +158,10 @@ def poll_many(
     timeout, voters = check_timeout(timeout), check_voters(voters, ballot.n_voters)
     check_several(questions, "questions")
     if prices is not None and not isinstance(prices, Prices):
-        raise InvalidInputError(f"prices must be a foregone.polling.Prices, not {prices!r}")
+        raise InvalidInputError(f"prices must be a foregone.polling.Prices, got {prices!r}")
     if budget is not None:
         if not 0 <= as_float(budget) < math.inf:  # also True for NaN
-            raise InvalidInputError(f"budget must be a number of at least 0, not {budget!r}")
+            raise InvalidInputError(f"budget must be a number of at least 0, got {budget!r}")
         ballot.value_of_a_vote()  # or the reason why it cannot be told
     if calibrate is not None:
         if check_choice(calibrate, "calibrate", ("as_you_go",)) and budget is not None:

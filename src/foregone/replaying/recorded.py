@@ -82,7 +82,7 @@ class RecordedVotes:
         Parameters
         ----------
         columns : mapping of str to sequences of equal length
-            One entry a vote. Within an item, draws are whole numbers that say in which order they were made.
+            One entry a vote. Within an item, draws are integers that say in which order they were made.
         source : str
             How to call them in what is said when something is wrong.
         count : {"answer", "score"}, optional
@@ -217,7 +217,7 @@ def _draw(value: Any, row: int, source: str) -> int:
             raise ValueError
         return int(float(value))
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"{source}, row {row}: draw must be a whole number, not {value!r}") from None
+        raise InvalidInputError(f"{source}, row {row}: draw must be an integer, got {value!r}") from None
 
 
 def _label(value: Any) -> str | None:
@@ -231,7 +231,7 @@ def _tokens(value: Any, row: int, source: str) -> float:
         number = math.nan
     if not 0 <= number < math.inf:
         raise InvalidInputError(
-            f"{source}, row {row}: tokens must be a number from 0, not {value!r}; fill it in, or leave the "
+            f"{source}, row {row}: tokens must be a number from 0, got {value!r}; fill it in, or leave the "
             "column out"
         )
     return number

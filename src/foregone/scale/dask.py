@@ -121,7 +121,7 @@ def _score(
         return whole.map_blocks(_score_block, _shipped_once(shipped), dtype, audit, dtype=dtype, drop_axis=1,
                                 meta=np.empty(0, dtype)), names  # fmt: skip
     raise InvalidInputError(
-        f"a Dask frame or array is expected, not {type(data).__name__}: use model.predict for rows in memory"
+        f"a Dask frame or array is expected, got {type(data).__name__}: use model.predict for rows in memory"
     )
 
 

@@ -30,7 +30,7 @@ def do_parts(
     When the caller stops listening, what has not begun is not begun.
     """
     if jobs is not None and jobs < 1:
-        raise InvalidInputError(f"jobs must be at least 1, not {jobs}")
+        raise InvalidInputError(f"jobs must be at least 1, got {jobs}")
     jobs = jobs or n_cores()
     if engine == "local":
         if cluster is not None:
@@ -40,7 +40,7 @@ def do_parts(
         return _on_dask(work, numbers, model, jobs, cluster) if numbers else iter(())
     if engine == "spark":
         return _on_spark(work, numbers, model, jobs, cluster) if numbers else iter(())
-    raise InvalidInputError(f"engine must be local, dask or spark, not {engine!r}")
+    raise InvalidInputError(f"engine must be local, dask or spark, got {engine!r}")
 
 
 def _in_threads(work: Scoring, numbers: list[int], model: ModelFile, jobs: int) -> Problems:

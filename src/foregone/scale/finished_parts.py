@@ -162,7 +162,7 @@ class FinishedParts:
         if len({array.shape for array in arrays.values()}) > 1 or any(
             array.dtype != np.int32 or array.ndim != 1 for array in arrays.values()
         ):
-            raise fields.error("arrays", "must be lists of whole numbers of the same length")
+            raise fields.error("arrays", "must be lists of integers of the same length")
         for name, least in (("answers", 0), ("full", -1)):
             numbers = arrays.get(name, np.empty(0, np.int32))
             if ((numbers < least) | (numbers >= n_classes)).any():

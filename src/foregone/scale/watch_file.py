@@ -134,13 +134,13 @@ def _whole_numbers(column: Any, name: str) -> npt.NDArray[Any]:
     try:
         values = to_numbers(column)
     except (TypeError, ValueError):
-        raise InvalidInputError(f"column {name!r} has type {column.type}, not whole numbers") from None
+        raise InvalidInputError(f"column {name!r} has type {column.type}, not integers") from None
     if values.dtype.kind == "f":
         wrong = ~np.isfinite(values) | (values != np.floor(values))
         if wrong.any():
             shown = values[wrong][0]
             found = "a missing value" if math.isnan(shown) else f"{shown:g}"
-            raise InvalidInputError(f"column {name!r} has {found}, where a whole number is expected")
+            raise InvalidInputError(f"column {name!r} has {found}, where an integer is expected")
     return values.astype(np.int64)
 
 

@@ -99,7 +99,7 @@ def as_class_scores(scores: Any, what: str, n_voters: int | None = None) -> Clas
 
 def _check_lines(lines: npt.NDArray[Any], table: npt.NDArray[Any]) -> None:
     if lines.ndim != 2 or lines.shape[1] == 0 or lines.dtype.kind not in "iu":
-        raise InvalidInputError("lines must be a matrix of whole numbers, one column per voter")
+        raise InvalidInputError("lines must be a matrix of integers, one column per voter")
     if table.ndim != 2 or table.shape[1] < 2 or not np.isfinite(table).all():
         raise InvalidInputError("table must hold finite scores, one column for each of two classes or more")
     if len(lines) and not 0 <= lines.min() <= lines.max() < len(table):

@@ -81,7 +81,7 @@ def check_start(start: Any, n_classes: int | None = None) -> Start:
         number = as_float(start)
         if not np.isfinite(number):
             raise InvalidInputError(
-                f"start must be a finite number, the score before the first voter, not {start!r}"
+                f"start must be a finite number, the score before the first voter, got {start!r}"
             )
         return number
     each = as_numbers(start, "start").astype(np.float64)
@@ -90,7 +90,7 @@ def check_start(start: Any, n_classes: int | None = None) -> Start:
     fits = each.ndim == 1 and len(each) >= 2 and n_classes in (None, len(each))
     if not fits or not np.isfinite(each).all():
         wanted = "one for each class" if n_classes is None else f"one for each of {n_classes} classes"
-        raise InvalidInputError(f"start must be finite numbers, {wanted}, not {start!r}")
+        raise InvalidInputError(f"start must be finite numbers, {wanted}, got {start!r}")
     return each
 
 

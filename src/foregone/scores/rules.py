@@ -187,7 +187,7 @@ def _check_margin(margin: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 <= number < math.inf:
-        raise InvalidInputError(f"margin must be a finite number of at least 0, not {margin!r}")
+        raise InvalidInputError(f"margin must be a finite number of at least 0, got {margin!r}")
     return number
 
 
@@ -225,7 +225,7 @@ def qwyc(
     """
     limit, first = check_max_disagreement(max_disagreement), float(check_start(start))
     if order not in ("optimized", "given"):
-        raise InvalidInputError(f'order must be "optimized" or "given", not {order!r}')
+        raise InvalidInputError(f'order must be "optimized" or "given", got {order!r}')
     matrix = check_scores(scores, "scores")
     if isinstance(matrix, ClassScores):
         raise InvalidInputError(

@@ -303,7 +303,7 @@ def _check_order(order: Any, n_voters: int) -> Any:
         return order
     if isinstance(order, str):
         raise InvalidInputError(
-            f"order must be None, one of {', '.join(ORDERS)}, or a row of voters, not {order!r}"
+            f"order must be None, one of {', '.join(ORDERS)}, or a row of voters, got {order!r}"
         )
     return check_order(order, n_voters)
 
@@ -350,7 +350,7 @@ def _seed(random_state: Any) -> int:
         rng = np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"random_state must be a whole number, a numpy Generator or None, not {random_state!r}"
+            f"random_state must be an integer, a numpy Generator or None, got {random_state!r}"
         ) from error
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         return int(random_state)

@@ -202,7 +202,7 @@ class ScoreStrategy(Strategy):
         numbers = as_numbers(running, "the running score").astype(np.float64)
         is_out = (numbers == -np.inf) & self.drops_classes
         if not (np.isfinite(numbers) | is_out).all() or np.all(is_out):
-            raise InvalidInputError(f"the running score must be finite, not {running!r}")
+            raise InvalidInputError(f"the running score must be finite, got {running!r}")
         if numbers.shape != np.shape(self.start):
             raise InvalidInputError(
                 f"the running score must have the shape {np.shape(self.start)}, as the start has, not "

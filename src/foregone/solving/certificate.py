@@ -35,7 +35,7 @@ from foregone.strategy.limits import Limits, MaxDisagreement, Side, as_given, by
 
 __all__ = ["Certificate", "certify", "check_max_gap"]
 
-RATIONAL_UP_TO = 4_000  # voters; beyond, whole numbers grow so long that balls are faster
+RATIONAL_UP_TO = 4_000  # voters; beyond, integers grow so long that balls are faster
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def certify(
     """
     if not isinstance(solution, Solution):
         raise InvalidInputError(
-            f"solution must be a Solution, as solve returns it, not {type(solution).__name__}: use "
+            f"solution must be a Solution, as solve returns it, got {type(solution).__name__}: use "
             "foregone.certify, which takes every kind"
         )
     check_choice(arithmetic, "arithmetic", ("auto", "rational", "ball"))
@@ -217,7 +217,7 @@ def certify(
 def check_max_gap(max_gap: Any) -> None:
     """Raise InvalidInputError unless ``max_gap`` is a finite number of at least 0."""
     if isinstance(max_gap, bool) or not isinstance(max_gap, Real) or not 0 <= float(max_gap) < math.inf:
-        raise InvalidInputError(f"max_gap must be a number of at least 0, not {max_gap!r}")
+        raise InvalidInputError(f"max_gap must be a number of at least 0, got {max_gap!r}")
 
 
 def _risk(budget: Budget, risks: list[Interval], votes: list[Fraction]) -> Interval:

@@ -11,7 +11,7 @@ Backwards, the weight of one order in state ``(i, j)`` is the sum of the weights
 
     a(i, j) = a(i + 1, j) + a(i + 1, j + 1),      a(N, n) = w_n / binomial(N, n)
 
-Whole rows are added and nothing is ever divided: over a common denominator all are whole numbers, and
+Whole rows are added and nothing is ever divided: over a common denominator all are integers, and
 Python's own are fast enough for thousands of voters. Balls are the same sums in 128 bits and an error.
 """
 
@@ -55,10 +55,10 @@ class NumberSystem(NamedTuple):
 
     number: Callable[[int], Any]
     smaller: Callable[[Row, Row], Row]  # elementwise minimum
-    enclose: Callable[[Any, int], Interval]  # of a number divided by a whole number
+    enclose: Callable[[Any, int], Interval]  # of a number divided by an integer
 
     def row(self, values: Iterable[int]) -> Row:
-        """Turn whole numbers into a row."""
+        """Turn integers into a row."""
         return np.array([self.number(value) for value in values], dtype=object)
 
 

@@ -110,7 +110,7 @@ class Problem:
             if traits.bounds_the_mean and votes.n_observations is None:
                 raise InvalidInputError(
                     "a confidence needs votes counted from observed inputs, and these were assumed, fitted "
-                    "or weighted: make them with VoteDistribution.from_counts (whole numbers), "
+                    "or weighted: make them with VoteDistribution.from_counts (integers), "
                     "from_yes_counts or from_votes, or use confidence=None, or "
                     'criterion="minimixed", which needs none'
                 )

@@ -74,7 +74,7 @@ def read_file(path: PathLike, max_memory: float | None = None) -> Fields:
         raise FileFormatError(f'{name}: field "format" is not "{FORMAT}", so this is not a strategy file')
     version = content.get("version")
     if type(version) is not int or version < 1:
-        raise FileFormatError(f'{name}: field "version" is missing or not a whole number of at least 1')
+        raise FileFormatError(f'{name}: field "version" is missing or not an integer of at least 1')
     if version > VERSION:
         raise FileFormatError(
             f'{name}: field "version" is above {VERSION}, the last that this foregone reads: '
@@ -168,10 +168,10 @@ class Fields:
             raise self.error(key, problem) from None
 
     def whole(self, key: str, least: int, most: int = 2**53) -> int:
-        """Return a whole number within bounds."""
+        """Return an integer within bounds."""
         value = self._get(key)
         if type(value) is not int or not least <= value <= most:
-            raise self.error(key, f"must be a whole number of at least {least} and at most {most}")
+            raise self.error(key, f"must be an integer of at least {least} and at most {most}")
         return value
 
     def number(self, key: str, least: float = -math.inf, most: float = math.inf) -> float:
@@ -183,10 +183,10 @@ class Fields:
         return float(value)
 
     def whole_numbers(self, key: str, length: int | None = None) -> IntArray:
-        """Return a list of whole numbers, of a given length if asked."""
+        """Return a list of integers, of a given length if asked."""
         values = self._list(key, length)
         if not all(type(value) is int and abs(value) <= 2**53 for value in values):
-            raise self.error(key, "must hold only whole numbers")
+            raise self.error(key, "must hold only integers")
         return np.array(values, dtype=np.int64)
 
     def numbers(self, key: str, length: int | None = None) -> FloatArray:

@@ -100,7 +100,7 @@ class Limits:
             return cls((("all", check_share(given, name)),))
         if len(given) != 2 or any(key not in given for key in keys.values()):
             raise InvalidInputError(
-                f"{name} must be a number, or have one for each {whose} (1 for no limit), not {given!r}"
+                f"{name} must be a number, or have one for each {whose} (1 for no limit), got {given!r}"
             )
         return cls(tuple((side, check_share(given[key], f"{name}[{key!r}]")) for side, key in keys.items()))
 

@@ -132,7 +132,7 @@ class StoppingStrategy(Strategy):
         answers = check_yes_from(yes_from, n_voters)
         if not callable(row):
             raise InvalidInputError(
-                f"row must be a function from votes asked to stop probabilities, not {type(row).__name__}: "
+                f"row must be a function from votes asked to stop probabilities, got {type(row).__name__}: "
                 "for a matrix use StoppingStrategy.from_table"
             )
         lower, upper = always_stop(n_voters)
@@ -372,7 +372,7 @@ def check_strategy(strategy: Any) -> StoppingStrategy:
     """Return ``strategy``. Raises InvalidInputError if it is anything but a StoppingStrategy."""
     if not isinstance(strategy, StoppingStrategy):
         raise InvalidInputError(
-            f"strategy must be a StoppingStrategy, not {type(strategy).__name__}: give the .strategy of a "
+            f"strategy must be a StoppingStrategy, got {type(strategy).__name__}: give the .strategy of a "
             "Solution, or one of foregone.rules; for many answers use foregone.plurality"
         )
     return strategy
@@ -386,7 +386,7 @@ def _yes_from_of(fields: Fields, n_voters: int) -> IntArray:
         return check_yes_from(None, n_voters)
     if fields.is_text("yes_from"):
         if fields.text("yes_from") != MAJORITY:
-            raise fields.error("yes_from", f'must be "{MAJORITY}" or a list of whole numbers')
+            raise fields.error("yes_from", f'must be "{MAJORITY}" or a list of integers')
         return check_yes_from(None, n_voters)
     try:
         answers = check_yes_from(fields.whole_numbers("yes_from", n_voters + 1), n_voters)

@@ -54,11 +54,11 @@ def check_quota(quota: Any, n_voters: int) -> int:
         return majority(n_voters)
     if isinstance(quota, bool | np.bool_) or not isinstance(quota, int | np.integer):
         raise InvalidInputError(
-            f"quota must be a whole number, the fewest votes with which the full vote is yes, not {quota!r}"
+            f"quota must be an integer, the fewest votes with which the full vote is yes, got {quota!r}"
         )
     if not 0 <= quota <= n_voters:
         raise InvalidInputError(
-            f"quota must lie between 0 (always yes) and n_voters={n_voters} (all must agree), not {quota}"
+            f"quota must lie between 0 (always yes) and n_voters={n_voters} (all must agree), got {quota}"
         )
     return int(quota)
 
@@ -84,7 +84,7 @@ def check_yes_from(yes_from: npt.ArrayLike | None, n_voters: int) -> IntArray:
             f"yes_from must be one row of n_voters + 1 = {n_voters + 1} numbers, got shape {given.shape}"
         )
     if given.dtype.kind not in "iu":
-        raise InvalidInputError("yes_from must be whole numbers")
+        raise InvalidInputError("yes_from must be integers")
     broken = np.flatnonzero((given < 0) | (given > np.arange(n_voters + 1) + 1))
     if len(broken):
         step = broken[0]
@@ -122,7 +122,7 @@ def check_thresholds(lower: npt.ArrayLike, upper: npt.ArrayLike) -> tuple[IntArr
     if low.ndim != 1 or low.shape != high.shape or len(low) < 2:
         raise InvalidInputError("lower and upper must be two rows of n_voters + 1 numbers each")
     if low.dtype.kind not in "iu" or high.dtype.kind not in "iu":
-        raise InvalidInputError("lower and upper must be whole numbers")
+        raise InvalidInputError("lower and upper must be integers")
     broken = np.flatnonzero((low < -1) | (low >= high) | (high > np.arange(len(low)) + 1))
     if len(broken):
         step = broken[0]

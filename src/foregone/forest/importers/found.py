@@ -234,7 +234,7 @@ class Found(NamedTuple):
 
 
 class CategorySets:
-    """Collects sets of whole numbers of at least 0, laid out as in `Found.categories`.
+    """Collects sets of integers of at least 0, laid out as in `Found.categories`.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def import_model(
     labels = np.arange(n_classes, dtype=np.float64) if classes is None else np.asarray(classes)
     if labels.shape != (n_classes,) or len(set(labels.tolist())) != n_classes:
         raise InvalidInputError(
-            f"classes must be {n_classes} different labels, for 0.0 to {n_classes - 1}.0, not {classes!r}"
+            f"classes must be {n_classes} different labels, for 0.0 to {n_classes - 1}.0, got {classes!r}"
         )
     if head["paramMap"].get("thresholds") is not None:
         raise InvalidInputError(
@@ -172,7 +172,7 @@ class _Reader:
             raise FileFormatError(f"{self.root}: its data are damaged: a node cannot be understood") from None
 
     def category_values(self) -> CategoryValues | None:
-        """Return lists by which only whole numbers that are categories are found, as Spark's sets do."""
+        """Return lists by which only integers that are categories are found, as Spark's sets do."""
         if not self.n_categories:
             return None
         columns = sorted(self.n_categories)

@@ -64,7 +64,7 @@ def import_model(model: Any, classes: Sequence[Any] | None = None) -> Found:
     holds for each class; or, where each tree is of one class, a voter is the v-th tree of every class, and a
     class with fewer trees than others gets trees that add 0. (Two such classes: every tree is a voter, and
     those of the first class count with the opposite sign.) Scores are added up even where treelite divides
-    by the number of trees. Categories are whole numbers; one between -1 and 0 is 0 here and unknown to
+    by the number of trees. Categories are integers; one between -1 and 0 is 0 here and unknown to
     treelite.
 
     Parameters
@@ -87,7 +87,7 @@ def import_model(model: Any, classes: Sequence[Any] | None = None) -> Found:
     labels = np.arange(leaves.n_classes) if classes is None else np.asarray(classes)
     if labels.shape != (leaves.n_classes,) or len(set(labels.tolist())) != leaves.n_classes:
         many = "two labels, those of 0 and 1" if leaves.n_classes == 2 else f"{leaves.n_classes} labels"
-        raise InvalidInputError(f"classes must be {many}, not {classes!r}")
+        raise InvalidInputError(f"classes must be {many}, got {classes!r}")
     n_features = int(header.get_field("num_feature")[0])
     sets = CategorySets()
     try:
@@ -134,7 +134,7 @@ def _model(model: Any) -> Any:
         return model
     if not isinstance(model, str | os.PathLike):
         raise InvalidInputError(
-            f"a treelite.Model or the path of a checkpoint is expected, not {type(model).__name__}"
+            f"a treelite.Model or the path of a checkpoint is expected, got {type(model).__name__}"
         )
     try:
         with Path(model).open("rb") as file:

@@ -104,7 +104,7 @@ def _classifier(model: Any) -> Any:
             raise FileFormatError(f"{model}: ydf cannot read its model: {reason}") from None
     if not isinstance(model, ydf.RandomForestModel | ydf.GradientBoostedTreesModel):
         raise InvalidInputError(
-            f"a random forest or gradient boosted trees of ydf are expected, not {type(model).__name__}"
+            f"a random forest or gradient boosted trees of ydf are expected, got {type(model).__name__}"
         )
     if model.task() != ydf.Task.CLASSIFICATION:
         raise InvalidInputError(
@@ -160,7 +160,7 @@ def _category_list(column: Any) -> npt.NDArray[Any] | None:
     by_number = {item.index: name for name, item in column.categorical.items.items()}
     names = [by_number[number] for number in sorted(by_number) if number > 0]
     whole = [int(name) for name in names if name.lstrip("-").isdecimal()]
-    # Whole numbers were made texts by ydf; a caller writes numbers.
+    # Integers were made texts by ydf; a caller writes numbers.
     return category_list(whole if [str(number) for number in whole] == names else names)
 
 

@@ -53,7 +53,7 @@ def solve_quadratic_program(problem: Problem) -> tuple[StoppingStrategy, float, 
     N = problem.n_voters
     if N > MOST_VOTERS:
         raise InvalidInputError(
-            f"the quadratic program is for up to {MOST_VOTERS} voters, not {N}: "
+            f"the quadratic program is for up to {MOST_VOTERS} voters, got {N}: "
             'use method="dual" (fast) or method="linear_program"'
         )
     try:
