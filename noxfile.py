@@ -1,7 +1,11 @@
-"""The suite in environments other than the one that `make` keeps: other Pythons, other versions, the built package.
+#!/usr/bin/env -S uv run --script
+# /// script
+# dependencies = ["nox>=2025.2.9"]
+# ///
+"""Run the suite on other Pythons, other versions of the dependencies, and the built package.
 
-``nox -l`` lists the sessions, ``nox -s tests-3.13`` runs one, ``nox -s lowest -- tests/solving`` passes arguments on
-to pytest. Everyday work needs only ``make test`` and ``make lint``.
+``nox -l`` lists the sessions, ``nox -s tests-3.13`` runs one, ``nox -s lowest -- tests/solving`` passes
+arguments on to pytest. Everyday work needs only ``make test`` and ``make lint``.
 """
 
 from __future__ import annotations
@@ -10,36 +14,35 @@ from pathlib import Path
 
 import nox
 
-nox.needs_version = ">=2024.10"
+nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
-nox.options.sessions = ["tests-3.11", "lint"]
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 WORKERS = ["-n", "auto", "--dist", "loadgroup"]
 
 
-@nox.session(python=PYTHONS)
+@nox.session(python=PYTHONS, default=False)
 def tests(session: nox.Session) -> None:
     """Run the whole suite."""
     session.install("--group", "test", "--editable", ".")
     session.run("python", "-m", "pytest", *WORKERS, *session.posargs)
 
 
-@nox.session(python="3.11", venv_backend="uv")
+@nox.session(python="3.11", venv_backend="uv", default=False)
 def lowest(session: nox.Session) -> None:
     """Run the suite on the lowest version of everything that pyproject.toml names."""
     session.install("--resolution", "lowest-direct", "--group", "test", "--editable", ".")
     session.run("python", "-m", "pytest", *WORKERS, *session.posargs)
 
 
-@nox.session(python="3.13", venv_backend="uv")
+@nox.session(python="3.13", venv_backend="uv", default=False)
 def newest(session: nox.Session) -> None:
     """Run the suite on the newest version of everything, releases to come included."""
     session.install("--prerelease", "allow", "--upgrade", "--group", "test", "--editable", ".")
     session.run("python", "-m", "pytest", *WORKERS, *session.posargs)
 
 
-@nox.session(python=PYTHONS)
+@nox.session(python=PYTHONS, default=False)
 def package(session: nox.Session) -> None:
     """Build wheel and sdist, install each without extras into an empty environment, and use it there."""
     dist = Path(session.create_tmp())
@@ -67,8 +70,12 @@ def lint(session: nox.Session) -> None:
     session.run("rumdl", "check", ".")
 
 
-@nox.session(python="3.11")
+@nox.session(python="3.11", default=False)
 def docs(session: nox.Session) -> None:
     """Build the documentation site; every warning is an error."""
     session.install("--group", "docs", "--editable", ".")
     session.run("python", "-m", "mkdocs", "build", "--quiet", "--strict", env={"NO_MKDOCS_2_WARNING": "1"})
+
+
+if __name__ == "__main__":
+    nox.main()

@@ -750,7 +750,11 @@ def table() -> str:
 # The short form: kinds merged by what a reader has, and the features that are not the same for all of them.
 SHORT_KINDS = {
     "forest, 2 classes": ("votes, forest", "scores, forest"),
-    "forest, more": ("answers, forest", "scores of many classes, forest", "votes of many classes by their lead"),
+    "forest, more": (
+        "answers, forest",
+        "scores of many classes, forest",
+        "votes of many classes by their lead",
+    ),
     "boosted, 2 classes": ("scores, boosted",),
     "boosted, more": ("scores of many classes, boosted",),
     "committee of any models": (
