@@ -3,7 +3,9 @@
 ========= ==========================================================================================
 kind      what is done with it
 ========= ==========================================================================================
-python    run, in order, as one session a page; with prompts, what is printed is compared
+python    run, in order, as one session a page. Without prompts, what a ``print(...)`` prints is compared
+          with the comment at the end of its line, or with the comment lines right below it
+          (see `statements`); with prompts, as in a doctest
 console   each ``$ foregone ...`` is run and must succeed; output that is shown is compared (``...`` stands
           for anything). ``$ cat FILE`` writes the file as shown, for the commands after it
 json      must be JSON
@@ -14,12 +16,13 @@ any other must stand below a line  <!-- not run: REASON -->  (a python or consol
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Block", "blocks", "sessions"]
+__all__ = ["Block", "blocks", "sessions", "statements"]
 
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```[ ]*$", re.DOTALL | re.MULTILINE
@@ -45,6 +48,34 @@ def blocks(page: Path) -> list[Block]:
         line = content.count("\n", 0, fence.start()) + 1
         found.append(Block(fence["kind"], fence["text"], line, reason and reason[1]))
     return found
+
+
+class Statement(NamedTuple):
+    """One statement of a block without prompts, and what it must print, if that is shown."""
+
+    node: ast.stmt
+    shown: str | None
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """Return the statements of a block in order; what follows a ``print(...)`` as a comment is its output."""
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        shown = None
+        if isinstance(node, ast.Expr) and _is_print(node.value):
+            end = node.end_lineno or node.lineno
+            own = lines[end - 1][len(lines[end - 1].encode()[: node.end_col_offset].decode()) :].strip()
+            said = [own.removeprefix("#").strip()] if own.startswith("#") else []
+            for line in lines[end:]:
+                if not line.startswith("#"):
+                    break
+                said.append(line.removeprefix("#").removeprefix(" "))
+            shown = "\n".join(said) if said else None
+        yield Statement(node, shown)
+
+
+def _is_print(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "print"
 
 
 def sessions(text: str) -> Iterator[tuple[str, str]]:

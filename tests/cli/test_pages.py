@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import doctest
+import io
 import json
 import shlex
 from pathlib import Path
@@ -10,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.page_blocks import Block, blocks, sessions
+from tests.cli.page_blocks import Block, blocks, sessions, statements
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -40,8 +43,7 @@ class Session:
 
     def _python(self, block: Block) -> None:
         if ">>>" not in block.text:
-            code = compile("\n" * block.line + block.text, self.name, "exec")
-            exec(code, self.names)
+            self._without_prompts(block)
             return
         test = doctest.DocTestParser().get_doctest(block.text, self.names, self.name, self.name, block.line)
         said: list[str] = []
@@ -50,6 +52,17 @@ class Session:
         assert results.attempted > 0
         assert results.failed == 0, "".join(said)
         self.names.update(test.globs)
+
+    def _without_prompts(self, block: Block) -> None:
+        for node, shown in statements("\n" * block.line + block.text):
+            code = compile(ast.Module([node], []), self.name, "exec")
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(code, self.names)
+            if shown is not None:
+                flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+                matches = doctest.OutputChecker().check_output(shown + "\n", printed.getvalue(), flags)
+                assert matches, f"{self.name}, line {node.lineno} prints\n{printed.getvalue()}"
 
     def _console(self, block: Block) -> None:
         for command, shown in sessions(block.text):
@@ -88,6 +101,8 @@ def test_the_blocks_are_found() -> None:
     [
         ("```python\n>>> 1 + 1\n3\n```", r"Got:\s+2"),
         ("```python\nraise ValueError('wrong')\n```", "wrong"),
+        ("```python\nprint(1 + 1)  # 3\n```", r"line 4 prints\s+2"),
+        ("```python\nprint('one')\nprint('two\\nthree')\n# two\n# four\n```", r"line 5 prints\s+two\s+three"),
         ("```console\n$ foregone --version\nforegone 999\n```", "prints"),
         ("```console\n$ foregone bogus\n```", "No such command"),
         ("```console\n$ make bench\n```", "not run: REASON"),
@@ -103,6 +118,21 @@ def test_a_block_that_shows_something_else_is_found(
     session = Session(ROOT / "README.md", run)
     with pytest.raises((AssertionError, ValueError), match=complaint):
         session.run(blocks(page)[0])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print(1 + 1)  # 2",
+        "print(1 + 1)\n# 2\n\n# Another matter.\nx = 3  # four",
+        "print('with 95 %', 'confidence', sep='\\n')\n# with ...\n# confidence",
+        "print('é')  # é\nprint(1)",
+    ],
+)
+def test_comments_that_say_what_is_printed_are_compared(code: str, run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Page\n\n```python\n{code}\n```\n")
+    Session(ROOT / "README.md", run).run(blocks(page)[0])
 
 
 def test_a_block_with_a_reason_is_not_run(run: Run, tmp_path: Path) -> None:
