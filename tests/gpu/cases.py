@@ -134,7 +134,11 @@ def _votes_of_strange_values(n_rows: int, key_bits: int, sets: bool, zeros: bool
     found = random_scores(rng, key_bits, N_TREES, sets=sets, zeros=zeros)
     packed = PackedForest.from_imported(found._replace(trees_vote=True))
     assert packed.nodes.ndim == (2 if sets or key_bits == 64 else 1)
-    check_orders(packed, by_chance(), strange_rows(rng, n_rows))
+    X = strange_rows(rng, n_rows)
+    check_orders(packed, by_chance(), X)
+    for rows in (X, X.astype(np.float32)):  # which are asked with shorter keys, if there are no sets
+        same(packed.vote_matrix(rows), packed.vote_matrix(rows, device="cuda"))
+        same(packed.run(rows, None, seed=0), packed.run(rows, None, seed=0, device="cuda"))
 
 
 for _bits in (32, 64):
@@ -160,9 +164,10 @@ def _scores_of_strange_values(n_rows: int, key_bits: int, sets: bool) -> None:
         order=rng.permutation(N_TREES),
         start=scored.start,
     )
-    same(scored.run(X, strategy), scored.run(X, strategy, device="cuda"))
-    same(scored.full_scores(X), scored.full_scores(X, device="cuda"))
-    same(scored.scores(X), scored.scores(X, device="cuda"))
+    for rows in (X, X.astype(np.float32)):
+        same(scored.run(rows, strategy), scored.run(rows, strategy, device="cuda"))
+        same(scored.full_scores(rows), scored.full_scores(rows, device="cuda"))
+        same(scored.scores(rows), scored.scores(rows, device="cuda"))
 
 
 for _bits in (32, 64):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -289,9 +290,8 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         """Ask trees until the strategy stops, for each row."""
         if check_device(device) == "cuda":
             schedule = self._schedule_for(strategy, seed, order)
-            gpu = self._on_gpu()
-            job = gpu.job(schedule, lambda trees: self._gpu_job(trees, schedule))
-            return self._as_outcome(gpu.run(X, job))
+            make = partial(self._gpu_job, schedule=schedule)
+            return self._as_outcome(self._on_gpu().run(X, schedule, make))
         rows = self.rows.as_rows(X)
         outcome = self._new_outcome(len(rows))
         schedule = self._schedule_for(strategy, seed, order)
@@ -399,9 +399,8 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     def _leaf_matrix(self, X: Any, device: Device = "cpu") -> npt.NDArray[Any]:
         """Return what every tree says about every row, shape (n_rows, n_trees), in the model's order."""
         if check_device(device) == "cuda":
-            gpu = self._on_gpu()
-            job = gpu.job("matrix", lambda trees: matrix_job(trees, self.leaf.dtype, self.tree_start))
-            made: npt.NDArray[Any] = gpu.run(X, job)[0]
+            make = partial(matrix_job, dtype=self.leaf.dtype, tree_start=self.tree_start)
+            made: npt.NDArray[Any] = self._on_gpu().run(X, "matrix", make)[0]
             return made
         rows = self.rows.as_rows(X)
         matrix = np.empty((len(rows), self.n_trees), self.leaf.dtype)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -26,8 +27,9 @@ from foregone.forest.device_arrays import (
     to_host,
 )
 from foregone.forest.execution import usable_cores
-from foregone.forest.gpu_jobs import GpuTrees, Job, best_lanes
-from foregone.forest.rows import FLOATS, RowFormat, Rows
+from foregone.forest.gpu_jobs import GpuTrees, Job, Tiles, best_lanes, plan_phases
+from foregone.forest.layout import narrowed
+from foregone.forest.rows import FLOAT32, FLOATS, RowFormat, Rows
 
 __all__ = ["GpuForest", "Launch", "plan_launch"]
 
@@ -176,53 +178,82 @@ class GpuForest:
     ) -> None:
         self._cuda = cuda_module()
         self._format = rows
-        self._is_compact, self._has_categories = nodes.ndim == 1, len(categories) > 0
-        words = np.ascontiguousarray(nodes).ravel()
-        on_gpu = self._cuda.to_device(words)
-        self.trees = GpuTrees(
-            on_gpu,
-            on_gpu.view(np.float64),
-            self._cuda.to_device(categories if len(categories) else np.zeros(1, np.uint32)),
-            roots.astype(np.uint64),
-            lambda array: self._cuda.to_device(np.ascontiguousarray(array)),
+        self._has_categories = len(categories) > 0
+        self._categories = self._cuda.to_device(
+            categories if self._has_categories else np.zeros(1, np.uint32)
         )
+        self._nodes, self._roots = nodes, roots
+        self._trees = self._uploaded(nodes, rows.key_bits)
         self._rules = self._cuda.to_device(np.array(rows.rules if len(rows.rules) else [0], np.int64))
         self._n_processors = _n_processors(self._cuda)
         self._workspace = _Workspace(self._cuda)
-        self._jobs: dict[Any, tuple[Any, Job]] = {}
+        self._jobs: dict[tuple[int, bool], tuple[Any, Job]] = {}
         self._lanes: dict[Any, list[_Lane]] = {}
-        self._best_lanes: dict[int, int] = {}
+        self._suited: dict[int, tuple[int, Tiles | None]] = {}
         self._lock = Lock()
 
-    def job(self, key: Any, make: Callable[[GpuTrees], Job]) -> Job:
+    def _uploaded(self, nodes: npt.NDArray[np.uint64], key_bits: int) -> GpuTrees:
+        on_gpu = self._cuda.to_device(np.ascontiguousarray(nodes).ravel())
+        return GpuTrees(
+            on_gpu,
+            on_gpu.view(np.float64),
+            self._categories,
+            self._roots.astype(np.uint64),
+            lambda array: self._cuda.to_device(np.ascontiguousarray(array)),
+            nodes.ndim == 1,
+            key_bits,
+        )
+
+    def _job(self, key: Any, make: Callable[[GpuTrees], Job], dtype: np.dtype[Any]) -> Job:
         """Return the job of a schedule, or of anything that stands for one; the last few are kept."""
-        found = self._jobs.get(id(key))
+        is_short = dtype == FLOAT32
+        found = self._jobs.get((id(key), is_short))
         if found is None or found[0] is not key:
             while len(self._jobs) >= KEPT_JOBS:
                 self._jobs.pop(next(iter(self._jobs)))
-            found = self._jobs[id(key)] = key, make(self.trees)
+            job = make(self._trees)._replace(trees=self._trees)
+            if is_short and not job.needs_bits and (narrow := self._narrow_trees) is not None:
+                job = make(narrow)._replace(trees=narrow)
+            found = self._jobs[id(key), is_short] = key, job
         return found[1]
 
-    def run(self, X: Any, job: Job) -> list[Any]:
-        """Do a job for rows; return what it writes: on the GPU if the rows are, else on the host."""
+    @cached_property
+    def _narrow_trees(self) -> GpuTrees | None:
+        """Trees of half the size that send rows of float32 the same way; None if there are none.
+
+        The bits that stand for a row are of the larger keys, so jobs that read them ask the usual trees.
+        """
+        if self._format.key_bits == 32 or len(self._format.rules):
+            return None
+        compact = narrowed(self._nodes, self._roots)
+        return None if compact is None else self._uploaded(compact, 32)
+
+    def run(self, X: Any, key: Any, make: Callable[[GpuTrees], Job]) -> list[Any]:
+        """Do the job that ``make`` returns, and ``key`` stands for; return what it writes.
+
+        It is on the GPU if the rows are, else on the host.
+        """
         if is_on_device(X):
             rows = self._checked(X)
-            job = self._with_lanes(job, rows, self._run_there)
+            job = self._suiting(self._job(key, make, rows.dtype), rows, self._run_there)
             return [of_same_library(X, made) for made in self._run_there(rows, job)]
         host_rows = self._format.as_rows(X)
-        return self._run_from_host(host_rows, self._with_lanes(job, host_rows, self._run_from_host))
+        job = self._job(key, make, host_rows.dtype)
+        return self._run_from_host(host_rows, self._suiting(job, host_rows, self._run_from_host))
 
-    def _with_lanes(self, job: Job, rows: Any, run: Callable[[Any, Job], list[Any]]) -> Job:
-        """Return a job with as many lanes a row as suit the rows, of which the first ones are tried once."""
+    def _suiting(self, job: Job, rows: Any, run: Callable[[Any, Job], list[Any]]) -> Job:
+        """Return a job with lanes and phases that suit the rows, of which the first ones are tried once."""
         if not job.tries_lanes:
             return job
-        lanes = self._best_lanes.get(id(job.reads))
-        if lanes is None:
+        suited = self._suited.get(id(job.reads))
+        if suited is None:
             if rows.shape[0] < SAMPLED_ROWS:
                 return job
-            asked = to_host(run(rows[:SAMPLED_ROWS], job)[1])
-            lanes = self._best_lanes[id(job.reads)] = best_lanes(asked)
-        return job._replace(lanes=lanes)
+            asked, tiles = to_host(run(rows[:SAMPLED_ROWS], job)[1]), job.tiles
+            if tiles is not None and tiles.phases:
+                tiles = tiles._replace(phases=plan_phases(asked, tiles.phases[-1], rows.shape[1]))
+            suited = self._suited[id(job.reads)] = best_lanes(asked), tiles
+        return job._replace(lanes=suited[0], tiles=suited[1])
 
     def _checked(self, X: Any) -> DeviceArray:
         """Return rows on the GPU as an array of numba."""
@@ -260,11 +291,12 @@ class GpuForest:
         """Return the kernels that do a job for rows, in their order, with what they are given."""
         from foregone._kernels.gpu import gpu_rows
 
-        row_format = self._format
+        row_format, trees = self._format, job.trees
+        assert trees is not None  # set where jobs are made
         n_rows, n_features = rows.shape
         shape = gpu_rows.KernelShape(
-            is_compact=self._is_compact,
-            key_bits=row_format.key_bits,
+            is_compact=trees.is_compact,
+            key_bits=trees.key_bits,
             has_categories=self._has_categories,
             has_rules=len(row_format.rules) > 0,
             takes_missing=row_format.takes_missing,
@@ -280,12 +312,13 @@ class GpuForest:
         if job.needs_bits:
             fill_bits, _ = started(gpu_rows.bits_kernel(shape), -(-n_rows // WARP), WARP)
             starts.append((fill_bits, (rows, self._rules, bits, workspace.status)))
-        in_tiles = self._in_tiles(job, shape, rows.shape, stream)
-        if in_tiles is not None and job.tiles is not None:
-            given = (rows, self._rules, bits, workspace.status, *job.tiles.reads, *outputs)
-            return [*starts, (in_tiles, given)]
+        if job.tiles is not None:
+            given = (rows, self._rules, bits, workspace.status)
+            in_tiles = self._in_tiles(job, job.tiles, shape, given, outputs, workspace, stream)
+            if in_tiles:
+                return starts + in_tiles
         if not job.needs_bits:
-            look_at, _ = started(gpu_rows.looking_kernel(row_format.key_bits), n_rows * n_features, 1)
+            look_at, _ = started(gpu_rows.looking_kernel(trees.key_bits), n_rows * n_features, 1)
             starts.append((look_at, (rows.reshape(-1), workspace.status)))
         kernel, launch = started(job.kernel(shape), n_rows, job.lanes)
         n_groups = launch.n_groups(job.lanes)
@@ -297,18 +330,32 @@ class GpuForest:
         starts.append((kernel, (rows, self._rules, bits, *given, *written)))
         return starts
 
-    def _in_tiles(self, job: Job, shape: Any, size: tuple[int, int], stream: Any) -> Any:
-        """Return the kernel that does a job in tiles, ready to be started; None if that does not pay."""
-        n_rows, n_features = size
-        if job.tiles is None or (job.tries_lanes and job.lanes < FEWEST_LANES):
-            return None
-        key_bytes = n_features * self._format.key_bits // 8
-        n_warps = warps_of_tiles(WARP * key_bytes + job.tiles.more_bytes)
+    def _in_tiles(
+        self, job: Job, tiles: Tiles, shape: Any, given: tuple[Any, ...], outputs: list[DeviceArray],
+        workspace: _Workspace, stream: Any,
+    ) -> list[Started]:  # fmt: skip
+        """Return the kernels that do a job in tiles, in their order; none if that does not pay."""
+        from foregone._kernels.gpu import gpu_tiles
+
+        n_rows, n_features = given[0].shape
+        key_bytes = n_features * shape.key_bits // 8
+        n_warps = warps_of_tiles(WARP * key_bytes + tiles.more_bytes)
         planned = plan_tiles(n_rows, n_warps, key_bytes, self._n_processors)
-        if planned is None:
-            return None
+        if planned is None or (job.tries_lanes and job.lanes < FEWEST_LANES):
+            return []
         (n_blocks, n_threads), shared_bytes = planned
-        return job.tiles.kernel(shape._replace(lanes=n_warps))[n_blocks, n_threads, stream, shared_bytes]
+        kernel = tiles.kernel(shape._replace(lanes=n_warps))[n_blocks, n_threads, stream, shared_bytes]
+        if not tiles.phases:
+            return [(kernel, (*given, *tiles.reads, *outputs))]
+        counts = workspace.room("counts", len(tiles.phases) + 1, np.uint32)
+        waiting, going_on = (workspace.room(name, n_rows, np.uint64) for name in ("waiting", "going on"))
+        starts: list[Started] = [(gpu_tiles.clear[1, WARP, stream, 0], (counts,))]
+        first = 0
+        for phase, end in enumerate(tiles.phases):
+            numbers = np.int32(phase), np.int32(first), np.int32(end)
+            starts.append((kernel, (*given, *tiles.reads, *numbers, waiting, going_on, counts, *outputs)))
+            first, waiting, going_on = end, going_on, waiting
+        return starts
 
     def _run_from_host(self, rows: Rows, job: Job) -> list[npt.NDArray[Any]]:
         n_rows, dtype = len(rows), rows.dtype

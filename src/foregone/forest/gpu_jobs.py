@@ -21,14 +21,15 @@ from foregone.forest.plurality_schedule import PluralitySchedule
 from foregone.forest.schedule import Schedule, VoteSchedule
 from foregone.forest.score_schedule import ScoreSchedule
 
-__all__ = ["GpuTrees", "Job", "class_votes_job", "job_for", "matrix_job"]
+__all__ = ["GpuTrees", "Job", "best_lanes", "class_votes_job", "job_for", "matrix_job", "plan_phases"]
 
 MOST_LANES = 32
 LANES_TO_STOP = 16  # for a row that stops early
 LANES_TO_COUNT = 32  # for a row that all trees vote on
 LANES_TO_ADD = 8  # for a row that all trees' scores are added for
 GAIN = 0.37
-
+FEWEST_OF_A_PHASE, MOST_OF_A_PHASE = 8, 128  # trees, see `plan_phases`
+PHASE, PHASE_FEATURE = 1.5, 0.03  # what a phase and a feature that is loaded take of a row, in trees
 
 Room = Callable[[str, int, Any], DeviceArray]
 Reads = Callable[[Room], tuple[Any, ...]]
@@ -43,14 +44,24 @@ class Output(NamedTuple):
 
 
 class Tiles(NamedTuple):
-    """A kernel of `foregone._kernels.gpu.gpu_tiles`, which is made as that of a job is, and what it reads.
+    """A kernel of `foregone._kernels.gpu.gpu_tiles`.
 
-    ``more_bytes`` is what it takes of shared memory besides the keys of rows.
+    Attributes
+    ----------
+    kernel : callable
+        Makes the kernel, as that of a job is made.
+    reads : tuple
+        What it reads besides rows.
+    more_bytes : int
+        What it takes of shared memory besides the keys of rows.
+    phases : tuple of int
+        After how many trees each phase ends; empty if all trees are asked at once.
     """
 
     kernel: Callable[[Any], Any]
     reads: tuple[Any, ...]
     more_bytes: int = 0
+    phases: tuple[int, ...] = ()
 
 
 class Job(NamedTuple):
@@ -73,6 +84,8 @@ class Job(NamedTuple):
         Whether the best number of lanes depends on how many trees rows are asked, its second output.
     tiles : Tiles or None
         How it is done for many rows, if there is another way.
+    trees : GpuTrees or None
+        Which trees it asks; set by `GpuForest`.
     """
 
     kernel: Callable[[Any], Any]
@@ -82,6 +95,7 @@ class Job(NamedTuple):
     needs_bits: bool = False
     tries_lanes: bool = False
     tiles: Tiles | None = None
+    trees: GpuTrees | None = None
 
 
 class GpuTrees(NamedTuple):
@@ -97,6 +111,10 @@ class GpuTrees(NamedTuple):
         Where trees begin.
     upload : callable
         Brings an array to the GPU.
+    is_compact : bool
+        Whether a node is one word.
+    key_bits : {32, 64}
+        Size of the keys that they compare.
     """
 
     nodes: DeviceArray
@@ -104,6 +122,8 @@ class GpuTrees(NamedTuple):
     categories: DeviceArray
     roots: npt.NDArray[np.uint64]
     upload: Callable[[npt.NDArray[Any]], DeviceArray]
+    is_compact: bool
+    key_bits: int
 
 
 def job_for(trees: GpuTrees, schedule: Any, table: npt.NDArray[Any] | None = None, a_round: int = 1) -> Job:
@@ -171,7 +191,8 @@ def _votes_until_a_stop(trees: GpuTrees, schedule: Schedule) -> Job:
     kernel, tiles = partial(gpu_votes.stopping_kernel, by_order=kind, stops_unasked=unasked), None
     if kind != gpu_votes.OWN and not unasked:
         what = trees.nodes, trees.categories, orders, steps, exceptions, seed
-        tiles = Tiles(partial(gpu_tiles.stopping_kernel, by_order=kind), what)
+        phases = tuple(range(FEWEST_OF_A_PHASE, n_trees, FEWEST_OF_A_PHASE))
+        tiles = Tiles(partial(gpu_tiles.asking_kernel, by_order=kind), what, phases=(*phases, n_trees))
     return Job(kernel, LANES_TO_STOP, reads, outputs, needs_bits, tries_lanes=True, tiles=tiles)
 
 
@@ -260,6 +281,35 @@ def best_lanes(asked: npt.NDArray[np.int32]) -> int:
     choices = [1 << k for k in range(MOST_LANES.bit_length())]
     costs = [float(np.ceil(asked / lanes).mean()) * lanes ** (1 - GAIN) for lanes in choices]
     return choices[int(np.argmin(costs))]
+
+
+def plan_phases(asked: npt.NDArray[np.int32], n_trees: int, n_features: int) -> tuple[int, ...]:
+    """Return after how many trees phases should end, given how many trees some rows were asked.
+
+    A phase asks all its rows all its trees, needed or not, but every phase loads its rows again.
+
+    Examples
+    --------
+    >>> plan_phases(np.full(10, 9), 101, 20)
+    (16, 101)
+    >>> plan_phases(np.repeat([5, 30, 101], [60, 30, 10]), 101, 20)
+    (8, 32, 101)
+    """
+    ends = np.append(np.arange(0, n_trees, FEWEST_OF_A_PHASE), n_trees)
+    waiting = np.array([(asked > end).mean() for end in ends])
+    overhead = PHASE + PHASE_FEATURE * n_features
+    cost, last = np.zeros(len(ends)), np.zeros(len(ends), np.int64)
+    for number in range(1, len(ends)):  # cost[number]: the least that it takes to ask all up to ends[number]
+        length = ends[number] - ends[:number]
+        ways = cost[:number] + waiting[:number] * (overhead + length)
+        ways[length > MOST_OF_A_PHASE] = np.inf
+        last[number] = np.argmin(ways)
+        cost[number] = ways[last[number]]
+    phases, number = [], len(ends) - 1
+    while number:
+        phases.append(int(ends[number]))
+        number = last[number]
+    return tuple(phases[::-1])
 
 
 def _class_scores(trees: GpuTrees, schedule: ScoreSchedule, table: npt.NDArray[Any] | None) -> Job:

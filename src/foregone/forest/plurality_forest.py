@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,8 +99,7 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
 
     def _count_on_gpu(self, X: Any) -> list[Any]:
         """Return votes for each class, who leads, how many trees there are, and the votes of the leader."""
-        gpu = self._on_gpu()
-        return gpu.run(X, gpu.job("all votes", lambda trees: class_votes_job(trees, self.n_classes)))
+        return self._on_gpu().run(X, "all votes", partial(class_votes_job, n_classes=self.n_classes))
 
     def vote_matrix(self, X: npt.ArrayLike, *, device: Device = "cpu") -> npt.NDArray[np.uint16]:
         """Return the number of the class that every tree votes for, trees in the model's order.

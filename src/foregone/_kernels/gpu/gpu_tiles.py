@@ -1,9 +1,9 @@
 """Many rows on a GPU: a block keeps the keys of 32 rows in shared memory, and all its warps ask about them.
 
-Lane l of every warp is for row l. Warp w asks the w-th of the next trees, so that the lanes of a warp mostly
-walk through one tree and read the same nodes, and a lane's keys are in a memory bank of its own. All warps
-know what all trees said, and decide alike. When a row stops, the lane takes the next one. Key k of lane l is
-at ``tile[k * WARP + l]``. Of a `KernelShape`, ``lanes`` is the number of warps here.
+Lane l of every warp is for row l. Each warp asks other trees, so that the lanes of a warp walk through the
+same tree and read the same nodes, and a lane's keys are in a memory bank of its own. Rows that may stop are
+asked in phases, a launch each: all rows the first few trees, those that go on the next few, and so on. Key k
+of lane l is at ``tile[k * WARP + l]``. Of a `KernelShape`, ``lanes`` is the number of warps here.
 """
 
 from functools import cache
@@ -14,16 +14,19 @@ from numba import cuda, types
 
 from foregone._kernels.forest_deal import dealt_order
 from foregone._kernels.forest_keys import ANY_CATEGORY, CATEGORY, FINITE, NAN_RIGHT, NO_CATEGORY
-from foregone._kernels.forest_nodes import U2
+from foregone._kernels.forest_nodes import LOW_32, U2, U32
 from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
 from foregone._kernels.gpu.gpu_rows import WARP, KernelShape, key_reader, status_reader
 from foregone._kernels.gpu.gpu_votes import DEALT, draws_a_stop
-from foregone._kernels.gpu.gpu_walk import S0, S1, walker
+from foregone._kernels.gpu.gpu_walk import S0, S1, pair_walker, walker
 from foregone._kernels.gpu.gpu_words import in_few_registers
 
 S_WARP, U_WARP = np.uint32(WARP), np.uint64(WARP)
 EVERYONE = np.uint32(2**32 - 1)
 CHUNK = 32  # trees whose scores are added at a time
+MOST_OF_A_PHASE = 128  # trees
+IN_PAIRS = True  # whether a lane walks through two trees at a time
+AT_ONCE, ROWS_AT_ONCE = 8, 4  # features, and rows, that a warp loads together
 REGISTERS = 40  # which let a multiprocessor hold 48 warps
 # A category that is in no set: the number has no other use here, as one key stands for a missing value.
 OUTSIDE = ANY_CATEGORY
@@ -59,49 +62,52 @@ def tile_reader(shape: KernelShape) -> Any:
 
 
 @cache
-def row_loader(shape: KernelShape) -> Any:
-    """Return the device function by which a warp loads the keys of some rows into a tile.
-
-    ``shape.lanes`` is the number of warps of a block. They share the work: each loads every so many-th row.
-    """
-    has_rules, no_value, n_warps = shape.has_rules, missing_key(shape.key_bits), shape.lanes
+def key_writer(shape: KernelShape) -> Any:
+    """Return the device function that puts the key of a value into a tile, and says what the value is."""
+    has_rules, no_value = shape.has_rules, missing_key(shape.key_bits)
     read_key, status_of = key_reader(shape), status_reader(shape)
 
     @cuda.jit(device=True)
-    def load_rows(values, rules, tile, lane, warp, slots, row):
-        """Load the rows of the lanes whose bits are set in ``slots``; return what is among their values."""
-        seen, rank = FINITE, 0
-        while slots != S0:
-            slot = np.int32(cuda.ffs(slots)) - np.int32(1)
-            slots = np.uint32(slots & np.uint32(slots - S1))
-            taken = cuda.shfl_sync(EVERYONE, row, slot)
-            if rank % n_warps == warp and taken >= 0:
-                for feature in range(lane, values.shape[1], WARP):
-                    value = values[taken, feature]
-                    seen |= status_of(value)
-                    found, is_missing = read_key(value, rules, feature)
-                    key = np.uint64(found)
-                    if has_rules and rules[feature] & CATEGORY and key == NO_CATEGORY:
-                        key = OUTSIDE
-                    if is_missing:
-                        key = no_value
-                    tile[feature * WARP + slot] = key
-            rank += 1
+    def put(tile, rules, slot, feature, value):
+        found, is_missing = read_key(value, rules, feature)
+        key = np.uint64(found)
+        if has_rules and rules[feature] & CATEGORY and key == NO_CATEGORY:
+            key = OUTSIDE
+        if is_missing:
+            key = no_value
+        tile[feature * WARP + slot] = key
+        return status_of(value)
+
+    return put
+
+
+@cache
+def row_loader(shape: KernelShape) -> Any:
+    """Return the device function by which a block loads the keys of its rows into a tile.
+
+    ``shape.lanes`` is the number of warps of a block. Each warp loads other rows, eight features of four rows
+    at a time: whole sectors of memory, and only eight keys for one bank.
+    """
+    put, n_warps = key_writer(shape), shape.lanes
+
+    @cuda.jit(device=True)
+    def load_rows(values, rules, tile, lane, warp, row):
+        """Load the rows of all lanes, -1 for none; return what is among their values."""
+        seen, last = FINITE, values.shape[1] - 1
+        for four in range(warp, WARP // ROWS_AT_ONCE, n_warps):
+            slot = np.int32(four * ROWS_AT_ONCE + lane // AT_ONCE)
+            source = max(cuda.shfl_sync(EVERYONE, row, slot), 0)
+            for feature in range(lane % AT_ONCE, last + 1, 4 * AT_ONCE):
+                # Four loads at a time; some features are loaded twice, which does no harm.
+                second, third = min(feature + AT_ONCE, last), min(feature + 2 * AT_ONCE, last)
+                fourth = min(feature + 3 * AT_ONCE, last)
+                a, b = values[source, feature], values[source, second]
+                c, d = values[source, third], values[source, fourth]
+                seen |= put(tile, rules, slot, feature, a) | put(tile, rules, slot, second, b)
+                seen |= put(tile, rules, slot, third, c) | put(tile, rules, slot, fourth, d)
         return seen
 
     return load_rows
-
-
-@cuda.jit(device=True)
-def next_rows(lane, row, following, end):
-    """Return the lanes that are free, this lane's row then, and the row after those that were taken."""
-    free = np.uint32(cuda.ballot_sync(EVERYONE, row < 0))
-    if row < 0:
-        below = np.uint32((np.uint64(1) << np.uint64(lane)) - np.uint64(1))
-        mine = following + cuda.popc(np.uint32(free & below))
-        if mine < end:
-            row = np.int64(mine)
-    return free, row, min(following + cuda.popc(free), end)
 
 
 @cuda.jit(device=True)
@@ -111,84 +117,113 @@ def share_of(n_rows):
     return cuda.blockIdx.x * share, min((cuda.blockIdx.x + 1) * share, n_rows)
 
 
-@cache
-def stopping_kernel(shape: KernelShape, by_order: int) -> Any:
-    """Return the kernel that counts votes until a strategy stops, in one order or dealt ones.
+@cuda.jit
+def clear(counts):
+    """Set all counts to zero."""
+    for place in range(cuda.grid(1), len(counts), cuda.gridsize(1)):
+        counts[place] = 0
 
-    ``shape.lanes`` is the number of warps of a block, and of trees that are asked about a row at a time.
+
+@cache
+def asking_kernel(shape: KernelShape, by_order: int, in_pairs: bool = IN_PAIRS) -> Any:
+    """Return the kernel of a phase: it asks some of the trees about the rows that have not stopped before.
+
+    The phase asks from ``first`` to before ``end``, of the order asked. Rows wait in ``waiting``, a row's
+    number in the higher half of a word and its yes votes in the lower; the first phase takes all rows. Those
+    that go on are written to ``going_on``, in any order, and counted in ``counts[phase + 1]``. All rows of a
+    phase were asked equally many trees, so the lanes of a warp walk through the same tree at the same time.
+    ``shape.lanes`` is the number of warps of a block.
     """
     key_type = types.uint32 if shape.key_bits == 32 else types.uint64
     load_rows, walk, n_warps = row_loader(shape), walker(shape, tile_reader), shape.lanes
-    twice = 2 * n_warps
+    room, walk_two = 2 * MOST_OF_A_PHASE, pair_walker(shape, tile_reader)
+    stride = 2 * n_warps if in_pairs else n_warps
 
     @in_some_registers
-    def run_rows(
+    def ask_some(
         values, rules, bits, status, nodes, categories, orders, steps, exceptions, seed,
-        answers, asked_of, yes_of,
+        phase, first, end, waiting, going_on, counts, answers, asked_of, yes_of,
     ):  # fmt: skip
         tile = cuda.shared.array(0, key_type)
-        said = cuda.shared.array(twice, types.uint32)  # by each warp: votes, and stops
+        said = cuda.shared.array(
+            room, types.uint32
+        )  # votes of all lanes on each tree, of this tile and the last
         n_trees = steps.shape[0] - 2
         lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
-        following, end = share_of(values.shape[0])
-        row, asked, yes, order, seen = np.int64(-1), 0, 0, 0, FINITE
-        while True:
-            before = row
-            free, row, following = next_rows(lane, row, following, end)
-            if before < 0 and row >= 0:
-                asked, yes = 0, 0
-            if cuda.ballot_sync(EVERYONE, row >= 0) == 0:
-                break
-            seen |= load_rows(values, rules, tile, lane, warp, free, row)
+        n_rows = np.int64(values.shape[0] if first == 0 else counts[phase])
+        seen, order = FINITE, 0
+        for number in range(cuda.blockIdx.x, (n_rows + WARP - 1) // WARP, cuda.gridDim.x):
+            place = number * WARP + lane
+            row, yes = np.int64(-1), np.int32(0)
+            if place < n_rows:
+                row = np.int64(place)
+                if first > 0:
+                    row, yes = np.int64(waiting[place] >> U32), np.int32(waiting[place] & LOW_32)
+            seen |= load_rows(values, rules, tile, lane, warp, row)
             cuda.syncthreads()
-            if by_order == DEALT and before < 0 and row >= 0:
+            if by_order == DEALT and row >= 0:
                 order = n_trees * dealt_order(seed, bits[row], len(orders) // n_trees)
-            tree, says_yes, stops = asked + warp, False, False
-            is_asked = row >= 0 and tree < n_trees
-            lower, upper, begin, finish = 0, 0, 0, 0
-            if is_asked:
-                lower, upper = steps[tree + 1, LOWER], steps[tree + 1, UPPER]
-                begin, finish = steps[tree + 1, START], steps[tree + 2, START]
-                _, side = walk(nodes, categories, tile, rules, np.uint32(lane), orders[order + tree])
-                says_yes = (side & S1) != S0
-            votes = cuda.ballot_sync(EVERYONE, says_yes)
-            if lane == 0:
-                said[warp] = np.uint32(votes)
+            heard = (number // cuda.gridDim.x) % 2 * MOST_OF_A_PHASE
+            for tree in range(first + warp, end, stride):
+                side = other_side = S0
+                if row >= 0:
+                    root = orders[order + tree]
+                    if in_pairs and tree + n_warps < end:
+                        _, side, _, other_side = walk_two(
+                            nodes,
+                            categories,
+                            tile,
+                            rules,
+                            np.uint32(lane),
+                            root,
+                            orders[order + tree + n_warps],
+                        )
+                    else:
+                        _, side = walk(nodes, categories, tile, rules, np.uint32(lane), root)
+                votes = cuda.ballot_sync(EVERYONE, (side & S1) != S0)
+                if lane == 0:
+                    said[heard + tree - first] = np.uint32(votes)
+                if in_pairs and tree + n_warps < end:
+                    votes = cuda.ballot_sync(EVERYONE, (other_side & S1) != S0)
+                    if lane == 0:
+                        said[heard + tree + n_warps - first] = np.uint32(votes)
             cuda.syncthreads()
-            if is_asked:
-                so_far = yes
-                for k in range(warp + 1):
-                    so_far += np.int32((said[k] >> np.uint32(lane)) & S1)
-                stops = (so_far <= lower) | (so_far >= upper)
+            if warp != number // cuda.gridDim.x % n_warps:  # the others go on to the next tile meanwhile
+                continue
+            asked, stops = first, row < 0
+            while not stops and asked < end:
+                yes += np.int32((said[heard + asked - first] >> np.uint32(lane)) & S1)
+                asked += 1
+                stops = (yes <= steps[asked, LOWER]) | (yes >= steps[asked, UPPER])
+                begin, finish = steps[asked, START], steps[asked + 1, START]
                 if begin < finish and not stops:
-                    stops = draws_a_stop(exceptions, begin, finish, seed, tree + 1, so_far, bits, row)
-            stopping = cuda.ballot_sync(EVERYONE, stops)
-            if lane == 0:
-                said[n_warps + warp] = np.uint32(stopping)
-            cuda.syncthreads()
-            goes_on = row >= 0
-            for k in range(n_warps):
-                if goes_on:
-                    asked += 1
-                    yes += np.int32((said[k] >> np.uint32(lane)) & S1)
-                    goes_on = (said[n_warps + k] >> np.uint32(lane)) & S1 == S0
-            if row >= 0 and not goes_on:
-                if warp == 0:
-                    answers[row] = yes >= steps[asked, YES_FROM]
-                    asked_of[row], yes_of[row] = asked, yes
-                row = np.int64(-1)
+                    stops = draws_a_stop(exceptions, begin, finish, seed, asked, yes, bits, row)
+            if row >= 0 and stops:
+                answers[row] = yes >= steps[asked, YES_FROM]
+                asked_of[row], yes_of[row] = asked, yes
+            goes_on = np.uint32(cuda.ballot_sync(EVERYONE, not stops))
+            if goes_on != S0:
+                to = np.uint32(0)
+                if lane == 0:
+                    to = cuda.atomic.add(counts, phase + 1, np.uint32(cuda.popc(goes_on)))
+                to = cuda.shfl_sync(EVERYONE, to, 0)
+                if not stops:
+                    below = np.uint32((np.uint64(1) << np.uint64(lane)) - np.uint64(1))
+                    to += np.uint32(cuda.popc(np.uint32(goes_on & below)))
+                    going_on[to] = (np.uint64(row) << U32) | np.uint64(yes)
         if seen:
             cuda.atomic.or_(status, 0, np.uint32(seen))
 
-    return run_rows
+    return ask_some
 
 
 @cache
-def counting_kernel(shape: KernelShape) -> Any:
+def counting_kernel(shape: KernelShape, in_pairs: bool = IN_PAIRS) -> Any:
     """Return the kernel that counts the yes votes of all trees; every warp asks some of them."""
     key_type = types.uint32 if shape.key_bits == 32 else types.uint64
     load_rows, walk, n_warps = row_loader(shape), walker(shape, tile_reader), shape.lanes
-    n_threads = n_warps * WARP
+    n_threads, walk_two = n_warps * WARP, pair_walker(shape, tile_reader)
+    stride = 2 * n_warps if in_pairs else n_warps
 
     @in_some_registers
     def count_votes(
@@ -201,13 +236,25 @@ def counting_kernel(shape: KernelShape) -> Any:
         seen = FINITE
         while first < end:
             row = np.int64(first + lane if first + lane < end else -1)
-            seen |= load_rows(values, rules, tile, lane, warp, EVERYONE, row)
+            seen |= load_rows(values, rules, tile, lane, warp, row)
             cuda.syncthreads()
             yes = np.int32(0)
             if row >= 0:
-                for tree in range(warp, n_trees, n_warps):
-                    _, side = walk(nodes, categories, tile, rules, np.uint32(lane), roots[tree])
-                    yes += np.int32(side & S1)
+                for tree in range(warp, n_trees, stride):
+                    if in_pairs and tree + n_warps < n_trees:
+                        _, side, _, other_side = walk_two(
+                            nodes,
+                            categories,
+                            tile,
+                            rules,
+                            np.uint32(lane),
+                            roots[tree],
+                            roots[tree + n_warps],
+                        )
+                        yes += np.int32(side & S1) + np.int32(other_side & S1)
+                    else:
+                        _, side = walk(nodes, categories, tile, rules, np.uint32(lane), roots[tree])
+                        yes += np.int32(side & S1)
             counts[warp * WARP + lane] = yes
             cuda.syncthreads()
             if warp == 0 and row >= 0:
@@ -224,7 +271,7 @@ def counting_kernel(shape: KernelShape) -> Any:
 
 
 @cache
-def adding_kernel(shape: KernelShape) -> Any:
+def adding_kernel(shape: KernelShape, in_pairs: bool = IN_PAIRS) -> Any:
     """Return the kernel that adds up the scores of all trees, of two classes.
 
     Trees are asked in chunks. While the warps ask those of the next one, one of them, each in its turn, adds
@@ -232,7 +279,8 @@ def adding_kernel(shape: KernelShape) -> Any:
     """
     key_type = types.uint32 if shape.key_bits == 32 else types.uint64
     is_compact, load_rows, walk = shape.is_compact, row_loader(shape), walker(shape, tile_reader)
-    n_warps, room = shape.lanes, 2 * CHUNK * WARP
+    n_warps, room, walk_two = shape.lanes, 2 * CHUNK * WARP, pair_walker(shape, tile_reader)
+    stride = 2 * n_warps if in_pairs else n_warps
 
     @in_some_registers
     def add_scores(
@@ -247,17 +295,30 @@ def adding_kernel(shape: KernelShape) -> Any:
         n_chunks, seen = (n_trees + CHUNK - 1) // CHUNK, FINITE
         while first < end:
             row = np.int64(first + lane if first + lane < end else -1)
-            seen |= load_rows(values, rules, tile, lane, warp, EVERYONE, row)
+            seen |= load_rows(values, rules, tile, lane, warp, row)
             if warp == 0:
                 totals[lane] = start
             cuda.syncthreads()
             for chunk in range(n_chunks + 1):
                 if row >= 0 and chunk < n_chunks:
-                    for tree in range(chunk * CHUNK + warp, min((chunk + 1) * CHUNK, n_trees), n_warps):
-                        leaf, _ = walk(nodes, categories, tile, rules, np.uint32(lane), roots[tree])
-                        told[(tree % (2 * CHUNK)) * WARP + lane] = (
-                            leaves[leaf] if is_compact else leaves[U2 * leaf]
-                        )
+                    end_of_chunk = min((chunk + 1) * CHUNK, n_trees)
+                    for tree in range(chunk * CHUNK + warp, end_of_chunk, stride):
+                        to = (tree % (2 * CHUNK)) * WARP + lane
+                        if in_pairs and tree + n_warps < end_of_chunk:
+                            leaf, _, other, _ = walk_two(
+                                nodes,
+                                categories,
+                                tile,
+                                rules,
+                                np.uint32(lane),
+                                roots[tree],
+                                roots[tree + n_warps],
+                            )
+                            told[to] = leaves[leaf] if is_compact else leaves[U2 * leaf]
+                            told[to + n_warps * WARP] = leaves[other] if is_compact else leaves[U2 * other]
+                        else:
+                            leaf, _ = walk(nodes, categories, tile, rules, np.uint32(lane), roots[tree])
+                            told[to] = leaves[leaf] if is_compact else leaves[U2 * leaf]
                 if chunk > 0 and warp == chunk % n_warps and row >= 0:
                     total = totals[lane]
                     for tree in range((chunk - 1) * CHUNK, min(chunk * CHUNK, n_trees)):

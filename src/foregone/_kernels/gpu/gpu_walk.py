@@ -99,3 +99,27 @@ def walker(shape: KernelShape, reader: Callable[[KernelShape], Any] = value_read
         return place, side
 
     return walk
+
+
+@cache
+def pair_walker(shape: KernelShape, reader: Callable[[KernelShape], Any] = value_reader) -> Any:
+    """Return the device function that walks through two trees at a time, so that one waits for both.
+
+    A walk that has arrived repeats its last step until the other one has.
+    """
+    step = stepper(shape, reader)
+
+    @cuda.jit(device=True)
+    def walk_two(nodes, categories, memory, rules, row, root, other_root):
+        at, other_at = np.uint32(root), np.uint32(other_root)
+        while True:
+            place, side = step(nodes, categories, memory, rules, row, at)
+            other_place, other_side = step(nodes, categories, memory, rules, row, other_at)
+            if side != S0 and other_side != S0:
+                return place, side, other_place, other_side
+            if side == S0:
+                at = place
+            if other_side == S0:
+                other_at = other_place
+
+    return walk_two
