@@ -151,9 +151,9 @@ def asking_kernel(shape: KernelShape, by_order: int, in_pairs: bool = IN_PAIRS) 
         n_trees = steps.shape[0] - 2
         lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
         n_rows = np.int64(values.shape[0] if first == 0 else counts[phase])
-        seen, order = FINITE, 0
-        for number in range(cuda.blockIdx.x, (n_rows + WARP - 1) // WARP, cuda.gridDim.x):
-            place = number * WARP + lane
+        seen, order, turn = FINITE, 0, np.int32(0)
+        for first_place in range(cuda.blockIdx.x * WARP, n_rows, cuda.gridDim.x * WARP):
+            place = first_place + lane
             row, yes = np.int64(-1), np.int32(0)
             if place < n_rows:
                 row = np.int64(place)
@@ -163,7 +163,7 @@ def asking_kernel(shape: KernelShape, by_order: int, in_pairs: bool = IN_PAIRS) 
             cuda.syncthreads()
             if by_order == DEALT and row >= 0:
                 order = n_trees * dealt_order(seed, bits[row], len(orders) // n_trees)
-            heard = (number // cuda.gridDim.x) % 2 * MOST_OF_A_PHASE
+            heard = (turn & 1) * MOST_OF_A_PHASE
             for tree in range(first + warp, end, stride):
                 side = other_side = S0
                 if row >= 0:
@@ -188,7 +188,8 @@ def asking_kernel(shape: KernelShape, by_order: int, in_pairs: bool = IN_PAIRS) 
                     if lane == 0:
                         said[heard + tree + n_warps - first] = np.uint32(votes)
             cuda.syncthreads()
-            if warp != number // cuda.gridDim.x % n_warps:  # the others go on to the next tile meanwhile
+            turn += 1
+            if warp != turn % n_warps:  # the others go on to the next tile meanwhile
                 continue
             asked, stops = first, row < 0
             while not stops and asked < end:
@@ -203,13 +204,13 @@ def asking_kernel(shape: KernelShape, by_order: int, in_pairs: bool = IN_PAIRS) 
                 asked_of[row], yes_of[row] = asked, yes
             goes_on = np.uint32(cuda.ballot_sync(EVERYONE, not stops))
             if goes_on != S0:
-                to = np.uint32(0)
+                to = np.int32(0)
                 if lane == 0:
-                    to = cuda.atomic.add(counts, phase + 1, np.uint32(cuda.popc(goes_on)))
+                    to = np.int32(cuda.atomic.add(counts, phase + 1, np.uint32(cuda.popc(goes_on))))
                 to = cuda.shfl_sync(EVERYONE, to, 0)
                 if not stops:
                     below = np.uint32((np.uint64(1) << np.uint64(lane)) - np.uint64(1))
-                    to += np.uint32(cuda.popc(np.uint32(goes_on & below)))
+                    to += np.int32(cuda.popc(np.uint32(goes_on & below)))
                     going_on[to] = (np.uint64(row) << U32) | np.uint64(yes)
         if seen:
             cuda.atomic.or_(status, 0, np.uint32(seen))
