@@ -20,6 +20,7 @@ from tests.gpu import simulated  # noqa: E402  # the simulator first
 simulated.use_small_blocks()
 
 import numpy as np  # noqa: E402  # the simulator first
+import pytest  # noqa: E402  # the simulator first
 
 from foregone import EarlyStoppingClassifier  # noqa: E402  # the simulator first
 from foregone.forest import gpu_forest, gpu_jobs  # noqa: E402  # the simulator first
@@ -32,13 +33,17 @@ def _asked_on_both(file: Path, rows: Path) -> None:
     check_classifier(EarlyStoppingClassifier.load(file), np.load(rows)[:N_ROWS])
 
 
-def _in_tiles(run: Callable[[int], None]) -> None:
-    usual = gpu_forest.FEWEST_IN_TILES, gpu_forest.FEWEST_WARPS, gpu_forest.FEWEST_LANES
-    try:
-        gpu_forest.FEWEST_IN_TILES, gpu_forest.FEWEST_WARPS, gpu_forest.FEWEST_LANES = 0, 2, 1
+def _in_tiles(run: Callable[[int], None], rank_gain: float) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {
+            "FEWEST_IN_TILES": 0,
+            "FEWEST_WARPS": 2,
+            "FEWEST_LANES": 1,
+            "SAMPLED_ROWS": 8,
+        }.items():
+            patch.setattr(gpu_forest, name, value)
+        patch.setattr(gpu_jobs, "RANK_GAIN", rank_gain)
         run(3 * N_ROWS)
-    finally:
-        gpu_forest.FEWEST_IN_TILES, gpu_forest.FEWEST_WARPS, gpu_forest.FEWEST_LANES = usual
 
 
 def main(folder: str | None) -> None:
@@ -46,7 +51,9 @@ def main(folder: str | None) -> None:
     checks: dict[str, Callable[[], None]] = {name: lambda run=run: run(N_ROWS) for name, run in CASES.items()}
     for name, run in CASES.items():
         if name.startswith(("votes_", "scores_with")):  # which have another way for many rows
-            checks[f"{name}_in_tiles"] = lambda run=run: _in_tiles(run)
+            checks[f"{name}_in_tiles"] = lambda run=run: _in_tiles(run, rank_gain=0.0)
+            if name.startswith("votes_"):
+                checks[f"{name}_in_tiles_of_ranks"] = lambda run=run: _in_tiles(run, rank_gain=1e9)
     if folder is not None:
         files = Path(folder).glob("*.foregone")
         checks = {

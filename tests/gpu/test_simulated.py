@@ -26,10 +26,14 @@ def simulate(folder: str | None = None) -> dict[str, str | None]:
     return found
 
 
+def names() -> list[str]:
+    """Return the cases, and those of what is done in another way for many rows."""
+    in_tiles = [f"{name}_in_tiles" for name in CASES if name.startswith(("votes_", "scores_with"))]
+    return [*CASES, *in_tiles, *(f"{name}_of_ranks" for name in in_tiles if name.startswith("votes_"))]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [*CASES, *(f"{name}_in_tiles" for name in CASES if name.startswith(("votes_", "scores_with")))]
-)
+@pytest.mark.parametrize("name", names())
 def test_a_simulated_gpu_answers_as_the_cpu_does(name: str) -> None:
     problem = simulate()[name]
     assert problem is None, problem

@@ -18,7 +18,7 @@ from foregone.forest.ranked_trees import RankedTrees, looping_parts, rank_trees
 from foregone.forest.rows import Keys, Rows
 from foregone.forest.schedule import Record
 
-__all__ = ["BatchTrees"]
+__all__ = ["BatchTrees", "rank_votes"]
 
 
 MOST_SHARED = MOST_PLACES - 1  # places of a tree whose leaves may be shared
@@ -172,7 +172,7 @@ class BatchTrees:
             n_places = fill_looping(*common, MOST_SHARED, trees, words, start)
             leaves = self._leaf.from_words(words[:n_places].copy())
         else:
-            trees, leaves = np.empty((2 * shape[0] + 8 * n_trees, *shape[1:]), np.uint64), None
+            trees, leaves = _room_for_votes(self._nodes, n_trees), None
             n_places = fill_looping_votes(*common, trees, start)
         if n_places > MOST_NUMBERED:
             raise InvalidInputError(
@@ -185,6 +185,24 @@ class BatchTrees:
         some = start[:: -(-n_trees // SAMPLED_TREES)]
         by_steps = _count_steps(trees, keys, stride, shift, some, min(n_rows, SAMPLED_ROWS))
         return LoopingTrees(walked, leaves, bounds, *best_phases(by_steps))
+
+
+def _room_for_votes(nodes: NodeArray, n_trees: int) -> NodeArray:
+    return np.empty((2 * len(nodes) + 8 * n_trees, *nodes.shape[1:]), np.uint64)
+
+
+def rank_votes(nodes: NodeArray, tree_start: IntArray) -> RankedTrees | None:
+    """Return trees that vote as nodes that compare ranks; None if they cannot.
+
+    For packed trees with keys of 32 bits, without categories, and rows without missing values.
+    """
+    n_trees, no_keys = len(tree_start) - 1, np.empty(0, np.uint32)
+    trees, start = _room_for_votes(nodes, n_trees), np.empty(n_trees, np.int64)
+    most = int(np.diff(tree_start).max())
+    n_places = fill_looping_votes(nodes, no_keys, tree_start, most, 1, trees, start)
+    bounds = np.stack([start, np.append(start[1:], n_places)], axis=1)
+    # Walks of no steps: none that other forms than nodes could save.
+    return rank_trees(trees[:n_places], None, bounds, np.empty(0, np.int64), 0.0, no_keys, 1)
 
 
 def _count_steps(

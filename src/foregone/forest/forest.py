@@ -20,7 +20,8 @@ from foregone.forest.batch_trees import BatchTrees
 from foregone.forest.device_arrays import Device, check_device
 from foregone.forest.execution import MOST_BYTES, Scratch, block_bytes, for_each_block
 from foregone.forest.gpu_forest import GpuForest
-from foregone.forest.gpu_jobs import GpuTrees, Job, job_for, matrix_job
+from foregone.forest.gpu_jobs import Job, job_for, matrix_job
+from foregone.forest.gpu_trees import GpuTrees
 from foregone.forest.importers.found import Found, LeafKind
 from foregone.forest.layout import NodeArray, find_payloads, pack
 from foregone.forest.rows import FLOATS, RowFormat, Rows
@@ -319,7 +320,9 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     def _on_gpu(self) -> GpuForest:
         """Return the same trees in the memory of a GPU."""
         if self._gpu is None:
-            self._gpu = GpuForest(self.nodes, self.categories, self.tree_start[:-1], self.rows)
+            self._gpu = GpuForest(
+                self.nodes, self.categories, self.tree_start, self.rows, not self.leaf.is_payload
+            )
         return self._gpu
 
     def _gpu_job(self, trees: GpuTrees, schedule: Any) -> Job:

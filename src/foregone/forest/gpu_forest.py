@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -27,8 +26,8 @@ from foregone.forest.device_arrays import (
     to_host,
 )
 from foregone.forest.execution import usable_cores
-from foregone.forest.gpu_jobs import GpuTrees, Job, Tiles, best_lanes, plan_phases
-from foregone.forest.layout import narrowed
+from foregone.forest.gpu_jobs import Job, best_lanes, plan_phases, ranks_pay
+from foregone.forest.gpu_trees import GpuTrees, TreeForms
 from foregone.forest.rows import FLOAT32, FLOATS, RowFormat, Rows
 
 __all__ = ["GpuForest", "Launch", "plan_launch"]
@@ -161,48 +160,34 @@ class GpuForest:
 
     Parameters
     ----------
-    nodes, categories : ndarray
+    nodes, categories, tree_start : ndarray
         Of a forest.
-    roots : ndarray of int
-        Where its trees begin.
     rows : RowFormat
         What rows it takes.
+    leaves_vote : bool
+        Whether leaves are votes between two classes.
     """
 
     def __init__(
         self,
         nodes: npt.NDArray[np.uint64],
         categories: npt.NDArray[np.uint32],
-        roots: npt.NDArray[np.int64],
+        tree_start: npt.NDArray[np.int64],
         rows: RowFormat,
+        leaves_vote: bool,
     ) -> None:
         self._cuda = cuda_module()
         self._format = rows
         self._has_categories = len(categories) > 0
-        self._categories = self._cuda.to_device(
-            categories if self._has_categories else np.zeros(1, np.uint32)
-        )
-        self._nodes, self._roots = nodes, roots
-        self._trees = self._uploaded(nodes, rows.key_bits)
+        self._forms = TreeForms(self._cuda, nodes, categories, tree_start, rows, leaves_vote)
         self._rules = self._cuda.to_device(np.array(rows.rules if len(rows.rules) else [0], np.int64))
         self._n_processors = _n_processors(self._cuda)
         self._workspace = _Workspace(self._cuda)
-        self._jobs: dict[tuple[int, bool], tuple[Any, Job]] = {}
+        self._jobs: dict[tuple[int, bool], tuple[Any, Job]] = {}  # kept, so that no other gets their numbers
         self._lanes: dict[Any, list[_Lane]] = {}
-        self._suited: dict[int, tuple[int, Tiles | None]] = {}
+        self._suited: dict[int, tuple[float, int, tuple[int, ...]]] = {}
+        self._ranked: dict[int, Job | None] = {}
         self._lock = Lock()
-
-    def _uploaded(self, nodes: npt.NDArray[np.uint64], key_bits: int) -> GpuTrees:
-        on_gpu = self._cuda.to_device(np.ascontiguousarray(nodes).ravel())
-        return GpuTrees(
-            on_gpu,
-            on_gpu.view(np.float64),
-            self._categories,
-            self._roots.astype(np.uint64),
-            lambda array: self._cuda.to_device(np.ascontiguousarray(array)),
-            nodes.ndim == 1,
-            key_bits,
-        )
 
     def _job(self, key: Any, make: Callable[[GpuTrees], Job], dtype: np.dtype[Any]) -> Job:
         """Return the job of a schedule, or of anything that stands for one; the last few are kept."""
@@ -210,23 +195,17 @@ class GpuForest:
         found = self._jobs.get((id(key), is_short))
         if found is None or found[0] is not key:
             while len(self._jobs) >= KEPT_JOBS:
-                self._jobs.pop(next(iter(self._jobs)))
-            job = make(self._trees)._replace(trees=self._trees)
-            if is_short and not job.needs_bits and (narrow := self._narrow_trees) is not None:
-                job = make(narrow)._replace(trees=narrow)
-            found = self._jobs[id(key), is_short] = key, job
+                _, dropped = self._jobs.pop(next(iter(self._jobs)))
+                self._suited.pop(id(dropped.reads), None)
+                self._ranked.pop(id(dropped.reads), None)
+            trees = self._forms.usual
+            job = make(trees)
+            # Bits that stand for a row are of the larger keys: jobs that may need them ask the usual trees.
+            if is_short and not job.draws and self._forms.narrow is not None:
+                trees = self._forms.narrow
+                job = make(trees)
+            found = self._jobs[id(key), is_short] = key, job._replace(trees=trees)
         return found[1]
-
-    @cached_property
-    def _narrow_trees(self) -> GpuTrees | None:
-        """Trees of half the size that send rows of float32 the same way; None if there are none.
-
-        The bits that stand for a row are of the larger keys, so jobs that read them ask the usual trees.
-        """
-        if self._format.key_bits == 32 or len(self._format.rules):
-            return None
-        compact = narrowed(self._nodes, self._roots)
-        return None if compact is None else self._uploaded(compact, 32)
 
     def run(self, X: Any, key: Any, make: Callable[[GpuTrees], Job]) -> list[Any]:
         """Do the job that ``make`` returns, and ``key`` stands for; return what it writes.
@@ -235,25 +214,38 @@ class GpuForest:
         """
         if is_on_device(X):
             rows = self._checked(X)
-            job = self._suiting(self._job(key, make, rows.dtype), rows, self._run_there)
+            job = self._suiting(self._job(key, make, rows.dtype), make, rows, self._run_there)
             return [of_same_library(X, made) for made in self._run_there(rows, job)]
         host_rows = self._format.as_rows(X)
         job = self._job(key, make, host_rows.dtype)
-        return self._run_from_host(host_rows, self._suiting(job, host_rows, self._run_from_host))
+        return self._run_from_host(host_rows, self._suiting(job, make, host_rows, self._run_from_host))
 
-    def _suiting(self, job: Job, rows: Any, run: Callable[[Any, Job], list[Any]]) -> Job:
-        """Return a job with lanes and phases that suit the rows, of which the first ones are tried once."""
-        if not job.tries_lanes:
+    def _suiting(
+        self, job: Job, make: Callable[[GpuTrees], Job], rows: Any, run: Callable[[Any, Job], list[Any]]
+    ) -> Job:
+        """Return a job with lanes, phases and trees that suit the rows, of which the first are tried once."""
+        number, n_features = id(job.reads), rows.shape[1]
+        n_asked = float(len(self._forms.usual.roots))
+        if job.tries_lanes:
+            if number not in self._suited:
+                if rows.shape[0] < SAMPLED_ROWS:
+                    return job
+                asked = to_host(run(rows[:SAMPLED_ROWS], job)[1])
+                phases = plan_phases(asked, job.tiles.phases[-1], n_features) if job.tiles else ()
+                self._suited[number] = float(asked.mean()), best_lanes(asked), phases
+            n_asked, lanes, phases = self._suited[number]
+            job = job._replace(lanes=lanes, tiles=job.tiles and job.tiles._replace(phases=phases))
+        if job.tiles is None or rows.shape[0] < FEWEST_IN_TILES:
             return job
-        suited = self._suited.get(id(job.reads))
-        if suited is None:
-            if rows.shape[0] < SAMPLED_ROWS:
-                return job
-            asked, tiles = to_host(run(rows[:SAMPLED_ROWS], job)[1]), job.tiles
-            if tiles is not None and tiles.phases:
-                tiles = tiles._replace(phases=plan_phases(asked, tiles.phases[-1], rows.shape[1]))
-            suited = self._suited[id(job.reads)] = best_lanes(asked), tiles
-        return job._replace(lanes=suited[0], tiles=suited[1])
+        if number not in self._ranked:
+            trees = self._forms.ranked
+            pays = trees is not None and ranks_pay(n_asked, trees.ranks, n_features)
+            self._ranked[number] = make(trees)._replace(trees=trees) if trees is not None and pays else None
+        ranked = self._ranked[number]
+        if ranked is None or ranked.tiles is None:
+            return job
+        tiles = ranked.tiles._replace(phases=job.tiles.phases)
+        return job._replace(trees=ranked.trees, tiles=tiles)
 
     def _checked(self, X: Any) -> DeviceArray:
         """Return rows on the GPU as an array of numba."""
@@ -294,53 +286,63 @@ class GpuForest:
         row_format, trees = self._format, job.trees
         assert trees is not None  # set where jobs are made
         n_rows, n_features = rows.shape
+        ranks = trees.ranks
         shape = gpu_rows.KernelShape(
             is_compact=trees.is_compact,
-            key_bits=trees.key_bits,
+            key_bits=32 if ranks else trees.key_bits,
             has_categories=self._has_categories,
             has_rules=len(row_format.rules) > 0,
             takes_missing=row_format.takes_missing,
             lanes=job.lanes,
         )
-        bits = workspace.room("bits", n_rows if job.needs_bits else 0, np.int64)
+        bits = workspace.room("bits", n_rows if job.needs_bits or ranks else 0, np.int64)
+        looked_at = (rows, self._rules, bits, workspace.status)
 
         def started(kernel: Any, n_tasks: int, lanes: int) -> tuple[Any, Launch]:
             launch = plan_launch(n_tasks, lanes, self._n_processors)
             return kernel[launch.n_blocks, launch.n_threads, stream, 0], launch
 
-        starts: list[Started] = []
-        if job.needs_bits:
-            fill_bits, _ = started(gpu_rows.bits_kernel(shape), -(-n_rows // WARP), WARP)
-            starts.append((fill_bits, (rows, self._rules, bits, workspace.status)))
-        if job.tiles is not None:
-            given = (rows, self._rules, bits, workspace.status)
-            in_tiles = self._in_tiles(job, job.tiles, shape, given, outputs, workspace, stream)
-            if in_tiles:
-                return starts + in_tiles
-        if not job.needs_bits:
-            look_at, _ = started(gpu_rows.looking_kernel(trees.key_bits), n_rows * n_features, 1)
-            starts.append((look_at, (rows.reshape(-1), workspace.status)))
+        if ranks:
+            size = ranks.n_words * n_rows
+            compared: DeviceArray = workspace.room("ranks", size, np.uint32)[:size]
+            compared = compared.reshape(ranks.n_words, n_rows)
+            fill_ranks, _ = started(gpu_rows.ranks_kernel(shape), -(-n_rows // WARP), WARP)
+            starts: list[Started] = [(fill_ranks, (*looked_at, ranks.cuts, ranks.table, compared))]
+            shape = shape._replace(key_bits=trees.key_bits)
+            row_bytes = 4 * ranks.n_words
+        else:
+            compared, row_bytes = rows, n_features * shape.key_bits // 8
+            if job.needs_bits:
+                fill_bits, _ = started(gpu_rows.bits_kernel(shape), -(-n_rows // WARP), WARP)
+                starts = [(fill_bits, looked_at)]
+            else:
+                look_at, _ = started(gpu_rows.looking_kernel(shape.key_bits), n_rows * n_features, 1)
+                starts = [(look_at, (rows.reshape(-1), workspace.status))]
+        given = (compared, self._rules, bits)
+        in_tiles = self._in_tiles(job, shape, row_bytes, given, outputs, workspace, stream)
+        if in_tiles:
+            return starts + in_tiles
         kernel, launch = started(job.kernel(shape), n_rows, job.lanes)
         n_groups = launch.n_groups(job.lanes)
-        given = job.reads(lambda name, size, dtype: workspace.room(name, n_groups * size, dtype))
+        reads = job.reads(lambda name, size, dtype: workspace.room(name, n_groups * size, dtype))
         written = [
             made.reshape(-1) if output.in_line else made
             for made, output in zip(outputs, job.outputs, strict=True)
         ]
-        starts.append((kernel, (rows, self._rules, bits, *given, *written)))
-        return starts
+        return [*starts, (kernel, (*given, *reads, *written))]
 
     def _in_tiles(
-        self, job: Job, tiles: Tiles, shape: Any, given: tuple[Any, ...], outputs: list[DeviceArray],
+        self, job: Job, shape: Any, row_bytes: int, given: tuple[Any, ...], outputs: list[DeviceArray],
         workspace: _Workspace, stream: Any,
     ) -> list[Started]:  # fmt: skip
         """Return the kernels that do a job in tiles, in their order; none if that does not pay."""
         from foregone._kernels.gpu import gpu_tiles
 
-        n_rows, n_features = given[0].shape
-        key_bytes = n_features * shape.key_bits // 8
-        n_warps = warps_of_tiles(WARP * key_bytes + tiles.more_bytes)
-        planned = plan_tiles(n_rows, n_warps, key_bytes, self._n_processors)
+        tiles, n_rows = job.tiles, len(outputs[0])
+        if tiles is None:
+            return []
+        n_warps = warps_of_tiles(WARP * row_bytes + tiles.more_bytes)
+        planned = plan_tiles(n_rows, n_warps, row_bytes, self._n_processors)
         if planned is None or (job.tries_lanes and job.lanes < FEWEST_LANES):
             return []
         (n_blocks, n_threads), shared_bytes = planned

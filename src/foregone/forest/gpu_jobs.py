@@ -17,18 +17,30 @@ from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
 from foregone._kernels.plurality_run import LINES
 from foregone.checks import IntArray
 from foregone.forest.device_arrays import DeviceArray
+from foregone.forest.gpu_trees import GpuTrees, Ranks
 from foregone.forest.plurality_schedule import PluralitySchedule
 from foregone.forest.schedule import Schedule, VoteSchedule
 from foregone.forest.score_schedule import ScoreSchedule
 
-__all__ = ["GpuTrees", "Job", "best_lanes", "class_votes_job", "job_for", "matrix_job", "plan_phases"]
+__all__ = [
+    "Job",
+    "Tiles",
+    "best_lanes",
+    "class_votes_job",
+    "job_for",
+    "matrix_job",
+    "plan_phases",
+    "ranks_pay",
+]
 
 MOST_LANES = 32
 LANES_TO_STOP = 16  # for a row that stops early
 LANES_TO_COUNT = 32  # for a row that all trees vote on
 LANES_TO_ADD = 8  # for a row that all trees' scores are added for
 GAIN = 0.37
+FEW_EXCEPTIONS = 8  # of which so few rows draw that their bits are found when they do
 FEWEST_OF_A_PHASE, MOST_OF_A_PHASE = 8, 128  # trees, see `plan_phases`
+RANK_GAIN, RANK_FEATURE, RANK_STEP = 0.2, 0.02, 0.01  # what ranks save of a tree, and take of a row, in trees
 PHASE, PHASE_FEATURE = 1.5, 0.03  # what a phase and a feature that is loaded take of a row, in trees
 
 Room = Callable[[str, int, Any], DeviceArray]
@@ -80,6 +92,8 @@ class Job(NamedTuple):
         What it writes.
     needs_bits : bool
         Whether it reads the bits that stand for each row, for orders and draws.
+    draws : bool
+        Whether any row may need its bits.
     tries_lanes : bool
         Whether the best number of lanes depends on how many trees rows are asked, its second output.
     tiles : Tiles or None
@@ -93,37 +107,10 @@ class Job(NamedTuple):
     reads: Reads
     outputs: tuple[Output, ...]
     needs_bits: bool = False
+    draws: bool = False
     tries_lanes: bool = False
     tiles: Tiles | None = None
     trees: GpuTrees | None = None
-
-
-class GpuTrees(NamedTuple):
-    """Packed trees in the memory of a GPU.
-
-    Attributes
-    ----------
-    nodes, leaves : device array of uint64, and of float64
-        The words of all nodes in a line, and the same memory as floats.
-    categories : device array
-        The sets of categories; of one number if there are none.
-    roots : ndarray of uint64
-        Where trees begin.
-    upload : callable
-        Brings an array to the GPU.
-    is_compact : bool
-        Whether a node is one word.
-    key_bits : {32, 64}
-        Size of the keys that they compare.
-    """
-
-    nodes: DeviceArray
-    leaves: DeviceArray
-    categories: DeviceArray
-    roots: npt.NDArray[np.uint64]
-    upload: Callable[[npt.NDArray[Any]], DeviceArray]
-    is_compact: bool
-    key_bits: int
 
 
 def job_for(trees: GpuTrees, schedule: Any, table: npt.NDArray[Any] | None = None, a_round: int = 1) -> Job:
@@ -162,7 +149,7 @@ def _orders(trees: GpuTrees, schedule: VoteSchedule) -> tuple[int, DeviceArray]:
     kind = gpu_votes.OWN if schedule.own_orders else gpu_votes.SAME
     if len(schedule.roots) > 1:
         kind = gpu_votes.DEALT
-    return kind, trees.upload(schedule.roots.ravel().astype(np.uint64))
+    return kind, trees.upload_roots(schedule.roots)
 
 
 def _some(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -184,16 +171,18 @@ def _votes_until_a_stop(trees: GpuTrees, schedule: Schedule) -> Job:
         return trees.nodes, trees.categories, orders, own, steps, exceptions, seed
 
     outputs = (Output(np.bool_), Output(np.int32), Output(np.int32))
-    needs_bits = kind != gpu_votes.SAME or len(schedule.exceptions) > 0
+    needs_bits = kind != gpu_votes.SAME or len(schedule.exceptions) > FEW_EXCEPTIONS
     unasked = bool(
         schedule.steps[0, LOWER] >= 0 or schedule.steps[0, UPPER] <= 0 or schedule.steps[1, START] > 0
     )
-    kernel, tiles = partial(gpu_votes.stopping_kernel, by_order=kind, stops_unasked=unasked), None
+    how = {"by_order": kind, "has_bits": needs_bits}
+    kernel, tiles = partial(gpu_votes.stopping_kernel, **how, stops_unasked=unasked), None
     if kind != gpu_votes.OWN and not unasked:
         what = trees.nodes, trees.categories, orders, steps, exceptions, seed
         phases = tuple(range(FEWEST_OF_A_PHASE, n_trees, FEWEST_OF_A_PHASE))
-        tiles = Tiles(partial(gpu_tiles.asking_kernel, by_order=kind), what, phases=(*phases, n_trees))
-    return Job(kernel, LANES_TO_STOP, reads, outputs, needs_bits, tries_lanes=True, tiles=tiles)
+        tiles = Tiles(partial(gpu_tiles.asking_kernel, **how), what, phases=(*phases, n_trees))
+    draws = needs_bits or len(schedule.exceptions) > 0
+    return Job(kernel, LANES_TO_STOP, reads, outputs, needs_bits, draws, tries_lanes=True, tiles=tiles)
 
 
 def _all_votes(trees: GpuTrees, schedule: Schedule) -> Job:
@@ -229,7 +218,7 @@ def _class_votes_until_a_stop(trees: GpuTrees, schedule: PluralitySchedule) -> J
     outputs = (Output(np.int32), Output(np.int32), Output(np.int32))
     needs_bits = kind != gpu_votes.SAME or len(schedule.rule[-1]) > 0
     kernel = partial(gpu_class_votes.stopping_kernel, by_order=kind)
-    return Job(kernel, LANES_TO_STOP, reads, outputs, needs_bits, tries_lanes=True)
+    return Job(kernel, LANES_TO_STOP, reads, outputs, needs_bits, needs_bits, tries_lanes=True)
 
 
 def class_votes_job(trees: GpuTrees, n_classes: int) -> Job:
@@ -252,7 +241,7 @@ def _asks_everyone(upper: npt.NDArray[np.float64], width: int = 1) -> bool:
 def _scores(trees: GpuTrees, schedule: ScoreSchedule) -> Job:
     from foregone._kernels.gpu import gpu_scores, gpu_tiles
 
-    roots = trees.upload(schedule.roots.astype(np.uint64))
+    roots = trees.upload_roots(schedule.roots)
     lower, upper = trees.upload(schedule.lower), trees.upload(schedule.upper)
     start, everyone = np.float64(schedule.start), _asks_everyone(schedule.upper)
 
@@ -312,11 +301,16 @@ def plan_phases(asked: npt.NDArray[np.int32], n_trees: int, n_features: int) -> 
     return tuple(phases[::-1])
 
 
+def ranks_pay(n_asked: float, ranks: Ranks | None, n_features: int) -> bool:
+    """Whether rows that ask so many trees should be cut to ranks, if they can be."""
+    return ranks is not None and n_asked * RANK_GAIN > RANK_FEATURE * n_features + RANK_STEP * ranks.n_steps
+
+
 def _class_scores(trees: GpuTrees, schedule: ScoreSchedule, table: npt.NDArray[Any] | None) -> Job:
     from foregone._kernels.gpu import gpu_class_scores
 
     assert table is not None  # where each class has no trees of its own, leaves stand for lines of it
-    roots = trees.upload(schedule.roots.astype(np.uint64))
+    roots = trees.upload_roots(schedule.roots)
     flat, has_lines = trees.upload(np.ascontiguousarray(table).ravel()), table.ndim == 2
     upper, start = trees.upload(schedule.upper), trees.upload(np.asarray(schedule.start))
     n_classes = start.size
@@ -331,7 +325,7 @@ def _class_scores(trees: GpuTrees, schedule: ScoreSchedule, table: npt.NDArray[A
 def _rounds(trees: GpuTrees, schedule: ScoreSchedule) -> Job:
     from foregone._kernels.gpu import gpu_class_scores
 
-    roots = trees.upload(schedule.roots.astype(np.uint64))
+    roots = trees.upload_roots(schedule.roots)
     upper, start = trees.upload(schedule.upper), trees.upload(np.asarray(schedule.start))
     n_classes = start.size
     lanes = min(1 << (n_classes - 1).bit_length(), MOST_LANES)
@@ -347,7 +341,7 @@ def matrix_job(trees: GpuTrees, dtype: np.dtype[Any], tree_start: IntArray) -> J
     """Return the job that tells what every tree says, as numbers of this type, in the model's order."""
     from foregone._kernels.gpu import gpu_leaves
 
-    roots, are_votes = trees.upload(tree_start[:-1].astype(np.uint64)), dtype == np.bool_
+    roots, are_votes = trees.upload(trees.roots), dtype == np.bool_
     leaves = trees.leaves if dtype == np.float64 else trees.nodes
 
     def reads(room: Room) -> tuple[Any, ...]:

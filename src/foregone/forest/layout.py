@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._kernels import forest_nodes
-from foregone._kernels.forest_nodes import LOW_32, OFFSET_27, U1, U2, U3, U4, U9, U13, U15, U32, U36, U63
+from foregone._kernels.forest_nodes import U4, U9, U13, U32, U36, U63
 from foregone.errors import InvalidInputError
 from foregone.forest.importers.found import LeafKind, Tree
 
-__all__ = ["NodeArray", "find_payloads", "is_sound", "narrowed", "pack", "threshold_keys"]
+__all__ = ["NodeArray", "find_payloads", "is_sound", "pack", "threshold_keys"]
 
 NodeArray = npt.NDArray[np.uint64]
 
@@ -117,34 +117,6 @@ def _words(layout: tuple[bool, int], parts: list[NodeArray]) -> NodeArray:
     else:
         words = [key, category << U63 | offset << U36 | sides << U32 | column]
     return np.stack(words, axis=1)
-
-
-def narrowed(nodes: NodeArray, roots: npt.NDArray[np.int64]) -> NodeArray | None:
-    """Return wide nodes with keys of 64 bits as compact ones, which send rows of float32 the same way.
-
-    None if a node does not fit, or splits by categories. Places stay the same.
-    """
-    key, more = nodes.T
-    column, offset = more & LOW_32, (more >> U36) & OFFSET_27
-    sides = (more >> U32) & U15
-    is_node, places = np.zeros(len(nodes), bool), roots.astype(np.uint64)
-    while len(places):
-        is_node[places] = True
-        child = places + offset[places]
-        places = np.concatenate([child[sides[places] & U3 == 0], child[sides[places] >> U2 == 0] + U1])
-    if (
-        column[is_node].max() > COMPACT_COLUMN_LIMIT
-        or offset[is_node].max() > COMPACT_OFFSET_LIMIT
-        or (more[is_node] >> U63).any()
-    ):
-        return None
-    sign = np.uint64(1 << 63)
-    threshold = np.where(key & sign, key ^ sign, ~key).view(np.float64)
-    shorter: NodeArray = threshold_keys(threshold[is_node]).astype(np.uint64)
-    parts = [shorter, column[is_node], sides[is_node], offset[is_node], np.zeros_like(shorter)]
-    compact: NodeArray = key.copy()  # payloads stay what they are
-    compact[is_node] = _words((True, 32), parts)[:, 0]
-    return compact
 
 
 def _no_keys(key_bits: int) -> npt.NDArray[Any]:

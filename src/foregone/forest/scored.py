@@ -13,7 +13,8 @@ from foregone.errors import InvalidInputError
 from foregone.forest.device_arrays import Device, beside, to_host
 from foregone.forest.execution import Scratch
 from foregone.forest.forest import Forest
-from foregone.forest.gpu_jobs import GpuTrees, Job, job_for
+from foregone.forest.gpu_jobs import Job, job_for
+from foregone.forest.gpu_trees import GpuTrees
 from foregone.forest.importers.by_model import import_model
 from foregone.forest.importers.found import MOST_CLASSES, Found, LeafKind
 from foregone.forest.layout import NodeArray

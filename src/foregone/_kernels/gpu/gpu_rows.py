@@ -11,22 +11,32 @@ import numpy as np
 from numba import cuda, types
 
 from foregone._kernels.forest_keys import (
+    ABOVE_32,
+    ABOVE_64,
     ALMOST_ZERO,
+    BELOW_32,
+    BELOW_64,
     CATEGORY,
     FINITE,
+    MISSING,
     NAN_RIGHT,
     NO_CATEGORY,
+    TOO_LARGE,
     ZERO_IS_MISSING,
     category_of,
     key_32,
     key_64,
-    status_32,
-    status_64,
 )
 from foregone._kernels.forest_random import MINUS_ZERO_32, MINUS_ZERO_64, mix_key
+from foregone._kernels.row_ranks import CUTS_A_COLUMN
 
 WARP = 32  # lanes
+CHUNK_WIDTH = WARP + 1  # one more, so that columns are in different banks
 WARPS = 4  # of a block, at most
+CHUNK_SIZE = WARPS * WARP * CHUNK_WIDTH
+RANK_BITS = 8  # of ranks, which stand in the place of keys
+RANKS_A_WORD = 4
+FIRST, STEPS, COLUMNS = 0, 1, 2  # of a line of the table of cuts
 
 
 class KernelShape(NamedTuple):
@@ -36,8 +46,8 @@ class KernelShape(NamedTuple):
     ----------
     is_compact : bool
         Whether a node is one word, see `foregone._kernels.forest_nodes`.
-    key_bits : {32, 64}
-        Size of rows' keys.
+    key_bits : {8, 32, 64}
+        Size of rows' keys, or of the ranks that are compared instead, see `ranks_kernel`.
     has_categories, has_rules : bool
         Whether nodes may split by categories, and whether columns have rules.
     takes_missing : bool
@@ -96,13 +106,15 @@ def key_reader(shape: KernelShape) -> Any:
 
 
 @cache
-def status_reader(shape: KernelShape) -> Any:
+def status_reader(key_bits: int) -> Any:
     """Return the device function that says what a value is: FINITE, MISSING or TOO_LARGE."""
-    key_of, status_of = (key_32, status_32) if shape.key_bits == 32 else (key_64, status_64)
+    key_of, below, above = (key_32, BELOW_32, ABOVE_32) if key_bits == 32 else (key_64, BELOW_64, ABOVE_64)
 
     @cuda.jit(device=True)
     def status_of_value(value):
-        return status_of(key_of(value))
+        key = key_of(value)
+        strange = np.uint32(TOO_LARGE) if (key == below) | (key == above) else np.uint32(MISSING)
+        return np.uint32(FINITE) if (key > below) & (key < above) else strange
 
     return status_of_value
 
@@ -110,25 +122,90 @@ def status_reader(shape: KernelShape) -> Any:
 @cache
 def looking_kernel(key_bits: int) -> Any:
     """Return the kernel that says by ``status`` what is among values, which lie in a line."""
-    key_of, status_of = (key_32, status_32) if key_bits == 32 else (key_64, status_64)
+    status_of = status_reader(key_bits)
 
     @cuda.jit
     def look_at(values, status):
-        seen = FINITE
+        seen = np.uint32(FINITE)
         stride, place = cuda.gridsize(1), cuda.grid(1)
         while place + 3 * stride < len(values):  # four loads at a time
             first, second = values[place], values[place + stride]
             third, fourth = values[place + 2 * stride], values[place + 3 * stride]
-            seen |= status_of(key_of(first)) | status_of(key_of(second))
-            seen |= status_of(key_of(third)) | status_of(key_of(fourth))
+            seen |= status_of(first) | status_of(second) | status_of(third) | status_of(fourth)
             place += 4 * stride
         while place < len(values):
-            seen |= status_of(key_of(values[place]))
+            seen |= status_of(values[place])
             place += stride
         if seen:
             cuda.atomic.or_(status, 0, np.uint32(seen))
 
     return look_at
+
+
+def minus_zero_key(shape: KernelShape) -> np.uint64:
+    """Return the key of -0.0."""
+    return MINUS_ZERO_32 if shape.key_bits == 32 else MINUS_ZERO_64
+
+
+@cache
+def bits_key_reader(shape: KernelShape) -> Any:
+    """Return the device function that gives the key that stands for a value in the bits of its row."""
+    has_rules, read_key = shape.has_rules, key_reader(shape)
+    key_type = types.uint32 if shape.key_bits == 32 else types.uint64
+    no_value = NAN_RIGHT >> np.uint64(64 - shape.key_bits)
+
+    @cuda.jit(device=True)
+    def key_for_bits(value, rules, feature):
+        key, is_missing = read_key(value, rules, feature)
+        if is_missing:
+            key = NO_CATEGORY if has_rules and rules[feature] & CATEGORY else no_value
+        return key_type(key)
+
+    return key_for_bits
+
+
+@cache
+def bits_finder(shape: KernelShape, is_filled: bool) -> Any:
+    """Return the device function that finds the bits of a row: where they are filled, or from its values."""
+    key_for_bits, zero = bits_key_reader(shape), minus_zero_key(shape)
+
+    @cuda.jit(device=True)
+    def find_bits(values, rules, bits, row):
+        if is_filled:
+            return bits[row]
+        mixed = np.uint64(0)
+        for feature in range(values.shape[1]):
+            mixed = mix_key(mixed, np.uint64(key_for_bits(values[row, feature], rules, feature)), zero)
+        return np.int64(mixed)
+
+    return find_bits
+
+
+@cache
+def chunk_loader(shape: KernelShape) -> Any:
+    """Return the device function by which a warp loads keys of 32 rows, of 32 features at most, into a chunk.
+
+    Key k of the row of lane l is at ``chunk[start + l * CHUNK_WIDTH + k]``.
+    """
+    status_of, key_for_bits = status_reader(shape.key_bits), bits_key_reader(shape)
+
+    @cuda.jit(device=True)
+    def load_chunk(values, rules, chunk, place, first_row, feature):
+        """Load a feature, with the others of the warp; return what is among the values."""
+        seen, last = np.uint32(FINITE), values.shape[0] - 1
+        for k in range(0, WARP, 4):  # four loads at a time
+            row = first_row + k
+            a, b = values[min(row, last), feature], values[min(row + 1, last), feature]
+            c, d = values[min(row + 2, last), feature], values[min(row + 3, last), feature]
+            seen |= status_of(a) | status_of(b) | status_of(c) | status_of(d)
+            chunk[place] = key_for_bits(a, rules, feature)
+            chunk[place + CHUNK_WIDTH] = key_for_bits(b, rules, feature)
+            chunk[place + 2 * CHUNK_WIDTH] = key_for_bits(c, rules, feature)
+            chunk[place + 3 * CHUNK_WIDTH] = key_for_bits(d, rules, feature)
+            place += 4 * CHUNK_WIDTH
+        return seen
+
+    return load_chunk
 
 
 @cache
@@ -137,47 +214,80 @@ def bits_kernel(shape: KernelShape) -> Any:
 
     A warp loads the keys of 32 rows together, value by value of a row, and then each lane mixes those of one.
     """
-    has_rules, is_short, read_key = shape.has_rules, shape.key_bits == 32, key_reader(shape)
-    key_of, status_of = (key_32, status_32) if is_short else (key_64, status_64)
-    zero, key_type = (MINUS_ZERO_32, types.uint32) if is_short else (MINUS_ZERO_64, types.uint64)
-    no_value, place_group = NAN_RIGHT >> np.uint64(64 - shape.key_bits), group_placer(WARP)
-    width, size = WARP + 1, WARPS * WARP * (WARP + 1)  # one more, so that columns are in different banks
+    zero, key_type = minus_zero_key(shape), types.uint32 if shape.key_bits == 32 else types.uint64
+    load_chunk, place_group = chunk_loader(shape), group_placer(WARP)
 
     @cuda.jit
     def fill_bits(values, rules, bits, status):
-        tile = cuda.shared.array(size, key_type)
+        chunk = cuda.shared.array(CHUNK_SIZE, key_type)
         n_rows, n_features = values.shape
         lane, _, mask, group, n_groups = place_group()
-        start = (cuda.threadIdx.x // WARP) * WARP * width
-        seen = FINITE
+        start = (cuda.threadIdx.x // WARP) * WARP * CHUNK_WIDTH
+        seen = np.uint32(FINITE)
         for first_row in range(group * WARP, n_rows, n_groups * WARP):
             mixed = np.uint64(0)
             for first in range(0, n_features, WARP):
                 feature = min(first + lane, n_features - 1)  # some are loaded twice, which does no harm
-                for k in range(0, WARP, 4):
-                    row = first_row + k
-                    loaded = (
-                        values[min(row, n_rows - 1), feature],
-                        values[min(row + 1, n_rows - 1), feature],
-                        values[min(row + 2, n_rows - 1), feature],
-                        values[min(row + 3, n_rows - 1), feature],
-                    )  # four loads at a time
-                    for number in range(4):
-                        value = loaded[number]
-                        seen |= status_of(key_of(value))
-                        key, is_missing = read_key(value, rules, feature)
-                        if is_missing:
-                            key = no_value
-                            if has_rules and rules[feature] & CATEGORY:
-                                key = NO_CATEGORY
-                        tile[start + (k + number) * width + lane] = key
+                seen |= load_chunk(values, rules, chunk, start + lane, first_row, feature)
                 cuda.syncwarp(mask)
                 for k in range(min(WARP, n_features - first)):
-                    mixed = mix_key(mixed, np.uint64(tile[start + lane * width + k]), zero)
+                    mixed = mix_key(mixed, np.uint64(chunk[start + lane * CHUNK_WIDTH + k]), zero)
                 cuda.syncwarp(mask)
             if first_row + lane < n_rows:
                 bits[first_row + lane] = np.int64(mixed)
         if seen:
-            cuda.atomic.or_(status, 0, np.uint32(seen))
+            cuda.atomic.or_(status, 0, seen)
 
     return fill_bits
+
+
+@cache
+def ranks_kernel(shape: KernelShape) -> Any:
+    """Return the kernel that fills ranks and bits of rows; it looks, too. Keys have 32 bits.
+
+    A rank is how many of the keys that a feature is compared with lie below its own. ``table`` has a line for
+    each feature: where these keys, which rise, begin in ``cuts``, how many steps it takes to search them, and
+    how many columns of ranks it has, each for `CUTS_A_COLUMN` of them, see `foregone._kernels.row_ranks`.
+    Column c of row r is in the byte c % 4 of ``ranks[c // 4, r]``.
+    """
+    load_chunk, place_group = chunk_loader(shape), group_placer(WARP)
+
+    @cuda.jit
+    def fill_ranks(values, rules, bits, status, cuts, table, ranks):
+        chunk = cuda.shared.array(CHUNK_SIZE, types.uint32)
+        n_rows, n_features = values.shape
+        lane, _, mask, group, n_groups = place_group()
+        start = (cuda.threadIdx.x // WARP) * WARP * CHUNK_WIDTH
+        seen = np.uint32(FINITE)
+        for first_row in range(group * WARP, n_rows, n_groups * WARP):
+            row = min(first_row + lane, n_rows - 1)
+            mixed, four, column = np.uint64(0), np.uint32(0), np.int32(0)
+            for first in range(0, n_features, WARP):
+                feature = min(first + lane, n_features - 1)  # some are loaded twice, which does no harm
+                seen |= load_chunk(values, rules, chunk, start + lane, first_row, feature)
+                cuda.syncwarp(mask)
+                for k in range(min(WARP, n_features - first)):
+                    key = chunk[start + lane * CHUNK_WIDTH + k]
+                    mixed = mix_key(mixed, np.uint64(key), MINUS_ZERO_32)
+                    begin, steps = table[first + k, FIRST], table[first + k, STEPS]
+                    below = np.int32(0)
+                    for step in range(steps - 1, -1, -1):
+                        further = np.int32(below + np.int32(np.int32(1) << np.int32(step)))
+                        if key > cuts[begin + further - 1]:
+                            below = further
+                    for _ in range(table[first + k, COLUMNS]):
+                        rank = np.uint32(min(max(below, np.int32(0)), np.int32(CUTS_A_COLUMN)))
+                        four |= np.uint32(rank << np.uint32(8 * (column % RANKS_A_WORD)))
+                        below -= np.int32(CUTS_A_COLUMN)
+                        column += np.int32(1)
+                        if column % RANKS_A_WORD == 0:
+                            ranks[column // RANKS_A_WORD - 1, row] = four
+                            four = np.uint32(0)
+                cuda.syncwarp(mask)
+            if column % RANKS_A_WORD != 0:
+                ranks[column // RANKS_A_WORD, row] = four
+            bits[row] = np.int64(mixed)
+        if seen:
+            cuda.atomic.or_(status, 0, seen)
+
+    return fill_ranks

@@ -3,7 +3,8 @@
 Lane l of every warp is for row l. Each warp asks other trees, so that the lanes of a warp walk through the
 same tree and read the same nodes, and a lane's keys are in a memory bank of its own. Rows that may stop are
 asked in phases, a launch each: all rows the first few trees, those that go on the next few, and so on. Key k
-of lane l is at ``tile[k * WARP + l]``. Of a `KernelShape`, ``lanes`` is the number of warps here.
+of lane l is at ``tile[k * WARP + l]``; of trees that compare ranks, word k of four. Of a `KernelShape`,
+``lanes`` is the number of warps here.
 """
 
 from functools import cache
@@ -13,20 +14,20 @@ import numpy as np
 from numba import cuda, types
 
 from foregone._kernels.forest_deal import dealt_order
-from foregone._kernels.forest_keys import ANY_CATEGORY, CATEGORY, FINITE, NAN_RIGHT, NO_CATEGORY
+from foregone._kernels.forest_keys import ANY_CATEGORY, CATEGORY, NAN_RIGHT, NO_CATEGORY
 from foregone._kernels.forest_nodes import LOW_32, U2, U32
 from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
-from foregone._kernels.gpu.gpu_rows import WARP, KernelShape, key_reader, status_reader
-from foregone._kernels.gpu.gpu_votes import DEALT, draws_a_stop
-from foregone._kernels.gpu.gpu_walk import S0, S1, pair_walker, walker
+from foregone._kernels.gpu.gpu_rows import RANK_BITS, WARP, KernelShape, key_reader
+from foregone._kernels.gpu.gpu_votes import DEALT, stop_drawer
+from foregone._kernels.gpu.gpu_walk import S0, S1, walker
 from foregone._kernels.gpu.gpu_words import in_few_registers
 
 S_WARP, U_WARP = np.uint32(WARP), np.uint64(WARP)
 EVERYONE = np.uint32(2**32 - 1)
 CHUNK = 32  # trees whose scores are added at a time
 MOST_OF_A_PHASE = 128  # trees
-IN_PAIRS = True  # whether a lane walks through two trees at a time
 AT_ONCE, ROWS_AT_ONCE = 8, 4  # features, and rows, that a warp loads together
+S_NEXT = np.uint32(AT_ONCE)
 REGISTERS = 40  # which let a multiprocessor hold 48 warps
 # A category that is in no set: the number has no other use here, as one key stands for a missing value.
 OUTSIDE = ANY_CATEGORY
@@ -40,6 +41,11 @@ def in_some_registers(kernel: Any) -> Any:
 def missing_key(key_bits: int) -> np.uint64:
     """Return the key that stands for a missing value in a tile."""
     return np.uint64(NAN_RIGHT >> np.uint64(64 - key_bits))
+
+
+def tile_type(shape: KernelShape) -> Any:
+    """Return the type of what is in a tile: keys, or four ranks."""
+    return types.uint64 if shape.key_bits == 64 else types.uint32
 
 
 @cache
@@ -62,50 +68,53 @@ def tile_reader(shape: KernelShape) -> Any:
 
 
 @cache
-def key_writer(shape: KernelShape) -> Any:
-    """Return the device function that puts the key of a value into a tile, and says what the value is."""
-    has_rules, no_value = shape.has_rules, missing_key(shape.key_bits)
-    read_key, status_of = key_reader(shape), status_reader(shape)
-
-    @cuda.jit(device=True)
-    def put(tile, rules, slot, feature, value):
-        found, is_missing = read_key(value, rules, feature)
-        key = np.uint64(found)
-        if has_rules and rules[feature] & CATEGORY and key == NO_CATEGORY:
-            key = OUTSIDE
-        if is_missing:
-            key = no_value
-        tile[feature * WARP + slot] = key
-        return status_of(value)
-
-    return put
-
-
-@cache
 def row_loader(shape: KernelShape) -> Any:
     """Return the device function by which a block loads the keys of its rows into a tile.
 
     ``shape.lanes`` is the number of warps of a block. Each warp loads other rows, eight features of four rows
     at a time: whole sectors of memory, and only eight keys for one bank.
     """
-    put, n_warps = key_writer(shape), shape.lanes
+    n_warps = shape.lanes
+    if shape.key_bits == RANK_BITS:
+
+        @cuda.jit(device=True)
+        def load_ranks(ranks, rules, tile, lane, warp, row):
+            """Load words of ranks, each lane those of its own row."""
+            if row >= 0:
+                for word in range(warp, ranks.shape[0], n_warps):
+                    tile[word * WARP + lane] = ranks[word, row]
+
+        return load_ranks
+
+    has_rules, no_value, key_type = shape.has_rules, missing_key(shape.key_bits), tile_type(shape)
+    read_key = key_reader(shape)
+
+    @cuda.jit(device=True)
+    def tile_key(value, rules, feature):
+        key, is_missing = read_key(value, rules, feature)
+        if has_rules and rules[feature] & CATEGORY and key == NO_CATEGORY:
+            key = OUTSIDE
+        return key_type(no_value) if is_missing else key_type(key)
 
     @cuda.jit(device=True)
     def load_rows(values, rules, tile, lane, warp, row):
-        """Load the rows of all lanes, -1 for none; return what is among their values."""
-        seen, last = FINITE, values.shape[1] - 1
+        """Load the rows of all lanes; in the place of a lane without one, -1, anything."""
+        last = np.uint32(values.shape[1] - 1)
         for four in range(warp, WARP // ROWS_AT_ONCE, n_warps):
             slot = np.int32(four * ROWS_AT_ONCE + lane // AT_ONCE)
             source = max(cuda.shfl_sync(EVERYONE, row, slot), 0)
-            for feature in range(lane % AT_ONCE, last + 1, 4 * AT_ONCE):
+            feature = np.uint32(lane % AT_ONCE)
+            while feature <= last:
                 # Four loads at a time; some features are loaded twice, which does no harm.
-                second, third = min(feature + AT_ONCE, last), min(feature + 2 * AT_ONCE, last)
-                fourth = min(feature + 3 * AT_ONCE, last)
+                second, third = min(feature + S_NEXT, last), min(feature + S_NEXT + S_NEXT, last)
+                fourth = min(feature + S_NEXT + S_NEXT + S_NEXT, last)
                 a, b = values[source, feature], values[source, second]
                 c, d = values[source, third], values[source, fourth]
-                seen |= put(tile, rules, slot, feature, a) | put(tile, rules, slot, second, b)
-                seen |= put(tile, rules, slot, third, c) | put(tile, rules, slot, fourth, d)
-        return seen
+                tile[np.uint32(feature * S_WARP + np.uint32(slot))] = tile_key(a, rules, feature)
+                tile[np.uint32(second * S_WARP + np.uint32(slot))] = tile_key(b, rules, second)
+                tile[np.uint32(third * S_WARP + np.uint32(slot))] = tile_key(c, rules, third)
+                tile[np.uint32(fourth * S_WARP + np.uint32(slot))] = tile_key(d, rules, fourth)
+                feature = np.uint32(feature + S_NEXT + S_NEXT + S_NEXT + S_NEXT)
 
     return load_rows
 
@@ -125,33 +134,30 @@ def clear(counts):
 
 
 @cache
-def asking_kernel(shape: KernelShape, by_order: int, in_pairs: bool = IN_PAIRS) -> Any:
+def asking_kernel(shape: KernelShape, by_order: int, has_bits: bool) -> Any:
     """Return the kernel of a phase: it asks some of the trees about the rows that have not stopped before.
 
     The phase asks from ``first`` to before ``end``, of the order asked. Rows wait in ``waiting``, a row's
     number in the higher half of a word and its yes votes in the lower; the first phase takes all rows. Those
     that go on are written to ``going_on``, in any order, and counted in ``counts[phase + 1]``. All rows of a
     phase were asked equally many trees, so the lanes of a warp walk through the same tree at the same time.
-    ``shape.lanes`` is the number of warps of a block.
+    ``shape.lanes`` is the number of warps of a block; ``has_bits`` is whether the bits of rows are filled.
     """
-    key_type = types.uint32 if shape.key_bits == 32 else types.uint64
+    key_type = tile_type(shape)
     load_rows, walk, n_warps = row_loader(shape), walker(shape, tile_reader), shape.lanes
-    room, walk_two = 2 * MOST_OF_A_PHASE, pair_walker(shape, tile_reader)
-    stride = 2 * n_warps if in_pairs else n_warps
+    draws_a_stop, room = stop_drawer(shape, has_bits), 2 * MOST_OF_A_PHASE
 
     @in_some_registers
     def ask_some(
-        values, rules, bits, status, nodes, categories, orders, steps, exceptions, seed,
+        values, rules, bits, nodes, categories, orders, steps, exceptions, seed,
         phase, first, end, waiting, going_on, counts, answers, asked_of, yes_of,
     ):  # fmt: skip
         tile = cuda.shared.array(0, key_type)
-        said = cuda.shared.array(
-            room, types.uint32
-        )  # votes of all lanes on each tree, of this tile and the last
+        said = cuda.shared.array(room, types.uint32)  # votes of all lanes on each tree; of two tiles
         n_trees = steps.shape[0] - 2
         lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
-        n_rows = np.int64(values.shape[0] if first == 0 else counts[phase])
-        seen, order, turn = FINITE, 0, np.int32(0)
+        n_rows = np.int64(len(answers) if first == 0 else counts[phase])
+        order, turn = 0, np.int32(0)
         for first_place in range(cuda.blockIdx.x * WARP, n_rows, cuda.gridDim.x * WARP):
             place = first_place + lane
             row, yes = np.int64(-1), np.int32(0)
@@ -159,34 +165,19 @@ def asking_kernel(shape: KernelShape, by_order: int, in_pairs: bool = IN_PAIRS) 
                 row = np.int64(place)
                 if first > 0:
                     row, yes = np.int64(waiting[place] >> U32), np.int32(waiting[place] & LOW_32)
-            seen |= load_rows(values, rules, tile, lane, warp, row)
+            load_rows(values, rules, tile, lane, warp, row)
             cuda.syncthreads()
             if by_order == DEALT and row >= 0:
                 order = n_trees * dealt_order(seed, bits[row], len(orders) // n_trees)
             heard = (turn & 1) * MOST_OF_A_PHASE
-            for tree in range(first + warp, end, stride):
-                side = other_side = S0
+            for tree in range(first + warp, end, n_warps):
+                says_yes = False
                 if row >= 0:
-                    root = orders[order + tree]
-                    if in_pairs and tree + n_warps < end:
-                        _, side, _, other_side = walk_two(
-                            nodes,
-                            categories,
-                            tile,
-                            rules,
-                            np.uint32(lane),
-                            root,
-                            orders[order + tree + n_warps],
-                        )
-                    else:
-                        _, side = walk(nodes, categories, tile, rules, np.uint32(lane), root)
-                votes = cuda.ballot_sync(EVERYONE, (side & S1) != S0)
+                    _, side = walk(nodes, categories, tile, rules, np.uint32(lane), orders[order + tree])
+                    says_yes = (side & S1) != S0
+                votes = cuda.ballot_sync(EVERYONE, says_yes)
                 if lane == 0:
                     said[heard + tree - first] = np.uint32(votes)
-                if in_pairs and tree + n_warps < end:
-                    votes = cuda.ballot_sync(EVERYONE, (other_side & S1) != S0)
-                    if lane == 0:
-                        said[heard + tree + n_warps - first] = np.uint32(votes)
             cuda.syncthreads()
             turn += 1
             if warp != turn % n_warps:  # the others go on to the next tile meanwhile
@@ -198,7 +189,9 @@ def asking_kernel(shape: KernelShape, by_order: int, in_pairs: bool = IN_PAIRS) 
                 stops = (yes <= steps[asked, LOWER]) | (yes >= steps[asked, UPPER])
                 begin, finish = steps[asked, START], steps[asked + 1, START]
                 if begin < finish and not stops:
-                    stops = draws_a_stop(exceptions, begin, finish, seed, asked, yes, bits, row)
+                    stops = draws_a_stop(
+                        values, rules, exceptions, begin, finish, seed, asked, yes, bits, row
+                    )
             if row >= 0 and stops:
                 answers[row] = yes >= steps[asked, YES_FROM]
                 asked_of[row], yes_of[row] = asked, yes
@@ -212,50 +205,34 @@ def asking_kernel(shape: KernelShape, by_order: int, in_pairs: bool = IN_PAIRS) 
                     below = np.uint32((np.uint64(1) << np.uint64(lane)) - np.uint64(1))
                     to += np.int32(cuda.popc(np.uint32(goes_on & below)))
                     going_on[to] = (np.uint64(row) << U32) | np.uint64(yes)
-        if seen:
-            cuda.atomic.or_(status, 0, np.uint32(seen))
 
     return ask_some
 
 
 @cache
-def counting_kernel(shape: KernelShape, in_pairs: bool = IN_PAIRS) -> Any:
+def counting_kernel(shape: KernelShape) -> Any:
     """Return the kernel that counts the yes votes of all trees; every warp asks some of them."""
-    key_type = types.uint32 if shape.key_bits == 32 else types.uint64
+    key_type = tile_type(shape)
     load_rows, walk, n_warps = row_loader(shape), walker(shape, tile_reader), shape.lanes
-    n_threads, walk_two = n_warps * WARP, pair_walker(shape, tile_reader)
-    stride = 2 * n_warps if in_pairs else n_warps
+    n_threads = n_warps * WARP
 
     @in_some_registers
     def count_votes(
-        values, rules, bits, status, nodes, categories, roots, n_trees, yes_from, answers, asked_of, yes_of
+        values, rules, bits, nodes, categories, roots, n_trees, yes_from, answers, asked_of, yes_of
     ):
         tile = cuda.shared.array(0, key_type)
         counts = cuda.shared.array(n_threads, types.int32)
         lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
-        first, end = share_of(values.shape[0])
-        seen = FINITE
+        first, end = share_of(len(answers))
         while first < end:
             row = np.int64(first + lane if first + lane < end else -1)
-            seen |= load_rows(values, rules, tile, lane, warp, row)
+            load_rows(values, rules, tile, lane, warp, row)
             cuda.syncthreads()
             yes = np.int32(0)
             if row >= 0:
-                for tree in range(warp, n_trees, stride):
-                    if in_pairs and tree + n_warps < n_trees:
-                        _, side, _, other_side = walk_two(
-                            nodes,
-                            categories,
-                            tile,
-                            rules,
-                            np.uint32(lane),
-                            roots[tree],
-                            roots[tree + n_warps],
-                        )
-                        yes += np.int32(side & S1) + np.int32(other_side & S1)
-                    else:
-                        _, side = walk(nodes, categories, tile, rules, np.uint32(lane), roots[tree])
-                        yes += np.int32(side & S1)
+                for tree in range(warp, n_trees, n_warps):
+                    _, side = walk(nodes, categories, tile, rules, np.uint32(lane), roots[tree])
+                    yes += np.int32(side & S1)
             counts[warp * WARP + lane] = yes
             cuda.syncthreads()
             if warp == 0 and row >= 0:
@@ -265,61 +242,43 @@ def counting_kernel(shape: KernelShape, in_pairs: bool = IN_PAIRS) -> Any:
                 answers[row] = total >= yes_from
                 asked_of[row], yes_of[row] = n_trees, total
             first += WARP
-        if seen:
-            cuda.atomic.or_(status, 0, np.uint32(seen))
 
     return count_votes
 
 
 @cache
-def adding_kernel(shape: KernelShape, in_pairs: bool = IN_PAIRS) -> Any:
+def adding_kernel(shape: KernelShape) -> Any:
     """Return the kernel that adds up the scores of all trees, of two classes.
 
     Trees are asked in chunks. While the warps ask those of the next one, one of them, each in its turn, adds
     the scores of the last chunk, tree by tree, so that sums are those of the CPU, bit for bit.
     """
-    key_type = types.uint32 if shape.key_bits == 32 else types.uint64
+    key_type = tile_type(shape)
     is_compact, load_rows, walk = shape.is_compact, row_loader(shape), walker(shape, tile_reader)
-    n_warps, room, walk_two = shape.lanes, 2 * CHUNK * WARP, pair_walker(shape, tile_reader)
-    stride = 2 * n_warps if in_pairs else n_warps
+    n_warps, room = shape.lanes, 2 * CHUNK * WARP
 
     @in_some_registers
-    def add_scores(
-        values, rules, bits, status, nodes, leaves, categories, roots, start, answers, asked_of, score_of
-    ):
+    def add_scores(values, rules, bits, nodes, leaves, categories, roots, start, answers, asked_of, score_of):
         tile = cuda.shared.array(0, key_type)
         told = cuda.shared.array(room, types.float64)
         totals = cuda.shared.array(WARP, types.float64)
         n_trees = len(roots)
         lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
-        first, end = share_of(values.shape[0])
-        n_chunks, seen = (n_trees + CHUNK - 1) // CHUNK, FINITE
+        first, end = share_of(len(answers))
+        n_chunks = (n_trees + CHUNK - 1) // CHUNK
         while first < end:
             row = np.int64(first + lane if first + lane < end else -1)
-            seen |= load_rows(values, rules, tile, lane, warp, row)
+            load_rows(values, rules, tile, lane, warp, row)
             if warp == 0:
                 totals[lane] = start
             cuda.syncthreads()
             for chunk in range(n_chunks + 1):
                 if row >= 0 and chunk < n_chunks:
-                    end_of_chunk = min((chunk + 1) * CHUNK, n_trees)
-                    for tree in range(chunk * CHUNK + warp, end_of_chunk, stride):
-                        to = (tree % (2 * CHUNK)) * WARP + lane
-                        if in_pairs and tree + n_warps < end_of_chunk:
-                            leaf, _, other, _ = walk_two(
-                                nodes,
-                                categories,
-                                tile,
-                                rules,
-                                np.uint32(lane),
-                                roots[tree],
-                                roots[tree + n_warps],
-                            )
-                            told[to] = leaves[leaf] if is_compact else leaves[U2 * leaf]
-                            told[to + n_warps * WARP] = leaves[other] if is_compact else leaves[U2 * other]
-                        else:
-                            leaf, _ = walk(nodes, categories, tile, rules, np.uint32(lane), roots[tree])
-                            told[to] = leaves[leaf] if is_compact else leaves[U2 * leaf]
+                    for tree in range(chunk * CHUNK + warp, min((chunk + 1) * CHUNK, n_trees), n_warps):
+                        leaf, _ = walk(nodes, categories, tile, rules, np.uint32(lane), roots[tree])
+                        told[(tree % (2 * CHUNK)) * WARP + lane] = (
+                            leaves[leaf] if is_compact else leaves[U2 * leaf]
+                        )
                 if chunk > 0 and warp == chunk % n_warps and row >= 0:
                     total = totals[lane]
                     for tree in range((chunk - 1) * CHUNK, min(chunk * CHUNK, n_trees)):
@@ -331,7 +290,5 @@ def adding_kernel(shape: KernelShape, in_pairs: bool = IN_PAIRS) -> Any:
                 asked_of[row], score_of[row] = n_trees, totals[lane]
             first += WARP
             cuda.syncthreads()
-        if seen:
-            cuda.atomic.or_(status, 0, np.uint32(seen))
 
     return add_scores

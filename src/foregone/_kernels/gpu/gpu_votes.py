@@ -14,7 +14,7 @@ from foregone._kernels.forest_deal import dealt_order
 from foregone._kernels.forest_nodes import U1
 from foregone._kernels.forest_random import stop_draw, swap_in
 from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
-from foregone._kernels.gpu.gpu_rows import KernelShape, group_placer
+from foregone._kernels.gpu.gpu_rows import RANK_BITS, KernelShape, bits_finder, group_placer
 from foregone._kernels.gpu.gpu_walk import S0, S1, walker
 from foregone._kernels.gpu.gpu_words import in_few_registers
 
@@ -27,13 +27,24 @@ def lowest(n_bits):
     return (np.uint64(2) << np.uint64(n_bits - S1)) - U1
 
 
-@cuda.jit(device=True)
-def draws_a_stop(exceptions, begin, end, seed, asked, yes, bits, row):
-    """Whether a row between the thresholds stops by an exception, from ``begin`` to before ``end``."""
-    for k in range(begin, end):
-        if exceptions[k, 0] == yes:
-            return stop_draw(seed, bits[row], np.int64(asked)) < exceptions[k, 1]
-    return False
+@cache
+def stop_drawer(shape: KernelShape, has_bits: bool) -> Any:
+    """Return the device function that draws whether a row between the thresholds stops.
+
+    It does by an exception, from ``begin`` to before ``end``. ``has_bits`` is whether the bits of rows are
+    filled: where few rows draw, they are found when they do.
+    """
+    find_bits = bits_finder(shape, has_bits or shape.key_bits == RANK_BITS)
+
+    @cuda.jit(device=True)
+    def draws_a_stop(values, rules, exceptions, begin, end, seed, asked, yes, bits, row):
+        for k in range(begin, end):
+            if exceptions[k, 0] == yes:
+                drawn = stop_draw(seed, find_bits(values, rules, bits, row), np.int64(asked))
+                return drawn < exceptions[k, 1]
+        return False
+
+    return draws_a_stop
 
 
 @cache
@@ -60,12 +71,13 @@ def order_drawer(shape: KernelShape) -> Any:
 
 
 @cache
-def stopping_kernel(shape: KernelShape, by_order: int, stops_unasked: bool) -> Any:
+def stopping_kernel(shape: KernelShape, by_order: int, has_bits: bool, stops_unasked: bool) -> Any:
     """Return the kernel that counts votes until a strategy stops.
 
-    ``by_order`` is SAME, DEALT or OWN; ``stops_unasked`` whether a row may stop before the first vote.
+    ``by_order`` is SAME, DEALT or OWN; ``has_bits`` whether the bits of rows are filled, ``stops_unasked``
+    whether a row may stop before the first vote.
     """
-    lanes = shape.lanes
+    draws_a_stop, lanes = stop_drawer(shape, has_bits), shape.lanes
     place_group, walk, draw_next = group_placer(lanes), walker(shape), order_drawer(shape)
     all_lanes = np.uint32((1 << lanes) - 1)
 
@@ -83,7 +95,9 @@ def stopping_kernel(shape: KernelShape, by_order: int, stops_unasked: bool) -> A
             stops = False
             if stops_unasked and asked == 0:
                 stops = steps[0, LOWER] >= 0 or steps[0, UPPER] <= 0
-                stops |= draws_a_stop(exceptions, steps[0, START], steps[1, START], seed, 0, 0, bits, row)
+                stops |= draws_a_stop(
+                    values, rules, exceptions, steps[0, START], steps[1, START], seed, 0, 0, bits, row
+                )
             if not stops:
                 tree = asked + lane
                 says_yes = False
@@ -92,13 +106,10 @@ def stopping_kernel(shape: KernelShape, by_order: int, stops_unasked: bool) -> A
                     draw_next(orders, own, asked, seed, bits[row], lane, mask)
                 # What the vote will be compared with is loaded at once, while the walk is under way.
                 lower, upper, begin, end = 0, 0, 0, 0
-                excepted = np.int64(-1)
                 if tree < n_trees:
                     root = own_roots[group * n_trees + tree] if by_order == OWN else orders[order + tree]
                     lower, upper = steps[tree + 1, LOWER], steps[tree + 1, UPPER]
                     begin, end = steps[tree + 1, START], steps[tree + 2, START]
-                    if begin < end:
-                        excepted = exceptions[begin, 0]
                     _, side = walk(nodes, categories, values, rules, row, root)
                     says_yes = (side & S1) != S0
                 votes = (np.uint32(cuda.ballot_sync(mask, says_yes)) >> first) & all_lanes
@@ -106,11 +117,9 @@ def stopping_kernel(shape: KernelShape, by_order: int, stops_unasked: bool) -> A
                 stops_here = False
                 if tree < n_trees:
                     stops_here = (so_far <= lower) | (so_far >= upper)
-                    if so_far == excepted:
-                        stops_here |= stop_draw(seed, bits[row], np.int64(tree + 1)) < exceptions[begin, 1]
-                    elif begin + 1 < end and not stops_here:
+                    if begin < end and not stops_here:
                         stops_here = draws_a_stop(
-                            exceptions, begin + 1, end, seed, tree + 1, so_far, bits, row
+                            values, rules, exceptions, begin, end, seed, tree + 1, so_far, bits, row
                         )
                 found = (np.uint32(cuda.ballot_sync(mask, stops_here)) >> first) & all_lanes
                 stops = found != 0

@@ -1,7 +1,9 @@
 """Walks on a GPU: one lane through one tree. Nodes are those of `foregone._kernels.forest_nodes`, in a line.
 
 A row's keys come from where a *reader* finds them: ``read(memory, rules, row, feature)`` returns the key of a
-value, and whether it is missing. Places have 32 bits, and so has what is computed of compact nodes.
+value, and whether it is missing. Places have 32 bits, and so has what is computed of compact nodes. Trees
+that compare ranks are those of `foregone._kernels.looping_nodes`, with votes for leaves; they have no sets
+and no missing values.
 """
 
 from collections.abc import Callable
@@ -26,10 +28,11 @@ from foregone._kernels.forest_nodes import (
     U36,
     U63,
 )
-from foregone._kernels.gpu.gpu_rows import KernelShape, key_reader
+from foregone._kernels.gpu.gpu_rows import RANK_BITS, KernelShape, key_reader
 from foregone._kernels.gpu.gpu_words import halves
 
-S0, S1, S2, S3, S9, S13 = (np.uint32(number) for number in (0, 1, 2, 3, 9, 13))
+S0, S1, S2, S3, S8, S9, S13, S16, S32 = (np.uint32(number) for number in (0, 1, 2, 3, 8, 9, 13, 16, 32))
+LOW_8 = np.uint32(0xFF)
 S_COLUMN = np.uint32(0x1FF)
 
 
@@ -45,11 +48,26 @@ def value_reader(shape: KernelShape) -> Any:
     return read
 
 
+@cuda.jit(device=True)
+def ranked_step(nodes, categories, ranks, rules, row, place):
+    """Take one step by ranks, four in a word; a leaf leads back to itself."""
+    word = nodes[place]
+    column = np.uint32((word >> S8) & LOW_8)
+    four = ranks[np.uint32(np.uint32(column >> S2) * S32 + row)]
+    own = np.uint32((four >> np.uint32(np.uint32(column & S3) * S8)) & LOW_8)
+    right = np.uint32(own > np.uint32(word & LOW_8))
+    offset = np.uint32(word >> S16)
+    side = S0 if offset != S0 else np.uint32(S2 + np.uint32(column & S1))
+    return np.uint32(place + offset + right), side
+
+
 @cache
 def stepper(shape: KernelShape, reader: Callable[[KernelShape], Any]) -> Any:
     """Return the device function that takes one step: to the next place, by the bits of the side taken."""
     is_short, has_categories = shape.key_bits == 32, shape.has_categories
     read = reader(shape)
+    if shape.key_bits == RANK_BITS:
+        return ranked_step
 
     @cuda.jit(device=True)
     def step_compact(nodes, categories, memory, rules, row, place):
@@ -99,27 +117,3 @@ def walker(shape: KernelShape, reader: Callable[[KernelShape], Any] = value_read
         return place, side
 
     return walk
-
-
-@cache
-def pair_walker(shape: KernelShape, reader: Callable[[KernelShape], Any] = value_reader) -> Any:
-    """Return the device function that walks through two trees at a time, so that one waits for both.
-
-    A walk that has arrived repeats its last step until the other one has.
-    """
-    step = stepper(shape, reader)
-
-    @cuda.jit(device=True)
-    def walk_two(nodes, categories, memory, rules, row, root, other_root):
-        at, other_at = np.uint32(root), np.uint32(other_root)
-        while True:
-            place, side = step(nodes, categories, memory, rules, row, at)
-            other_place, other_side = step(nodes, categories, memory, rules, row, other_at)
-            if side != S0 and other_side != S0:
-                return place, side, other_place, other_side
-            if side == S0:
-                at = place
-            if other_side == S0:
-                other_at = other_place
-
-    return walk_two
