@@ -19,6 +19,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from foregone import EarlyStoppingClassifier, early_stop, solve
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
+from foregone.forest.device_arrays import to_host
 from foregone.forest.schedule import FixedOrder
 from foregone.kinds import strategy_of
 from foregone.plurality import PluralityStrategy, solve_plurality
@@ -111,6 +112,22 @@ def votes_in_wide_nodes(n_rows: int) -> None:
     packed, new = forest(n_rows, n_features=300)
     assert packed.nodes.ndim == 2
     check_orders(packed, by_chance(), new)
+
+
+@case
+def votes_on_rows_on_the_device(n_rows: int) -> None:
+    from numba import cuda
+
+    packed, new = forest(n_rows)
+    strange = new.copy()
+    strange[n_rows // 2, 3] = np.nan
+    for strategy in (strategy_of(solve("minimean", N_TREES, 0.05)), by_chance(), None):
+        for rows in (new, new.astype(np.float32), strange):
+            for order in ("shared", "dealt"):
+                how = {"seed": 3, "order": order}
+                there = packed.run(cuda.to_device(rows), strategy, **how, device="cuda")
+                assert all(hasattr(part, "__cuda_array_interface__") for part in there)
+                same(packed.run(rows, strategy, **how), tuple(to_host(part) for part in there))
 
 
 @case

@@ -38,7 +38,6 @@ def _in_tiles(run: Callable[[int], None], rank_gain: float) -> None:
         for name, value in {
             "FEWEST_IN_TILES": 0,
             "FEWEST_WARPS": 2,
-            "FEWEST_LANES": 1,
             "SAMPLED_ROWS": 8,
         }.items():
             patch.setattr(gpu_forest, name, value)

@@ -17,6 +17,7 @@ os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 from numba import cuda, njit
 from numba.core.dispatcher import Dispatcher
 from numba.cuda.simulator import kernel as simulated_kernel
+from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 from numba.cuda.simulator.kernelapi import FakeCUDAModule
 
 import foregone._kernels.compiled as compiled
@@ -138,6 +139,8 @@ class Device:
 if not hasattr(cuda, "get_current_device"):
     cuda.get_current_device = Device
 
+cuda.as_cuda_array = lambda array: array
+FakeCUDAArray.__cuda_array_interface__ = property(lambda self: self._ary.__array_interface__)
 FakeCUDAModule.ballot_sync = ballot_sync
 FakeCUDAModule.shfl_sync = shfl_sync
 FakeCUDAModule.syncwarp = syncwarp
@@ -154,11 +157,14 @@ def use_small_blocks(most_groups: int = 3) -> None:
     def plan_launch(n_rows: int, lanes: int, n_processors: int) -> Any:
         return gpu_forest.Launch(min(n_rows, most_groups), lanes)
 
-    def plan_tiles(n_rows: int, n_warps: int, key_bytes: int, n_processors: int) -> Any:
-        tile_bytes = gpu_forest.WARP * key_bytes
-        if n_rows < gpu_forest.FEWEST_IN_TILES or tile_bytes > gpu_forest.MOST_TILE_BYTES:
+    plan_on_gpu = gpu_forest.plan_tiles
+
+    def plan_tiles(n_rows: int, *given: int) -> Any:
+        planned = plan_on_gpu(n_rows, *given)
+        if planned is None:
             return None
-        return gpu_forest.Launch(min(n_rows, most_groups), n_warps * gpu_forest.WARP), tile_bytes
+        (_, n_threads), tile_bytes = planned
+        return gpu_forest.Launch(min(n_rows, most_groups), n_threads), tile_bytes
 
     gpu_forest.plan_launch, gpu_forest.plan_tiles = plan_launch, plan_tiles
     gpu_forest.MOST_STREAMS = 1  # it runs one kernel at a time

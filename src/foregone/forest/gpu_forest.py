@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from foregone._kernels.forest_keys import MISSING
 from foregone._system.gpu import cuda_module
 from foregone.errors import InvalidInputError
 from foregone.forest.device_arrays import (
@@ -26,7 +27,7 @@ from foregone.forest.device_arrays import (
     to_host,
 )
 from foregone.forest.execution import usable_cores
-from foregone.forest.gpu_jobs import Job, best_lanes, plan_phases, ranks_pay
+from foregone.forest.gpu_jobs import Job, Tiles, best_lanes, plan_phases, ranks_pay
 from foregone.forest.gpu_trees import GpuTrees, TreeForms
 from foregone.forest.rows import FLOAT32, FLOATS, RowFormat, Rows
 
@@ -39,11 +40,12 @@ PIECE_BYTES = 32 << 20  # of host rows that are sent at once
 MOST_STREAMS = 4
 KEPT_JOBS = 4
 FEWEST_IN_TILES = 200_000  # rows
-FEWEST_LANES = 16  # rows that are best asked by fewer stop after so few trees that tiles do not pay
 FEWEST_WARPS, MOST_WARPS = 4, 16  # of a block with a tile
 WARPS_IN_TILES = 48  # of a multiprocessor
 BYTES_IN_TILES = 136 << 10  # of a multiprocessor
 MOST_TILE_BYTES = 40 << 10
+WARPS_ALONE = 2  # of a block whose warps have tiles of their own
+MOST_BYTES_ALONE = 200 << 10  # of a multiprocessor, for those
 SAMPLED_ROWS = 8_192  # to see how many trees are asked
 
 Started = tuple[Callable[..., None], tuple[Any, ...]]  # a kernel, and what it is given
@@ -60,22 +62,32 @@ class Launch(NamedTuple):
         return self.n_blocks * (self.n_threads // lanes)
 
 
-def plan_tiles(n_rows: int, n_warps: int, key_bytes: int, n_processors: int) -> tuple[Launch, int] | None:
+def plan_tiles(
+    n_rows: int, rows_a_lane: int, row_bytes: int, more_bytes: int, n_processors: int
+) -> tuple[Launch, int] | None:
     """Return how to start a kernel of tiles, and its shared memory; None if it is not for such rows.
 
-    A block has ``n_warps`` warps. ``key_bytes`` is what the keys of a row take.
+    ``row_bytes`` is what is kept of a row, ``more_bytes`` what a block takes besides. The warps of a block
+    share a tile, unless a lane has several rows: then each warp has a tile of its own.
 
     Examples
     --------
-    >>> plan_tiles(8_000_000, 8, 216, 132)
-    (Launch(n_blocks=792, n_threads=256), 6912)
-    >>> plan_tiles(1_000, 8, 216, 132) is None, plan_tiles(8_000_000, 8, 4_000, 132) is None
+    >>> plan_tiles(8_000_000, 1, 216, 0, 132), plan_tiles(8_000_000, 2, 216, 0, 132)
+    ((Launch(n_blocks=1584, n_threads=128), 6912), (Launch(n_blocks=924, n_threads=64), 27648))
+    >>> plan_tiles(1_000, 1, 216, 0, 132) is None, plan_tiles(8_000_000, 1, 4_000, 0, 132) is None
     (True, True)
     """
-    tile_bytes = WARP * key_bytes
+    if rows_a_lane > 1:
+        n_warps = WARPS_ALONE
+        tile_bytes = WARP * row_bytes * rows_a_lane * n_warps
+        most_blocks = MOST_BYTES_ALONE // tile_bytes
+    else:
+        tile_bytes = WARP * row_bytes
+        n_warps = warps_of_tiles(tile_bytes + more_bytes)
+        most_blocks = max(1, WARPS_IN_TILES // n_warps)
     if n_rows < FEWEST_IN_TILES or tile_bytes > MOST_TILE_BYTES:
         return None
-    n_blocks = min(-(-n_rows // WARP), n_processors * max(1, WARPS_IN_TILES // n_warps))
+    n_blocks = min(-(-n_rows // (WARP * rows_a_lane)), n_processors * most_blocks)
     return Launch(n_blocks, n_warps * WARP), tile_bytes
 
 
@@ -185,8 +197,9 @@ class GpuForest:
         self._workspace = _Workspace(self._cuda)
         self._jobs: dict[tuple[int, bool], tuple[Any, Job]] = {}  # kept, so that no other gets their numbers
         self._lanes: dict[Any, list[_Lane]] = {}
-        self._suited: dict[int, tuple[float, int, tuple[int, ...]]] = {}
+        self._suited: dict[int, tuple[int, tuple[int, ...], float]] = {}
         self._ranked: dict[int, Job | None] = {}
+        self._has_seen_missing = False
         self._lock = Lock()
 
     def _job(self, key: Any, make: Callable[[GpuTrees], Job], dtype: np.dtype[Any]) -> Job:
@@ -201,7 +214,7 @@ class GpuForest:
             trees = self._forms.usual
             job = make(trees)
             # Bits that stand for a row are of the larger keys: jobs that may need them ask the usual trees.
-            if is_short and not job.draws and self._forms.narrow is not None:
+            if is_short and not job.needs_bits and self._forms.narrow is not None:
                 trees = self._forms.narrow
                 job = make(trees)
             found = self._jobs[id(key), is_short] = key, job._replace(trees=trees)
@@ -214,38 +227,44 @@ class GpuForest:
         """
         if is_on_device(X):
             rows = self._checked(X)
-            job = self._suiting(self._job(key, make, rows.dtype), make, rows, self._run_there)
-            return [of_same_library(X, made) for made in self._run_there(rows, job)]
+            job = self._suiting(self._job(key, make, rows.dtype), rows, self._run_there)
+            return [
+                of_same_library(X, made) for made in self._run_there(rows, self._by_ranks(job, make, rows))
+            ]
         host_rows = self._format.as_rows(X)
         job = self._job(key, make, host_rows.dtype)
-        return self._run_from_host(host_rows, self._suiting(job, make, host_rows, self._run_from_host))
+        return self._run_from_host(host_rows, self._suiting(job, host_rows, self._run_from_host))
 
-    def _suiting(
-        self, job: Job, make: Callable[[GpuTrees], Job], rows: Any, run: Callable[[Any, Job], list[Any]]
-    ) -> Job:
-        """Return a job with lanes, phases and trees that suit the rows, of which the first are tried once."""
-        number, n_features = id(job.reads), rows.shape[1]
-        n_asked = float(len(self._forms.usual.roots))
-        if job.tries_lanes:
-            if number not in self._suited:
-                if rows.shape[0] < SAMPLED_ROWS:
-                    return job
-                asked = to_host(run(rows[:SAMPLED_ROWS], job)[1])
-                phases = plan_phases(asked, job.tiles.phases[-1], n_features) if job.tiles else ()
-                self._suited[number] = float(asked.mean()), best_lanes(asked), phases
-            n_asked, lanes, phases = self._suited[number]
-            job = job._replace(lanes=lanes, tiles=job.tiles and job.tiles._replace(phases=phases))
-        if job.tiles is None or rows.shape[0] < FEWEST_IN_TILES:
+    def _suiting(self, job: Job, rows: Any, run: Callable[[Any, Job], list[Any]]) -> Job:
+        """Return a job with lanes and phases that suit the rows, of which the first ones are tried once."""
+        if not job.tries_lanes:
             return job
+        number = id(job.reads)
+        if number not in self._suited:
+            if rows.shape[0] < SAMPLED_ROWS:
+                return job
+            asked = to_host(run(rows[:SAMPLED_ROWS], job)[1])
+            phases = plan_phases(asked, job.tiles.phases[-1], rows.shape[1]) if job.tiles else ()
+            self._suited[number] = best_lanes(asked), phases, float(asked.mean())
+        lanes, phases, n_asked = self._suited[number]
+        tiles = job.tiles and job.tiles._replace(phases=phases)
+        return job._replace(lanes=lanes, tiles=tiles, n_asked=n_asked)
+
+    def _by_ranks(self, job: Job, make: Callable[[GpuTrees], Job], rows: DeviceArray) -> Job:
+        """Return the job that asks trees which compare ranks instead, if that pays."""
+        if job.tiles is None or rows.shape[0] < FEWEST_IN_TILES or self._has_seen_missing:
+            return job
+        number = id(job.reads)
         if number not in self._ranked:
             trees = self._forms.ranked
-            pays = trees is not None and ranks_pay(n_asked, trees.ranks, n_features)
+            pays = trees is not None and ranks_pay(job.n_asked, trees.ranks, rows.shape[1])
             self._ranked[number] = make(trees)._replace(trees=trees) if trees is not None and pays else None
         ranked = self._ranked[number]
         if ranked is None or ranked.tiles is None:
             return job
-        tiles = ranked.tiles._replace(phases=job.tiles.phases)
-        return job._replace(trees=ranked.trees, tiles=tiles)
+        return ranked._replace(
+            lanes=job.lanes, tiles=ranked.tiles._replace(phases=job.tiles.phases), otherwise=job
+        )
 
     def _checked(self, X: Any) -> DeviceArray:
         """Return rows on the GPU as an array of numba."""
@@ -274,6 +293,9 @@ class GpuForest:
         with self._lock:  # one launch at a time may use the workspace
             _start(self._prepare(job, rows, outputs, self._workspace, 0))
             status = self._workspace.take_status()
+        if job.otherwise is not None and status & MISSING:  # which have no ranks
+            self._has_seen_missing = True
+            return self._run_there(rows, job.otherwise)
         self._refuse(status)
         return outputs
 
@@ -295,33 +317,39 @@ class GpuForest:
             takes_missing=row_format.takes_missing,
             lanes=job.lanes,
         )
-        bits = workspace.room("bits", n_rows if job.needs_bits or ranks else 0, np.int64)
-        looked_at = (rows, self._rules, bits, workspace.status)
+        row_bytes = 4 * ranks.n_words if ranks else n_features * shape.key_bits // 8
+        tiles, planned = job.tiles, None
+        if tiles is not None:
+            planned = plan_tiles(n_rows, tiles.rows_a_lane, row_bytes, tiles.more_bytes, self._n_processors)
+            if planned is None and tiles.if_wide is not None:
+                tiles = tiles.if_wide
+                planned = plan_tiles(n_rows, 1, row_bytes, tiles.more_bytes, self._n_processors)
+        needs_bits = tiles.needs_bits if tiles is not None and planned is not None else job.needs_bits
+        bits = workspace.room("bits", n_rows if needs_bits or ranks else 0, np.int64)
+        looked_at, compared = (rows, self._rules, bits, workspace.status), rows
 
         def started(kernel: Any, n_tasks: int, lanes: int) -> tuple[Any, Launch]:
             launch = plan_launch(n_tasks, lanes, self._n_processors)
             return kernel[launch.n_blocks, launch.n_threads, stream, 0], launch
 
+        starts: list[Started] = []
         if ranks:
             size = ranks.n_words * n_rows
-            compared: DeviceArray = workspace.room("ranks", size, np.uint32)[:size]
-            compared = compared.reshape(ranks.n_words, n_rows)
+            compared = workspace.room("ranks", size, np.uint32)[:size].reshape(ranks.n_words, n_rows)
             fill_ranks, _ = started(gpu_rows.ranks_kernel(shape), -(-n_rows // WARP), WARP)
-            starts: list[Started] = [(fill_ranks, (*looked_at, ranks.cuts, ranks.table, compared))]
-            shape = shape._replace(key_bits=trees.key_bits)
-            row_bytes = 4 * ranks.n_words
+            starts.append((fill_ranks, (*looked_at, ranks.cuts, ranks.table, compared)))
+        elif needs_bits:
+            fill_bits, _ = started(gpu_rows.bits_kernel(shape), -(-n_rows // WARP), WARP)
+            starts.append((fill_bits, looked_at))
         else:
-            compared, row_bytes = rows, n_features * shape.key_bits // 8
-            if job.needs_bits:
-                fill_bits, _ = started(gpu_rows.bits_kernel(shape), -(-n_rows // WARP), WARP)
-                starts = [(fill_bits, looked_at)]
-            else:
-                look_at, _ = started(gpu_rows.looking_kernel(shape.key_bits), n_rows * n_features, 1)
-                starts = [(look_at, (rows.reshape(-1), workspace.status))]
+            look_at, _ = started(gpu_rows.looking_kernel(shape.key_bits), n_rows * n_features, 1)
+            starts.append((look_at, (rows.reshape(-1), workspace.status)))
         given = (compared, self._rules, bits)
-        in_tiles = self._in_tiles(job, shape, row_bytes, given, outputs, workspace, stream)
-        if in_tiles:
-            return starts + in_tiles
+        if tiles is not None and planned is not None:
+            (n_blocks, n_threads), shared_bytes = planned
+            shape = shape._replace(key_bits=trees.key_bits, lanes=n_threads // WARP)
+            in_tiles = tiles.kernel(shape)[n_blocks, n_threads, stream, shared_bytes]
+            return starts + _phases_of(tiles, in_tiles, given, outputs, workspace, stream)
         kernel, launch = started(job.kernel(shape), n_rows, job.lanes)
         n_groups = launch.n_groups(job.lanes)
         reads = job.reads(lambda name, size, dtype: workspace.room(name, n_groups * size, dtype))
@@ -330,34 +358,6 @@ class GpuForest:
             for made, output in zip(outputs, job.outputs, strict=True)
         ]
         return [*starts, (kernel, (*given, *reads, *written))]
-
-    def _in_tiles(
-        self, job: Job, shape: Any, row_bytes: int, given: tuple[Any, ...], outputs: list[DeviceArray],
-        workspace: _Workspace, stream: Any,
-    ) -> list[Started]:  # fmt: skip
-        """Return the kernels that do a job in tiles, in their order; none if that does not pay."""
-        from foregone._kernels.gpu import gpu_tiles
-
-        tiles, n_rows = job.tiles, len(outputs[0])
-        if tiles is None:
-            return []
-        n_warps = warps_of_tiles(WARP * row_bytes + tiles.more_bytes)
-        planned = plan_tiles(n_rows, n_warps, row_bytes, self._n_processors)
-        if planned is None or (job.tries_lanes and job.lanes < FEWEST_LANES):
-            return []
-        (n_blocks, n_threads), shared_bytes = planned
-        kernel = tiles.kernel(shape._replace(lanes=n_warps))[n_blocks, n_threads, stream, shared_bytes]
-        if not tiles.phases:
-            return [(kernel, (*given, *tiles.reads, *outputs))]
-        counts = workspace.room("counts", len(tiles.phases) + 1, np.uint32)
-        waiting, going_on = (workspace.room(name, n_rows, np.uint64) for name in ("waiting", "going on"))
-        starts: list[Started] = [(gpu_tiles.clear[1, WARP, stream, 0], (counts,))]
-        first = 0
-        for phase, end in enumerate(tiles.phases):
-            numbers = np.int32(phase), np.int32(first), np.int32(end)
-            starts.append((kernel, (*given, *tiles.reads, *numbers, waiting, going_on, counts, *outputs)))
-            first, waiting, going_on = end, going_on, waiting
-        return starts
 
     def _run_from_host(self, rows: Rows, job: Job) -> list[npt.NDArray[Any]]:
         n_rows, dtype = len(rows), rows.dtype
@@ -426,6 +426,26 @@ class GpuForest:
     def _refuse(self, status: int) -> None:
         if status & ~self._format.takes:
             self._format.refuse_status(status)
+
+
+def _phases_of(
+    tiles: Tiles, kernel: Any, given: tuple[Any, ...], outputs: list[DeviceArray], workspace: _Workspace,
+    stream: Any,
+) -> list[Started]:  # fmt: skip
+    """Return the launches of a kernel of tiles: one, or one a phase."""
+    from foregone._kernels.gpu import gpu_tiles
+
+    if not tiles.phases:
+        return [(kernel, (*given, *tiles.reads, *outputs))]
+    counts = workspace.room("counts", len(tiles.phases) + 1, np.uint32)
+    waiting, going_on = (workspace.room(name, len(outputs[0]), np.uint64) for name in ("waiting", "going on"))
+    starts: list[Started] = [(gpu_tiles.clear[1, WARP, stream, 0], (counts,))]
+    first = 0
+    for phase, end in enumerate(tiles.phases):
+        numbers = np.int32(phase), np.int32(first), np.int32(end)
+        starts.append((kernel, (*given, *tiles.reads, *numbers, waiting, going_on, counts, *outputs)))
+        first, waiting, going_on = end, going_on, waiting
+    return starts
 
 
 def _in_rows(X: Any) -> DeviceArray:

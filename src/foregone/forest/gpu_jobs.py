@@ -17,7 +17,7 @@ from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
 from foregone._kernels.plurality_run import LINES
 from foregone.checks import IntArray
 from foregone.forest.device_arrays import DeviceArray
-from foregone.forest.gpu_trees import GpuTrees, Ranks
+from foregone.forest.gpu_trees import GpuTrees, LeafMasks, Ranks
 from foregone.forest.plurality_schedule import PluralitySchedule
 from foregone.forest.schedule import Schedule, VoteSchedule
 from foregone.forest.score_schedule import ScoreSchedule
@@ -68,12 +68,21 @@ class Tiles(NamedTuple):
         What it takes of shared memory besides the keys of rows.
     phases : tuple of int
         After how many trees each phase ends; empty if all trees are asked at once.
+    needs_bits : bool
+        Whether the bits that stand for each row are to be filled before.
+    rows_a_lane : int
+        With more than one, every warp has tiles of its own; else those of a block share one.
+    if_wide : Tiles or None
+        What to do instead where rows have too many features.
     """
 
     kernel: Callable[[Any], Any]
     reads: tuple[Any, ...]
     more_bytes: int = 0
     phases: tuple[int, ...] = ()
+    needs_bits: bool = False
+    rows_a_lane: int = 1
+    if_wide: Tiles | None = None
 
 
 class Job(NamedTuple):
@@ -92,14 +101,16 @@ class Job(NamedTuple):
         What it writes.
     needs_bits : bool
         Whether it reads the bits that stand for each row, for orders and draws.
-    draws : bool
-        Whether any row may need its bits.
     tries_lanes : bool
         Whether the best number of lanes depends on how many trees rows are asked, its second output.
     tiles : Tiles or None
         How it is done for many rows, if there is another way.
     trees : GpuTrees or None
         Which trees it asks; set by `GpuForest`.
+    n_asked : float
+        How many of them rows are asked on average, as far as is known.
+    otherwise : Job or None
+        What to do instead if values are missing; set by `GpuForest` if this one needs them all.
     """
 
     kernel: Callable[[Any], Any]
@@ -107,10 +118,11 @@ class Job(NamedTuple):
     reads: Reads
     outputs: tuple[Output, ...]
     needs_bits: bool = False
-    draws: bool = False
     tries_lanes: bool = False
     tiles: Tiles | None = None
     trees: GpuTrees | None = None
+    n_asked: float = 0.0
+    otherwise: Job | None = None
 
 
 def job_for(trees: GpuTrees, schedule: Any, table: npt.NDArray[Any] | None = None, a_round: int = 1) -> Job:
@@ -171,18 +183,18 @@ def _votes_until_a_stop(trees: GpuTrees, schedule: Schedule) -> Job:
         return trees.nodes, trees.categories, orders, own, steps, exceptions, seed
 
     outputs = (Output(np.bool_), Output(np.int32), Output(np.int32))
-    needs_bits = kind != gpu_votes.SAME or len(schedule.exceptions) > FEW_EXCEPTIONS
+    needs_bits = kind != gpu_votes.SAME or len(schedule.exceptions) > 0
     unasked = bool(
         schedule.steps[0, LOWER] >= 0 or schedule.steps[0, UPPER] <= 0 or schedule.steps[1, START] > 0
     )
-    how = {"by_order": kind, "has_bits": needs_bits}
-    kernel, tiles = partial(gpu_votes.stopping_kernel, **how, stops_unasked=unasked), None
+    kernel, tiles = partial(gpu_votes.stopping_kernel, by_order=kind, stops_unasked=unasked), None
     if kind != gpu_votes.OWN and not unasked:
         what = trees.nodes, trees.categories, orders, steps, exceptions, seed
         phases = tuple(range(FEWEST_OF_A_PHASE, n_trees, FEWEST_OF_A_PHASE))
-        tiles = Tiles(partial(gpu_tiles.asking_kernel, **how), what, phases=(*phases, n_trees))
-    draws = needs_bits or len(schedule.exceptions) > 0
-    return Job(kernel, LANES_TO_STOP, reads, outputs, needs_bits, draws, tries_lanes=True, tiles=tiles)
+        has_bits = kind != gpu_votes.SAME or len(schedule.exceptions) > FEW_EXCEPTIONS
+        kernel_of_tiles = partial(gpu_tiles.asking_kernel, by_order=kind, has_bits=has_bits)
+        tiles = Tiles(kernel_of_tiles, what, phases=(*phases, n_trees), needs_bits=has_bits)
+    return Job(kernel, LANES_TO_STOP, reads, outputs, needs_bits, tries_lanes=True, tiles=tiles)
 
 
 def _all_votes(trees: GpuTrees, schedule: Schedule) -> Job:
@@ -196,7 +208,8 @@ def _all_votes(trees: GpuTrees, schedule: Schedule) -> Job:
 
     outputs = (Output(np.bool_), Output(np.int32), Output(np.int32))
     tiles = Tiles(gpu_tiles.counting_kernel, (trees.nodes, trees.categories, roots, n_trees, yes_from))
-    return Job(gpu_votes.counting_kernel, LANES_TO_COUNT, reads, outputs, tiles=tiles)
+    everyone = float(n_trees)
+    return Job(gpu_votes.counting_kernel, LANES_TO_COUNT, reads, outputs, tiles=tiles, n_asked=everyone)
 
 
 def _class_votes_until_a_stop(trees: GpuTrees, schedule: PluralitySchedule) -> Job:
@@ -218,7 +231,7 @@ def _class_votes_until_a_stop(trees: GpuTrees, schedule: PluralitySchedule) -> J
     outputs = (Output(np.int32), Output(np.int32), Output(np.int32))
     needs_bits = kind != gpu_votes.SAME or len(schedule.rule[-1]) > 0
     kernel = partial(gpu_class_votes.stopping_kernel, by_order=kind)
-    return Job(kernel, LANES_TO_STOP, reads, outputs, needs_bits, needs_bits, tries_lanes=True)
+    return Job(kernel, LANES_TO_STOP, reads, outputs, needs_bits, tries_lanes=True)
 
 
 def class_votes_job(trees: GpuTrees, n_classes: int) -> Job:
@@ -253,7 +266,19 @@ def _scores(trees: GpuTrees, schedule: ScoreSchedule) -> Job:
     if everyone and not np.isfinite(schedule.lower[:-1]).any():
         what = trees.nodes, trees.leaves, trees.categories, roots, start
         tiles = Tiles(gpu_tiles.adding_kernel, what, more_bytes=16 * gpu_tiles.CHUNK * MOST_LANES)
+        if trees.masks is not None:
+            tiles = _by_masks(trees, trees.masks, trees.number_of(schedule.roots), start, tiles)
     return Job(gpu_scores.adding_kernel, LANES_TO_ADD, reads, outputs, tries_lanes=not everyone, tiles=tiles)
+
+
+def _by_masks(trees: GpuTrees, masks: LeafMasks, order: IntArray, start: np.float64, wide: Tiles) -> Tiles:
+    """Return what adds all scores by masks of leaves, and ``wide`` for rows that are too wide for that."""
+    from foregone._kernels.gpu import gpu_tiles
+
+    splits = trees.upload(masks.splits[order].ravel().view(np.uint64))
+    scores = trees.upload(masks.scores[order].ravel())
+    what = splits, np.uint64(masks.splits.shape[1]), scores, np.int64(len(order)), start
+    return Tiles(gpu_tiles.masking_kernel, what, rows_a_lane=2, if_wide=wide)
 
 
 def best_lanes(asked: npt.NDArray[np.int32]) -> int:

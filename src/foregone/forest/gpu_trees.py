@@ -5,9 +5,6 @@ Each form sends rows the way that the packed trees do:
 usual   the packed trees themselves
 narrow  nodes of half the size, for rows of float32 and trees whose keys have 64 bits
 ranked  nodes of 4 bytes that compare ranks, for trees that vote on features with few thresholds
-
-In all of them the upper levels of a tree come first, level by level: rows that walk through a tree together
-read the same few lines of memory there. What lies below stays in its order.
 """
 
 from __future__ import annotations
@@ -19,19 +16,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foregone._kernels.forest_nodes import LOW_32, OFFSET_27, OFFSET_59, U3, U4, U9, U13, U15, U32, U36, U63
+from foregone._kernels.forest_nodes import LOW_32, OFFSET_27, U0, U1, U2, U3, U9, U13, U15, U32, U36, U63
 from foregone.checks import IntArray
 from foregone.forest.batch_trees import rank_votes
 from foregone.forest.device_arrays import DeviceArray
 from foregone.forest.layout import COMPACT_COLUMN_LIMIT, COMPACT_OFFSET_LIMIT, NodeArray, threshold_keys
-from foregone.forest.ranked_trees import MOST_OFFSET, Cuts
+from foregone.forest.ranked_trees import Cuts
 from foregone.forest.rows import RowFormat
 
-__all__ = ["GpuTrees", "Ranks", "TreeForms", "narrowed", "upper_levels_first"]
+__all__ = ["GpuTrees", "Ranks", "TreeForms", "narrowed"]
 
-UPPER_LEVELS = 9  # of a tree, that come first
 RANK_BITS = 8
-VOTE = 2  # the lowest of the bits of a side that say: a leaf that votes, without a place
+WARP = 32
+AT_ONCE = 4  # splits that compilers look at together
+MOST_LEAVES, ALL_LEAVES = 32, np.uint32(2**32 - 1)  # of trees as masks
 
 
 class Ranks(NamedTuple):
@@ -44,6 +42,68 @@ class Ranks(NamedTuple):
     table: DeviceArray
     n_words: int
     n_steps: int
+
+
+class LeafMasks(NamedTuple):
+    """Trees of at most 32 leaves, of which every split is looked at, in any order.
+
+    Attributes
+    ----------
+    splits : ndarray of uint32, shape (n_trees, most_splits, 4)
+        The key, 64 times the feature, the leaves that remain possible for a row that goes to the right (a bit
+        each, from the left of the tree), and 1 where missing values go left. There the key is one larger, and
+        1 is to be added to a row's own. Where a tree has fewer splits, some that send every row to the left.
+    scores : ndarray of float64, shape (n_trees, 32)
+        What the leaves carry.
+    """
+
+    splits: npt.NDArray[np.uint32]
+    scores: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, nodes: NodeArray, tree_start: IntArray) -> LeafMasks | None:
+        """Return compact trees with payloads as masks; None if one has too many leaves."""
+        sizes = np.diff(tree_start)
+        n_trees, most = len(sizes), int(sizes.max())
+        if most > 2 * MOST_LEAVES - 1:
+            return None
+        words = np.zeros((n_trees, most), np.uint64)
+        words[np.arange(most) < sizes[:, None]] = nodes
+        left = np.arange(most) + ((words >> U13) & np.uint64(COMPACT_OFFSET_LIMIT)).astype(np.int64)
+        sides = (words >> U9) & U15
+        is_node = np.zeros((n_trees, most), bool)
+        is_node[:, 0] = True
+        for place in range(most):  # a child lies behind its parent
+            (trees,) = np.nonzero(is_node[:, place])
+            child = left[trees, place]
+            is_node[trees, child] = sides[trees, place] & U3 == U0
+            is_node[trees, child + 1] = sides[trees, place] >> U2 == U0
+        n_leaves, first = np.ones((n_trees, most), np.int64), np.zeros((n_trees, most), np.int64)
+        for place in reversed(range(most)):
+            trees = np.flatnonzero(is_node[:, place])
+            child = left[trees, place]
+            n_leaves[trees, place] = n_leaves[trees, child] + n_leaves[trees, child + 1]
+        for place in range(most):
+            trees = np.flatnonzero(is_node[:, place])
+            child = left[trees, place]
+            first[trees, child] = first[trees, place]
+            first[trees, child + 1] = first[trees, place] + n_leaves[trees, child]
+        tree, at = np.nonzero(is_node)
+        n_left = n_leaves[tree, left[tree, at]]
+        ruled_out = ((1 << n_left) - 1) << first[tree, at]
+        number = np.arange(len(tree)) - np.searchsorted(tree, tree)
+        word, to_left = words[tree, at], words[tree, at] & U1
+        n_splits = -(-(int(number.max()) + 1) // AT_ONCE) * AT_ONCE
+        splits = np.empty((n_trees, n_splits, 4), np.uint32)
+        splits[:] = ALL_LEAVES, 0, ALL_LEAVES, 0
+        splits[tree, number, 0] = (word >> U32) + to_left
+        splits[tree, number, 1] = 2 * WARP * ((word & np.uint64(COMPACT_COLUMN_LIMIT)) >> U1)
+        splits[tree, number, 2] = ALL_LEAVES & ~ruled_out.astype(np.uint32)
+        splits[tree, number, 3] = to_left
+        scores = np.zeros((n_trees, MOST_LEAVES))
+        tree, at = np.nonzero(~is_node & (np.arange(most) < sizes[:, None]))
+        scores[tree, first[tree, at]] = words[tree, at].view(np.float64)
+        return cls(splits, scores)
 
 
 class GpuTrees(NamedTuple):
@@ -65,6 +125,8 @@ class GpuTrees(NamedTuple):
         Size of what they compare: ranks, or keys.
     ranks : Ranks or None
         What makes ranks, if they compare these.
+    masks : LeafMasks or None
+        The same trees as masks, if they are small and have payloads.
     """
 
     nodes: DeviceArray
@@ -76,27 +138,15 @@ class GpuTrees(NamedTuple):
     is_compact: bool
     key_bits: int
     ranks: Ranks | None = None
+    masks: LeafMasks | None = None
+
+    def number_of(self, packed_roots: IntArray) -> IntArray:
+        """Return the numbers of trees, in a line, given their roots in the packed trees."""
+        return np.searchsorted(self.packed_roots, packed_roots.ravel().astype(np.uint64))
 
     def upload_roots(self, packed_roots: IntArray) -> DeviceArray:
-        """Bring roots to the GPU, which are given as those of the packed trees, in a line."""
-        number = np.searchsorted(self.packed_roots, packed_roots.ravel().astype(np.uint64))
-        return self.upload(self.roots[number])
-
-
-class Children(NamedTuple):
-    """What some nodes lead to.
-
-    Attributes
-    ----------
-    offset : ndarray of int
-        From a node's own place to that of its left child; the right one lies behind it.
-    are_nodes, have_places : pair of ndarray of bool
-        Whether the left and the right child are nodes again, and whether they have a place at all.
-    """
-
-    offset: IntArray
-    are_nodes: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
-    have_places: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+        """Bring the roots of trees to the GPU, in a line, given those in the packed trees."""
+        return self.upload(self.roots[self.number_of(packed_roots)])
 
 
 class TreeForms:
@@ -142,16 +192,15 @@ class TreeForms:
 
     @cached_property
     def ranked(self) -> GpuTrees | None:
-        """Trees that compare ranks, if features have few enough thresholds."""
+        """Trees that compare ranks, for rows without missing values, if features have few thresholds."""
         rows = self._format
-        if not self._leaves_vote or rows.key_bits != 32 or rows.takes_missing or len(rows.rules):
+        if not self._leaves_vote or rows.key_bits != 32 or len(rows.rules):
             return None
         found = None if self._has_categories else rank_votes(self._nodes, self._tree_start)
         if found is None:
             return None
         tree_start = np.append(found.bounds[:, 0], len(found.trees))
-        moved = ranked_in_levels(found.trees, tree_start)
-        return self._uploaded(moved, tree_start[:-1], RANK_BITS, self._ranks(found.cuts))
+        return self._uploaded(found.trees, tree_start[:-1], RANK_BITS, self._ranks(found.cuts))
 
     def _ranks(self, cuts: Cuts) -> Ranks:
         table = np.zeros((self._format.n_features, 3), np.int32)
@@ -170,13 +219,15 @@ class TreeForms:
         return Ranks(self._upload(every), self._upload(table), n_words, n_steps)
 
     def _packed(self, nodes: NodeArray, key_bits: int) -> GpuTrees:
-        in_order = in_levels(nodes, self._tree_start, key_bits)
-        return self._uploaded(in_order, self._tree_start[:-1], key_bits)
+        return self._uploaded(nodes, self._tree_start[:-1], key_bits)
 
     def _uploaded(
         self, nodes: npt.NDArray[Any], roots: IntArray, key_bits: int, ranks: Ranks | None = None
     ) -> GpuTrees:
         words = self._upload(nodes.ravel())
+        masks = None
+        if not self._leaves_vote and nodes.ndim == 1:
+            masks = LeafMasks.of(nodes, self._tree_start)
         leaves = words if ranks else words.view(np.float64)
         return GpuTrees(
             nodes=words,
@@ -188,108 +239,11 @@ class TreeForms:
             is_compact=nodes.ndim == 1,
             key_bits=key_bits,
             ranks=ranks,
+            masks=masks,
         )
 
     def _upload(self, array: npt.NDArray[Any]) -> DeviceArray:
         return self._cuda.to_device(np.ascontiguousarray(array))
-
-
-def upper_levels_first(
-    tree_start: IntArray, children: Callable[[IntArray], Children], levels: int = UPPER_LEVELS
-) -> tuple[IntArray, IntArray, npt.NDArray[np.bool_]]:
-    """Return a new place for each place of some trees, the upper levels of each tree first.
-
-    Children that are both leaves stay behind, so that upper levels have nodes only.
-
-    Returns
-    -------
-    place_of, offset : ndarray of int
-        The new place of each old one, and the new offset of each old node.
-    is_node : ndarray of bool
-        Which of the old places hold nodes.
-    """
-    n_places = int(tree_start[-1])
-    level_of, is_node = np.full(n_places, levels), np.zeros(n_places, bool)
-    offset, first_child = np.zeros((2, n_places), np.int64)
-    places, level = tree_start[:-1].astype(np.int64), 0
-    level_of[places] = 0
-    while len(places):
-        level += 1
-        is_node[places] = True
-        found = children(places)
-        left = places + found.offset
-        move = (found.are_nodes[0] | found.are_nodes[1]) & (level < levels)
-        level_of[left[move & found.have_places[0]]] = level
-        level_of[left[move & found.have_places[1]] + 1] = level
-        # Offsets count from where the left child is, or would be beside the right one.
-        offset[places] = found.have_places[0] * 1 + (~found.have_places[0] & found.have_places[1]) * 2
-        first_child[places] = left
-        places = np.concatenate([left[found.are_nodes[0]], left[found.are_nodes[1]] + 1])
-    n_levels = levels + 1
-    tree = np.repeat(np.arange(len(tree_start) - 1), np.diff(tree_start))
-    place_of = np.empty(n_places, np.int64)
-    place_of[np.argsort(tree * n_levels + level_of, kind="stable")] = np.arange(n_places)
-    by_left, by_right = np.flatnonzero(offset == 1), np.flatnonzero(offset == 2)
-    offset[by_left] = place_of[first_child[by_left]] - place_of[by_left]
-    offset[by_right] = place_of[first_child[by_right] + 1] - 1 - place_of[by_right]
-    return place_of, offset, is_node
-
-
-def _children_of(nodes: NodeArray, key_bits: int) -> Callable[[IntArray], Children]:
-    """Return what says where packed nodes lead."""
-
-    def children(places: IntArray) -> Children:
-        if nodes.ndim == 1:
-            word = nodes[places]
-            offset, sides = word >> U13, word >> U9  # the lower half of the word: the key comes off below
-            offset = offset & np.uint64(COMPACT_OFFSET_LIMIT)
-        elif key_bits == 32:
-            more = nodes[places, 1]
-            offset, sides = (more >> U4) & OFFSET_59, more
-        else:
-            more = nodes[places, 1]
-            offset, sides = (more >> U36) & OFFSET_27, more >> U32
-        left, right = sides & U3, (sides & U15) >> np.uint64(2)
-        return Children(offset.astype(np.int64), (left == 0, right == 0), (left < VOTE, right < VOTE))
-
-    return children
-
-
-def in_levels(nodes: NodeArray, tree_start: IntArray, key_bits: int) -> NodeArray:
-    """Return packed nodes with the upper levels of each tree first; as they are, if offsets do not fit."""
-    place_of, offset, is_node = upper_levels_first(tree_start, _children_of(nodes, key_bits))
-    shift, mask = (U13, COMPACT_OFFSET_LIMIT) if nodes.ndim == 1 else (U4, int(OFFSET_59))
-    if nodes.ndim == 2 and key_bits == 64:
-        shift, mask = U36, int(OFFSET_27)
-    if offset.max() > mask:
-        return nodes
-    words = (nodes if nodes.ndim == 1 else nodes[:, 1]).copy()
-    words[is_node] &= ~(np.uint64(mask) << shift)
-    words[is_node] |= offset[is_node].astype(np.uint64) << shift
-    moved: NodeArray = np.empty_like(nodes)
-    if nodes.ndim == 1:
-        moved[place_of] = words
-    else:
-        moved[place_of] = np.stack([nodes[:, 0], words], axis=1)
-    return moved
-
-
-def ranked_in_levels(nodes: npt.NDArray[np.uint32], tree_start: IntArray) -> npt.NDArray[np.uint32]:
-    """Return nodes that compare ranks with the upper levels of each tree first, if offsets fit."""
-    old, low = (nodes >> 16).astype(np.int64), nodes & np.uint32(0xFFFF)
-
-    def children(places: IntArray) -> Children:
-        left = places + old[places]
-        always = np.ones(len(places), bool)
-        return Children(old[places], (old[left] > 0, old[left + 1] > 0), (always, always))
-
-    place_of, offset, _ = upper_levels_first(tree_start, children)
-    offset[old == 0] = 0
-    if offset.max() > MOST_OFFSET:
-        return nodes
-    moved = np.empty_like(nodes)
-    moved[place_of] = offset.astype(np.uint32) << np.uint32(16) | low
-    return moved
 
 
 def narrowed(nodes: NodeArray, tree_start: IntArray) -> NodeArray | None:
@@ -297,9 +251,14 @@ def narrowed(nodes: NodeArray, tree_start: IntArray) -> NodeArray | None:
 
     None if a node does not fit, or splits by categories. Places stay the same.
     """
-    _, _, is_node = upper_levels_first(tree_start, _children_of(nodes, 64))
     key, more = nodes.T
     column, offset, sides = more & LOW_32, (more >> U36) & OFFSET_27, (more >> U32) & U15
+    is_node, places = np.zeros(len(nodes), bool), tree_start[:-1].astype(np.uint64)
+    while len(places):  # level by level: in the places of leaves lies what they carry
+        is_node[places] = True
+        left = places + offset[places]
+        left_is_node, right_is_node = sides[places] & U3 == U0, sides[places] >> U2 == U0
+        places = np.concatenate([left[left_is_node], left[right_is_node] + U1])
     if (
         column[is_node].max() > COMPACT_COLUMN_LIMIT
         or offset[is_node].max() > COMPACT_OFFSET_LIMIT

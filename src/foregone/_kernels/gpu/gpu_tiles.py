@@ -15,12 +15,12 @@ from numba import cuda, types
 
 from foregone._kernels.forest_deal import dealt_order
 from foregone._kernels.forest_keys import ANY_CATEGORY, CATEGORY, NAN_RIGHT, NO_CATEGORY
-from foregone._kernels.forest_nodes import LOW_32, U2, U32
+from foregone._kernels.forest_nodes import LOW_32, U0, U1, U2, U32
 from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
 from foregone._kernels.gpu.gpu_rows import RANK_BITS, WARP, KernelShape, key_reader
 from foregone._kernels.gpu.gpu_votes import DEALT, stop_drawer
 from foregone._kernels.gpu.gpu_walk import S0, S1, walker
-from foregone._kernels.gpu.gpu_words import in_few_registers
+from foregone._kernels.gpu.gpu_words import in_few_registers, quarters
 
 S_WARP, U_WARP = np.uint32(WARP), np.uint64(WARP)
 EVERYONE = np.uint32(2**32 - 1)
@@ -28,6 +28,7 @@ CHUNK = 32  # trees whose scores are added at a time
 MOST_OF_A_PHASE = 128  # trees
 AT_ONCE, ROWS_AT_ONCE = 8, 4  # features, and rows, that a warp loads together
 S_NEXT = np.uint32(AT_ONCE)
+MANY_REGISTERS = 96
 REGISTERS = 40  # which let a multiprocessor hold 48 warps
 # A category that is in no set: the number has no other use here, as one key stands for a missing value.
 OUTSIDE = ANY_CATEGORY
@@ -36,6 +37,11 @@ OUTSIDE = ANY_CATEGORY
 def in_some_registers(kernel: Any) -> Any:
     """Compile a kernel of tiles."""
     return in_few_registers(kernel, REGISTERS)
+
+
+def in_many_registers(kernel: Any) -> Any:
+    """Compile a kernel whose tiles leave room for few threads only."""
+    return in_few_registers(kernel, MANY_REGISTERS)
 
 
 def missing_key(key_bits: int) -> np.uint64:
@@ -68,13 +74,14 @@ def tile_reader(shape: KernelShape) -> Any:
 
 
 @cache
-def row_loader(shape: KernelShape) -> Any:
+def row_loader(shape: KernelShape, width: int = WARP) -> Any:
     """Return the device function by which a block loads the keys of its rows into a tile.
 
-    ``shape.lanes`` is the number of warps of a block. Each warp loads other rows, eight features of four rows
-    at a time: whole sectors of memory, and only eight keys for one bank.
+    ``shape.lanes`` is the number of warps of a block, ``width`` that of rows from one feature to the next.
+    Each warp loads other rows, eight features of four rows at a time: whole sectors of memory, and only eight
+    keys for one bank.
     """
-    n_warps = shape.lanes
+    n_warps, stride = shape.lanes, np.uint32(width)
     if shape.key_bits == RANK_BITS:
 
         @cuda.jit(device=True)
@@ -110,10 +117,10 @@ def row_loader(shape: KernelShape) -> Any:
                 fourth = min(feature + S_NEXT + S_NEXT + S_NEXT, last)
                 a, b = values[source, feature], values[source, second]
                 c, d = values[source, third], values[source, fourth]
-                tile[np.uint32(feature * S_WARP + np.uint32(slot))] = tile_key(a, rules, feature)
-                tile[np.uint32(second * S_WARP + np.uint32(slot))] = tile_key(b, rules, second)
-                tile[np.uint32(third * S_WARP + np.uint32(slot))] = tile_key(c, rules, third)
-                tile[np.uint32(fourth * S_WARP + np.uint32(slot))] = tile_key(d, rules, fourth)
+                tile[np.uint32(feature * stride + np.uint32(slot))] = tile_key(a, rules, feature)
+                tile[np.uint32(second * stride + np.uint32(slot))] = tile_key(b, rules, second)
+                tile[np.uint32(third * stride + np.uint32(slot))] = tile_key(c, rules, third)
+                tile[np.uint32(fourth * stride + np.uint32(slot))] = tile_key(d, rules, fourth)
                 feature = np.uint32(feature + S_NEXT + S_NEXT + S_NEXT + S_NEXT)
 
     return load_rows
@@ -258,7 +265,7 @@ def adding_kernel(shape: KernelShape) -> Any:
     n_warps, room = shape.lanes, 2 * CHUNK * WARP
 
     @in_some_registers
-    def add_scores(values, rules, bits, nodes, leaves, categories, roots, start, answers, asked_of, score_of):
+    def add_scores(values, rules, bits, nodes, leaves, categories, roots, start, answers, asked_of, sums):
         tile = cuda.shared.array(0, key_type)
         told = cuda.shared.array(room, types.float64)
         totals = cuda.shared.array(WARP, types.float64)
@@ -287,8 +294,61 @@ def adding_kernel(shape: KernelShape) -> Any:
                 cuda.syncthreads()
             if warp == 0 and row >= 0:
                 answers[row] = totals[lane] > 0.0
-                asked_of[row], score_of[row] = n_trees, totals[lane]
+                asked_of[row], sums[row] = n_trees, totals[lane]
             first += WARP
             cuda.syncthreads()
+
+    return add_scores
+
+
+@cache
+def masking_kernel(shape: KernelShape) -> Any:
+    """Return the kernel that adds up the scores of all trees, of two classes, by masks of leaves.
+
+    See `foregone.forest.gpu_trees.LeafMasks`. Every warp has tiles of its own, of two rows a lane, and looks
+    at all splits of all trees: which ones, depends on no row, so that its lanes read the same at the same
+    time, and wait for nothing that is computed. ``n_splits`` is how many splits a tree has.
+    """
+    load_rows = row_loader(shape._replace(lanes=1), 2 * WARP)
+
+    @in_many_registers
+    def add_scores(values, rules, bits, splits, n_splits, scores, n_trees, start, answers, asked_of, sums):
+        tiles = cuda.shared.array(0, types.uint32)
+        n_rows, size = len(answers), values.shape[1] * 2 * WARP
+        lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
+        in_block = cuda.blockDim.x // WARP
+        tile = tiles[warp * size :]
+        first = (cuda.blockIdx.x * in_block + warp) * 2 * WARP
+        while first < n_rows:
+            row = np.int64(first + lane if first + lane < n_rows else -1)
+            other = np.int64(row + WARP if row >= 0 and row + WARP < n_rows else -1)
+            load_rows(values, rules, tile, lane, 0, row)
+            load_rows(values, rules, tile[WARP:], lane, 0, other)
+            cuda.syncwarp(EVERYONE)
+            place, total, other_total = U0, start, start
+            for tree in range(n_trees):
+                possible, other_possible = EVERYONE, EVERYONE
+                end = place + n_splits
+                while place < end:
+                    key, column, remaining, added = quarters(splits, place)
+                    at = np.uint64(column) + np.uint64(lane)
+                    # The key of a missing value is above all others: one more, and it is below them.
+                    own, other_own = np.uint32(tile[at] + added), np.uint32(tile[at + U_WARP] + added)
+                    possible = np.uint32(possible & remaining) if own > key else possible
+                    other_possible = (
+                        np.uint32(other_possible & remaining) if other_own > key else other_possible
+                    )
+                    place += U1
+                leaves = np.uint32(np.uint32(tree) * S_WARP - S1)
+                total += scores[np.uint32(leaves + np.uint32(cuda.ffs(possible)))]
+                other_total += scores[np.uint32(leaves + np.uint32(cuda.ffs(other_possible)))]
+            if row >= 0:
+                answers[row] = total > 0.0
+                asked_of[row], sums[row] = n_trees, total
+            if other >= 0:
+                answers[other] = other_total > 0.0
+                asked_of[other], sums[other] = n_trees, other_total
+            cuda.syncwarp(EVERYONE)
+            first += cuda.gridDim.x * in_block * 2 * WARP
 
     return add_scores

@@ -71,13 +71,12 @@ def order_drawer(shape: KernelShape) -> Any:
 
 
 @cache
-def stopping_kernel(shape: KernelShape, by_order: int, has_bits: bool, stops_unasked: bool) -> Any:
+def stopping_kernel(shape: KernelShape, by_order: int, stops_unasked: bool) -> Any:
     """Return the kernel that counts votes until a strategy stops.
 
-    ``by_order`` is SAME, DEALT or OWN; ``has_bits`` whether the bits of rows are filled, ``stops_unasked``
-    whether a row may stop before the first vote.
+    ``by_order`` is SAME, DEALT or OWN; ``stops_unasked`` whether a row may stop before the first vote.
     """
-    draws_a_stop, lanes = stop_drawer(shape, has_bits), shape.lanes
+    draws_a_stop, lanes = stop_drawer(shape, True), shape.lanes
     place_group, walk, draw_next = group_placer(lanes), walker(shape), order_drawer(shape)
     all_lanes = np.uint32((1 << lanes) - 1)
 
@@ -106,10 +105,13 @@ def stopping_kernel(shape: KernelShape, by_order: int, has_bits: bool, stops_una
                     draw_next(orders, own, asked, seed, bits[row], lane, mask)
                 # What the vote will be compared with is loaded at once, while the walk is under way.
                 lower, upper, begin, end = 0, 0, 0, 0
+                excepted = np.int64(-1)
                 if tree < n_trees:
                     root = own_roots[group * n_trees + tree] if by_order == OWN else orders[order + tree]
                     lower, upper = steps[tree + 1, LOWER], steps[tree + 1, UPPER]
                     begin, end = steps[tree + 1, START], steps[tree + 2, START]
+                    if begin < end:
+                        excepted = exceptions[begin, 0]
                     _, side = walk(nodes, categories, values, rules, row, root)
                     says_yes = (side & S1) != S0
                 votes = (np.uint32(cuda.ballot_sync(mask, says_yes)) >> first) & all_lanes
@@ -117,9 +119,11 @@ def stopping_kernel(shape: KernelShape, by_order: int, has_bits: bool, stops_una
                 stops_here = False
                 if tree < n_trees:
                     stops_here = (so_far <= lower) | (so_far >= upper)
-                    if begin < end and not stops_here:
+                    if so_far == excepted:
+                        stops_here |= stop_draw(seed, bits[row], np.int64(tree + 1)) < exceptions[begin, 1]
+                    elif begin + 1 < end and not stops_here:
                         stops_here = draws_a_stop(
-                            values, rules, exceptions, begin, end, seed, tree + 1, so_far, bits, row
+                            values, rules, exceptions, begin + 1, end, seed, tree + 1, so_far, bits, row
                         )
                 found = (np.uint32(cuda.ballot_sync(mask, stops_here)) >> first) & all_lanes
                 stops = found != 0
