@@ -44,8 +44,6 @@ FEWEST_WARPS, MOST_WARPS = 4, 16  # of a block with a tile
 WARPS_IN_TILES = 48  # of a multiprocessor
 BYTES_IN_TILES = 136 << 10  # of a multiprocessor
 MOST_TILE_BYTES = 40 << 10
-WARPS_ALONE = 2  # of a block whose warps have tiles of their own
-MOST_BYTES_ALONE = 200 << 10  # of a multiprocessor, for those
 SAMPLED_ROWS = 8_192  # to see how many trees are asked
 
 Started = tuple[Callable[..., None], tuple[Any, ...]]  # a kernel, and what it is given
@@ -62,32 +60,23 @@ class Launch(NamedTuple):
         return self.n_blocks * (self.n_threads // lanes)
 
 
-def plan_tiles(
-    n_rows: int, rows_a_lane: int, row_bytes: int, more_bytes: int, n_processors: int
-) -> tuple[Launch, int] | None:
+def plan_tiles(n_rows: int, row_bytes: int, more_bytes: int, n_processors: int) -> tuple[Launch, int] | None:
     """Return how to start a kernel of tiles, and its shared memory; None if it is not for such rows.
 
-    ``row_bytes`` is what is kept of a row, ``more_bytes`` what a block takes besides. The warps of a block
-    share a tile, unless a lane has several rows: then each warp has a tile of its own.
+    ``row_bytes`` is what is kept of a row, ``more_bytes`` what a block takes besides.
 
     Examples
     --------
-    >>> plan_tiles(8_000_000, 1, 216, 0, 132), plan_tiles(8_000_000, 2, 216, 0, 132)
-    ((Launch(n_blocks=1584, n_threads=128), 6912), (Launch(n_blocks=924, n_threads=64), 27648))
-    >>> plan_tiles(1_000, 1, 216, 0, 132) is None, plan_tiles(8_000_000, 1, 4_000, 0, 132) is None
+    >>> plan_tiles(8_000_000, 216, 0, 132)
+    (Launch(n_blocks=1584, n_threads=128), 6912)
+    >>> plan_tiles(1_000, 216, 0, 132) is None, plan_tiles(8_000_000, 4_000, 0, 132) is None
     (True, True)
     """
-    if rows_a_lane > 1:
-        n_warps = WARPS_ALONE
-        tile_bytes = WARP * row_bytes * rows_a_lane * n_warps
-        most_blocks = MOST_BYTES_ALONE // tile_bytes
-    else:
-        tile_bytes = WARP * row_bytes
-        n_warps = warps_of_tiles(tile_bytes + more_bytes)
-        most_blocks = max(1, WARPS_IN_TILES // n_warps)
+    tile_bytes = WARP * row_bytes
     if n_rows < FEWEST_IN_TILES or tile_bytes > MOST_TILE_BYTES:
         return None
-    n_blocks = min(-(-n_rows // (WARP * rows_a_lane)), n_processors * most_blocks)
+    n_warps = warps_of_tiles(tile_bytes + more_bytes)
+    n_blocks = min(-(-n_rows // WARP), n_processors * max(1, WARPS_IN_TILES // n_warps))
     return Launch(n_blocks, n_warps * WARP), tile_bytes
 
 
@@ -318,37 +307,35 @@ class GpuForest:
             lanes=job.lanes,
         )
         row_bytes = 4 * ranks.n_words if ranks else n_features * shape.key_bits // 8
-        tiles, planned = job.tiles, None
-        if tiles is not None:
-            planned = plan_tiles(n_rows, tiles.rows_a_lane, row_bytes, tiles.more_bytes, self._n_processors)
-            if planned is None and tiles.if_wide is not None:
-                tiles = tiles.if_wide
-                planned = plan_tiles(n_rows, 1, row_bytes, tiles.more_bytes, self._n_processors)
+        tiles = job.tiles
+        planned = plan_tiles(n_rows, row_bytes, tiles.more_bytes, self._n_processors) if tiles else None
         needs_bits = tiles.needs_bits if tiles is not None and planned is not None else job.needs_bits
-        bits = workspace.room("bits", n_rows if needs_bits or ranks else 0, np.int64)
-        looked_at, compared = (rows, self._rules, bits, workspace.status), rows
+        bits = workspace.room("bits", n_rows if needs_bits else 0, np.int64)
 
         def started(kernel: Any, n_tasks: int, lanes: int) -> tuple[Any, Launch]:
             launch = plan_launch(n_tasks, lanes, self._n_processors)
             return kernel[launch.n_blocks, launch.n_threads, stream, 0], launch
 
         starts: list[Started] = []
-        if ranks:
-            size = ranks.n_words * n_rows
-            compared = workspace.room("ranks", size, np.uint32)[:size].reshape(ranks.n_words, n_rows)
-            fill_ranks, _ = started(gpu_rows.ranks_kernel(shape), -(-n_rows // WARP), WARP)
-            starts.append((fill_ranks, (*looked_at, ranks.cuts, ranks.table, compared)))
-        elif needs_bits:
+        in_a_line, status = rows.reshape(-1), workspace.status
+        by_row = in_a_line, np.uint32(n_rows), np.int32(n_features), self._rules
+        if needs_bits:
             fill_bits, _ = started(gpu_rows.bits_kernel(shape), -(-n_rows // WARP), WARP)
-            starts.append((fill_bits, looked_at))
-        else:
+            starts.append((fill_bits, (*by_row, bits, status)))
+        elif not ranks:
             look_at, _ = started(gpu_rows.looking_kernel(shape.key_bits), n_rows * n_features, 1)
-            starts.append((look_at, (rows.reshape(-1), workspace.status)))
-        given = (compared, self._rules, bits)
+            starts.append((look_at, (in_a_line, status)))
+        compared = in_a_line, np.int32(n_features), np.int64(n_features)
+        if ranks:
+            filled = workspace.room("ranks", ranks.n_words * n_rows, np.uint32)
+            fill_ranks, _ = started(gpu_rows.ranks_kernel(shape), -(-n_rows // WARP), WARP)
+            starts.append((fill_ranks, (*by_row, status, ranks.cuts, ranks.table, filled)))
+            compared = filled, np.int32(ranks.n_words), np.int64(n_rows)
         if tiles is not None and planned is not None:
             (n_blocks, n_threads), shared_bytes = planned
             shape = shape._replace(key_bits=trees.key_bits, lanes=n_threads // WARP)
             in_tiles = tiles.kernel(shape)[n_blocks, n_threads, stream, shared_bytes]
+            given = (rows, *compared, self._rules, bits)
             return starts + _phases_of(tiles, in_tiles, given, outputs, workspace, stream)
         kernel, launch = started(job.kernel(shape), n_rows, job.lanes)
         n_groups = launch.n_groups(job.lanes)
@@ -357,7 +344,7 @@ class GpuForest:
             made.reshape(-1) if output.in_line else made
             for made, output in zip(outputs, job.outputs, strict=True)
         ]
-        return [*starts, (kernel, (*given, *reads, *written))]
+        return [*starts, (kernel, (rows, self._rules, bits, *reads, *written))]
 
     def _run_from_host(self, rows: Rows, job: Job) -> list[npt.NDArray[Any]]:
         n_rows, dtype = len(rows), rows.dtype

@@ -17,7 +17,7 @@ from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
 from foregone._kernels.plurality_run import LINES
 from foregone.checks import IntArray
 from foregone.forest.device_arrays import DeviceArray
-from foregone.forest.gpu_trees import GpuTrees, LeafMasks, Ranks
+from foregone.forest.gpu_trees import GpuTrees, Ranks
 from foregone.forest.plurality_schedule import PluralitySchedule
 from foregone.forest.schedule import Schedule, VoteSchedule
 from foregone.forest.score_schedule import ScoreSchedule
@@ -70,10 +70,6 @@ class Tiles(NamedTuple):
         After how many trees each phase ends; empty if all trees are asked at once.
     needs_bits : bool
         Whether the bits that stand for each row are to be filled before.
-    rows_a_lane : int
-        With more than one, every warp has tiles of its own; else those of a block share one.
-    if_wide : Tiles or None
-        What to do instead where rows have too many features.
     """
 
     kernel: Callable[[Any], Any]
@@ -81,8 +77,6 @@ class Tiles(NamedTuple):
     more_bytes: int = 0
     phases: tuple[int, ...] = ()
     needs_bits: bool = False
-    rows_a_lane: int = 1
-    if_wide: Tiles | None = None
 
 
 class Job(NamedTuple):
@@ -266,19 +260,7 @@ def _scores(trees: GpuTrees, schedule: ScoreSchedule) -> Job:
     if everyone and not np.isfinite(schedule.lower[:-1]).any():
         what = trees.nodes, trees.leaves, trees.categories, roots, start
         tiles = Tiles(gpu_tiles.adding_kernel, what, more_bytes=16 * gpu_tiles.CHUNK * MOST_LANES)
-        if trees.masks is not None:
-            tiles = _by_masks(trees, trees.masks, trees.number_of(schedule.roots), start, tiles)
     return Job(gpu_scores.adding_kernel, LANES_TO_ADD, reads, outputs, tries_lanes=not everyone, tiles=tiles)
-
-
-def _by_masks(trees: GpuTrees, masks: LeafMasks, order: IntArray, start: np.float64, wide: Tiles) -> Tiles:
-    """Return what adds all scores by masks of leaves, and ``wide`` for rows that are too wide for that."""
-    from foregone._kernels.gpu import gpu_tiles
-
-    splits = trees.upload(masks.splits[order].ravel().view(np.uint64))
-    scores = trees.upload(masks.scores[order].ravel())
-    what = splits, np.uint64(masks.splits.shape[1]), scores, np.int64(len(order)), start
-    return Tiles(gpu_tiles.masking_kernel, what, rows_a_lane=2, if_wide=wide)
 
 
 def best_lanes(asked: npt.NDArray[np.int32]) -> int:

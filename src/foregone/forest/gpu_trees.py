@@ -27,9 +27,6 @@ from foregone.forest.rows import RowFormat
 __all__ = ["GpuTrees", "Ranks", "TreeForms", "narrowed"]
 
 RANK_BITS = 8
-WARP = 32
-AT_ONCE = 4  # splits that compilers look at together
-MOST_LEAVES, ALL_LEAVES = 32, np.uint32(2**32 - 1)  # of trees as masks
 
 
 class Ranks(NamedTuple):
@@ -42,68 +39,6 @@ class Ranks(NamedTuple):
     table: DeviceArray
     n_words: int
     n_steps: int
-
-
-class LeafMasks(NamedTuple):
-    """Trees of at most 32 leaves, of which every split is looked at, in any order.
-
-    Attributes
-    ----------
-    splits : ndarray of uint32, shape (n_trees, most_splits, 4)
-        The key, 64 times the feature, the leaves that remain possible for a row that goes to the right (a bit
-        each, from the left of the tree), and 1 where missing values go left. There the key is one larger, and
-        1 is to be added to a row's own. Where a tree has fewer splits, some that send every row to the left.
-    scores : ndarray of float64, shape (n_trees, 32)
-        What the leaves carry.
-    """
-
-    splits: npt.NDArray[np.uint32]
-    scores: npt.NDArray[np.float64]
-
-    @classmethod
-    def of(cls, nodes: NodeArray, tree_start: IntArray) -> LeafMasks | None:
-        """Return compact trees with payloads as masks; None if one has too many leaves."""
-        sizes = np.diff(tree_start)
-        n_trees, most = len(sizes), int(sizes.max())
-        if most > 2 * MOST_LEAVES - 1:
-            return None
-        words = np.zeros((n_trees, most), np.uint64)
-        words[np.arange(most) < sizes[:, None]] = nodes
-        left = np.arange(most) + ((words >> U13) & np.uint64(COMPACT_OFFSET_LIMIT)).astype(np.int64)
-        sides = (words >> U9) & U15
-        is_node = np.zeros((n_trees, most), bool)
-        is_node[:, 0] = True
-        for place in range(most):  # a child lies behind its parent
-            (trees,) = np.nonzero(is_node[:, place])
-            child = left[trees, place]
-            is_node[trees, child] = sides[trees, place] & U3 == U0
-            is_node[trees, child + 1] = sides[trees, place] >> U2 == U0
-        n_leaves, first = np.ones((n_trees, most), np.int64), np.zeros((n_trees, most), np.int64)
-        for place in reversed(range(most)):
-            trees = np.flatnonzero(is_node[:, place])
-            child = left[trees, place]
-            n_leaves[trees, place] = n_leaves[trees, child] + n_leaves[trees, child + 1]
-        for place in range(most):
-            trees = np.flatnonzero(is_node[:, place])
-            child = left[trees, place]
-            first[trees, child] = first[trees, place]
-            first[trees, child + 1] = first[trees, place] + n_leaves[trees, child]
-        tree, at = np.nonzero(is_node)
-        n_left = n_leaves[tree, left[tree, at]]
-        ruled_out = ((1 << n_left) - 1) << first[tree, at]
-        number = np.arange(len(tree)) - np.searchsorted(tree, tree)
-        word, to_left = words[tree, at], words[tree, at] & U1
-        n_splits = -(-(int(number.max()) + 1) // AT_ONCE) * AT_ONCE
-        splits = np.empty((n_trees, n_splits, 4), np.uint32)
-        splits[:] = ALL_LEAVES, 0, ALL_LEAVES, 0
-        splits[tree, number, 0] = (word >> U32) + to_left
-        splits[tree, number, 1] = 2 * WARP * ((word & np.uint64(COMPACT_COLUMN_LIMIT)) >> U1)
-        splits[tree, number, 2] = ALL_LEAVES & ~ruled_out.astype(np.uint32)
-        splits[tree, number, 3] = to_left
-        scores = np.zeros((n_trees, MOST_LEAVES))
-        tree, at = np.nonzero(~is_node & (np.arange(most) < sizes[:, None]))
-        scores[tree, first[tree, at]] = words[tree, at].view(np.float64)
-        return cls(splits, scores)
 
 
 class GpuTrees(NamedTuple):
@@ -125,8 +60,6 @@ class GpuTrees(NamedTuple):
         Size of what they compare: ranks, or keys.
     ranks : Ranks or None
         What makes ranks, if they compare these.
-    masks : LeafMasks or None
-        The same trees as masks, if they are small and have payloads.
     """
 
     nodes: DeviceArray
@@ -138,15 +71,11 @@ class GpuTrees(NamedTuple):
     is_compact: bool
     key_bits: int
     ranks: Ranks | None = None
-    masks: LeafMasks | None = None
-
-    def number_of(self, packed_roots: IntArray) -> IntArray:
-        """Return the numbers of trees, in a line, given their roots in the packed trees."""
-        return np.searchsorted(self.packed_roots, packed_roots.ravel().astype(np.uint64))
 
     def upload_roots(self, packed_roots: IntArray) -> DeviceArray:
         """Bring the roots of trees to the GPU, in a line, given those in the packed trees."""
-        return self.upload(self.roots[self.number_of(packed_roots)])
+        number = np.searchsorted(self.packed_roots, packed_roots.ravel().astype(np.uint64))
+        return self.upload(self.roots[number])
 
 
 class TreeForms:
@@ -205,18 +134,17 @@ class TreeForms:
     def _ranks(self, cuts: Cuts) -> Ranks:
         table = np.zeros((self._format.n_features, 3), np.int32)
         padded: list[npt.NDArray[Any]] = []
-        n_cuts = 0
+        n_cuts = n_steps = 0
         for line, following in zip(cuts.table[:-1], cuts.table[1:], strict=True):
             source, begin, end, column = line
             own = cuts.cuts[begin:end]
             steps = len(own).bit_length()
             missing = (1 << steps) - 1 - len(own)
             padded.append(np.pad(own, (0, missing), constant_values=np.iinfo(own.dtype).max))
-            table[source] = n_cuts, steps, following[3] - column
-            n_cuts += len(padded[-1])
+            table[source] = n_cuts - 1, 1 << steps - 1, following[3] - column
+            n_cuts, n_steps = n_cuts + len(padded[-1]), n_steps + steps
         every = np.concatenate(padded).astype(np.uint32)
-        n_words, n_steps = -(-cuts.n_columns // 4), int(table[:, 1].sum())
-        return Ranks(self._upload(every), self._upload(table), n_words, n_steps)
+        return Ranks(self._upload(every), self._upload(table), -(-cuts.n_columns // 4), n_steps)
 
     def _packed(self, nodes: NodeArray, key_bits: int) -> GpuTrees:
         return self._uploaded(nodes, self._tree_start[:-1], key_bits)
@@ -225,9 +153,6 @@ class TreeForms:
         self, nodes: npt.NDArray[Any], roots: IntArray, key_bits: int, ranks: Ranks | None = None
     ) -> GpuTrees:
         words = self._upload(nodes.ravel())
-        masks = None
-        if not self._leaves_vote and nodes.ndim == 1:
-            masks = LeafMasks.of(nodes, self._tree_start)
         leaves = words if ranks else words.view(np.float64)
         return GpuTrees(
             nodes=words,
@@ -239,7 +164,6 @@ class TreeForms:
             is_compact=nodes.ndim == 1,
             key_bits=key_bits,
             ranks=ranks,
-            masks=masks,
         )
 
     def _upload(self, array: npt.NDArray[Any]) -> DeviceArray:

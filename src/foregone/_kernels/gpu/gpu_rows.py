@@ -33,10 +33,11 @@ from foregone._kernels.row_ranks import CUTS_A_COLUMN
 WARP = 32  # lanes
 CHUNK_WIDTH = WARP + 1  # one more, so that columns are in different banks
 WARPS = 4  # of a block, at most
+U_WIDTH = np.uint64(CHUNK_WIDTH)
 CHUNK_SIZE = WARPS * WARP * CHUNK_WIDTH
 RANK_BITS = 8  # of ranks, which stand in the place of keys
-RANKS_A_WORD = 4
-FIRST, STEPS, COLUMNS = 0, 1, 2  # of a line of the table of cuts
+BEFORE, WIDTH, COLUMNS = 0, 1, 2  # of a line of the table of cuts
+S0, S1, S2, S3, S4, S8, S32, S_CUTS = (np.uint32(number) for number in (0, 1, 2, 3, 4, 8, 32, CUTS_A_COLUMN))
 
 
 class KernelShape(NamedTuple):
@@ -185,24 +186,26 @@ def bits_finder(shape: KernelShape, is_filled: bool) -> Any:
 def chunk_loader(shape: KernelShape) -> Any:
     """Return the device function by which a warp loads keys of 32 rows, of 32 features at most, into a chunk.
 
-    Key k of the row of lane l is at ``chunk[start + l * CHUNK_WIDTH + k]``.
+    Key k of the row of lane l is at ``chunk[start + l * CHUNK_WIDTH + k]``. Values lie in a line, row by row.
     """
     status_of, key_for_bits = status_reader(shape.key_bits), bits_key_reader(shape)
 
     @cuda.jit(device=True)
-    def load_chunk(values, rules, chunk, place, first_row, feature):
-        """Load a feature, with the others of the warp; return what is among the values."""
-        seen, last = np.uint32(FINITE), values.shape[0] - 1
-        for k in range(0, WARP, 4):  # four loads at a time
-            row = first_row + k
-            a, b = values[min(row, last), feature], values[min(row + 1, last), feature]
-            c, d = values[min(row + 2, last), feature], values[min(row + 3, last), feature]
+    def load_chunk(values, n_rows, n_features, rules, chunk, place, row, feature):
+        """Load a feature of 32 rows, with the others of the warp; return what is among the values."""
+        seen, last = np.uint32(FINITE), np.uint32(n_rows - S1)
+        width, at = np.uint64(n_features), np.uint64(feature)
+        for _ in range(WARP // 4):  # four loads at a time
+            second, third = min(np.uint32(row + S1), last), min(np.uint32(row + S2), last)
+            a = values[np.uint64(min(row, last)) * width + at]
+            b, c = values[np.uint64(second) * width + at], values[np.uint64(third) * width + at]
+            d = values[np.uint64(min(np.uint32(row + S3), last)) * width + at]
             seen |= status_of(a) | status_of(b) | status_of(c) | status_of(d)
             chunk[place] = key_for_bits(a, rules, feature)
-            chunk[place + CHUNK_WIDTH] = key_for_bits(b, rules, feature)
-            chunk[place + 2 * CHUNK_WIDTH] = key_for_bits(c, rules, feature)
-            chunk[place + 3 * CHUNK_WIDTH] = key_for_bits(d, rules, feature)
-            place += 4 * CHUNK_WIDTH
+            chunk[place + U_WIDTH] = key_for_bits(b, rules, feature)
+            chunk[place + U_WIDTH + U_WIDTH] = key_for_bits(c, rules, feature)
+            chunk[place + U_WIDTH + U_WIDTH + U_WIDTH] = key_for_bits(d, rules, feature)
+            row, place = np.uint32(row + S4), place + U_WIDTH + U_WIDTH + U_WIDTH + U_WIDTH
         return seen
 
     return load_chunk
@@ -218,23 +221,28 @@ def bits_kernel(shape: KernelShape) -> Any:
     load_chunk, place_group = chunk_loader(shape), group_placer(WARP)
 
     @cuda.jit
-    def fill_bits(values, rules, bits, status):
+    def fill_bits(values, n_rows, n_features, rules, bits, status):
         chunk = cuda.shared.array(CHUNK_SIZE, key_type)
-        n_rows, n_features = values.shape
         lane, _, mask, group, n_groups = place_group()
-        start = (cuda.threadIdx.x // WARP) * WARP * CHUNK_WIDTH
+        start = np.uint64((cuda.threadIdx.x // WARP) * WARP * CHUNK_WIDTH)
         seen = np.uint32(FINITE)
-        for first_row in range(group * WARP, n_rows, n_groups * WARP):
+        first_row = np.uint32(group * WARP)
+        while first_row < n_rows:
             mixed = np.uint64(0)
             for first in range(0, n_features, WARP):
                 feature = min(first + lane, n_features - 1)  # some are loaded twice, which does no harm
-                seen |= load_chunk(values, rules, chunk, start + lane, first_row, feature)
+                seen |= load_chunk(
+                    values, n_rows, n_features, rules, chunk, start + np.uint64(lane), first_row, feature
+                )
                 cuda.syncwarp(mask)
+                own = start + np.uint64(lane) * U_WIDTH
                 for k in range(min(WARP, n_features - first)):
-                    mixed = mix_key(mixed, np.uint64(chunk[start + lane * CHUNK_WIDTH + k]), zero)
+                    mixed = mix_key(mixed, np.uint64(chunk[own + np.uint64(k)]), zero)
                 cuda.syncwarp(mask)
-            if first_row + lane < n_rows:
-                bits[first_row + lane] = np.int64(mixed)
+            row = np.uint32(first_row + np.uint32(lane))
+            if row < n_rows:
+                bits[row] = np.int64(mixed)
+            first_row = np.uint32(first_row + np.uint32(n_groups * WARP))
         if seen:
             cuda.atomic.or_(status, 0, seen)
 
@@ -243,50 +251,52 @@ def bits_kernel(shape: KernelShape) -> Any:
 
 @cache
 def ranks_kernel(shape: KernelShape) -> Any:
-    """Return the kernel that fills ranks and bits of rows; it looks, too. Keys have 32 bits.
+    """Return the kernel that fills the ranks of rows; it looks, too. Keys have 32 bits.
 
     A rank is how many of the keys that a feature is compared with lie below its own. ``table`` has a line for
-    each feature: where these keys, which rise, begin in ``cuts``, how many steps it takes to search them, and
-    how many columns of ranks it has, each for `CUTS_A_COLUMN` of them, see `foregone._kernels.row_ranks`.
-    Column c of row r is in the byte c % 4 of ``ranks[c // 4, r]``.
+    each feature: the place before these keys, which rise, in ``cuts``; the first width of a search among
+    them, a power of two or 0; and how many columns of ranks it has, each for `CUTS_A_COLUMN` of them, see
+    `foregone._kernels.row_ranks`. Column c of row r is in the byte c % 4 of ``ranks[c // 4 * n_rows + r]``.
     """
     load_chunk, place_group = chunk_loader(shape), group_placer(WARP)
 
     @cuda.jit
-    def fill_ranks(values, rules, bits, status, cuts, table, ranks):
+    def fill_ranks(values, n_rows, n_features, rules, status, cuts, table, ranks):
         chunk = cuda.shared.array(CHUNK_SIZE, types.uint32)
-        n_rows, n_features = values.shape
         lane, _, mask, group, n_groups = place_group()
-        start = (cuda.threadIdx.x // WARP) * WARP * CHUNK_WIDTH
+        start = np.uint64((cuda.threadIdx.x // WARP) * WARP * CHUNK_WIDTH)
         seen = np.uint32(FINITE)
-        for first_row in range(group * WARP, n_rows, n_groups * WARP):
-            row = min(first_row + lane, n_rows - 1)
-            mixed, four, column = np.uint64(0), np.uint32(0), np.int32(0)
+        first_row = np.uint32(group * WARP)
+        while first_row < n_rows:
+            row = min(np.uint32(first_row + np.uint32(lane)), np.uint32(n_rows - S1))
+            four, shift, place = S0, S0, np.uint64(row)
             for first in range(0, n_features, WARP):
                 feature = min(first + lane, n_features - 1)  # some are loaded twice, which does no harm
-                seen |= load_chunk(values, rules, chunk, start + lane, first_row, feature)
+                seen |= load_chunk(
+                    values, n_rows, n_features, rules, chunk, start + np.uint64(lane), first_row, feature
+                )
                 cuda.syncwarp(mask)
+                own = start + np.uint64(lane) * U_WIDTH
                 for k in range(min(WARP, n_features - first)):
-                    key = chunk[start + lane * CHUNK_WIDTH + k]
-                    mixed = mix_key(mixed, np.uint64(key), MINUS_ZERO_32)
-                    begin, steps = table[first + k, FIRST], table[first + k, STEPS]
-                    below = np.int32(0)
-                    for step in range(steps - 1, -1, -1):
-                        further = np.int32(below + np.int32(np.int32(1) << np.int32(step)))
-                        if key > cuts[begin + further - 1]:
-                            below = further
-                    for _ in range(table[first + k, COLUMNS]):
-                        rank = np.uint32(min(max(below, np.int32(0)), np.int32(CUTS_A_COLUMN)))
-                        four |= np.uint32(rank << np.uint32(8 * (column % RANKS_A_WORD)))
-                        below -= np.int32(CUTS_A_COLUMN)
-                        column += np.int32(1)
-                        if column % RANKS_A_WORD == 0:
-                            ranks[column // RANKS_A_WORD - 1, row] = four
-                            four = np.uint32(0)
+                    key = chunk[own + np.uint64(k)]
+                    below, width = np.uint32(0), np.uint32(table[first + k, WIDTH])
+                    before = np.uint32(table[first + k, BEFORE])
+                    while width != S0:
+                        if key > cuts[np.uint32(before + below + width)]:
+                            below = np.uint32(below + width)
+                        width = np.uint32(width >> S1)
+                    n_columns = np.uint32(table[first + k, COLUMNS])
+                    while n_columns != S0:
+                        four = np.uint32(four | np.uint32(min(below, S_CUTS) << shift))
+                        below = np.uint32(below - min(below, S_CUTS))
+                        shift, n_columns = np.uint32(shift + S8), np.uint32(n_columns - S1)
+                        if shift == S32:
+                            ranks[place] = four
+                            four, shift, place = S0, S0, place + np.uint64(n_rows)
                 cuda.syncwarp(mask)
-            if column % RANKS_A_WORD != 0:
-                ranks[column // RANKS_A_WORD, row] = four
-            bits[row] = np.int64(mixed)
+            if shift != S0:
+                ranks[place] = four
+            first_row = np.uint32(first_row + np.uint32(n_groups * WARP))
         if seen:
             cuda.atomic.or_(status, 0, seen)
 

@@ -15,12 +15,12 @@ from numba import cuda, types
 
 from foregone._kernels.forest_deal import dealt_order
 from foregone._kernels.forest_keys import ANY_CATEGORY, CATEGORY, NAN_RIGHT, NO_CATEGORY
-from foregone._kernels.forest_nodes import LOW_32, U0, U1, U2, U32
-from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
+from foregone._kernels.forest_nodes import LOW_32, U2, U32
+from foregone._kernels.forest_run import LOWER, START, STEP_SIZE, UPPER, YES_FROM
 from foregone._kernels.gpu.gpu_rows import RANK_BITS, WARP, KernelShape, key_reader
 from foregone._kernels.gpu.gpu_votes import DEALT, stop_drawer
 from foregone._kernels.gpu.gpu_walk import S0, S1, walker
-from foregone._kernels.gpu.gpu_words import in_few_registers, quarters
+from foregone._kernels.gpu.gpu_words import in_few_registers
 
 S_WARP, U_WARP = np.uint32(WARP), np.uint64(WARP)
 EVERYONE = np.uint32(2**32 - 1)
@@ -28,7 +28,6 @@ CHUNK = 32  # trees whose scores are added at a time
 MOST_OF_A_PHASE = 128  # trees
 AT_ONCE, ROWS_AT_ONCE = 8, 4  # features, and rows, that a warp loads together
 S_NEXT = np.uint32(AT_ONCE)
-MANY_REGISTERS = 96
 REGISTERS = 40  # which let a multiprocessor hold 48 warps
 # A category that is in no set: the number has no other use here, as one key stands for a missing value.
 OUTSIDE = ANY_CATEGORY
@@ -37,11 +36,6 @@ OUTSIDE = ANY_CATEGORY
 def in_some_registers(kernel: Any) -> Any:
     """Compile a kernel of tiles."""
     return in_few_registers(kernel, REGISTERS)
-
-
-def in_many_registers(kernel: Any) -> Any:
-    """Compile a kernel whose tiles leave room for few threads only."""
-    return in_few_registers(kernel, MANY_REGISTERS)
 
 
 def missing_key(key_bits: int) -> np.uint64:
@@ -74,22 +68,23 @@ def tile_reader(shape: KernelShape) -> Any:
 
 
 @cache
-def row_loader(shape: KernelShape, width: int = WARP) -> Any:
+def row_loader(shape: KernelShape) -> Any:
     """Return the device function by which a block loads the keys of its rows into a tile.
 
-    ``shape.lanes`` is the number of warps of a block, ``width`` that of rows from one feature to the next.
-    Each warp loads other rows, eight features of four rows at a time: whole sectors of memory, and only eight
-    keys for one bank.
+    ``shape.lanes`` is the number of warps of a block. Each loads other rows, eight features of four rows at a
+    time: whole sectors of memory, and only eight keys for one bank.
     """
-    n_warps, stride = shape.lanes, np.uint32(width)
+    n_warps = shape.lanes
     if shape.key_bits == RANK_BITS:
 
         @cuda.jit(device=True)
-        def load_ranks(ranks, rules, tile, lane, warp, row):
+        def load_ranks(ranks, n_words, n_rows, rules, tile, lane, warp, row):
             """Load words of ranks, each lane those of its own row."""
             if row >= 0:
-                for word in range(warp, ranks.shape[0], n_warps):
-                    tile[word * WARP + lane] = ranks[word, row]
+                for word in range(warp, n_words, n_warps):
+                    tile[np.uint32(word * WARP + lane)] = ranks[
+                        np.uint64(word) * np.uint64(n_rows) + np.uint64(row)
+                    ]
 
         return load_ranks
 
@@ -97,30 +92,42 @@ def row_loader(shape: KernelShape, width: int = WARP) -> Any:
     read_key = key_reader(shape)
 
     @cuda.jit(device=True)
-    def tile_key(value, rules, feature):
+    def put(tile, rules, feature, slot, value):
         key, is_missing = read_key(value, rules, feature)
         if has_rules and rules[feature] & CATEGORY and key == NO_CATEGORY:
             key = OUTSIDE
-        return key_type(no_value) if is_missing else key_type(key)
+        tile[np.uint32(feature * S_WARP + np.uint32(slot))] = (
+            key_type(no_value) if is_missing else key_type(key)
+        )
 
     @cuda.jit(device=True)
-    def load_rows(values, rules, tile, lane, warp, row):
+    def load_rows(values, n_features, n_rows, rules, tile, lane, warp, row):
         """Load the rows of all lanes; in the place of a lane without one, -1, anything."""
-        last = np.uint32(values.shape[1] - 1)
-        for four in range(warp, WARP // ROWS_AT_ONCE, n_warps):
+        last, width = np.uint32(n_features - 1), np.uint64(n_features)
+        for four in range(warp, WARP // ROWS_AT_ONCE, 2 * n_warps):
             slot = np.int32(four * ROWS_AT_ONCE + lane // AT_ONCE)
-            source = max(cuda.shfl_sync(EVERYONE, row, slot), 0)
+            other_slot = np.int32(
+                min(four + n_warps, WARP // ROWS_AT_ONCE - 1) * ROWS_AT_ONCE + lane // AT_ONCE
+            )
+            start = np.uint64(max(cuda.shfl_sync(EVERYONE, row, slot), 0)) * width
+            other = np.uint64(max(cuda.shfl_sync(EVERYONE, row, other_slot), 0)) * width
             feature = np.uint32(lane % AT_ONCE)
             while feature <= last:
-                # Four loads at a time; some features are loaded twice, which does no harm.
+                # Eight loads at a time; some features are loaded twice, which does no harm.
                 second, third = min(feature + S_NEXT, last), min(feature + S_NEXT + S_NEXT, last)
                 fourth = min(feature + S_NEXT + S_NEXT + S_NEXT, last)
-                a, b = values[source, feature], values[source, second]
-                c, d = values[source, third], values[source, fourth]
-                tile[np.uint32(feature * stride + np.uint32(slot))] = tile_key(a, rules, feature)
-                tile[np.uint32(second * stride + np.uint32(slot))] = tile_key(b, rules, second)
-                tile[np.uint32(third * stride + np.uint32(slot))] = tile_key(c, rules, third)
-                tile[np.uint32(fourth * stride + np.uint32(slot))] = tile_key(d, rules, fourth)
+                a, b = values[start + np.uint64(feature)], values[start + np.uint64(second)]
+                c, d = values[start + np.uint64(third)], values[start + np.uint64(fourth)]
+                e, f = values[other + np.uint64(feature)], values[other + np.uint64(second)]
+                g, h = values[other + np.uint64(third)], values[other + np.uint64(fourth)]
+                put(tile, rules, feature, slot, a)
+                put(tile, rules, second, slot, b)
+                put(tile, rules, third, slot, c)
+                put(tile, rules, fourth, slot, d)
+                put(tile, rules, feature, other_slot, e)
+                put(tile, rules, second, other_slot, f)
+                put(tile, rules, third, other_slot, g)
+                put(tile, rules, fourth, other_slot, h)
                 feature = np.uint32(feature + S_NEXT + S_NEXT + S_NEXT + S_NEXT)
 
     return load_rows
@@ -153,26 +160,34 @@ def asking_kernel(shape: KernelShape, by_order: int, has_bits: bool) -> Any:
     key_type = tile_type(shape)
     load_rows, walk, n_warps = row_loader(shape), walker(shape, tile_reader), shape.lanes
     draws_a_stop, room = stop_drawer(shape, has_bits), 2 * MOST_OF_A_PHASE
+    room_for_steps = STEP_SIZE * (MOST_OF_A_PHASE + 2)
 
     @in_some_registers
     def ask_some(
-        values, rules, bits, nodes, categories, orders, steps, exceptions, seed,
+        values, compared, n_columns, stride, rules, bits, nodes, categories, orders, steps, exceptions, seed,
         phase, first, end, waiting, going_on, counts, answers, asked_of, yes_of,
     ):  # fmt: skip
         tile = cuda.shared.array(0, key_type)
         said = cuda.shared.array(room, types.uint32)  # votes of all lanes on each tree; of two tiles
+        own_steps = cuda.shared.array(room_for_steps, types.int32)  # of this phase, and its roots
+        own_roots = cuda.shared.array(MOST_OF_A_PHASE, types.uint32)
         n_trees = steps.shape[0] - 2
+        for k in range(cuda.threadIdx.x, STEP_SIZE * (end - first + 2), n_warps * WARP):
+            own_steps[k] = steps[first + k // STEP_SIZE, k % STEP_SIZE]
+        for k in range(cuda.threadIdx.x, end - first, n_warps * WARP):
+            own_roots[k] = orders[first + k]  # of the first order, if there are several
         lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
-        n_rows = np.int64(len(answers) if first == 0 else counts[phase])
+        n_rows = np.int32(len(answers) if first == 0 else counts[phase])
         order, turn = 0, np.int32(0)
-        for first_place in range(cuda.blockIdx.x * WARP, n_rows, cuda.gridDim.x * WARP):
-            place = first_place + lane
-            row, yes = np.int64(-1), np.int32(0)
+        place, further = np.int32(cuda.blockIdx.x * WARP + lane), np.int32(cuda.gridDim.x * WARP)
+        while place - lane < n_rows:
+            row, yes = np.int32(-1), np.int32(0)
             if place < n_rows:
-                row = np.int64(place)
+                row = place
                 if first > 0:
-                    row, yes = np.int64(waiting[place] >> U32), np.int32(waiting[place] & LOW_32)
-            load_rows(values, rules, tile, lane, warp, row)
+                    row, yes = np.int32(waiting[place] >> U32), np.int32(waiting[place] & LOW_32)
+            place = np.int32(place + further)
+            load_rows(compared, n_columns, stride, rules, tile, lane, warp, row)
             cuda.syncthreads()
             if by_order == DEALT and row >= 0:
                 order = n_trees * dealt_order(seed, bits[row], len(orders) // n_trees)
@@ -180,7 +195,8 @@ def asking_kernel(shape: KernelShape, by_order: int, has_bits: bool) -> Any:
             for tree in range(first + warp, end, n_warps):
                 says_yes = False
                 if row >= 0:
-                    _, side = walk(nodes, categories, tile, rules, np.uint32(lane), orders[order + tree])
+                    root = orders[order + tree] if by_order == DEALT else own_roots[tree - first]
+                    _, side = walk(nodes, categories, tile, rules, np.uint32(lane), root)
                     says_yes = (side & S1) != S0
                 votes = cuda.ballot_sync(EVERYONE, says_yes)
                 if lane == 0:
@@ -189,19 +205,20 @@ def asking_kernel(shape: KernelShape, by_order: int, has_bits: bool) -> Any:
             turn += 1
             if warp != turn % n_warps:  # the others go on to the next tile meanwhile
                 continue
-            asked, stops = first, row < 0
-            while not stops and asked < end:
-                yes += np.int32((said[heard + asked - first] >> np.uint32(lane)) & S1)
-                asked += 1
-                stops = (yes <= steps[asked, LOWER]) | (yes >= steps[asked, UPPER])
-                begin, finish = steps[asked, START], steps[asked + 1, START]
+            number, stops = 0, row < 0
+            while not stops and first + number < end:
+                yes += np.int32((said[heard + number] >> np.uint32(lane)) & S1)
+                number += 1
+                step = STEP_SIZE * number
+                stops = (yes <= own_steps[step + LOWER]) | (yes >= own_steps[step + UPPER])
+                begin, finish = own_steps[step + START], own_steps[step + STEP_SIZE + START]
                 if begin < finish and not stops:
                     stops = draws_a_stop(
-                        values, rules, exceptions, begin, finish, seed, asked, yes, bits, row
+                        values, rules, exceptions, begin, finish, seed, first + number, yes, bits, row
                     )
             if row >= 0 and stops:
-                answers[row] = yes >= steps[asked, YES_FROM]
-                asked_of[row], yes_of[row] = asked, yes
+                answers[row] = yes >= own_steps[STEP_SIZE * number + YES_FROM]
+                asked_of[row], yes_of[row] = first + number, yes
             goes_on = np.uint32(cuda.ballot_sync(EVERYONE, not stops))
             if goes_on != S0:
                 to = np.int32(0)
@@ -225,15 +242,28 @@ def counting_kernel(shape: KernelShape) -> Any:
 
     @in_some_registers
     def count_votes(
-        values, rules, bits, nodes, categories, roots, n_trees, yes_from, answers, asked_of, yes_of
+        values,
+        compared,
+        n_columns,
+        stride,
+        rules,
+        bits,
+        nodes,
+        categories,
+        roots,
+        n_trees,
+        yes_from,
+        answers,
+        asked_of,
+        yes_of,
     ):
         tile = cuda.shared.array(0, key_type)
         counts = cuda.shared.array(n_threads, types.int32)
         lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
         first, end = share_of(len(answers))
         while first < end:
-            row = np.int64(first + lane if first + lane < end else -1)
-            load_rows(values, rules, tile, lane, warp, row)
+            row = np.int32(first + lane if first + lane < end else -1)
+            load_rows(compared, n_columns, stride, rules, tile, lane, warp, row)
             cuda.syncthreads()
             yes = np.int32(0)
             if row >= 0:
@@ -265,7 +295,22 @@ def adding_kernel(shape: KernelShape) -> Any:
     n_warps, room = shape.lanes, 2 * CHUNK * WARP
 
     @in_some_registers
-    def add_scores(values, rules, bits, nodes, leaves, categories, roots, start, answers, asked_of, sums):
+    def add_scores(
+        values,
+        compared,
+        n_columns,
+        stride,
+        rules,
+        bits,
+        nodes,
+        leaves,
+        categories,
+        roots,
+        start,
+        answers,
+        asked_of,
+        sums,
+    ):
         tile = cuda.shared.array(0, key_type)
         told = cuda.shared.array(room, types.float64)
         totals = cuda.shared.array(WARP, types.float64)
@@ -274,8 +319,8 @@ def adding_kernel(shape: KernelShape) -> Any:
         first, end = share_of(len(answers))
         n_chunks = (n_trees + CHUNK - 1) // CHUNK
         while first < end:
-            row = np.int64(first + lane if first + lane < end else -1)
-            load_rows(values, rules, tile, lane, warp, row)
+            row = np.int32(first + lane if first + lane < end else -1)
+            load_rows(compared, n_columns, stride, rules, tile, lane, warp, row)
             if warp == 0:
                 totals[lane] = start
             cuda.syncthreads()
@@ -297,58 +342,5 @@ def adding_kernel(shape: KernelShape) -> Any:
                 asked_of[row], sums[row] = n_trees, totals[lane]
             first += WARP
             cuda.syncthreads()
-
-    return add_scores
-
-
-@cache
-def masking_kernel(shape: KernelShape) -> Any:
-    """Return the kernel that adds up the scores of all trees, of two classes, by masks of leaves.
-
-    See `foregone.forest.gpu_trees.LeafMasks`. Every warp has tiles of its own, of two rows a lane, and looks
-    at all splits of all trees: which ones, depends on no row, so that its lanes read the same at the same
-    time, and wait for nothing that is computed. ``n_splits`` is how many splits a tree has.
-    """
-    load_rows = row_loader(shape._replace(lanes=1), 2 * WARP)
-
-    @in_many_registers
-    def add_scores(values, rules, bits, splits, n_splits, scores, n_trees, start, answers, asked_of, sums):
-        tiles = cuda.shared.array(0, types.uint32)
-        n_rows, size = len(answers), values.shape[1] * 2 * WARP
-        lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
-        in_block = cuda.blockDim.x // WARP
-        tile = tiles[warp * size :]
-        first = (cuda.blockIdx.x * in_block + warp) * 2 * WARP
-        while first < n_rows:
-            row = np.int64(first + lane if first + lane < n_rows else -1)
-            other = np.int64(row + WARP if row >= 0 and row + WARP < n_rows else -1)
-            load_rows(values, rules, tile, lane, 0, row)
-            load_rows(values, rules, tile[WARP:], lane, 0, other)
-            cuda.syncwarp(EVERYONE)
-            place, total, other_total = U0, start, start
-            for tree in range(n_trees):
-                possible, other_possible = EVERYONE, EVERYONE
-                end = place + n_splits
-                while place < end:
-                    key, column, remaining, added = quarters(splits, place)
-                    at = np.uint64(column) + np.uint64(lane)
-                    # The key of a missing value is above all others: one more, and it is below them.
-                    own, other_own = np.uint32(tile[at] + added), np.uint32(tile[at + U_WARP] + added)
-                    possible = np.uint32(possible & remaining) if own > key else possible
-                    other_possible = (
-                        np.uint32(other_possible & remaining) if other_own > key else other_possible
-                    )
-                    place += U1
-                leaves = np.uint32(np.uint32(tree) * S_WARP - S1)
-                total += scores[np.uint32(leaves + np.uint32(cuda.ffs(possible)))]
-                other_total += scores[np.uint32(leaves + np.uint32(cuda.ffs(other_possible)))]
-            if row >= 0:
-                answers[row] = total > 0.0
-                asked_of[row], sums[row] = n_trees, total
-            if other >= 0:
-                answers[other] = other_total > 0.0
-                asked_of[other], sums[other] = n_trees, other_total
-            cuda.syncwarp(EVERYONE)
-            first += cuda.gridDim.x * in_block * 2 * WARP
 
     return add_scores

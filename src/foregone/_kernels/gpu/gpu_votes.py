@@ -14,7 +14,7 @@ from foregone._kernels.forest_deal import dealt_order
 from foregone._kernels.forest_nodes import U1
 from foregone._kernels.forest_random import stop_draw, swap_in
 from foregone._kernels.forest_run import LOWER, START, UPPER, YES_FROM
-from foregone._kernels.gpu.gpu_rows import RANK_BITS, KernelShape, bits_finder, group_placer
+from foregone._kernels.gpu.gpu_rows import KernelShape, bits_finder, group_placer
 from foregone._kernels.gpu.gpu_walk import S0, S1, walker
 from foregone._kernels.gpu.gpu_words import in_few_registers
 
@@ -34,7 +34,7 @@ def stop_drawer(shape: KernelShape, has_bits: bool) -> Any:
     It does by an exception, from ``begin`` to before ``end``. ``has_bits`` is whether the bits of rows are
     filled: where few rows draw, they are found when they do.
     """
-    find_bits = bits_finder(shape, has_bits or shape.key_bits == RANK_BITS)
+    find_bits = bits_finder(shape._replace(key_bits=max(shape.key_bits, 32)), has_bits)
 
     @cuda.jit(device=True)
     def draws_a_stop(values, rules, exceptions, begin, end, seed, asked, yes, bits, row):

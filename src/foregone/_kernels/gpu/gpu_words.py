@@ -23,14 +23,11 @@ if IS_SIMULATED:
         word = int(words[place])
         return np.uint32(word & 0xFFFFFFFF), np.uint32(word >> 32)
 
-    def quarters(words, place):
-        """Return the halves of two words, those of the pair at ``place``."""
-        return (*halves(words, 2 * int(place)), *halves(words, 2 * int(place) + 1))
-
 else:
 
-    def _loader(n_halves: int) -> Any:
-        """Return the code generator of a load of so many halves at once."""
+    @intrinsic
+    def halves(typing_context, words, place):
+        """Return the lower and the higher half of a word, in one load."""
 
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
             from llvmlite import ir
@@ -38,24 +35,9 @@ else:
             half = ir.IntType(32)
             array = context.make_array(signature.args[0])(context, builder, given[0])
             index = context.cast(builder, given[1], signature.args[1], types.uint64)
-            index = builder.mul(index, ir.Constant(ir.IntType(64), n_halves // 2))
-            vector = ir.VectorType(half, n_halves).as_pointer()
-            all_halves = builder.load(
-                builder.bitcast(builder.gep(array.data, [index]), vector), align=4 * n_halves
-            )
-            parts = [
-                builder.extract_element(all_halves, ir.Constant(half, number)) for number in range(n_halves)
-            ]
+            at = builder.bitcast(builder.gep(array.data, [index]), ir.VectorType(half, 2).as_pointer())
+            both = builder.load(at, align=8)
+            parts = [builder.extract_element(both, ir.Constant(half, number)) for number in (0, 1)]
             return context.make_tuple(builder, signature.return_type, parts)
 
-        return generate
-
-    @intrinsic
-    def halves(typing_context, words, place):
-        """Return the lower and the higher half of a word, in one load."""
-        return types.UniTuple(types.uint32, 2)(words, place), _loader(2)
-
-    @intrinsic
-    def quarters(typing_context, words, place):
-        """Return the halves of two words, those of the pair at ``place``, in one load."""
-        return types.UniTuple(types.uint32, 4)(words, place), _loader(4)
+        return types.UniTuple(types.uint32, 2)(words, place), generate
