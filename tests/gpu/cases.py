@@ -302,3 +302,30 @@ def check_classifier(classifier: EarlyStoppingClassifier, new: Any) -> None:
             told.append(classifier.full_votes(new))
         outcomes.append(tuple(told))
     same(*outcomes)
+
+
+# What is done in another way for many rows -----------------------------------------------------------
+
+
+def in_tiles(run: Callable[[int], None], rank_gain: float) -> Callable[[int], None]:
+    """Return a case that is run as if its rows were many, with ranks if these gain so much."""
+
+    def run_in_tiles(n_rows: int) -> None:
+        from foregone.forest import gpu_forest, gpu_jobs
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(gpu_forest, "FEWEST_IN_TILES", 0)
+            patch.setattr(gpu_forest, "FEWEST_WARPS", 2)
+            patch.setattr(gpu_forest, "SAMPLED_ROWS", 8)
+            patch.setattr(gpu_jobs, "RANK_GAIN", rank_gain)
+            run(n_rows)
+
+    return run_in_tiles
+
+
+ALL_CASES = dict(CASES)
+for _name, _run in CASES.items():
+    if _name.startswith(("votes_", "scores_with")):
+        ALL_CASES[f"{_name}_in_tiles"] = in_tiles(_run, rank_gain=0.0)
+    if _name.startswith("votes_"):
+        ALL_CASES[f"{_name}_in_tiles_of_ranks"] = in_tiles(_run, rank_gain=1e9)

@@ -20,11 +20,10 @@ from tests.gpu import simulated  # noqa: E402  # the simulator first
 simulated.use_small_blocks()
 
 import numpy as np  # noqa: E402  # the simulator first
-import pytest  # noqa: E402  # the simulator first
 
 from foregone import EarlyStoppingClassifier  # noqa: E402  # the simulator first
-from foregone.forest import gpu_forest, gpu_jobs  # noqa: E402  # the simulator first
-from tests.gpu.cases import CASES, check_classifier  # noqa: E402  # the simulator first
+from foregone.forest import gpu_jobs  # noqa: E402  # the simulator first
+from tests.gpu.cases import ALL_CASES, check_classifier  # noqa: E402  # the simulator first
 
 N_ROWS = 13
 
@@ -33,26 +32,12 @@ def _asked_on_both(file: Path, rows: Path) -> None:
     check_classifier(EarlyStoppingClassifier.load(file), np.load(rows)[:N_ROWS])
 
 
-def _in_tiles(run: Callable[[int], None], rank_gain: float) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {
-            "FEWEST_IN_TILES": 0,
-            "FEWEST_WARPS": 2,
-            "SAMPLED_ROWS": 8,
-        }.items():
-            patch.setattr(gpu_forest, name, value)
-        patch.setattr(gpu_jobs, "RANK_GAIN", rank_gain)
-        run(3 * N_ROWS)
-
-
 def main(folder: str | None) -> None:
     gpu_jobs.LANES_TO_STOP, gpu_jobs.LANES_TO_COUNT, gpu_jobs.LANES_TO_ADD = 4, 8, 4
-    checks: dict[str, Callable[[], None]] = {name: lambda run=run: run(N_ROWS) for name, run in CASES.items()}
-    for name, run in CASES.items():
-        if name.startswith(("votes_", "scores_with")):  # which have another way for many rows
-            checks[f"{name}_in_tiles"] = lambda run=run: _in_tiles(run, rank_gain=0.0)
-            if name.startswith("votes_"):
-                checks[f"{name}_in_tiles_of_ranks"] = lambda run=run: _in_tiles(run, rank_gain=1e9)
+    checks: dict[str, Callable[[], None]] = {
+        name: lambda run=run, n_rows=3 * N_ROWS if "in_tiles" in name else N_ROWS: run(n_rows)
+        for name, run in ALL_CASES.items()
+    }
     if folder is not None:
         files = Path(folder).glob("*.foregone")
         checks = {

@@ -9,7 +9,7 @@ import pytest
 
 from foregone._system.gpu import find_gpu
 from foregone.errors import InvalidInputError
-from tests.gpu.cases import CASES, N_TREES, by_chance, forest, same
+from tests.gpu.cases import ALL_CASES, N_TREES, by_chance, forest, same
 
 GPU = find_gpu()
 pytestmark = [
@@ -19,9 +19,9 @@ pytestmark = [
 N_ROWS = 20_000
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL_CASES)
 def test_the_gpu_answers_as_the_cpu_does(name: str) -> None:
-    CASES[name](N_ROWS)
+    ALL_CASES[name](N_ROWS)
 
 
 def on_gpu(library: str, X: Any) -> Any:

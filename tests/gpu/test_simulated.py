@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gpu.cases import CASES
+from tests.gpu.cases import ALL_CASES
 
 pytestmark = pytest.mark.xdist_group("simulated GPU")
 ROOT = Path(__file__).parents[2]
@@ -26,14 +26,8 @@ def simulate(folder: str | None = None) -> dict[str, str | None]:
     return found
 
 
-def names() -> list[str]:
-    """Return the cases, and those of what is done in another way for many rows."""
-    in_tiles = [f"{name}_in_tiles" for name in CASES if name.startswith(("votes_", "scores_with"))]
-    return [*CASES, *in_tiles, *(f"{name}_of_ranks" for name in in_tiles if name.startswith("votes_"))]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ALL_CASES)
 def test_a_simulated_gpu_answers_as_the_cpu_does(name: str) -> None:
     problem = simulate()[name]
     assert problem is None, problem

@@ -7,7 +7,7 @@ while another is computed. No result depends on how rows are cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any, NamedTuple
@@ -39,9 +39,9 @@ WARP = 32
 PIECE_BYTES = 32 << 20  # of host rows that are sent at once
 MOST_STREAMS = 4
 KEPT_JOBS = 4
-FEWEST_IN_TILES = 200_000  # rows
+FEWEST_IN_TILES, MOST_IN_TILES = 200_000, 1 << 31  # rows
 FEWEST_WARPS, MOST_WARPS = 4, 16  # of a block with a tile
-WARPS_IN_TILES = 48  # of a multiprocessor
+WARPS_IN_TILES, WARPS_WITH_RANKS = 48, 64  # of a multiprocessor
 BYTES_IN_TILES = 136 << 10  # of a multiprocessor
 MOST_TILE_BYTES = 40 << 10
 SAMPLED_ROWS = 8_192  # to see how many trees are asked
@@ -60,30 +60,33 @@ class Launch(NamedTuple):
         return self.n_blocks * (self.n_threads // lanes)
 
 
-def plan_tiles(n_rows: int, row_bytes: int, more_bytes: int, n_processors: int) -> tuple[Launch, int] | None:
+def plan_tiles(
+    n_rows: int, row_bytes: int, more_bytes: int, n_processors: int, n_resident: int
+) -> tuple[Launch, int] | None:
     """Return how to start a kernel of tiles, and its shared memory; None if it is not for such rows.
 
-    ``row_bytes`` is what is kept of a row, ``more_bytes`` what a block takes besides.
+    ``row_bytes`` is what is kept of a row, ``more_bytes`` what a block takes besides. A multiprocessor holds
+    ``n_resident`` warps at most.
 
     Examples
     --------
-    >>> plan_tiles(8_000_000, 216, 0, 132)
+    >>> plan_tiles(8_000_000, 216, 0, 132, 48)
     (Launch(n_blocks=1584, n_threads=128), 6912)
-    >>> plan_tiles(1_000, 216, 0, 132) is None, plan_tiles(8_000_000, 4_000, 0, 132) is None
+    >>> plan_tiles(1_000, 216, 0, 132, 48) is None, plan_tiles(8_000_000, 4_000, 0, 132, 48) is None
     (True, True)
     """
     tile_bytes = WARP * row_bytes
-    if n_rows < FEWEST_IN_TILES or tile_bytes > MOST_TILE_BYTES:
+    if n_rows < FEWEST_IN_TILES or n_rows > MOST_IN_TILES or tile_bytes > MOST_TILE_BYTES:
         return None
-    n_warps = warps_of_tiles(tile_bytes + more_bytes)
-    n_blocks = min(-(-n_rows // WARP), n_processors * max(1, WARPS_IN_TILES // n_warps))
+    n_warps = warps_of_tiles(tile_bytes + more_bytes, n_resident)
+    n_blocks = min(-(-n_rows // WARP), n_processors * max(1, n_resident // n_warps))
     return Launch(n_blocks, n_warps * WARP), tile_bytes
 
 
-def warps_of_tiles(tile_bytes: int) -> int:
-    """Return how many warps should share a tile of this size.
+def warps_of_tiles(block_bytes: int, n_resident: int = 48) -> int:
+    """Return how many warps should share a tile, if a block takes so much shared memory.
 
-    The fewer there are, the fewer trees are asked in vain, but the more tiles take memory from the cache.
+    The fewer there are, the less they wait for each other, but the more tiles take memory from the cache.
 
     Examples
     --------
@@ -91,7 +94,7 @@ def warps_of_tiles(tile_bytes: int) -> int:
     [4, 4, 8]
     """
     n_warps = FEWEST_WARPS
-    while n_warps < MOST_WARPS and WARPS_IN_TILES // n_warps * tile_bytes > BYTES_IN_TILES:
+    while n_warps < MOST_WARPS and n_resident // n_warps * block_bytes > BYTES_IN_TILES:
         n_warps *= 2
     return n_warps
 
@@ -147,11 +150,11 @@ class _Lane:
         self.device_outputs = [cuda.device_array(shape, kind) for shape, kind in shapes]
         self._bound: tuple[Any, ...] = ()
 
-    def bind(self, job: Job, n_rows: int, prepare: Callable[..., list[Started]]) -> tuple[Any, ...]:
+    def bind(self, job: Job, n_rows: int, prepare: Callable[..., Iterator[Started]]) -> tuple[Any, ...]:
         """Return parts of the arrays for so many rows, and what is to be started; kept for the next piece."""
         if not self._bound or self._bound[0] is not job or self._bound[1] != n_rows:
             there, made = self.device_rows[:n_rows], [part[:n_rows] for part in self.device_outputs]
-            starts = prepare(job, there, made, self.workspace, self.stream)
+            starts = list(prepare(job, there, made, self.workspace, self.stream))
             self._bound = job, n_rows, there, made, [part[:n_rows] for part in self.outputs], starts
         return self._bound[2:]
 
@@ -290,8 +293,8 @@ class GpuForest:
 
     def _prepare(
         self, job: Job, rows: DeviceArray, outputs: list[DeviceArray], workspace: _Workspace, stream: Any
-    ) -> list[Started]:
-        """Return the kernels that do a job for rows, in their order, with what they are given."""
+    ) -> Iterator[Started]:
+        """Yield the kernels that do a job for rows, in their order, with what they are given."""
         from foregone._kernels.gpu import gpu_rows
 
         row_format, trees = self._format, job.trees
@@ -308,7 +311,10 @@ class GpuForest:
         )
         row_bytes = 4 * ranks.n_words if ranks else n_features * shape.key_bits // 8
         tiles = job.tiles
-        planned = plan_tiles(n_rows, row_bytes, tiles.more_bytes, self._n_processors) if tiles else None
+        planned = None
+        if tiles is not None:
+            resident = WARPS_WITH_RANKS if ranks else WARPS_IN_TILES
+            planned = plan_tiles(n_rows, row_bytes, tiles.more_bytes, self._n_processors, resident)
         needs_bits = tiles.needs_bits if tiles is not None and planned is not None else job.needs_bits
         bits = workspace.room("bits", n_rows if needs_bits else 0, np.int64)
 
@@ -316,27 +322,27 @@ class GpuForest:
             launch = plan_launch(n_tasks, lanes, self._n_processors)
             return kernel[launch.n_blocks, launch.n_threads, stream, 0], launch
 
-        starts: list[Started] = []
         in_a_line, status = rows.reshape(-1), workspace.status
         by_row = in_a_line, np.uint32(n_rows), np.int32(n_features), self._rules
         if needs_bits:
             fill_bits, _ = started(gpu_rows.bits_kernel(shape), -(-n_rows // WARP), WARP)
-            starts.append((fill_bits, (*by_row, bits, status)))
+            yield fill_bits, (*by_row, bits, status)
         elif not ranks:
             look_at, _ = started(gpu_rows.looking_kernel(shape.key_bits), n_rows * n_features, 1)
-            starts.append((look_at, (in_a_line, status)))
+            yield look_at, (in_a_line, status)
         compared = in_a_line, np.int32(n_features), np.int64(n_features)
         if ranks:
             filled = workspace.room("ranks", ranks.n_words * n_rows, np.uint32)
             fill_ranks, _ = started(gpu_rows.ranks_kernel(shape), -(-n_rows // WARP), WARP)
-            starts.append((fill_ranks, (*by_row, status, ranks.cuts, ranks.table, filled)))
+            yield fill_ranks, (*by_row, status, ranks.cuts, ranks.table, filled)
             compared = filled, np.int32(ranks.n_words), np.int64(n_rows)
         if tiles is not None and planned is not None:
             (n_blocks, n_threads), shared_bytes = planned
             shape = shape._replace(key_bits=trees.key_bits, lanes=n_threads // WARP)
             in_tiles = tiles.kernel(shape)[n_blocks, n_threads, stream, shared_bytes]
             given = (rows, *compared, self._rules, bits)
-            return starts + _phases_of(tiles, in_tiles, given, outputs, workspace, stream)
+            yield from _phases_of(tiles, in_tiles, given, outputs, workspace, stream)
+            return
         kernel, launch = started(job.kernel(shape), n_rows, job.lanes)
         n_groups = launch.n_groups(job.lanes)
         reads = job.reads(lambda name, size, dtype: workspace.room(name, n_groups * size, dtype))
@@ -344,7 +350,7 @@ class GpuForest:
             made.reshape(-1) if output.in_line else made
             for made, output in zip(outputs, job.outputs, strict=True)
         ]
-        return [*starts, (kernel, (rows, self._rules, bits, *reads, *written))]
+        yield kernel, (rows, self._rules, bits, *reads, *written)
 
     def _run_from_host(self, rows: Rows, job: Job) -> list[npt.NDArray[Any]]:
         n_rows, dtype = len(rows), rows.dtype
@@ -418,21 +424,21 @@ class GpuForest:
 def _phases_of(
     tiles: Tiles, kernel: Any, given: tuple[Any, ...], outputs: list[DeviceArray], workspace: _Workspace,
     stream: Any,
-) -> list[Started]:  # fmt: skip
-    """Return the launches of a kernel of tiles: one, or one a phase."""
+) -> Iterator[Started]:  # fmt: skip
+    """Yield the launches of a kernel of tiles: one, or one a phase."""
     from foregone._kernels.gpu import gpu_tiles
 
     if not tiles.phases:
-        return [(kernel, (*given, *tiles.reads, *outputs))]
+        yield kernel, (*given, *tiles.reads, *outputs)
+        return
     counts = workspace.room("counts", len(tiles.phases) + 1, np.uint32)
     waiting, going_on = (workspace.room(name, len(outputs[0]), np.uint64) for name in ("waiting", "going on"))
-    starts: list[Started] = [(gpu_tiles.clear[1, WARP, stream, 0], (counts,))]
+    yield gpu_tiles.clear[1, WARP, stream, 0], (counts,)
     first = 0
     for phase, end in enumerate(tiles.phases):
         numbers = np.int32(phase), np.int32(first), np.int32(end)
-        starts.append((kernel, (*given, *tiles.reads, *numbers, waiting, going_on, counts, *outputs)))
+        yield kernel, (*given, *tiles.reads, *numbers, waiting, going_on, counts, *outputs)
         first, waiting, going_on = end, going_on, waiting
-    return starts
 
 
 def _in_rows(X: Any) -> DeviceArray:
@@ -446,7 +452,8 @@ def _in_rows(X: Any) -> DeviceArray:
     return to_device_array(cupy.ascontiguousarray(cupy.asarray(to_device_array(X))))
 
 
-def _start(starts: list[Started]) -> None:
+def _start(starts: Iterable[Started]) -> None:
+    """Start kernels one by one, so that the GPU is at work while the next one is made ready."""
     for kernel, given in starts:
         kernel(*given)
 

@@ -39,8 +39,8 @@ LANES_TO_COUNT = 32  # for a row that all trees vote on
 LANES_TO_ADD = 8  # for a row that all trees' scores are added for
 GAIN = 0.37
 FEW_EXCEPTIONS = 8  # of which so few rows draw that their bits are found when they do
-FEWEST_OF_A_PHASE, MOST_OF_A_PHASE = 8, 128  # trees, see `plan_phases`
-RANK_GAIN, RANK_FEATURE, RANK_STEP = 0.2, 0.02, 0.01  # what ranks save of a tree, and take of a row, in trees
+FEWEST_OF_A_PHASE, MOST_OF_A_PHASE = 4, 64  # trees, see `plan_phases`
+RANK_GAIN, RANK_FEATURE, RANK_STEP = 0.17, 0.035, 0.015  # what ranks save of a tree, and take, in trees
 PHASE, PHASE_FEATURE = 1.5, 0.03  # what a phase and a feature that is loaded take of a row, in trees
 
 Room = Callable[[str, int, Any], DeviceArray]
@@ -287,9 +287,9 @@ def plan_phases(asked: npt.NDArray[np.int32], n_trees: int, n_features: int) -> 
     Examples
     --------
     >>> plan_phases(np.full(10, 9), 101, 20)
-    (16, 101)
+    (12, 40, 101)
     >>> plan_phases(np.repeat([5, 30, 101], [60, 30, 10]), 101, 20)
-    (8, 32, 101)
+    (8, 32, 40, 101)
     """
     ends = np.append(np.arange(0, n_trees, FEWEST_OF_A_PHASE), n_trees)
     waiting = np.array([(asked > end).mean() for end in ends])

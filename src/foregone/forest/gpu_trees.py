@@ -27,6 +27,7 @@ from foregone.forest.rows import RowFormat
 __all__ = ["GpuTrees", "Ranks", "TreeForms", "narrowed"]
 
 RANK_BITS = 8
+MOST_CUTS = 1 << 14  # keys of 4 bytes, which have to stay in the first cache
 
 
 class Ranks(NamedTuple):
@@ -128,10 +129,11 @@ class TreeForms:
         found = None if self._has_categories else rank_votes(self._nodes, self._tree_start)
         if found is None:
             return None
-        tree_start = np.append(found.bounds[:, 0], len(found.trees))
-        return self._uploaded(found.trees, tree_start[:-1], RANK_BITS, self._ranks(found.cuts))
+        ranks = self._ranks(found.cuts)
+        return None if ranks is None else self._uploaded(found.trees, found.bounds[:, 0], RANK_BITS, ranks)
 
-    def _ranks(self, cuts: Cuts) -> Ranks:
+    def _ranks(self, cuts: Cuts) -> Ranks | None:
+        """Return what makes ranks on the GPU; None if there are so many cuts that it would take too long."""
         table = np.zeros((self._format.n_features, 3), np.int32)
         padded: list[npt.NDArray[Any]] = []
         n_cuts = n_steps = 0
@@ -143,6 +145,8 @@ class TreeForms:
             padded.append(np.pad(own, (0, missing), constant_values=np.iinfo(own.dtype).max))
             table[source] = n_cuts - 1, 1 << steps - 1, following[3] - column
             n_cuts, n_steps = n_cuts + len(padded[-1]), n_steps + steps
+        if n_cuts > MOST_CUTS:
+            return None
         every = np.concatenate(padded).astype(np.uint32)
         return Ranks(self._upload(every), self._upload(table), -(-cuts.n_columns // 4), n_steps)
 

@@ -7,7 +7,7 @@ of lane l is at ``tile[k * WARP + l]``; of trees that compare ranks, word k of f
 ``lanes`` is the number of warps here.
 """
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -25,17 +25,18 @@ from foregone._kernels.gpu.gpu_words import in_few_registers
 S_WARP, U_WARP = np.uint32(WARP), np.uint64(WARP)
 EVERYONE = np.uint32(2**32 - 1)
 CHUNK = 32  # trees whose scores are added at a time
-MOST_OF_A_PHASE = 128  # trees
+MOST_OF_A_PHASE = 64  # trees
 AT_ONCE, ROWS_AT_ONCE = 8, 4  # features, and rows, that a warp loads together
 S_NEXT = np.uint32(AT_ONCE)
-REGISTERS = 40  # which let a multiprocessor hold 48 warps
+REGISTERS, RANK_REGISTERS = 40, 32  # which let a multiprocessor hold 48 warps, and 64
 # A category that is in no set: the number has no other use here, as one key stands for a missing value.
 OUTSIDE = ANY_CATEGORY
 
 
-def in_some_registers(kernel: Any) -> Any:
-    """Compile a kernel of tiles."""
-    return in_few_registers(kernel, REGISTERS)
+def kernel_of_tiles(shape: KernelShape) -> Any:
+    """Return the decorator that compiles a kernel of tiles."""
+    registers = RANK_REGISTERS if shape.key_bits == RANK_BITS else REGISTERS
+    return partial(in_few_registers, registers=registers)
 
 
 def missing_key(key_bits: int) -> np.uint64:
@@ -162,7 +163,7 @@ def asking_kernel(shape: KernelShape, by_order: int, has_bits: bool) -> Any:
     draws_a_stop, room = stop_drawer(shape, has_bits), 2 * MOST_OF_A_PHASE
     room_for_steps = STEP_SIZE * (MOST_OF_A_PHASE + 2)
 
-    @in_some_registers
+    @kernel_of_tiles(shape)
     def ask_some(
         values, compared, n_columns, stride, rules, bits, nodes, categories, orders, steps, exceptions, seed,
         phase, first, end, waiting, going_on, counts, answers, asked_of, yes_of,
@@ -240,7 +241,7 @@ def counting_kernel(shape: KernelShape) -> Any:
     load_rows, walk, n_warps = row_loader(shape), walker(shape, tile_reader), shape.lanes
     n_threads = n_warps * WARP
 
-    @in_some_registers
+    @kernel_of_tiles(shape)
     def count_votes(
         values,
         compared,
@@ -294,7 +295,7 @@ def adding_kernel(shape: KernelShape) -> Any:
     is_compact, load_rows, walk = shape.is_compact, row_loader(shape), walker(shape, tile_reader)
     n_warps, room = shape.lanes, 2 * CHUNK * WARP
 
-    @in_some_registers
+    @kernel_of_tiles(shape)
     def add_scores(
         values,
         compared,
