@@ -108,7 +108,8 @@ def nvforest_seconds(task: Task, there: Any, briefly: bool) -> tuple[float, str]
     """Return nvForest's best time for all trees, and with which layout and chunk size."""
     try:
         import nvforest
-    except ImportError:
+    except ImportError as error:
+        print(f"nvForest is left out: {error}", flush=True)
         return None
     best, how, source = np.inf, "", treelite_of(task)
     for layout in LIKELY_LAYOUTS if briefly else LAYOUTS:

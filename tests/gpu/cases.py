@@ -19,7 +19,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from foregone import EarlyStoppingClassifier, early_stop, solve
 from foregone.errors import InvalidInputError
 from foregone.forest import PackedForest, PluralityForest, ScoredForest
-from foregone.forest.device_arrays import to_host
+from foregone.forest.device_arrays import is_on_device, to_host
 from foregone.forest.schedule import FixedOrder
 from foregone.kinds import strategy_of
 from foregone.plurality import PluralityStrategy, solve_plurality
@@ -311,13 +311,26 @@ def in_tiles(run: Callable[[int], None], rank_gain: float) -> Callable[[int], No
     """Return a case that is run as if its rows were many, with ranks if these gain so much."""
 
     def run_in_tiles(n_rows: int) -> None:
+        from numba import cuda
+
         from foregone.forest import gpu_forest, gpu_jobs
+
+        plain_run = gpu_forest.GpuForest.run
+
+        def run_there(self: Any, X: Any, key: Any, make: Any) -> Any:
+            """Run rows on the host as those on the device, which alone are asked in tiles."""
+            if is_on_device(X) or self._format.encodes_arrays:
+                return plain_run(self, X, key, make)
+            there = cuda.to_device(np.ascontiguousarray(self._format.as_rows(X)))
+            return [to_host(part) for part in plain_run(self, there, key, make)]
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(gpu_forest, "FEWEST_IN_TILES", 0)
             patch.setattr(gpu_forest, "FEWEST_WARPS", 2)
             patch.setattr(gpu_forest, "SAMPLED_ROWS", 8)
             patch.setattr(gpu_jobs, "RANK_GAIN", rank_gain)
+            patch.setattr(gpu_jobs, "LAUNCH", 0.0)
+            patch.setattr(gpu_forest.GpuForest, "run", run_there)
             run(n_rows)
 
     return run_in_tiles

@@ -189,7 +189,8 @@ class GpuForest:
         self._workspace = _Workspace(self._cuda)
         self._jobs: dict[tuple[int, bool], tuple[Any, Job]] = {}  # kept, so that no other gets their numbers
         self._lanes: dict[Any, list[_Lane]] = {}
-        self._suited: dict[int, tuple[int, tuple[int, ...], float]] = {}
+        self._asked: dict[int, npt.NDArray[np.int32]] = {}  # how many trees, by some rows, for each job
+        self._phases: dict[tuple[int, int], tuple[int, ...]] = {}
         self._ranked: dict[int, Job | None] = {}
         self._has_seen_missing = False
         self._lock = Lock()
@@ -201,8 +202,7 @@ class GpuForest:
         if found is None or found[0] is not key:
             while len(self._jobs) >= KEPT_JOBS:
                 _, dropped = self._jobs.pop(next(iter(self._jobs)))
-                self._suited.pop(id(dropped.reads), None)
-                self._ranked.pop(id(dropped.reads), None)
+                self._forget(id(dropped.reads))
             trees = self._forms.usual
             job = make(trees)
             # Bits that stand for a row are of the larger keys: jobs that may need them ask the usual trees.
@@ -211,6 +211,13 @@ class GpuForest:
                 job = make(trees)
             found = self._jobs[id(key), is_short] = key, job._replace(trees=trees)
         return found[1]
+
+    def _forget(self, number: int) -> None:
+        """Forget what is known of a job: another one may get its number."""
+        self._asked.pop(number, None)
+        self._ranked.pop(number, None)
+        for about in [about for about in self._phases if about[0] == number]:
+            del self._phases[about]
 
     def run(self, X: Any, key: Any, make: Callable[[GpuTrees], Job]) -> list[Any]:
         """Do the job that ``make`` returns, and ``key`` stands for; return what it writes.
@@ -224,23 +231,26 @@ class GpuForest:
                 of_same_library(X, made) for made in self._run_there(rows, self._by_ranks(job, make, rows))
             ]
         host_rows = self._format.as_rows(X)
-        job = self._job(key, make, host_rows.dtype)
+        # Pieces are small: tiles would take longer to start than to run.
+        job = self._job(key, make, host_rows.dtype)._replace(tiles=None)
         return self._run_from_host(host_rows, self._suiting(job, host_rows, self._run_from_host))
 
     def _suiting(self, job: Job, rows: Any, run: Callable[[Any, Job], list[Any]]) -> Job:
         """Return a job with lanes and phases that suit the rows, of which the first ones are tried once."""
         if not job.tries_lanes:
             return job
-        number = id(job.reads)
-        if number not in self._suited:
-            if rows.shape[0] < SAMPLED_ROWS:
+        number, (n_rows, n_features) = id(job.reads), rows.shape
+        if number not in self._asked:
+            if n_rows < SAMPLED_ROWS:
                 return job
-            asked = to_host(run(rows[:SAMPLED_ROWS], job)[1])
-            phases = plan_phases(asked, job.tiles.phases[-1], rows.shape[1]) if job.tiles else ()
-            self._suited[number] = best_lanes(asked), phases, float(asked.mean())
-        lanes, phases, n_asked = self._suited[number]
-        tiles = job.tiles and job.tiles._replace(phases=phases)
-        return job._replace(lanes=lanes, tiles=tiles, n_asked=n_asked)
+            self._asked[number] = to_host(run(rows[:SAMPLED_ROWS], job)[1])
+        asked, tiles = self._asked[number], job.tiles
+        if tiles is not None:
+            about = number, n_rows.bit_length()
+            if about not in self._phases:
+                self._phases[about] = plan_phases(asked, tiles.phases[-1], n_features, n_rows)
+            tiles = tiles._replace(phases=self._phases[about])
+        return job._replace(lanes=best_lanes(asked), tiles=tiles, n_asked=float(asked.mean()))
 
     def _by_ranks(self, job: Job, make: Callable[[GpuTrees], Job], rows: DeviceArray) -> Job:
         """Return the job that asks trees which compare ranks instead, if that pays."""

@@ -42,6 +42,7 @@ FEW_EXCEPTIONS = 8  # of which so few rows draw that their bits are found when t
 FEWEST_OF_A_PHASE, MOST_OF_A_PHASE = 4, 64  # trees, see `plan_phases`
 RANK_GAIN, RANK_FEATURE, RANK_STEP = 0.17, 0.035, 0.015  # what ranks save of a tree, and take, in trees
 PHASE, PHASE_FEATURE = 1.5, 0.03  # what a phase and a feature that is loaded take of a row, in trees
+LAUNCH = 3e6  # what it takes to start a kernel, in trees that one row is asked
 
 Room = Callable[[str, int, Any], DeviceArray]
 Reads = Callable[[Room], tuple[Any, ...]]
@@ -279,17 +280,17 @@ def best_lanes(asked: npt.NDArray[np.int32]) -> int:
     return choices[int(np.argmin(costs))]
 
 
-def plan_phases(asked: npt.NDArray[np.int32], n_trees: int, n_features: int) -> tuple[int, ...]:
+def plan_phases(asked: npt.NDArray[np.int32], n_trees: int, n_features: int, n_rows: int) -> tuple[int, ...]:
     """Return after how many trees phases should end, given how many trees some rows were asked.
 
-    A phase asks all its rows all its trees, needed or not, but every phase loads its rows again.
+    A phase asks all its rows all its trees, needed or not, but every phase loads its rows again, and takes
+    time to start.
 
     Examples
     --------
-    >>> plan_phases(np.full(10, 9), 101, 20)
-    (12, 40, 101)
-    >>> plan_phases(np.repeat([5, 30, 101], [60, 30, 10]), 101, 20)
-    (8, 32, 40, 101)
+    >>> asked = np.repeat([5, 12, 30, 101], [40, 20, 30, 10])
+    >>> plan_phases(asked, 101, 20, 8_000_000), plan_phases(asked, 101, 20, 200_000)
+    ((12, 32, 44, 101), (12, 40, 101))
     """
     ends = np.append(np.arange(0, n_trees, FEWEST_OF_A_PHASE), n_trees)
     waiting = np.array([(asked > end).mean() for end in ends])
@@ -297,7 +298,7 @@ def plan_phases(asked: npt.NDArray[np.int32], n_trees: int, n_features: int) -> 
     cost, last = np.zeros(len(ends)), np.zeros(len(ends), np.int64)
     for number in range(1, len(ends)):  # cost[number]: the least that it takes to ask all up to ends[number]
         length = ends[number] - ends[:number]
-        ways = cost[:number] + waiting[:number] * (overhead + length)
+        ways = cost[:number] + waiting[:number] * (overhead + length) + LAUNCH / n_rows
         ways[length > MOST_OF_A_PHASE] = np.inf
         last[number] = np.argmin(ways)
         cost[number] = ways[last[number]]

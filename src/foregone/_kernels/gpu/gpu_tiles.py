@@ -75,7 +75,9 @@ def row_loader(shape: KernelShape) -> Any:
     ``shape.lanes`` is the number of warps of a block. Each loads other rows, eight features of four rows at a
     time: whole sectors of memory, and only eight keys for one bank.
     """
-    n_warps = shape.lanes
+    n_warps, n_groups = shape.lanes, WARP // ROWS_AT_ONCE
+    has_two = 2 * n_warps <= n_groups  # a warp has several groups of rows, and loads two at a time
+    stride = 2 * n_warps if has_two else n_warps
     if shape.key_bits == RANK_BITS:
 
         @cuda.jit(device=True)
@@ -105,30 +107,32 @@ def row_loader(shape: KernelShape) -> Any:
     def load_rows(values, n_features, n_rows, rules, tile, lane, warp, row):
         """Load the rows of all lanes; in the place of a lane without one, -1, anything."""
         last, width = np.uint32(n_features - 1), np.uint64(n_features)
-        for four in range(warp, WARP // ROWS_AT_ONCE, 2 * n_warps):
+        for four in range(warp, n_groups, stride):
             slot = np.int32(four * ROWS_AT_ONCE + lane // AT_ONCE)
-            other_slot = np.int32(
-                min(four + n_warps, WARP // ROWS_AT_ONCE - 1) * ROWS_AT_ONCE + lane // AT_ONCE
-            )
             start = np.uint64(max(cuda.shfl_sync(EVERYONE, row, slot), 0)) * width
-            other = np.uint64(max(cuda.shfl_sync(EVERYONE, row, other_slot), 0)) * width
+            other_slot, other = slot, start
+            if has_two:
+                other_slot = np.int32(slot + n_warps * ROWS_AT_ONCE)
+                other = np.uint64(max(cuda.shfl_sync(EVERYONE, row, other_slot), 0)) * width
             feature = np.uint32(lane % AT_ONCE)
             while feature <= last:
-                # Eight loads at a time; some features are loaded twice, which does no harm.
+                # Four or eight loads at a time; some features are loaded twice, which does no harm.
                 second, third = min(feature + S_NEXT, last), min(feature + S_NEXT + S_NEXT, last)
                 fourth = min(feature + S_NEXT + S_NEXT + S_NEXT, last)
                 a, b = values[start + np.uint64(feature)], values[start + np.uint64(second)]
                 c, d = values[start + np.uint64(third)], values[start + np.uint64(fourth)]
-                e, f = values[other + np.uint64(feature)], values[other + np.uint64(second)]
-                g, h = values[other + np.uint64(third)], values[other + np.uint64(fourth)]
+                if has_two:
+                    e, f = values[other + np.uint64(feature)], values[other + np.uint64(second)]
+                    g, h = values[other + np.uint64(third)], values[other + np.uint64(fourth)]
                 put(tile, rules, feature, slot, a)
                 put(tile, rules, second, slot, b)
                 put(tile, rules, third, slot, c)
                 put(tile, rules, fourth, slot, d)
-                put(tile, rules, feature, other_slot, e)
-                put(tile, rules, second, other_slot, f)
-                put(tile, rules, third, other_slot, g)
-                put(tile, rules, fourth, other_slot, h)
+                if has_two:
+                    put(tile, rules, feature, other_slot, e)
+                    put(tile, rules, second, other_slot, f)
+                    put(tile, rules, third, other_slot, g)
+                    put(tile, rules, fourth, other_slot, h)
                 feature = np.uint32(feature + S_NEXT + S_NEXT + S_NEXT + S_NEXT)
 
     return load_rows
