@@ -63,12 +63,12 @@ def main(arguments: list[str]) -> int:
     add("--threshold-splits", type=int, default=100, help="the same for the threshold")
     add("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder to keep models in")
     add("--again", action="store_true", help="measure anew what is kept")
-    add("--write-docs", action="store_true", help="put the tables into docs/accuracy.md")
+    add("--write-docs", action="store_true", help="put the tables into docs/measurements/accuracy.md")
     options = parser.parse_args(arguments)
     text = "\n".join(_pages(options))
     print(text)
     if options.write_docs:
-        put_into(ROOT / "docs" / "accuracy.md", text)
+        put_into(ROOT / "docs" / "measurements" / "accuracy.md", text)
     return 0
 
 

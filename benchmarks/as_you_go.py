@@ -32,7 +32,7 @@ from foregone.polling.as_you_go import Course
 
 __all__ = ["main"]
 
-DOCS = Path(__file__).parent.parent / "docs" / "as_you_go.md"
+DOCS = Path(__file__).parent.parent / "docs" / "measurements" / "as_you_go.md"
 N_VOTERS = {"gpqa_yesno": 39, "gsm8k": 20, "gpqa_choice": 20}
 LIMITS = (0.05, 0.02, 0.01)
 CALIBRATED_ON = 128  # questions, where something is calibrated first
@@ -47,7 +47,9 @@ def main(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--shuffles", type=int, default=100, help="random orders of the questions")
-    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/as_you_go.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the table into docs/measurements/as_you_go.md"
+    )
     options = parser.parse_args(arguments)
     folder = data_folder()
     found = [] if folder is None else sorted((folder / "llm_votes").glob("*.parquet"))

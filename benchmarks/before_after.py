@@ -89,7 +89,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--starts", type=int, default=3, help="of both processes (default 3)")
     parser.add_argument("--rounds", type=int, default=7, help="of every case, in each of them (default 7)")
     parser.add_argument("--allowed", type=float, default=1.03, help="largest ratio (default 1.03)")
-    parser.add_argument("--write-docs", help="put the table into this part of docs/benchmarks.md")
+    parser.add_argument("--write-docs", help="put the table into this part of docs/measurements/speed.md")
     options = parser.parse_args(arguments)
     times: dict[str, list[tuple[float, float]]] = {}
     for start in range(options.starts):
@@ -118,7 +118,7 @@ def main(arguments: list[str]) -> int:
         words += ["--cases", *options.cases]
         words += ["--before-cpu", options.before_cpu] if options.before_cpu != "native" else []
         text = f"{as_list(facts_of(' '.join(words)))}\n\n{shown}"
-        put_into(ROOT / "docs" / "benchmarks.md", text, options.write_docs)
+        put_into(ROOT / "docs" / "measurements" / "speed.md", text, options.write_docs)
     if slower:
         print(f"\nslower by more than {options.allowed - 1:.0%}: {', '.join(slower)}")
     return int(bool(slower))

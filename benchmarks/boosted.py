@@ -30,7 +30,7 @@ from benchmarks.timing import median_times
 from foregone import early_stop
 
 ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs" / "scores.md"
+DOCS = ROOT / "docs" / "measurements" / "scores.md"
 LIMITS = (0.002, 0.005)
 FULL = "foregone, all trees"
 MOST_BEHIND = 1.3  # times slower than the fastest rival, where every tree is asked
@@ -78,7 +78,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rows", type=int, default=20_000, help="most test rows in a batch")
     parser.add_argument("--rounds", type=int, default=9, help="one-row calls get three times as many")
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for models")
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/scores.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the tables into docs/measurements/scores.md"
+    )
     options = parser.parse_args(arguments)
     results = []
     for name in options.only:

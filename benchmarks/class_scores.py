@@ -31,7 +31,7 @@ from benchmarks.score_tables import Target, splits_table
 from foregone import early_stop, solve_scores
 from foregone.classifier.calibration_scores import first_order, known_bounds, scores_of
 
-DOCS = ROOT / "docs" / "class_scores.md"
+DOCS = ROOT / "docs" / "measurements" / "class_scores.md"
 PACKAGES = ("foregone", "numpy", "scikit-learn", "lightgbm", "xgboost")
 N_MEMORY = 500  # trees of the forest whose memory is measured
 FEWER, NAMED = 3.0, ("digits", "ground_cover")  # at least so many times fewer trees on these

@@ -33,7 +33,7 @@ from foregone import early_stop
 from foregone._system.gpu import find_gpu
 
 ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs" / "gpu.md"
+DOCS = ROOT / "docs" / "measurements" / "gpu.md"
 N_TREES, TRAINING_ROWS = 101, 100_000
 TASKS = (
     ("ground_cover", "hard"),
@@ -279,7 +279,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--briefly", action="store_true", help="try only likely layouts of nvForest")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was measured")
     parser.add_argument("--from-json", type=Path, metavar="FILE", help="measure nothing: show what was")
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/gpu.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the tables into docs/measurements/gpu.md"
+    )
     given = parser.parse_args(arguments)
     if given.from_json:
         found = json.loads(given.from_json.read_text())

@@ -1,4 +1,4 @@
-"""The tables of docs/guarantees.md."""
+"""The tables of docs/measurements/guarantees.md."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from benchmarks.markdown import put_into
 from benchmarks.rare_classes import NAMES, WITH_LUCK, Luck, Risk, luck, risks, votes_of
 
 ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs" / "guarantees.md"
+DOCS = ROOT / "docs" / "measurements" / "guarantees.md"
 SHAPES = ((0.15, 0.15), (0.4, 0.6), (0.1, 1.2), (2.0, 2.0), (0.02, 0.02))
 CLASS_SHAPES = ((0.1, 1.2), (0.05, 3.0))
 ROWS = (100, 300, 1_000, 5_000, 20_000)
@@ -122,7 +122,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--orders", type=int, default=200, help="shared orders drawn, on the first split")
     parser.add_argument("--workers", type=int, default=2, help="processes for the simulations")
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for votes")
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/guarantees.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the tables into docs/measurements/guarantees.md"
+    )
     return parser
 
 

@@ -33,7 +33,7 @@ from foregone.forest.execution import usable_cores
 
 ROOT = Path(__file__).parent.parent
 WORKER = Path(__file__).parent / "latency_worker.py"
-DOCS = ROOT / "docs" / "benchmarks.md"
+DOCS = ROOT / "docs" / "measurements" / "speed.md"
 DATASETS = ("skin", "ground_cover", "dota2")
 QUANTILES = (0.5, 0.99, 0.999)
 FEWER_CALLS = {"foregone": 1, "onnx": 10, "scikit-learn": 100}  # a call of these takes that much longer
@@ -50,7 +50,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--datasets", nargs="+", choices=NAMES, default=list(DATASETS), metavar="NAME")
     parser.add_argument("--calls", type=int, default=400_000, help="of each thread (default 400,000)")
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for models")
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/benchmarks.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the tables into docs/measurements/speed.md"
+    )
     options = parser.parse_args(arguments)
     load_before = load_average()
     alone, together, memory = [], [], []

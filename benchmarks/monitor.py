@@ -65,13 +65,13 @@ def main(arguments: list[str]) -> int:
     add("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder to keep models in")
     add("--again", action="store_true", help="measure anew what is kept")
     add("--figure", type=Path, default=ROOT / "docs" / "images" / "monitor.png", help="where it is drawn")
-    add("--write-docs", action="store_true", help="put the tables into docs/monitoring.md")
+    add("--write-docs", action="store_true", help="put the tables into docs/measurements/monitoring.md")
     options = parser.parse_args(arguments)
     targets: list[Target] = []
     text = "\n\n".join([*_parts(options, targets), _closing(options, targets)]) + "\n"
     print(text)
     if options.write_docs:
-        put_into(ROOT / "docs" / "monitoring.md", text)
+        put_into(ROOT / "docs" / "measurements" / "monitoring.md", text)
     return 0 if all(target.is_met for target in targets) else 1
 
 

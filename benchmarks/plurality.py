@@ -51,7 +51,7 @@ from foregone.replaying import (
     replay,
 )
 
-DOCS = Path(__file__).parent.parent / "docs" / "plurality.md"
+DOCS = Path(__file__).parent.parent / "docs" / "measurements" / "plurality.md"
 SETS = ("gsm8k", "gpqa_choice")
 N_VOTERS = 40
 LIMITS = (0.01, 0.005)
@@ -131,7 +131,9 @@ def _parser() -> argparse.ArgumentParser:
         help="votes in a full vote, for the guarantee",
     )
     parser.add_argument("--guarantee-only", action="store_true", help="measure and print the guarantee alone")
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/plurality.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the tables into docs/measurements/plurality.md"
+    )
     return parser
 
 

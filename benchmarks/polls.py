@@ -37,7 +37,7 @@ from benchmarks.speculation import batch_table, speculation_table
 from foregone import Verdict, evaluate, poll_many, solve
 from foregone.polling import Costs, Prices
 
-DOCS = Path(__file__).parent.parent / "docs" / "polling.md"
+DOCS = Path(__file__).parent.parent / "docs" / "measurements" / "polling.md"
 LIMIT, FAILURE_RATE, RETRIES, SEED = 0.01, 0.05, 2, 1
 SOLUTION = solve("minimean", VOTES, LIMIT)
 PRICES = Prices(prompt_token=0.15e-6, completion_token=0.60e-6)
@@ -254,7 +254,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--questions", type=int, default=10_000)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--kills", type=int, default=50, help="how often polls are killed and begun again")
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/polling.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the tables into docs/measurements/polling.md"
+    )
     options = parser.parse_args(arguments)
     runs = {}
     for way, settings in WAYS.items():

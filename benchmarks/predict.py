@@ -33,7 +33,7 @@ from benchmarks.tables import all_tables, tables_of_more_trees
 
 ROOT = Path(__file__).parent.parent
 MORE_TREES_ON, MORE_TRAINING_ROWS = ("ground_cover", "income", "skin"), 10_000
-DOCS = ROOT / "docs" / "benchmarks.md"
+DOCS = ROOT / "docs" / "measurements" / "speed.md"
 
 
 def main(arguments: list[str]) -> int:
@@ -132,7 +132,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for models")
     parser.add_argument("--resume", action="store_true", help="take figures that an earlier run has kept")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/benchmarks.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the tables into docs/measurements/speed.md"
+    )
     return parser
 
 

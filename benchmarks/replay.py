@@ -25,7 +25,7 @@ from foregone.display import ReplayDisplay
 from foregone.replaying import Replay, ReplayRow, YesNoItems, choose_methods, read_votes, replay
 
 ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs" / "replay.md"
+DOCS = ROOT / "docs" / "measurements" / "replay.md"
 PICTURE = ROOT / "docs" / "images" / "replay.png"
 VOTES = Path("llm_votes") / "gpqa_yesno.parquet"
 N_VOTERS = 39
@@ -78,7 +78,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--splits", type=int, default=100, help="random splits of the items")
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/replay.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the tables into docs/measurements/replay.md"
+    )
     return parser
 
 

@@ -36,7 +36,7 @@ from benchmarks.markdown import put_into, table
 from foregone import EarlyStoppingClassifier, early_stop
 from foregone.scale.model_file import n_loads
 
-DOCS = Path(__file__).parent.parent / "docs" / "scale.md"
+DOCS = Path(__file__).parent.parent / "docs" / "measurements" / "scale.md"
 N_FEATURES, N_TREES, N_WORKERS = 10, 101, 2
 FILE_ROWS, GROUP_ROWS = 1_000_000, 250_000
 MOST_MEMORY = 1e9  # bytes, besides the model
@@ -113,7 +113,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rows", type=int, default=10_000_000, help="how many to score")
     parser.add_argument("--engines", default="local,dask,spark", help="of local, dask, spark")
-    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/scale.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the tables into docs/measurements/scale.md"
+    )
     return parser
 
 

@@ -1,4 +1,4 @@
-"""The tables of docs/scores.md, and what `benchmarks.scores` must show."""
+"""The tables of docs/measurements/scores.md, and what `benchmarks.scores` must show."""
 
 from __future__ import annotations
 

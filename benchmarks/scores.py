@@ -23,7 +23,7 @@ from benchmarks.score_run import ROOT, KeptPieces, options_of, publish
 from benchmarks.score_splits import REAL, real_splits, simulated
 from benchmarks.score_tables import main_table, rules_table, simulation_table, splits_table, targets_of
 
-DOCS = ROOT / "docs" / "scores.md"
+DOCS = ROOT / "docs" / "measurements" / "scores.md"
 SIMULATED = ((0.005, 4_000, 50), (0.01, 2_000, 50), (0.01, 8_000, 100))
 PACKAGES = ("foregone", "numpy", "scikit-learn", "lightgbm")
 

@@ -135,7 +135,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rounds", type=int, default=5, help="of starts with a warm cache (default 5)")
     parser.add_argument("--cold-rounds", type=int, default=1, help="of starts with an empty one (default 1)")
     parser.add_argument("--warm-only", action="store_true", help="do not report cold starts")
-    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/benchmarks.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put the table into docs/measurements/speed.md"
+    )
     options = parser.parse_args(arguments)
     checkouts = {"before": options.before, "now": ROOT} if options.before else {"now": ROOT}
     rows = []
@@ -159,7 +161,7 @@ def main(arguments: list[str]) -> int:
     text = f"{facts}\n\n{table([*head, *(f'{kind}, ratio' for kind in kinds if options.before)], rows)}"
     print(text)
     if options.write_docs:
-        put_into(ROOT / "docs" / "benchmarks.md", text, "start")
+        put_into(ROOT / "docs" / "measurements" / "speed.md", text, "start")
     return 0
 
 

@@ -56,10 +56,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put the commands in their place, and show examples with prompts as sessions."""
+    """Put the commands in their place."""
     if COMMANDS_GO_HERE in markdown:
         markdown = markdown.replace(COMMANDS_GO_HERE, "\n".join(_all_commands()))
-    return re.sub(r"^```python\n(?=>>>)", "```pycon\n", markdown, flags=re.MULTILINE)
+    return markdown
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:

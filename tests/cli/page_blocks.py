@@ -3,9 +3,9 @@
 ========= ==========================================================================================
 kind      what is done with it
 ========= ==========================================================================================
-python    run, in order, as one session a page. Without prompts, what a ``print(...)`` prints is compared
-          with the comment at the end of its line, or with the comment lines right below it
-          (see `statements`); with prompts, as in a doctest
+python    run, in order, as one session a page, without prompts. What a ``print(...)`` prints is compared
+          with the comment at the end of its line, or with the comment lines right below it or below
+          the loop that it is in (see `statements`)
 console   each ``$ foregone ...`` is run and must succeed; output that is shown is compared (``...`` stands
           for anything). ``$ cat FILE`` writes the file as shown, for the commands after it
 json      must be JSON
@@ -58,14 +58,15 @@ class Statement(NamedTuple):
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """Return the statements of a block in order; what follows a ``print(...)`` as a comment is its output."""
+    """Return the statements of a block in order; the comment after one that prints is its output."""
     lines = text.splitlines()
     for node in ast.parse(text).body:
         shown = None
-        if isinstance(node, ast.Expr) and _is_print(node.value):
+        if any(map(_is_print, ast.walk(node))):
             end = node.end_lineno or node.lineno
             own = lines[end - 1][len(lines[end - 1].encode()[: node.end_col_offset].decode()) :].strip()
-            said = [own.removeprefix("#").strip()] if own.startswith("#") else []
+            beside = isinstance(node, ast.Expr) and own.startswith("#")
+            said = [own.removeprefix("#").strip()] if beside else []
             for line in lines[end:]:
                 if not line.startswith("#"):
                     break
@@ -74,7 +75,7 @@ def statements(text: str) -> Iterator[Statement]:
         yield Statement(node, shown)
 
 
-def _is_print(value: ast.expr) -> bool:
+def _is_print(value: ast.AST) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "print"
 
 
