@@ -171,7 +171,7 @@ def test_votes_after_the_verdict_are_refused():
 
 def test_more_votes_than_voters_are_refused():
     ballot = Ballot(rules.curtailment(4))
-    with pytest.raises(InvalidInputError, match="5 votes are more than there are voters: 4 of 4"):
+    with pytest.raises(InvalidInputError, match="at most 4 votes, because 4 of 4 voters are left, got 5"):
         ballot.cast_many([True] * 5)
     ballot.cast_many([True, False, True, False])
     with pytest.raises(InvalidInputError, match="all 4 voters have voted"):
@@ -181,12 +181,12 @@ def test_more_votes_than_voters_are_refused():
 def test_bad_arguments_are_refused():
     with pytest.raises(InvalidInputError, match="strategy must be a Solution"):
         Ballot("strategy.json")
-    with pytest.raises(InvalidInputError, match="the votes are for 5 voters, the strategy for 21"):
+    with pytest.raises(InvalidInputError, match="as many voters as the strategy, got 5 and 21"):
         Ballot(LINE, votes=VoteDistribution.flat(5))
-    with pytest.raises(InvalidInputError, match=r"takes votes as a VoteDistribution, .*not a list"):
+    with pytest.raises(InvalidInputError, match=r"votes must be a VoteDistribution .*, got list"):
         Ballot(LINE, votes=[0.5, 0.5])
     for single in (True, "yes"):
-        with pytest.raises(InvalidInputError, match=f"votes must be a list .*not {single!r}"):
+        with pytest.raises(InvalidInputError, match=f"votes must be a list .*got {single!r}"):
             Ballot(LINE).cast_many(single)
     for seed in (-1, 2**64, 0.5, "1", True):
         with pytest.raises(InvalidInputError, match="seed"):

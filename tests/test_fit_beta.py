@@ -104,11 +104,11 @@ def test_hundreds_of_thousands_of_votes_per_item_are_fitted():
 @pytest.mark.parametrize(
     ("yes", "asked", "message"),
     [
-        ([1, 0], [1, 1], "at least two past votes"),
-        ([0, 0], [0, 0], "at least two past votes"),
-        ([], [], "at least two past votes"),
-        ([3], [2], "input 0 has 3 yes of 2 votes"),
-        ([1, -1], [2, 2], "input 1 has -1 yes of 2 votes"),
+        ([1, 0], [1, 1], "two or more past votes"),
+        ([0, 0], [0, 0], "two or more past votes"),
+        ([], [], "two or more past votes"),
+        ([3], [2], "got 3 yes of 2 votes for input 0"),
+        ([1, -1], [2, 2], "got -1 yes of 2 votes for input 1"),
         ([1, 1], [2, 2, 2], "same length"),
         ([[1, 1]], [[2, 2]], "one row"),
         ([0.5], [2], "yes must be integers"),

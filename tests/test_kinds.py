@@ -49,7 +49,7 @@ def test_a_solution_is_evaluated_as_its_strategy_and_only_once(solution: Any) ->
 def test_a_strategy_alone_is_averaged_over_flat_votes() -> None:
     assert distribution_of(TWO.strategy) == VoteDistribution.flat(5)
     assert distribution_of(MANY.strategy) == CompositionDistribution.flat(lattice_of(5))
-    with pytest.raises(InvalidInputError, match=r"depend on the rows' scores. Call strategy.run"):
+    with pytest.raises(InvalidInputError, match=r"depend on the scores of the rows. Call strategy.run"):
         distribution_of(SCORES)
 
 
@@ -175,9 +175,9 @@ def test_solve_takes_scores() -> None:
     "options", [{"looks": 2}, {"answer": "likeliest"}, {"method": "linear_program"}], ids=str
 )
 def test_what_has_no_meaning_for_many_answers_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match="many answers have one limit, and no"):
+    with pytest.raises(InvalidInputError, match="many answers take a single limit, and no"):
         solve("minimean", PAST, 0.1, **options)
-    with pytest.raises(InvalidInputError, match="many answers have one limit, and no"):
+    with pytest.raises(InvalidInputError, match="many answers take a single limit, and no"):
         solve("minimean", PAST, {"yes": 0.1, "no": 0.1})
 
 
@@ -191,7 +191,7 @@ def test_what_has_no_meaning_for_many_answers_is_refused(options: dict[str, Any]
     ],
 )
 def test_what_has_no_meaning_for_scores_is_refused(criterion: Any, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match=r"a limit on scores is certified for the mean.* give"):
+    with pytest.raises(InvalidInputError, match=r"a limit on scores bounds the mean over rows: use"):
         solve(criterion, ScoreRows([[1.0, 2.0]]), 0.1, **options)
     with pytest.raises(InvalidInputError, match="must be one of"):
         solve("best", ScoreRows([[1.0, 2.0]]), 0.1, confidence=0.9)  # type: ignore[call-overload]  # on purpose

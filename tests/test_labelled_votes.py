@@ -157,7 +157,7 @@ def test_a_vote_that_is_right_as_often_as_wrong_has_no_value():
 @pytest.mark.parametrize(
     ("counts", "truth", "n_voters", "words"),
     [
-        ([0, 1], [0], 3, "truth must have one answer for each of 2 inputs"),
+        ([0, 1], [0], 3, "truth must have one answer for each of the 2 inputs"),
         ([0, 1], [0, 2], 3, "truth must be 0/1 or bool"),
         ([0, 1], ["no", "yes"], 3, "truth must be 0/1 or bool"),
         ([0, 1], [0, float("nan")], 3, "truth must be 0/1 or bool"),
@@ -193,9 +193,9 @@ def test_counts_by_truth_are_taken_as_they_are() -> None:
         ([1, 2], [1, 2, 3], "two rows of n_voters"),
         ([1], [1], "two rows of n_voters"),
         ([[1, 2]], [[1, 2]], "two rows of n_voters"),
-        ([1, 2.5], [1, 2], "no must be whole"),
-        ([1, 2], [1, -2], "yes must be whole"),
-        ([1, 2], [1, np.nan], "yes must be whole"),
+        ([1, 2.5], [1, 2], "no must be integers"),
+        ([1, 2], [1, -2], "yes must be integers"),
+        ([1, 2], [1, np.nan], "yes must be integers"),
         ([0, 0], [0, 0], "all counts are zero"),
         (["a", "b"], [1, 2], "no"),
     ],

@@ -195,15 +195,15 @@ def test_forests_and_strategies_of_many_classes_come_back(of_votes: bool, tmp_pa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not a file that foregone saved: foregone reads strategies and solutions"),
-        (b"PK\x03\x04 a zip", "forests and classifiers as their save writes them"),
-        (b"foregone packed\n", "cut short"),
-        (b"foregone packed\n" + bytes(100), "checksum does not fit"),
+        (b"", "not a foregone file: foregone reads strategies and solutions"),
+        (b"PK\x03\x04 a zip", "forests and classifiers written by their save method"),
+        (b"foregone packed\n", "truncated"),
+        (b"foregone packed\n" + bytes(100), "checksum does not match"),
         (b"{]", "not valid JSON"),
         (b'{"format": "other"}', "not a strategy file"),
         (
             b'{"format": "foregone-strategy", "version": 2, "kind": "plan"}',
-            "'plan', which this foregone does",
+            "'plan', which this version of foregone does",
         ),
         (b'{"format": "foregone-strategy", "version": 2, "kind": 3}', "must be a text"),
         (b'{"format": "foregone-strategy", "version": 99}', "a newer one may be needed"),
@@ -225,7 +225,7 @@ def test_files_that_cannot_be_read_are_refused_by_name(tmp_path: Path) -> None:
 
 def test_packed_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
     container.write(tmp_path / "part", "scored part", {}, {})
-    with pytest.raises(FileFormatError, match="holds a 'scored part', which cannot be loaded by itself"):
+    with pytest.raises(FileFormatError, match="contains a 'scored part', which cannot be loaded on its own"):
         load(tmp_path / "part")
 
 

@@ -228,7 +228,7 @@ def test_records_are_plain_numbers() -> None:
         ({"limits": []}, "limits is empty"),
         ({"limits": [2]}, "each of limits must be a number from 0 to 1"),
         ({"worth": 0}, "worth must be a number above 0"),
-        ({"confidence": 1}, "confidence must lie strictly between"),
+        ({"confidence": 1}, "confidence must be strictly between"),
         ({"order": "best"}, "order must be None"),
     ],
 )

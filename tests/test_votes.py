@@ -101,8 +101,8 @@ def test_counts_that_are_no_weights_are_refused_with_the_reason(counts, message)
     ("yes_counts", "message"),
     [
         ([], "is empty"),
-        ([1, 4], "between 0 and n_voters=3, found 1 to 4"),
-        ([-1, 2], "between 0 and n_voters=3, found -1 to 2"),
+        ([1, 4], "from 0 to n_voters=3, got 1 to 4"),
+        ([-1, 2], "from 0 to n_voters=3, got -1 to 2"),
         ([1.5], "must be integers"),
         ([float("nan")], "must be integers"),
         ([float("inf")], "must be integers"),

@@ -1,4 +1,4 @@
-"""Ask the voters of an ensemble one by one; stop, provably optimally, once the outcome is foregone."""
+"""Ask the voters of an ensemble one by one and stop, provably optimally, once the outcome is settled."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -59,8 +59,8 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-# Where each public name lives, as imported above for type checkers; a test holds this to __all__. The modules
-# can be reached without being imported by name: foregone.display.EnvelopeDisplay.
+# The module of each public name, as imported above for type checkers; a test compares this with __all__. The
+# modules are available without importing them by name: foregone.display.EnvelopeDisplay.
 _MODULES = (
     "answers",
     "display",
@@ -89,10 +89,10 @@ _HOMES = {
     "votes": ("VoteDistribution",),
 }
 
-if not TYPE_CHECKING:  # a type checker would take it for a promise of every name there could be
+if not TYPE_CHECKING:  # otherwise a type checker would accept any attribute name
 
     def __getattr__(name: str) -> Any:
-        """Import a public name when it is first asked for: numba, scipy and scikit-learn take seconds."""
+        """Import a public name on first use: numba, scipy and scikit-learn take seconds to import."""
         if name in _MODULES:
             return importlib.import_module(f"foregone.{name}")
         for home, names in _HOMES.items():

@@ -1,4 +1,4 @@
-"""Ballot: give it votes one by one, get a verdict as soon as there is one. No input, no output, no clock."""
+"""Ballot: cast votes one by one and get the verdict as soon as the strategy stops. No I/O, no clock."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ __all__ = ["Ballot", "Followed", "Verdict", "check_several"]
 
 
 class Ballot:
-    """One question that is put to voters until a strategy knows enough.
+    """One question put to voters until a strategy stops.
 
-    The votes have to be cast in the order in which the voters were *asked*, not in the order in which their
-    answers happened to arrive, and that order has to be random: the strategy's promise rests on it. Of votes
-    with a weight, the promise is for calls in the order asked, as those of the questions it was learned from.
+    Cast the votes in the order in which the voters were *asked*, not in the order in which their answers
+    arrived, and ask the voters in random order: the strategy's guarantee depends on both. For weighted votes,
+    the guarantee is for calls in the same order as on the questions that the strategy was learned from.
 
     Parameters
     ----------
     strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
-        When to stop and what to answer. A solution also brings the votes it was solved for. The first two
-        take votes of yes or no, the next two any hashable answers, the last one votes with a weight.
+        When to stop and what to answer. A solution also provides the distribution of votes it was solved for.
+        The first two take votes of yes or no, the next two any hashable answers, the last one weighted votes.
     seed : int, optional
-        Decides in the few states where the strategy leaves the stop to chance: an equal seed and equal votes
-        give an equal verdict. By default it is drawn anew.
+        Seed for the few states in which the strategy stops at random: equal seeds and equal votes give equal
+        verdicts. By default a new seed is drawn.
     votes : VoteDistribution or CompositionDistribution, optional
-        How the votes are distributed, for the verdict's ``risk``; by default those of the solution.
+        The distribution of votes, for the verdict's ``risk``; by default that of the solution.
 
     Attributes
     ----------
     verdict : Verdict or None
-        How it ended; None as long as votes are needed. A strategy may know the answer before the first vote.
+        The result; None as long as votes are needed. A strategy may know the answer before the first vote.
 
     Examples
     --------
@@ -51,18 +51,18 @@ class Ballot:
     >>> verdict.answer, verdict.asked, verdict.yes, round(verdict.risk, 4)
     (True, 8, 7, 0.0038)
 
-    Any answers, of which the one with the most votes wins:
+    Arbitrary answers; the one with the most votes wins:
 
     >>> from foregone.plurality import rules
-    >>> ballot = Ballot(rules.lead(9, 3))            # or what solve_plurality gives
+    >>> ballot = Ballot(rules.lead(9, 3))            # or a result of solve_plurality
     >>> verdict = ballot.cast_many(["42", "41", "42", "42", "42", "42"])
     >>> verdict.answer, verdict.yes
     ('42', 4)
 
-    Votes with a weight, added up; (True, 0.9) may be written 0.9, and (False, 0.2) as -0.2:
+    Weighted votes, added up; you may write (True, 0.9) as 0.9, and (False, 0.2) as -0.2:
 
     >>> from foregone import ScoreStrategy
-    >>> thresholds = ScoreStrategy.from_thresholds([-9, -1, -1, 0], [9, 1, 1, 0])  # or solve_scores gives
+    >>> thresholds = ScoreStrategy.from_thresholds([-9, -1, -1, 0], [9, 1, 1, 0])  # or use solve_scores
     >>> ballot = Ballot(thresholds)
     >>> ballot.cast_many([(True, 0.9), (False, 0.2), (True, 0.5)])
     Verdict(answer=True, asked=3, yes=2, risk=0, score=1.2)
@@ -77,13 +77,13 @@ class Ballot:
     ) -> None:
         self._tally = tally_of(strategy, votes)
         self._seed = None if seed is None else check_seed(seed)
-        self._chance: random.Random | None = None  # made when first needed: most ballots never need it
+        self._chance: random.Random | None = None  # created on first use: most ballots never need it
         self.verdict: Verdict | None = None
         self._look()
 
     @property
     def n_voters(self) -> int:
-        """Number of voters that the strategy is for."""
+        """Number of voters of the strategy."""
         return self._tally.n_voters
 
     @property
@@ -92,7 +92,7 @@ class Ballot:
         return self._tally.asked
 
     def check(self, vote: object) -> Any:
-        """Return a vote in the form in which it is counted; count nothing.
+        """Return a vote in the form that is counted, without counting it.
 
         Raises
         ------
@@ -107,8 +107,8 @@ class Ballot:
         Raises
         ------
         InvalidInputError
-            If it is not a vote (True, False, 1 or 0; with many answers anything hashable but None; a pair or
-            a number, if votes have a weight), or the verdict has fallen. Nothing is counted then.
+            If it is not a vote (True, False, 1 or 0; with many answers anything hashable except None; a pair
+            or a number for weighted votes), or there is a verdict already. The vote is then not counted.
         """
         checked = self._tally.check(vote)
         self._refuse_if_decided()
@@ -117,16 +117,16 @@ class Ballot:
         return self.verdict
 
     def cast_many(self, votes: Iterable[object]) -> Verdict | None:
-        """Count votes in this order until the verdict falls, and return it, or None if more are needed.
+        """Count votes in this order until there is a verdict; return it, or None if more votes are needed.
 
-        What comes after the verdict is not counted, so more may have been asked at once than were needed; the
-        verdict's ``asked`` says how many were.
+        Votes after the verdict are not counted, so you may ask more voters at once than needed; the verdict's
+        ``asked`` is the number counted.
 
         Raises
         ------
         InvalidInputError
-            If one of them is not a vote, there are more than voters left, or the verdict has fallen before.
-            Nothing is counted then.
+            If one of them is not a vote, there are more votes than voters left, or there is a verdict
+            already. None of the votes is then counted.
         """
         check_several(votes, "votes")
         checked = self._tally.check_all(votes)
@@ -135,8 +135,8 @@ class Ballot:
             self._refuse_if_decided()
         if len(checked) > left:
             raise InvalidInputError(
-                f"{len(checked)} votes are more than there are voters: {left} of {self.n_voters} are left. "
-                f"The strategy is for {self.n_voters} voters: solve for as many as you have"
+                f"expected at most {left} votes, because {left} of {self.n_voters} voters are left, got "
+                f"{len(checked)}: solve for the number of voters that you have"
             )
         for vote in checked:
             if self.cast(vote) is not None:
@@ -144,39 +144,42 @@ class Ballot:
         return self.verdict
 
     def needed_at_least(self) -> int:
-        """Return how many votes must still come before any stop is possible; 0 once the verdict has fallen.
+        """Return the number of further votes before any stop is possible; 0 once there is a verdict.
 
         This many can be asked in parallel with none wasted.
         """
         return 0 if self.verdict is not None else self._tally.needed_at_least()
 
     def can_stop_within(self, k: int) -> bool:
-        """Whether, with luck, the verdict falls with one of the next ``k`` votes, or has fallen."""
+        """Whether a stop is possible within the next ``k`` votes, or there is a verdict already."""
         return self.needed_at_least() <= check_whole(k, "k", 0)
 
     def useful(self, k: int) -> int:
-        """Return how many of the next ``k`` votes can be counted before a stop is certain."""
+        """Return how many of the next ``k`` votes can be counted before a stop is certain.
+
+        Further votes asked in parallel would be wasted.
+        """
         return 0 if self.verdict is not None else self._tally.useful(check_whole(k, "k", 0))
 
     def expected_votes(self) -> float:
-        """Return the mean number of votes still to come; 0 once the verdict has fallen.
+        """Return the mean number of votes still to come; 0 once there is a verdict.
 
-        The mean is over what the voters not asked may say, given the votes so far, if beforehand the full
-        votes were distributed as those of the solution.
+        The mean is over the votes of the remaining voters, given the votes so far and the distribution of
+        full votes of the solution.
 
         Raises
         ------
         InvalidInputError
-            If no distribution is known.
+            If the distribution of full votes is not known.
         """
         return 0.0 if self.verdict is not None else self._tally.outlook()[0]
 
     def value_of_a_vote(self) -> float:
-        """Return by how much each vote to come lowers the risk, on average; 0 once the verdict has fallen.
+        """Return the mean fall of the risk per further vote; 0 once there is a verdict.
 
-        That is the risk of the best answer now, less the mean risk at the strategy's stop, divided by the
-        mean number of votes until then; under the same assumption, and with the same error, as
-        `expected_votes`. A question whose votes are worth more is the better one to ask about next.
+        It is the risk of the best answer now, minus the mean risk at the strategy's stop, divided by the mean
+        number of votes until then. The assumption and the exception are those of `expected_votes`. Ask next
+        about the question with the highest value.
 
         Examples
         --------
@@ -189,7 +192,7 @@ class Ballot:
         return 0.0 if self.verdict is not None else self._tally.outlook()[1]
 
     def cut_short(self) -> Verdict:
-        """End the poll with the votes so far, and return the verdict; one that has fallen stays as it is.
+        """End the poll with the votes so far and return the verdict; an existing verdict is kept.
 
         The answer is the one with less risk. The strategy's limit does not cover it.
         """
@@ -202,16 +205,16 @@ class Ballot:
             return
         if self.asked == self.n_voters:
             raise InvalidInputError(
-                f"all {self.n_voters} voters have voted: the strategy is for no more. "
-                "Solve for as many as you have"
+                f"expected at most {self.n_voters} votes, and all {self.n_voters} voters have voted: solve "
+                "for the number of voters that you have"
             )
         raise InvalidInputError(
-            f"the poll has ended with {shorten(self.verdict.answer)} after {self.verdict.asked} votes: "
-            "make a new Ballot for the next question"
+            f"this poll has ended with {shorten(self.verdict.answer)} after {self.verdict.asked} votes: make "
+            "a new Ballot for the next question"
         )
 
     def _look(self) -> None:
-        """Stop here, if the strategy does; chance is asked once for each state."""
+        """Stop here if the strategy does; a random stop is drawn once for each state."""
         probability = self._tally.stop_probability()
         if 0 < probability < 1:
             if self._chance is None:
@@ -228,6 +231,6 @@ class Ballot:
 
 
 def check_several(values: object, name: str) -> None:
-    """Raise InvalidInputError if this is a single value, or a text, where a list is expected."""
+    """Raise InvalidInputError if this is a single value or a string where a list is expected."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidInputError(f"{name} must be a list or another iterable, got {shorten(values)}")

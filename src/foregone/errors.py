@@ -1,4 +1,4 @@
-"""What can go wrong, by kind. Every message says what was wrong and what to do next."""
+"""Exceptions of foregone. Every message states what was wrong and what to do next."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -17,19 +17,19 @@ __all__ = [
 
 
 class ForegoneError(Exception):
-    """Base of every error this library raises on purpose."""
+    """Base class of all foregone exceptions."""
 
 
 class InvalidInputError(ForegoneError, ValueError):
-    """An argument is not usable: wrong range, shape or kind."""
+    """An argument has an invalid value, shape or type."""
 
 
 class FileFormatError(ForegoneError, ValueError):
-    """A file is damaged, truncated, of an unknown version, or not one of ours."""
+    """A file is damaged, truncated, of an unknown version, or not a foregone file."""
 
 
 class SolverError(ForegoneError, RuntimeError):
-    """A solver ended without an answer it can vouch for."""
+    """A solver found no result that it can guarantee."""
 
 
 class PollError(ForegoneError, RuntimeError):
@@ -38,7 +38,7 @@ class PollError(ForegoneError, RuntimeError):
     Attributes
     ----------
     votes : dict
-        What was answered so far: voter -> vote, in the order in which they were asked.
+        The votes so far: voter -> vote, in the order asked.
     """
 
     def __init__(self, message: str, votes: Mapping[int, Any]) -> None:
@@ -47,12 +47,12 @@ class PollError(ForegoneError, RuntimeError):
 
 
 class PollManyError(ForegoneError, RuntimeError):
-    """Some of many polls ended without a verdict.
+    """One or more of many polls ended without a verdict.
 
     Attributes
     ----------
     failed : dict
-        Question id -> the `PollError` that its poll ended with.
+        Question id -> the `PollError` of its poll.
     """
 
     def __init__(self, message: str, failed: Mapping[Hashable, PollError]) -> None:
@@ -61,24 +61,24 @@ class PollManyError(ForegoneError, RuntimeError):
 
 
 class JournalError(ForegoneError, OSError):
-    """A journal cannot be written to, or another process is writing to it."""
+    """A journal cannot be written, or another process is writing to it."""
 
 
 class NoVoteError(ForegoneError, ValueError):
-    """A reply has no answer that could be counted; polls take it for a failed call."""
+    """A reply contains no answer that can be counted; polls treat it as a failed call."""
 
 
 class MissingExtraError(ForegoneError, ImportError):
-    """An optional dependency is needed and not installed.
+    """An optional dependency is not installed.
 
     Parameters
     ----------
     package : str
-        What could not be imported.
+        The package that could not be imported.
     extra : str
-        The extra of foregone that brings it.
+        The extra of foregone that installs it.
     purpose : str
-        What it is needed for, as the start of a sentence.
+        The feature that needs it, as the start of a sentence.
     """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:

@@ -1,6 +1,7 @@
-"""Any kind of vote: between two answers, among many, scores. The kinds are told apart here.
+"""Solve, evaluate and certify votes of any kind: two answers, many answers, or scores.
 
-A strategy may stand alone, in a solution, or in a fitted classifier; every function here takes them all.
+This is the one module that distinguishes the kinds. Every function takes a strategy, a solution or a fitted
+classifier.
 """
 
 from __future__ import annotations
@@ -70,9 +71,9 @@ _KINDS: dict[type[Any], KindOfVote] = {
 
 
 def kind_of(thing: Any) -> KindOfVote:
-    """Return what is added up until whoever has a strategy stops.
+    """Return the kind of vote that a strategy, solution or fitted classifier works on.
 
-    Votes between two answers, votes among many answers, or scores.
+    One of votes between two answers, votes among many answers, and scores.
 
     Examples
     --------
@@ -84,13 +85,13 @@ def kind_of(thing: Any) -> KindOfVote:
 
 
 def solution_of(thing: Any) -> AnySolution | None:
-    """Return a solution itself, or that of a fitted classifier; None where there is none."""
+    """Return the solution itself, or that of a fitted classifier; None if there is no solution."""
     found = getattr(thing, "solution_", thing)
     return found if isinstance(found, Solution | PluralitySolution) else None
 
 
 def strategy_of(thing: Any) -> AnyStrategy:
-    """Return a strategy itself, or that of a solution or a fitted classifier.
+    """Return the strategy itself, or that of a solution or a fitted classifier.
 
     Raises
     ------
@@ -101,20 +102,20 @@ def strategy_of(thing: Any) -> AnyStrategy:
     found = getattr(thing, "strategy_", thing) if solution is None else solution.strategy
     if not isinstance(found, StoppingStrategy | PluralityStrategy | ScoreStrategy):
         raise InvalidInputError(
-            f"Expected a strategy, a solution or a fitted classifier, got {type(thing).__name__}. Make a "
-            "strategy with solve, solve_plurality, solve_scores or foregone.rules; a forest gets one from "
-            "early_stop."
+            f"Expected a strategy, a solution or a fitted classifier, got {type(thing).__name__}: make a "
+            "strategy with solve, solve_plurality, solve_scores or foregone.rules; for a forest use "
+            "early_stop"
         )
     return found
 
 
 def distribution_of(thing: Any) -> AnyDistribution:
-    """Return the distribution of full votes that a solution was solved for; a flat one for a strategy alone.
+    """Return the distribution of full votes that a solution was solved for; for a strategy alone, a flat one.
 
     Raises
     ------
     InvalidInputError
-        If ``thing`` has no strategy, or one that adds up scores.
+        If ``thing`` has no strategy, or its strategy is for scores.
     """
     solution = solution_of(thing)
     if solution is not None:
@@ -128,8 +129,8 @@ def distribution_of(thing: Any) -> AnyDistribution:
 def _counting(strategy: AnyStrategy) -> CountingStrategy:
     if isinstance(strategy, ScoreStrategy):
         raise InvalidInputError(
-            "A ScoreStrategy cannot be evaluated exactly: its cost and risk depend on the rows' scores. "
-            "Call strategy.run(scores) on rows of your own, or read strategy.certificate, which "
+            "A ScoreStrategy cannot be evaluated exactly, because its cost and risk depend on the scores of "
+            "the rows. Call strategy.run(scores) on your own rows, or read strategy.certificate, which "
             "'foregone show' prints."
         )
     return strategy
@@ -138,7 +139,7 @@ def _counting(strategy: AnyStrategy) -> CountingStrategy:
 # Solving -------------------------------------------------------------------------------------
 
 SolverName = Literal["dual", "linear_program", "quadratic_program"]
-_PLAIN = ("majority", "dual")  # what answer and method are unless something else is asked for
+_PLAIN = ("majority", "dual")  # the defaults of answer and method
 
 
 @overload
@@ -183,50 +184,51 @@ def solve(
     values: npt.ArrayLike | None = None,
     method: SolverName = "dual",
 ) -> AnySolution | ScoreStrategy:
-    """Find the stopping strategy that asks the fewest voters within a limit on the disagreement or a loss.
+    """Find the stopping strategy that asks the fewest voters within a limit on disagreement or loss.
 
-    For votes between two answers it is optimal among the strategies that count votes in random order; with a
-    confidence, for the set of distributions that the observed votes leave plausible. Strategies that know
-    who the voters are may ask fewer, see docs/theory.md, "Setting" and "Certifying what is used".
+    For votes between two answers it is optimal among the strategies that count votes in random order. With a
+    confidence, it is optimal for the worst case over all distributions consistent with the observed votes.
+    Strategies that know who the voters are may ask fewer; see docs/theory.md, "Setting" and "Certifying what
+    is used".
 
     Parameters
     ----------
     criterion : {"minimax", "minimean", "minimixed"}
         ``"minimean"`` minimises the mean number of votes asked and bounds the mean disagreement;
         ``"minimixed"`` minimises the mean and bounds the disagreement of every single input;
-        ``"minimax"`` minimises the worst expected number of votes over inputs and bounds every input.
-        Scores: ``"minimean"`` only.
+        ``"minimax"`` minimises the worst expected number of votes over inputs and bounds the disagreement of
+        every single input. Scores: ``"minimean"`` only.
     votes_or_n_voters : VoteDistribution, int, CompositionDistribution or ScoreRows
-        What is known of the inputs; it says which kind of vote to solve for. Votes between two answers: how
-        they are distributed, or a number of voters for a flat distribution. Votes among many answers: how
-        often they were split in which way. Scores: those of single voters on rows. Minimax depends on the
-        distribution only for its ties: among minimax-optimal strategies for two answers it takes the one with
-        the least mean cost.
+        What is known about the inputs. Its type selects the kind of vote. Votes between two answers: their
+        distribution, or a number of voters for a flat distribution. Votes among many answers: how often each
+        split of the votes occurred. Scores: the score of every voter on each row. Minimax uses the
+        distribution only to break ties: among minimax-optimal strategies for two answers it takes the one
+        with the least mean cost.
     max_disagreement : float or mapping
-        Largest allowed probability to answer otherwise than the full vote, from 0 to 1; one of at most 1e-290
-        counts as 0. With one for each of ``"yes"`` and ``"no"``, it is bounded given what the full vote says,
-        so that a rare answer has a budget of its own; many answers take one limit.
+        Largest allowed probability that the answer differs from the full vote, from 0 to 1; values up to
+        1e-290 count as 0. A mapping with keys ``"yes"`` and ``"no"`` sets a separate limit for inputs with
+        each full vote, which protects a rare answer. Many answers take a single limit.
     confidence : float, optional
-        With at least this probability over which inputs were observed, minimean keeps its limit under the
-        true distribution of votes, whatever that is; it needs votes counted from observed inputs. By default
-        the observed distribution is treated as the true one. The other criteria bound every single
-        input and need no confidence. Scores always need one.
+        With at least this probability over the sample of observed inputs, minimean keeps its limit under the
+        true distribution of votes, whatever that is. It needs votes counted from observed inputs. By default
+        the observed distribution is treated as the true one. The other criteria bound every single input and
+        need no confidence. Scores always need one.
     looks : int or iterable of int, optional
-        Stop only after every so many votes, or only after these numbers of votes (and when all were asked).
-        Not for many answers.
+        With an integer k, stop only after every k votes; with a list, only after these numbers of votes (and
+        when all voters have been asked). Not for many answers.
     answer : {"majority", "likeliest"}
-        At a stop, answer the majority so far, or what the full vote most likely is given the votes seen
-        and their distribution. With one limit and no confidence, minimean never asks more
-        for the likeliest answer. Votes between two answers only. With a quota, "majority" compares the share
-        of yes votes so far with that of the quota.
+        At a stop, answer the majority so far, or the most likely full vote given the votes seen and their
+        distribution. With one limit and no confidence, minimean with "likeliest" never asks more voters than
+        with "majority". Votes between two answers only. With a quota, "majority" compares the share of yes
+        votes so far with that of the quota.
     quota : int, optional
         The fewest yes votes with which the full vote is yes, from 0 to all: 1 for any, the number of voters
         for all, 14 of 20 for two thirds. By default a majority. Votes between two answers only.
     values : array-like of float, shape (n_voters + 1,), optional
-        What is lost by a disagreement when n voters say yes, from 0 to 1. The limit is then for the loss,
-        ``values[n]`` times the disagreement, instead of the disagreement. By default each loses 1. Values
-        for a limit on accuracy or costs are those of `foregone.LabelledVotes`. Votes between two answers
-        only.
+        The loss of a disagreement when n voters say yes, from 0 to 1. The limit then applies to the loss,
+        ``values[n]`` times the disagreement, instead of the disagreement. By default each disagreement loses
+        1. For a limit on accuracy or costs, use the values of `foregone.LabelledVotes`. Votes between two
+        answers only.
     method : {"dual", "linear_program", "quadratic_program"}
         ``"dual"`` is exact and takes milliseconds. The others are independent references: the paper's
         linear program on HiGHS, and its quadratic program on SCIP (extra ``reference``, up to about 6
@@ -235,13 +237,13 @@ def solve(
     Returns
     -------
     Solution, PluralitySolution or ScoreStrategy
-        The strategy, its cost and risk, and a lower bound that no strategy can beat that counts votes in
-        random order; for scores, a strategy with the certificate of its limit.
+        The strategy, its cost and risk, and a lower bound for all strategies that count votes in random
+        order; for scores, a strategy with the certificate of its limit.
 
     Raises
     ------
     InvalidInputError
-        If something given is not what it should be, or has no meaning for this kind of vote.
+        If an argument is invalid, or does not apply to this kind of vote.
 
     See Also
     --------
@@ -254,7 +256,7 @@ def solve(
     >>> round(solution.expected_votes, 2), solution.disagreement <= 1e-3, solution.gap < 1e-9
     (43.04, True, True)
 
-    Only after every tenth vote, and with a budget for each answer:
+    Stop only after every tenth vote, with a separate limit for each answer:
 
     >>> solution = solve("minimixed", 101, {"yes": 1e-4, "no": 1e-2}, looks=10)
     >>> round(solution.expected_votes, 2), {side: round(p, 6) for side, p in solution.disagreement.items()}
@@ -285,8 +287,8 @@ def solve(
         for_two = looks is not None or quota is not None or values is not None
         if isinstance(max_disagreement, Mapping) or for_two or (answer, method) != _PLAIN:
             raise InvalidInputError(
-                "many answers have one limit, and no --looks, --answer, --quota, --values or --method; in "
-                "Python, no looks, answer, quota, values or method: leave them out"
+                "votes among many answers take a single limit, and no looks, answer, quota, values or "
+                "method: leave these out (on the command line --looks, --answer, --quota, --values, --method)"
             )
         return solve_plurality(
             given,
@@ -300,9 +302,9 @@ def solve(
         plain = (answer, method) == _PLAIN and quota is None and values is None
         if not traits_of(criterion).bounds_the_mean or confidence is None or not plain:
             raise InvalidInputError(
-                'a limit on scores is certified for the mean, from rows: give criterion="minimean" and a '
-                "confidence, such as 0.95, and no answer, quota, values or method. For another threshold "
-                "than 0, shift the start of the sum"
+                'a limit on scores bounds the mean over rows: use criterion="minimean" and a confidence such '
+                "as 0.95, and leave out answer, quota, values and method. For a threshold other than 0, "
+                "shift the start of the sum"
             )
         return solve_scores(
             given.scores, max_disagreement, confidence=confidence, looks=looks, **given.added_up
@@ -332,14 +334,14 @@ def evaluate(strategy: Any) -> AnyEvaluation: ...
 def evaluate(strategy: Any) -> AnyEvaluation:
     """Return the exact cost and risk of a strategy for every possible full vote.
 
-    Between two answers it takes time proportional to ``n_voters`` squared for all full votes together, and
-    memory proportional to ``n_voters``; among many, one pass over the states. Only non-negative terms are
-    added: it is accurate to about ``n_voters`` roundings, however small the disagreement.
+    For two answers it takes time proportional to ``n_voters`` squared, for all full votes together, and
+    memory proportional to ``n_voters``; for many answers, one pass over the states. Only non-negative terms
+    are added, so even a tiny disagreement is accurate to about ``n_voters`` rounding errors.
 
     Parameters
     ----------
     strategy : StoppingStrategy, PluralityStrategy, Solution, PluralitySolution or EarlyStoppingClassifier
-        What to evaluate. A solution has been evaluated before; this returns the same.
+        What to evaluate. For a solution, this returns its stored evaluation.
 
     Returns
     -------
@@ -349,7 +351,7 @@ def evaluate(strategy: Any) -> AnyEvaluation:
     Raises
     ------
     InvalidInputError
-        If it is a ScoreStrategy, whose cost and risk depend on the scores of the rows.
+        If it is a ScoreStrategy: its cost and risk depend on the scores of the rows.
 
     Examples
     --------
@@ -377,7 +379,7 @@ def evaluate(strategy: Any) -> AnyEvaluation:
 
 
 def promise_of(thing: Any) -> Promise | None:
-    """Return what is guaranteed about a fitted classifier, a solution or a strategy; None if nothing is."""
+    """Return the guarantee of a fitted classifier, a solution or a strategy; None if it has no guarantee."""
     if hasattr(thing, "promise_"):
         return cast(Promise, thing.promise_)
     solution = solution_of(thing)
@@ -394,12 +396,12 @@ def promise_of(thing: Any) -> Promise | None:
 
 
 def promise_in_words(thing: Any) -> str:
-    """Return what is guaranteed, in one sentence."""
+    """Return the guarantee in one sentence."""
     return str(promise_of(thing) or "Nothing is promised.")
 
 
 def promise_fields(thing: Any) -> dict[str, Any]:
-    """Return what is guaranteed as a sentence and as values, ready for JSON; no values if nothing is."""
+    """Return the guarantee as a sentence and as values for JSON; without values if there is no guarantee."""
     promise = promise_of(thing)
     values = None if promise is None else promise.to_fields()
     return {"promise": promise_in_words(thing), "promise_values": values}
@@ -412,41 +414,41 @@ def certify(
     arithmetic: Literal["auto", "rational", "ball", "float"] = "auto",
     max_gap: float = 1e-9,
 ) -> Certificate:
-    """Prove what a solution claims, or a limit of any strategy that counts votes.
+    """Prove a solution's limit and optimality, or a limit of any strategy that counts votes.
 
-    It shares no code with whatever found the strategy. Cost and risk are derived anew, for every full vote;
-    the lower bound of a solution is derived anew from its multipliers, by weak duality: any non-negative
-    ones prove a bound, good ones a tight one.
+    It shares no code with the solvers. Cost and risk are computed again, for every full vote. The lower
+    bound of a solution is computed again from its multipliers, by weak duality: any non-negative multipliers
+    prove a bound, good ones a tight bound.
 
     Parameters
     ----------
     solution : Solution, PluralitySolution, EarlyStoppingClassifier, StoppingStrategy or PluralityStrategy
-        What to prove something about. A solution without multipliers (``"quadratic_program"``) can only have
-        its risk proven. A strategy alone claims nothing: give ``max_disagreement``.
+        What to certify. For a solution without multipliers (``"quadratic_program"``) only the risk can be
+        proven. A strategy alone states no limit: give ``max_disagreement``.
     max_disagreement : float or mapping, optional
-        The limit to prove instead of the one that is claimed; nothing is claimed about optimality then. Of a
-        strategy alone it is proven for every single input; of a solution, as its criterion says.
+        The limit to prove instead of the solution's own; optimality is then not claimed. For a strategy alone
+        the limit is proven for every single input; for a solution, in the sense of its criterion.
     arithmetic : {"auto", "rational", "ball", "float"}
-        Exact rationals need nothing but Python and take about 2 seconds for 2,001 voters. Balls (extra
-        ``exact``), for two answers, are faster beyond some 4,000 voters, where ``"auto"`` turns to them.
-        Floats with a proven bound on their error are for many answers; ``"auto"`` turns to them beyond
-        20,000 states. Neither can prove a risk that equals the limit exactly.
+        Exact rationals need only Python and take about 2 seconds for 2,001 voters. Balls (extra ``exact``),
+        for two answers, are faster above about 4,000 voters, where ``"auto"`` switches to them. Floats with a
+        proven error bound are for many answers; ``"auto"`` switches to them above 20,000 states. Balls and
+        floats cannot prove a risk that equals the limit exactly.
     max_gap : float
         The largest gap at which the certificate holds, relative to the expected votes or to one vote,
-        whichever is more.
+        whichever is larger.
 
     Returns
     -------
     Certificate
-        Its ``holds`` says whether all that is claimed is proven; print it to read what is.
+        Its ``holds`` is True if every claim is proven. Print it to see each claim.
 
     Raises
     ------
     InvalidInputError
-        If there is nothing to prove, or scores are added up; if a multiplier is negative, not finite, or for
-        an impossible number of yes votes.
+        If there is no claim to prove, or the strategy is for scores; if a multiplier is negative, not finite,
+        or for an impossible number of yes votes.
     MissingExtraError
-        If balls are asked for (or needed) and python-flint is not installed.
+        If balls are requested (or needed) and python-flint is not installed.
 
     Examples
     --------
@@ -470,9 +472,10 @@ def certify(
     promise = promise_of(solution)
     if max_disagreement is None and promise is not None and promise.is_by_rows:
         raise InvalidInputError(
-            "The limit of a classifier that was certified holds on rows, with a confidence: read promise_, "
-            "or the certificate of a ScoreStrategy, which 'foregone show' prints. To prove a limit on "
-            "average over random orders of the voters, where votes are counted, give max_disagreement."
+            "The limit of this classifier was certified on rows, with a confidence, so it has no exact "
+            "proof: read promise_, or the certificate of a ScoreStrategy, which 'foregone show' prints. To "
+            "prove a limit on average over random orders of the voters (counted votes only), give "
+            "max_disagreement."
         )
     if max_disagreement is not None or claimed is None:
         claimed = _claim(solution, max_disagreement)
@@ -485,27 +488,26 @@ def certify(
 
 
 def _claim(thing: Any, limit: Any) -> AnySolution:
-    """Return a solution that claims to keep a limit, with what multipliers are known."""
+    """Return a solution that claims to keep a limit, with the known multipliers."""
     strategy, solution = strategy_of(thing), solution_of(thing)
     if isinstance(strategy, ScoreStrategy):
         raise InvalidInputError(
-            "The limit of a ScoreStrategy cannot be proven, only certified with a confidence, by rows it was "
-            "not learned from. Read strategy.certificate, which 'foregone show' prints, or learn another "
-            "strategy with solve_scores."
+            "The limit of a ScoreStrategy cannot be proven exactly. It is certified with a confidence, on "
+            "rows that the strategy was not learned from. Read strategy.certificate, which 'foregone show' "
+            "prints, or learn another strategy with solve_scores."
         )
     if limit is None:
         raise InvalidInputError(
-            "A strategy alone claims nothing that could be proven. Give the limit to prove "
-            "(max_disagreement, --max-disagreement on the command line), or a solution, as solve and "
-            "solve_plurality return it."
+            "A strategy alone states no limit to prove. Give max_disagreement (--max-disagreement on the "
+            "command line), or pass a Solution from solve or solve_plurality."
         )
     if isinstance(strategy, PluralityStrategy):
         limit, lattice = check_max_disagreement(limit), strategy.lattice
         if isinstance(solution, PluralitySolution):
             if solution.bet is not None and limit < solution.max_disagreement:
                 raise InvalidInputError(
-                    f"The items certify the limit {solution.max_disagreement:g}, which was solved for, and "
-                    f"any above it: the strategy was chosen by what they show. Solve again for {limit:g}."
+                    f"This solution is certified for limits from {solution.max_disagreement:g} up, got "
+                    f"{limit:g}: its items chose the strategy for that limit. Solve again for {limit:g}."
                 )
             return replace(solution, max_disagreement=limit)
         flat, none = CompositionDistribution.flat(lattice), np.zeros(lattice.n_compositions)

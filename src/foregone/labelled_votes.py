@@ -1,4 +1,4 @@
-"""LabelledVotes: votes on inputs whose true answer is known, and what a disagreement then loses."""
+"""LabelledVotes: votes on inputs with a known true answer, and the loss of a disagreement."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["LabelledVotes"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelledVotes:
-    """How often each number of voters said yes, for inputs that are truly "no" and for those truly "yes".
+    """Counts of the yes votes on labelled inputs, separately for true "no" and true "yes" inputs.
 
-    With these, a limit on the loss of accuracy, or on a rise of costs, becomes a limit on disagreements that
-    have different values: a disagreement where the full vote is as often wrong as right loses nothing.
+    They turn a limit on the loss of accuracy, or on a rise of costs, into a limit on weighted disagreements:
+    a disagreement at a vote that is as often wrong as right loses nothing.
 
     Attributes
     ----------
     no, yes : ndarray of int, shape (n_voters + 1,)
-        Entry n: the inputs of that truth on which n voters said yes.
+        Entry n: the number of inputs with that true answer on which n voters said yes.
 
     Examples
     --------
@@ -49,21 +49,22 @@ class LabelledVotes:
 
     @classmethod
     def from_yes_counts(cls, yes_counts: npt.ArrayLike, truth: npt.ArrayLike, n_voters: int) -> LabelledVotes:
-        """From the number of yes votes of each input, and whether it is truly yes (0/1 or bool)."""
-        votes = VoteDistribution.from_yes_counts(yes_counts, n_voters)  # which checks them
+        """Make labelled votes from the yes votes of each input and its true answer (0/1 or bool)."""
+        votes = VoteDistribution.from_yes_counts(yes_counts, n_voters)  # checks them
         counts, answers = np.asarray(yes_counts, np.int64), np.asarray(truth)
         if answers.shape != counts.shape:
             raise InvalidInputError(
-                f"truth must have one answer for each of {len(counts):,} inputs, got shape {answers.shape}"
+                f"truth must have one answer for each of the {len(counts):,} inputs, got shape "
+                f"{answers.shape}: give a row of 0/1 or bool"
             )
         if not np.isin(answers, (0, 1)).all():
-            raise InvalidInputError("truth must be 0/1 or bool: found other values")
+            raise InvalidInputError("truth must be 0/1 or bool, got other values: convert labels to 0 and 1")
         yes = np.bincount(counts[answers.astype(bool)], minlength=votes.n_voters + 1)
         return cls(np.bincount(counts, minlength=votes.n_voters + 1) - yes, yes)
 
     @classmethod
     def from_counts(cls, no: npt.ArrayLike, yes: npt.ArrayLike) -> LabelledVotes:
-        """From how many inputs have n yes votes, n from 0 up: those that are truly no, and truly yes."""
+        """Make labelled votes from counts: entry n counts the true no (or yes) inputs with n yes votes."""
         counts = [as_numbers(given, name) for given, name in ((no, "no"), (yes, "yes"))]
         for given, name in zip(counts, ("no", "yes"), strict=True):
             if given.ndim != 1 or len(given) < 2 or given.shape != counts[0].shape:
@@ -84,12 +85,12 @@ class LabelledVotes:
 
     @cached_property
     def votes(self) -> VoteDistribution:
-        """How the votes are distributed, whatever the truth."""
+        """The distribution of votes over all inputs, regardless of the true answer."""
         return VoteDistribution.from_counts(self.no + self.yes)
 
     @cached_property
     def chance_of_yes(self) -> FloatArray:
-        """The probability that an input is truly yes, for each number of yes votes; it never falls.
+        """The probability that the true answer is yes, for each number of yes votes; it never falls.
 
         It is the isotonic regression of the truth on the number of yes votes.
         """
@@ -101,17 +102,17 @@ class LabelledVotes:
         return np.asarray(np.clip(np.interp(np.arange(self.n_voters + 1), seen, fitted), 0.0, 1.0))
 
     def values(self, costs: Any = None, *, quota: int | None = None) -> FloatArray:
-        """Return what a disagreement loses on average for each number of yes votes, from 0 to 1.
+        """Return the mean loss of a disagreement for each number of yes votes, from 0 to 1.
 
-        The share of inputs that are then answered wrongly, less the share that are then answered rightly;
-        with ``costs``, what the other answer costs more. Where the other answer is the better one a
-        disagreement counts as losing nothing: gains are estimated from few inputs, and not set off.
+        It is the share of inputs that a disagreement answers wrongly, minus the share that it answers
+        correctly; with ``costs``, the extra cost of the other answer. If the other answer is the better one,
+        the loss is 0: gains are estimated from few inputs, and are not offset against losses.
 
         Parameters
         ----------
         costs : array-like of shape (2, 2), optional
-            ``costs[truth][answer]``, no before yes. Values are in units of the largest difference that an
-            answer makes: divide the limit by it, too.
+            ``costs[truth][answer]``, no before yes. Values are in units of the largest cost difference
+            between two answers: divide the limit by it, too.
         quota : int, optional
             The fewest yes votes with which the full vote is yes; by default a majority.
         """
@@ -127,8 +128,8 @@ class LabelledVotes:
     ) -> tuple[Limits, FloatArray]:
         """Return limits and values for `foregone.solve` that limit the accuracy lost within each true class.
 
-        An input of a class loses where the full vote is right and the early answer is not; gains, where it is
-        the other way round, are not set off.
+        An input of a class loses if the full vote is right and the early answer is wrong. The reverse, a
+        gain, is not offset against losses.
         """
         quota = check_quota(quota, self.n_voters)
         full_yes = np.arange(self.n_voters + 1) >= quota
@@ -147,22 +148,22 @@ class LabelledVotes:
         return Limits(scaled), np.where(full_yes, self.chance_of_yes, 1 - self.chance_of_yes)
 
     def accuracy(self, *, quota: int | None = None) -> float:
-        """Return the share of inputs that the full vote answers rightly."""
+        """Return the share of inputs that the full vote answers correctly."""
         quota = check_quota(quota, self.n_voters)
         return float((self.no[:quota].sum() + self.yes[quota:].sum()) / (self.no.sum() + self.yes.sum()))
 
     def losses(
         self, disagreement: FloatArray, costs: Any = None, *, quota: int | None = None
     ) -> dict[str, float]:
-        """Return the mean loss of accuracy, or of costs, of all inputs and of those truly "yes" and "no".
+        """Return the mean loss of accuracy (or rise in cost) for all inputs and for true "yes" and "no" ones.
 
-        Gains are set off. Of costs it is in units of the largest difference that an answer makes. A class
-        without inputs is left out.
+        Gains are offset against losses. Costs are in units of the largest cost difference between two
+        answers. A class without inputs is left out.
 
         Parameters
         ----------
         disagreement : ndarray of shape (n_voters + 1,)
-            For each number of yes votes, as an `Evaluation` has it.
+            The disagreement for each number of yes votes, as in an `Evaluation`.
         costs, quota
             As in `values`.
         """
@@ -180,7 +181,7 @@ class LabelledVotes:
 
 
 def _matrix(costs: Any) -> FloatArray:
-    """Return what answers cost, in units of the largest difference; a wrong one 1 where none are given."""
+    """Return the cost matrix in units of its largest difference; by default a wrong answer costs 1."""
     if isinstance(costs, CheckedCosts):
         return costs.matrix
     return check_costs([[0, 1], [1, 0]] if costs is None else costs, 2).matrix

@@ -1,9 +1,9 @@
-"""Outlook: how many votes a poll still takes and how much less it may then be wrong, from every state.
+"""Outlook: how many votes a poll still needs, and how far its risk falls, from every state.
 
-Both are means over what the voters not asked may say, given the votes counted so far, if the full votes are
-distributed as stated. They are computed backwards, from everyone asked to nobody: of a state with ``asked``
-votes, the one that came last is any of them with equal chance, so its probability is shared out to the states
-before it in proportion to their votes.
+Both are means over the votes of the remaining voters, given the votes counted so far and the distribution of
+full votes. They are computed backwards, from all voters asked to none: each of the ``asked`` votes in a state
+is equally likely to be the last one, so the probability of the state is divided among its predecessors in
+proportion to their votes.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from foregone.votes import VoteDistribution
 
 __all__ = ["Outlook", "plurality_outlook", "yes_no_outlook"]
 
-MOST_VOTERS = 2_000  # whose states, all pairs of asked and yes, take 64 MB
+MOST_VOTERS = 2_000  # their states, all pairs of asked and yes, take 64 MB
 
 
 class Outlook(NamedTuple):
-    """What is to come if a poll goes on from a state until the strategy stops, for every state.
+    """The expected remaining votes of a poll and their value, for every state.
 
     Attributes
     ----------
     votes : ndarray
         Mean number of votes still to come, at least 1.
     value : ndarray
-        By how much the risk of the best answer falls for each of those votes: risk now, less the mean risk
-        at the stop, divided by ``votes``. It may be negative where the strategy answers against the odds.
+        Mean fall of the risk per vote: the risk of the best answer now, minus the mean risk at the stop,
+        divided by ``votes``. It may be negative if the strategy gives the less likely answer.
 
-    A state that the distribution rules out has 1 vote to come, of value 0.
+    A state that the distribution rules out has 1 remaining vote, of value 0.
     """
 
     votes: FloatArray
@@ -44,7 +44,7 @@ class Outlook(NamedTuple):
 
 
 def _remembered(make: Callable[[Any, Any], Outlook]) -> Callable[[Any, Any], Outlook]:
-    """Keep the latest outlooks. They are found by identity: a hash of a strategy takes as long as a vote."""
+    """Cache the latest outlooks by identity, because hashing a strategy takes as long as a vote."""
     kept: list[tuple[Any, Any, Outlook]] = []
 
     @wraps(make)
@@ -62,7 +62,7 @@ def _remembered(make: Callable[[Any, Any], Outlook]) -> Callable[[Any, Any], Out
 
 @_remembered
 def yes_no_outlook(strategy: StoppingStrategy, votes: VoteDistribution) -> Outlook:
-    """Return the outlook of votes of yes and no, by the numbers of votes asked and of yes votes.
+    """Return the outlook for votes of yes and no, indexed by votes asked and yes votes.
 
     Examples
     --------
@@ -76,11 +76,11 @@ def yes_no_outlook(strategy: StoppingStrategy, votes: VoteDistribution) -> Outlo
     n_voters = strategy.n_voters
     if n_voters > MOST_VOTERS:
         raise InvalidInputError(
-            f"the value of a vote is computed for up to {MOST_VOTERS:,} voters, not for {n_voters:,}: do "
-            "without a budget and with an integer as speculate, or ask fewer voters"
+            f"the value of a vote can be computed for up to {MOST_VOTERS:,} voters, got {n_voters:,}: leave "
+            "out the budget and give an integer as speculate, or use fewer voters"
         )
     all_votes, all_values = np.ones((n_voters + 1,) * 2), np.zeros((n_voters + 1,) * 2)
-    reach = votes.probabilities.copy()  # probability of each state, by its number of yes votes
+    reach = votes.probabilities.copy()  # probability of each state, indexed by its number of yes votes
     yes = reach * (np.arange(n_voters + 1) >= strategy.quota)  # together with a full vote of yes
     wrong = np.zeros(n_voters + 1)  # together with a wrong answer at the stop
     ahead = np.zeros(n_voters + 1)  # times the mean number of votes to come
@@ -104,7 +104,7 @@ def yes_no_outlook(strategy: StoppingStrategy, votes: VoteDistribution) -> Outlo
 
 @_remembered
 def plurality_outlook(strategy: PluralityStrategy, votes: CompositionDistribution) -> Outlook:
-    """Return the outlook of votes for any answers, by the number of the state in the lattice."""
+    """Return the outlook for votes among many answers, indexed by the number of the state in the lattice."""
     lattice = strategy.lattice
     weights = votes.weights_on(lattice)
     reach, wrong_now = lattice.pull_back(weights), lattice.pull_back_wrong(weights)

@@ -1,4 +1,4 @@
-"""load(path): whatever a file of ours holds, told by its content and not by its name."""
+"""load(path): read any foregone file; the content, not the file name, determines the kind."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ __all__ = ["SavedFile", "load", "open_file"]
 
 
 class FileKind(NamedTuple):
-    """One kind of content.
+    """One kind of file content.
 
     Attributes
     ----------
     words : str
-        What it is.
+        Its description.
     home : str
-        Where its class is, imported when such a file is read: classifiers bring scikit-learn.
+        Module and name of its class, imported when such a file is read.
     """
 
     words: str
     home: str
 
 
-# By the field "kind" of a file, and whether it says what its strategy is a solution of.
+# Keyed by the field "kind" of a file, and by whether the file holds a solution.
 STRATEGIES = {
     ("strategy", False): FileKind(
         "strategy for votes between two answers", "foregone.strategy:StoppingStrategy"
@@ -70,26 +70,26 @@ PACKED = {
     "classifier": FileKind("early-stopping classifier", "foregone.classifier:EarlyStoppingClassifier"),
 }
 READABLE = (
-    "foregone reads strategies and solutions (JSON, as their save and 'foregone solve -o' write them), and "
-    "states of monitors, forests and classifiers as their save writes them"
+    "foregone reads strategies and solutions (JSON files from their save method or 'foregone solve -o'), and "
+    "monitor states, forests and classifiers written by their save method"
 )
 
 
 class SavedFile(NamedTuple):
-    """A file of ours.
+    """A foregone file: its content and its properties.
 
     Attributes
     ----------
     content : object
-        What it holds.
+        The object in the file.
     kind : str
-        What that is, in words.
+        Description of the kind of content.
     version : int
-        Of the format it is written in.
+        Version of the file format.
     n_bytes : int
-        Its size.
+        Size of the file.
     modified : datetime
-        When the file was last changed, in local time; files do not say when they were made.
+        When the file was last changed, in local time; files do not record when they were created.
     """
 
     content: Content
@@ -100,11 +100,11 @@ class SavedFile(NamedTuple):
 
     @property
     def is_forest(self) -> bool:
-        """Whether it is a forest alone, without a strategy."""
+        """Whether the content is a forest without a strategy."""
         return hasattr(self.content, "classes")
 
     def facts(self) -> dict[str, Any]:
-        """Return what there is to know at a glance, ready for JSON; None where a kind has no such thing."""
+        """Return a summary of the content for JSON; None for values that a kind does not have."""
         of_file = {
             "version": self.version,
             "n_bytes": self.n_bytes,
@@ -151,28 +151,28 @@ def _facts_of_state(state: MonitorState) -> dict[str, Any]:
 
 
 def load(path: PathLike, *, max_memory: float | None = None) -> Content:
-    """Read any file that foregone saves: strategies, solutions, states of monitors, forests and classifiers.
+    """Read any foregone file: a strategy, solution, monitor state, forest or classifier.
 
-    What it is is told from its content, not from its name. As with each class's own ``load``, nothing is
-    unpickled or executed, and everything is checked.
+    The content of the file, not its name, determines the kind. As with the ``load`` of each class, nothing
+    is unpickled or executed, and everything is checked.
 
     Parameters
     ----------
     path : path
-        Of the file.
+        The file to read.
     max_memory : float, optional
-        Bytes that may be used besides 100 times the size of the file; by default 256 MiB.
+        Memory limit in bytes, in addition to 100 times the size of the file; by default 256 MiB.
 
     Returns
     -------
     StoppingStrategy, Solution, PluralityStrategy, PluralitySolution, ScoreStrategy, MonitorState, \
 PackedForest, PluralityForest, ScoredForest or EarlyStoppingClassifier
-        Of a file with a strategy and the problem it solves, the solution.
+        The object in the file; a solution if the file holds a strategy with the problem it solves.
 
     Raises
     ------
     FileFormatError
-        If the file is missing, damaged, of an unknown version, or none of these.
+        If the file is missing, damaged, of an unknown version, or not a foregone file.
 
     Examples
     --------
@@ -188,7 +188,7 @@ PackedForest, PluralityForest, ScoredForest or EarlyStoppingClassifier
 
 
 def open_file(path: PathLike, *, max_memory: float | None = None) -> SavedFile:
-    """Read any file that foregone saves, and what is known about the file; as `load`."""
+    """Read any foregone file as `load` does, and return its content with its properties."""
     try:
         with Path(path).open("rb") as stream:
             start = stream.read(16)
@@ -206,7 +206,7 @@ def _read_strategy(path: PathLike, start: bytes, max_memory: float | None) -> tu
     name = fields.text("kind")
     kind = STRATEGIES.get((name, "solution" in fields))
     if kind is None:
-        raise fields.error("kind", f"is {name!r}, which this foregone does not know: {READABLE}")
+        raise fields.error("kind", f"is {name!r}, which this version of foregone does not know: {READABLE}")
     content = resolve_name(kind.home).from_fields(fields)
     fields.check_intact()
     return content, kind.words, fields.version
@@ -216,12 +216,12 @@ def _read_packed(path: PathLike, start: bytes, max_memory: float | None) -> tupl
     from foregone.forest import container  # brings the compiled loops
 
     if start != container.MAGIC:
-        raise FileFormatError(f"{path}: not a file that foregone saved: {READABLE}")
+        raise FileFormatError(f"{path}: not a foregone file: {READABLE}")
     name, version = container.kind_of(path)
     kind = PACKED.get(name)
     if kind is None:
-        raise FileFormatError(f"{path}: holds a {name!r}, which cannot be loaded by itself: {READABLE}")
+        raise FileFormatError(f"{path}: contains a {name!r}, which cannot be loaded on its own: {READABLE}")
     ours = resolve_name(kind.home)
-    limits_memory = name in ("plurality forest", "classifier")  # the others take none but for parsing
+    limits_memory = name in ("plurality forest", "classifier")  # the others use memory only for parsing
     content = ours.load(path, max_memory=max_memory) if limits_memory else ours.load(path)
     return content, kind.words, version

@@ -1,4 +1,4 @@
-"""What has been counted in one poll: the votes so far, where they lead, and what a stop there says."""
+"""The running count of one poll, one class for each kind of strategy, and the verdict at a stop."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
     "tally_of",
 ]
 
-# What a poll can follow.
+# Strategies that a poll can follow.
 Followed = Solution | StoppingStrategy | PluralitySolution | PluralityStrategy | ScoreStrategy
 
 Counting = TypeVar("Counting", bound=StoppingStrategy | PluralityStrategy | ScoreStrategy)
@@ -49,28 +49,26 @@ class Verdict:
     Attributes
     ----------
     answer : bool or any answer
-        What the strategy answers: True for yes; with many answers the one that leads. Of votes with a weight
-        for many answers, the number of the answer.
+        The strategy's answer: True for yes; with many answers, the leading one. For weighted votes among many
+        answers, the number of the answer.
     asked : int
         How many votes were counted.
     yes : int
-        How many of them were yes; with many answers, how many were for the answer. Of votes with a weight, a
-        yes is one above 0.
+        How many of them were yes; with many answers, how many were for the answer. A weighted vote counts as
+        yes if it is above 0.
     risk : float or None
-        The probability that the full vote says otherwise, given the votes counted, if beforehand the
-        number of yes votes was distributed as the `VoteDistribution` that the ballot was given; with
-        many answers, the probability that the answer is not among those that lead in the end.
-        Averaged over polls it is the mean disagreement of the strategy; a single stop may have more
-        or less of it than the limit. It is 0 where the voters not asked cannot change the answer.
-        Elsewhere it is None if no distribution was given, or if the one given rules out the votes
-        that were seen: what the full vote says is then anyone's guess, and only the strategy's limit
-        stands. Of votes with a weight it is None until everyone was asked.
+        The probability that the full vote differs, given the votes counted, under the ballot's
+        `VoteDistribution`; with many answers, the probability that the answer does not lead the full vote.
+        Its average over polls is the mean disagreement of the strategy; at a single stop it may be above or
+        below the limit. It is 0 if the remaining voters cannot change the answer. Otherwise it is None if the
+        ballot has no distribution, or if the distribution rules out the votes seen: nothing is then known
+        about this poll, and only the strategy's limit holds. For weighted votes it is None unless all voters
+        were asked.
     cut_short : bool
-        Whether the poll was ended before the strategy stopped, because a budget was spent. The
-        strategy's limit says nothing about such a verdict: its risk is all that is known.
+        Whether the poll ended before the strategy stopped, because a budget was spent. The strategy's limit
+        does not cover such a verdict; only its ``risk`` is known.
     score : float or None
-        Of votes with a weight, their running sum (with many answers, how far the answer leads); otherwise
-        None.
+        The running sum of weighted votes (with many answers, the lead of the answer); otherwise None.
     """
 
     answer: Any
@@ -89,13 +87,14 @@ class Verdict:
 
 
 class Tally(ABC, Generic[Counting, FullVotes]):
-    """What a ballot asks of the count behind it; one kind of strategy, one kind of tally."""
+    """The running count behind a ballot; each kind of strategy has its own subclass."""
 
     def __init__(self, strategy: Counting, votes: FullVotes | None) -> None:
         if votes is not None and votes.n_voters != strategy.n_voters:
             raise InvalidInputError(
-                f"the votes are for {votes.n_voters} voters, the strategy for {strategy.n_voters}: "
-                "use equal ones"
+                f"votes must have as many voters as the strategy, got {votes.n_voters} and "
+                f"{strategy.n_voters}: solve for {votes.n_voters} voters, or give a distribution for "
+                f"{strategy.n_voters}"
             )
         self.n_voters = strategy.n_voters
         self.asked = 0
@@ -104,10 +103,10 @@ class Tally(ABC, Generic[Counting, FullVotes]):
 
     @abstractmethod
     def check(self, vote: object) -> Any:
-        """Return a vote in the form in which it is kept. Raises InvalidInputError if it is not a vote."""
+        """Return a vote in the form that is stored. Raises InvalidInputError if it is not a vote."""
 
     def check_all(self, votes: Iterable[object]) -> list[Any]:
-        """Return votes that are to be counted together, checked. Raises InvalidInputError if one is not."""
+        """Return several checked votes. Raises InvalidInputError if one is not a vote."""
         return [self.check(vote) for vote in votes]
 
     @abstractmethod
@@ -120,60 +119,59 @@ class Tally(ABC, Generic[Counting, FullVotes]):
 
     @abstractmethod
     def needed_at_least(self) -> int:
-        """Return after how many more votes, at least one, a stop is possible for the first time."""
+        """Return the number of further votes, at least one, until a stop is first possible."""
 
     @abstractmethod
     def useful(self, most: int) -> int:
-        """Return how many of the next ``most`` votes can still be counted before a stop is certain."""
+        """Return how many of the next ``most`` votes can be counted before a stop is certain."""
 
     @abstractmethod
     def verdict(self) -> Verdict:
-        """Return what a stop here says."""
+        """Return the verdict of a stop at this point."""
 
     @abstractmethod
     def cut(self) -> Verdict:
-        """Return what is said if the poll ends here although the strategy would go on: the best guess."""
+        """Return the best guess if the poll ends here although the strategy would continue."""
 
     def outlook(self) -> tuple[float, float]:
-        """Return the mean number of votes to come, and by how much the risk falls with each of them.
+        """Return the mean number of votes still to come, and the mean fall of the risk per vote.
 
         Raises
         ------
         InvalidInputError
-            If no distribution of the full votes is known.
+            If the distribution of full votes is not known.
         """
         if self._votes is None:
             raise InvalidInputError(
-                "how many votes are to come, and what they are worth, depends on how the votes are "
-                "distributed: pass a solution of `solve` or `solve_plurality`, not a strategy alone or "
-                "one on scores"
+                "the expected number and the value of further votes need a distribution of votes: pass a "
+                "solution of `solve` or `solve_plurality`, not a strategy alone or a ScoreStrategy"
             )
         return self._outlook(self._votes)
 
     @abstractmethod
     def _outlook(self, votes: FullVotes) -> tuple[float, float]:
-        """Return the same, given how the full votes are distributed."""
+        """Return the same, given the distribution of full votes."""
 
 
 class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
-    """The tally of a `StoppingStrategy`: how many were asked, and how many of them said yes."""
+    """The tally of a `StoppingStrategy`: the number of votes asked, and of yes votes among them."""
 
     def __init__(self, strategy: StoppingStrategy, votes: VoteDistribution | None) -> None:
         if votes is not None and not isinstance(votes, VoteDistribution):
             raise InvalidInputError(
-                "a strategy for yes and no takes votes as a VoteDistribution, such as "
-                f"VoteDistribution.from_votes gives, got a {type(votes).__name__}"
+                "votes must be a VoteDistribution for a strategy of yes and no, got "
+                f"{type(votes).__name__}: make one with VoteDistribution.from_votes"
             )
         super().__init__(strategy, votes)
         self.yes = 0
 
     def check(self, vote: object) -> bool:
-        """Return the vote as a bool; 0 and 1 are votes, too."""
+        """Return the vote as a bool; 0 and 1 are accepted."""
         if isinstance(vote, bool | np.bool_) or (isinstance(vote, int | np.integer) and vote in (0, 1)):
             return bool(vote)
         raise InvalidInputError(
-            f"expected True or False (or 1 or 0) as a vote, got {shorten(vote)}: turn answers into votes, or "
-            "use a strategy of `solve_plurality` to count any answers"
+            f"expected True or False (or 1 or 0) as a vote, got {shorten(vote)}: convert answers to True or "
+            "False, or count arbitrary answers with a strategy of `solve_plurality`"
         )
 
     def add(self, vote: bool) -> None:
@@ -186,9 +184,9 @@ class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
         return self._strategy.stop_probability(self.asked, self.yes)
 
     def needed_at_least(self) -> int:
-        """Return after how many more votes a stop is possible for the first time.
+        """Return the number of further votes until a stop is first possible.
 
-        Until then it goes on whatever is voted, so any number of the votes to come may be yes.
+        Before that the strategy continues whatever the votes are, so any number of them may be yes.
         """
         lower, upper, start, exception_yes, _, _ = self._strategy.kernel_arrays
         ahead = np.arange(1, self.n_voters - self.asked + 1)
@@ -201,8 +199,8 @@ class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
         return fewest
 
     def useful(self, most: int) -> int:
-        """Return how many of the next ``most`` votes can still be counted before a stop is certain."""
-        going_on = np.array([self.yes])  # the numbers of yes votes with which the next vote is asked
+        """Return how many of the next ``most`` votes can be counted before a stop is certain."""
+        going_on = np.array([self.yes])  # numbers of yes votes at which the strategy continues
         for ahead in range(1, min(most, self.n_voters - self.asked) + 1):
             reached = np.union1d(going_on, going_on + 1)
             going_on = reached[self._strategy.stop_probabilities(self.asked + ahead)[reached] < 1]
@@ -211,12 +209,12 @@ class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
         return min(most, self.n_voters - self.asked)
 
     def verdict(self) -> Verdict:
-        """Return what a stop here says."""
+        """Return the verdict of a stop at this point."""
         answer = self._strategy.answer(self.asked, self.yes)
         return Verdict(answer, self.asked, self.yes, self._risk(answer))
 
     def cut(self) -> Verdict:
-        """Return the answer with less risk; the strategy's own where that cannot be told."""
+        """Return the answer with less risk; the strategy's own if the risk is not known."""
         answer = self._strategy.answer(self.asked, self.yes)
         risk = self._risk(answer)
         if risk is not None and risk > 0.5:
@@ -242,7 +240,7 @@ class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
         def log_choose(total: int, chosen: Any) -> Any:
             return log_factorial[total] - log_factorial[chosen] - log_factorial[total - chosen]
 
-        with np.errstate(divide="ignore"):  # log(0) = -inf is what it should be
+        with np.errstate(divide="ignore"):  # log(0) = -inf is intended
             logs = np.log(self._votes.probabilities[n])
         logs += log_choose(self.n_voters - self.asked, n - self.yes) - log_choose(self.n_voters, n)
         if logs.max() == -np.inf:
@@ -252,45 +250,45 @@ class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
 
 
 class PluralityTally(Tally[PluralityStrategy, CompositionDistribution]):
-    """The tally of a `PluralityStrategy`: how many votes each answer has, in the order first cast."""
+    """The tally of a `PluralityStrategy`: the number of votes of each answer, in the order first cast."""
 
     def __init__(self, strategy: PluralityStrategy, votes: CompositionDistribution | None) -> None:
         if votes is not None and not isinstance(votes, CompositionDistribution):
             raise InvalidInputError(
-                "a strategy for many answers takes votes as a CompositionDistribution, "
-                f"not a {type(votes).__name__}"
+                "votes must be a CompositionDistribution for a strategy of many answers, got "
+                f"{type(votes).__name__}: make one with CompositionDistribution.from_counts"
             )
         super().__init__(strategy, votes)
         self._counts: dict[Hashable, int] = {}
 
     def check(self, vote: object) -> Hashable:
-        """Return the answer, numbers of numpy as Python's own. Raises InvalidInputError if it is not one."""
+        """Return the answer, NumPy numbers as Python ones. Raises InvalidInputError if not an answer."""
         if isinstance(vote, np.generic):
             vote = vote.item()
         if vote is None or (isinstance(vote, float) and math.isnan(vote)):
             raise InvalidInputError(
-                f"{vote!r} is no answer: count a voter without an answer as a failure, by raising an error, "
-                'or give such answers a name of their own, such as "none"'
+                f"expected an answer, got {vote!r}: raise an error for a voter without an answer (it counts "
+                'as a failed call), or give missing answers a name, such as "none"'
             )
         try:
             hash(vote)
         except TypeError:
             raise InvalidInputError(
-                f"an answer must be hashable, such as a text or a number, got {shorten(vote)}: turn what "
-                "counts as the same answer into the same text before it is counted"
+                f"an answer must be hashable, such as a string or a number, got {shorten(vote)}: convert "
+                "equal answers to equal strings before you cast them"
             ) from None
         return vote
 
     def check_all(self, votes: Iterable[object]) -> list[Hashable]:
-        """Return votes to be counted together, each checked; they must not be too many different ones."""
+        """Return several checked votes. Raises InvalidInputError if there are too many different answers."""
         checked = super().check_all(votes)
         different = dict(self._counts)
         for vote in checked:
             different.setdefault(vote, 0)
             if len(different) > self._strategy.lattice.n_classes:
                 raise InvalidInputError(
-                    f"{shorten(vote)} is one answer too many: the strategy is for at most "
-                    f"{self._strategy.lattice.n_classes} different ones: solve for more (n_classes)"
+                    f"expected at most {self._strategy.lattice.n_classes} different answers, and "
+                    f"{shorten(vote)} is one more: solve with a larger n_classes"
                 )
         return checked
 
@@ -305,28 +303,28 @@ class PluralityTally(Tally[PluralityStrategy, CompositionDistribution]):
         return self._strategy.stop_probability(list(self._counts.values()))
 
     def needed_at_least(self) -> int:
-        """Return after how many more votes, at least one, a stop is possible for the first time."""
+        """Return the number of further votes, at least one, until a stop is first possible."""
         counts = list(self._counts.values())
         least = self._strategy.votes_needed_at_least(counts)
         if least > 0:
             return least
-        # Chance has decided to go on from here, so the question is what a vote may lead to.
+        # The strategy has already continued from this state, so look at the states that one vote leads to.
         following = [[*counts[:k], count + 1, *counts[k + 1 :]] for k, count in enumerate(counts)]
         if len(counts) < self._strategy.lattice.n_classes:
             following.append([*counts, 1])
         return 1 + min(map(self._strategy.votes_needed_at_least, following))
 
     def useful(self, most: int) -> int:
-        """Return how many of the next ``most`` votes can still be counted before a stop is certain."""
+        """Return how many of the next ``most`` votes can be counted before a stop is certain."""
         return min(most, self._strategy.votes_needed_at_most(list(self._counts.values())))
 
     def verdict(self) -> Verdict:
-        """Return what a stop here says."""
+        """Return the verdict of a stop at this point."""
         answer = leader(self._counts)
         return Verdict(answer, self.asked, self._counts[answer], self._risk())
 
     def cut(self) -> Verdict:
-        """Return the leader; without a vote None, which is certainly not right."""
+        """Return the leader; without any vote the answer is None, with risk 1."""
         if not self._counts:
             return Verdict(None, 0, 0, 1.0, cut_short=True)
         return replace(self.verdict(), cut_short=True)
@@ -349,27 +347,28 @@ class PluralityTally(Tally[PluralityStrategy, CompositionDistribution]):
 
 
 class WeightedTally(Tally[ScoreStrategy, VoteDistribution]):
-    """The tally of a `ScoreStrategy`: the running sum of votes with a weight, in the order asked.
+    """The tally of a `ScoreStrategy`: the running sum of weighted votes, in the order asked.
 
-    Between two answers it is one sum, to which a yes adds its weight and from which a no takes it away; among
-    more, each answer has a sum.
+    For two answers it is one sum: a yes adds its weight, a no subtracts it. For more, each answer has its own
+    sum.
     """
 
     def __init__(self, strategy: ScoreStrategy, votes: object) -> None:
         if votes is not None:
             raise InvalidInputError(
-                "a strategy on scores takes no distribution of votes: leave votes out, its certificate says "
-                "what is promised"
+                "a ScoreStrategy takes no distribution of votes: leave out votes. Its certificate states the "
+                "guarantee"
             )
         if strategy.drops_classes:
             raise InvalidInputError(
-                "this strategy is for classes with voters of their own, as boosted trees have: a ballot "
-                "takes strategies without drops_classes"
+                "a ballot cannot follow a ScoreStrategy with drops_classes, in which each class has its own "
+                "voters, as in boosted trees: solve without drops_classes"
             )
         if (strategy.order != np.arange(strategy.n_steps)).any():
             raise InvalidInputError(
-                "this strategy asks its voters in an order of its own, and a ballot counts votes as they "
-                'come: use solve_scores(..., order="given"), one column for each call in the order asked'
+                "this strategy asks its voters in its own order, and a ballot counts votes in the order in "
+                'which you cast them: use solve_scores(..., order="given"), with one column per call in the '
+                "order asked"
             )
         super().__init__(strategy, None)
         self._sum = np.array(strategy.start, np.float64)
@@ -379,29 +378,35 @@ class WeightedTally(Tally[ScoreStrategy, VoteDistribution]):
         self._certain = np.flatnonzero(upper <= (0.0 if strategy.adds_by_class else lower))
 
     def check(self, vote: object) -> Any:
-        """Return the vote between two answers as a signed number, among more as (answer, weight)."""
+        """Return a vote for two answers as a signed number, for more answers as (answer, weight)."""
         by_class, n_classes = self._strategy.adds_by_class, self._strategy.n_classes
         if not by_class and not isinstance(vote, tuple | list):
-            return _weight(vote, "as a vote")
+            return _weight(vote, "as a weighted vote")
         if not (isinstance(vote, tuple | list) and len(vote) == 2):
             answers = f"a number from 0 to {n_classes - 1}" if by_class else "True or False"
             raise InvalidInputError(
-                f"expected a pair (answer, weight) as a vote, the answer {answers}, got {shorten(vote)}"
+                f"expected a pair (answer, weight) as a vote, with {answers} as the answer, got "
+                f"{shorten(vote)}: cast for example ({'0' if by_class else 'True'}, 0.8)"
             )
         answer, weight = vote[0], _weight(vote[1], "as the weight of a vote")
         if weight < 0:
-            raise InvalidInputError(f"the weight of a vote must be at least 0, got {weight!r}")
+            raise InvalidInputError(
+                f"the weight of a vote must be at least 0, got {weight!r}: cast a positive weight for the "
+                "other answer instead"
+            )
         if by_class:
             is_number = isinstance(answer, int | np.integer) and not isinstance(answer, bool)
             if not is_number or not 0 <= answer < n_classes:
                 raise InvalidInputError(
-                    f"expected a number from 0 to {n_classes - 1} as an answer, got {shorten(answer)}"
+                    f"expected an integer from 0 to {n_classes - 1} as the answer, got {shorten(answer)}: "
+                    "number your answers"
                 )
             return int(answer), weight
         if isinstance(answer, bool | np.bool_) or (isinstance(answer, int | np.integer) and answer in (0, 1)):
             return weight if answer else -weight
         raise InvalidInputError(
-            f"expected True or False (or 1 or 0) as the answer of a vote with a weight, got {shorten(answer)}"
+            f"expected True or False (or 1 or 0) as the answer of a weighted vote, got {shorten(answer)}: "
+            "convert answers to True or False"
         )
 
     def add(self, vote: Any) -> None:
@@ -412,24 +417,24 @@ class WeightedTally(Tally[ScoreStrategy, VoteDistribution]):
         self.asked += 1
 
     def stop_probability(self) -> float:
-        """Return 1 where the strategy stops, otherwise 0: nothing is left to chance."""
+        """Return 1 if the strategy stops here, otherwise 0: it is deterministic."""
         return float(self._strategy.decide(self.asked, self._sum) is not None)
 
     def needed_at_least(self) -> int:
-        """Return after how many more votes it looks at the sum next: one weight may be as large as any."""
+        """Return the number of further votes until the next look; one large weight may suffice to stop."""
         return int(self._looks[np.searchsorted(self._looks, self.asked, side="right")]) - self.asked
 
     def useful(self, most: int) -> int:
-        """Return how many of the next ``most`` votes can still be counted before a stop is certain."""
+        """Return how many of the next ``most`` votes can be counted before a stop is certain."""
         certain = int(self._certain[np.searchsorted(self._certain, self.asked, side="right")])
         return min(most, certain - self.asked)
 
     def verdict(self) -> Verdict:
-        """Return what a stop here says."""
+        """Return the verdict of a stop at this point."""
         return self._verdict(self._strategy.decide(self.asked, self._sum))
 
     def cut(self) -> Verdict:
-        """Return what the sum so far is for; how likely that is to change is not known."""
+        """Return the answer of the sum so far; its risk is not known."""
         by_class = self._strategy.adds_by_class
         answer = int(self._sum.argmax()) if by_class else bool(self._sum > 0)
         return replace(self._verdict(answer), cut_short=True)
@@ -442,36 +447,36 @@ class WeightedTally(Tally[ScoreStrategy, VoteDistribution]):
         return Verdict(answer, self.asked, int(self._n_votes[answer]), risk, score=first - second)
 
     def _outlook(self, votes: VoteDistribution) -> tuple[float, float]:
-        raise AssertionError("there is no distribution of votes with a weight")  # outlook() has raised
+        raise AssertionError("weighted votes have no distribution")  # outlook() has raised
 
 
 def _weight(value: Any, role: str) -> float:
-    """Return a number whose sums are finite. Raises InvalidInputError otherwise, also for True and False."""
+    """Return a number whose sums stay finite. Raises InvalidInputError otherwise, also for a bool."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not is_number or not abs(value) <= _MOST_WEIGHT:
         raise InvalidInputError(
-            f"expected a number from {-_MOST_WEIGHT:g} to {_MOST_WEIGHT:g} {role}, got {shorten(value)}: the "
-            "strategy is for votes with a weight, (True, 0.8) or (False, 0.8), or 0.8 and -0.8"
+            f"expected a number from {-_MOST_WEIGHT:g} to {_MOST_WEIGHT:g} {role}, got {shorten(value)}: "
+            "cast weighted votes such as (True, 0.8) and (False, 0.8), or 0.8 and -0.8"
         )
     return float(value)
 
 
 @lru_cache(maxsize=2)
 def _chances(lattice: Lattice, votes: CompositionDistribution) -> tuple[FloatArray, FloatArray]:
-    """Return how likely each state is, and how likely it is together with its leader not being right."""
+    """Return the probability of each state, and of reaching it with a leader that loses the full vote."""
     weights = votes.weights_on(lattice)
     return lattice.pull_back(weights), lattice.pull_back_wrong(weights)
 
 
 def tally_of(strategy: object, votes: Any = None) -> Tally[Any, Any]:
-    """Return an empty tally for a strategy or a solution: the one place to teach ballots another kind.
+    """Return an empty tally for a strategy or a solution; a new kind of strategy is registered here.
 
     Parameters
     ----------
     strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
-        What decides when to stop.
+        When to stop.
     votes : VoteDistribution or CompositionDistribution, optional
-        How the votes are distributed; by default as those that a solution was solved for.
+        The distribution of votes; by default the one that a solution was solved for.
     """
     followed = strategy
     if isinstance(strategy, SolvedStrategy):
@@ -483,12 +488,13 @@ def tally_of(strategy: object, votes: Any = None) -> Tally[Any, Any]:
     if isinstance(followed, ScoreStrategy):
         return WeightedTally(followed, votes)
     raise InvalidInputError(
-        "strategy must be a Solution or PluralitySolution (as `solve` and `solve_plurality` give them), a "
-        f"StoppingStrategy, a PluralityStrategy or a ScoreStrategy, got {shorten(strategy)}"
+        "strategy must be a Solution, PluralitySolution, StoppingStrategy, PluralityStrategy or "
+        f"ScoreStrategy, got {shorten(strategy)}: make one with `solve`, `solve_plurality`, `solve_scores` "
+        "or `foregone.rules`"
     )
 
 
 def shorten(vote: object) -> str:
-    """Return a vote as an error shows it."""
+    """Return the repr of a vote for an error message, cut to 60 characters."""
     text = repr(vote)
     return text if len(text) <= 60 else f"{text[:57]}..."

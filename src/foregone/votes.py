@@ -1,4 +1,4 @@
-"""VoteDistribution: how likely it is that n of the N voters would say yes."""
+"""VoteDistribution: the probability that n of the N voters say yes."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # whose parts are loaded when first used, and take a while
+import scipy  # its submodules are imported on first use, because that is slow
 
 from foregone.checks import MOST_VOTERS, FloatArray, IntArray, as_numbers, check_n_voters
 from foregone.errors import InvalidInputError
 
 __all__ = ["BetaBinomial", "VoteDistribution", "check_votes", "fit_beta_binomial"]
 
-# Where the likelihood is searched for its maxima: from hardly more than binomial to hardly ever split.
+# The range in which the likelihood is searched for maxima: from almost binomial to almost always unanimous.
 OVERDISPERSIONS = np.logspace(-10, 9, 115)
 
 
 def _whole_numbers(values: npt.ArrayLike, what: str) -> IntArray:
     array = as_numbers(values, what)
     if not (np.isfinite(array).all() and (array == np.floor(array)).all()):
-        raise InvalidInputError(f"{what} must be integers")
+        raise InvalidInputError(f"{what} must be integers, got other numbers: give counts")
     if array.size and np.abs(array).max() > MOST_VOTERS:
         raise InvalidInputError(f"{what} must be at most {MOST_VOTERS:,}")
     return array.astype(np.int64)
@@ -33,15 +33,15 @@ def _whole_numbers(values: npt.ArrayLike, what: str) -> IntArray:
 class VoteDistribution:
     """Distribution of the number of yes votes that the full ensemble would cast.
 
-    Made by one of the named constructors, never directly. ``probabilities[n]`` is the chance that
-    exactly n of the ``n_voters`` voters say yes; the entries are non-negative and sum to one.
+    Use one of the named constructors. ``probabilities[n]`` is the probability that exactly n of the
+    ``n_voters`` voters say yes; the entries are non-negative and sum to one.
 
     Attributes
     ----------
     probabilities : ndarray of shape (n_voters + 1,)
         Read-only.
     n_observations : int or None
-        How many observed inputs stand behind it; None when it was assumed rather than observed.
+        Number of observed inputs; None if the distribution was assumed rather than observed.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class VoteDistribution:
         self.probabilities.setflags(write=False)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled or copied one, whose array comes back writable."""
+        """Make the array read-only again after unpickling or copying."""
         self.__dict__.update(state)
         self.__post_init__()
 
@@ -70,27 +70,28 @@ class VoteDistribution:
 
     @classmethod
     def flat(cls, n_voters: int) -> VoteDistribution:
-        """Every number of yes votes from 0 to ``n_voters`` equally likely (an assumption, no data)."""
+        """Make every number of yes votes from 0 to ``n_voters`` equally likely (an assumption, no data)."""
         n_voters = check_n_voters(n_voters)
         return cls(np.full(n_voters + 1, 1.0 / (n_voters + 1)))
 
     @classmethod
     def from_counts(cls, counts: npt.ArrayLike) -> VoteDistribution:
-        """From ``counts[n]``, how often exactly n of the voters said yes.
+        """Make a distribution from ``counts[n]``, how often exactly n of the voters said yes.
 
         Parameters
         ----------
         counts : array-like of shape (n_voters + 1,)
-            Any non-negative weights. Integers are taken as counts of observed inputs, so their
-            sum becomes ``n_observations``; with fractional weights it is None.
+            Non-negative weights. Integers count observed inputs, so their sum becomes ``n_observations``;
+            with fractional weights it is None.
         """
         weights = as_numbers(counts, "counts").astype(np.float64)
         if weights.ndim != 1 or len(weights) < 2:
             raise InvalidInputError(
-                f"counts must be one row of n_voters + 1 numbers (at least 2), got shape {weights.shape}"
+                f"counts must be one row of n_voters + 1 numbers (at least 2), got shape {weights.shape}: "
+                "give one count for each number of yes votes, from 0 to n_voters"
             )
         if not np.isfinite(weights).all():
-            raise InvalidInputError("counts must be finite: found NaN or infinity")
+            raise InvalidInputError("counts must be finite, got NaN or infinity: remove or replace them")
         if (weights < 0).any():
             where = int(np.argmin(weights))
             raise InvalidInputError(f"counts must not be negative: counts[{where}] is {weights[where]:g}")
@@ -99,12 +100,12 @@ class VoteDistribution:
             raise InvalidInputError("counts are all zero: give at least one observation")
         if (weights == np.floor(weights)).all() and largest < 2**53 and weights.sum() < 2**53:
             return cls(weights / weights.sum(), int(weights.sum()))
-        scaled = weights / largest  # first, so that huge or tiny weights neither overflow nor vanish
+        scaled = weights / largest  # first, so that huge or tiny weights neither overflow nor underflow
         return cls(scaled / scaled.sum())
 
     @classmethod
     def from_yes_counts(cls, yes_counts: npt.ArrayLike, n_voters: int) -> VoteDistribution:
-        """From the number of yes votes of each observed input.
+        """Make a distribution from the number of yes votes of each observed input.
 
         Parameters
         ----------
@@ -117,60 +118,64 @@ class VoteDistribution:
         values = _whole_numbers(yes_counts, "yes_counts")
         if values.ndim != 1:
             raise InvalidInputError(
-                f"yes_counts must be one row with an entry per input, got shape {values.shape}; "
-                "for a matrix of single votes use VoteDistribution.from_votes"
+                f"yes_counts must be one row with an entry per input, got shape {values.shape}: for a matrix "
+                "of single votes use VoteDistribution.from_votes"
             )
         if values.size == 0:
             raise InvalidInputError("yes_counts is empty: give at least one observed input")
         if values.min() < 0 or values.max() > n_voters:
             raise InvalidInputError(
-                f"yes_counts must lie between 0 and n_voters={n_voters}, "
-                f"found {values.min():g} to {values.max():g}"
+                f"yes_counts must be from 0 to n_voters={n_voters}, got {values.min():g} to "
+                f"{values.max():g}: correct n_voters, or the counts"
             )
         return cls.from_counts(np.bincount(values, minlength=n_voters + 1))
 
     @classmethod
     def from_votes(cls, matrix: npt.ArrayLike) -> VoteDistribution:
-        """From a matrix of votes, one row per input and one column per voter (0/1 or bool)."""
+        """Make a distribution from a matrix of votes (0/1 or bool): one row per input, one column per voter.
+
+        Every row must have a vote of every voter.
+        """
         votes = as_numbers(matrix, "votes")
         if votes.ndim != 2 or 0 in votes.shape:
             raise InvalidInputError(
                 f"votes must be a matrix, one row per input and one column per voter, got shape {votes.shape}"
             )
         if not ((votes == 0) | (votes == 1)).all():
-            raise InvalidInputError("votes must be 0/1 or bool: found other values")
+            raise InvalidInputError("votes must be 0/1 or bool, got other values: convert answers to 0 and 1")
         return cls.from_yes_counts(np.count_nonzero(votes, axis=1), votes.shape[1])
 
     @classmethod
     def fit_beta(cls, yes: npt.ArrayLike, asked: npt.ArrayLike, n_voters: int) -> VoteDistribution:
-        """From past votes that are fewer than ``n_voters``, or not equally many, for each input.
+        """Fit a distribution to past votes that are fewer than ``n_voters`` or vary in number per input.
 
-        It *assumes* that each input has an inclination of its own to be answered yes, that inclinations
-        follow a beta distribution, and that votes are independent given the inclination. The beta
-        distribution is the one of maximum likelihood; what is returned is the beta-binomial distribution of
-        the yes votes among ``n_voters`` that follows from it.
+        The model *assumes* that each input has its own probability of a yes vote, that these probabilities
+        follow a beta distribution, and that votes on one input are independent given its probability. The
+        beta distribution is fitted by maximum likelihood. Returned is the resulting beta-binomial
+        distribution of the yes votes among ``n_voters``.
 
-        A few votes for each input cannot tell whether that is so, and how often the full vote is close
-        hangs on it. So the limit of minimean then holds for the fitted votes only, a confidence is refused
-        (``n_observations`` is None), and criteria that bound every input (minimixed, minimax) do not care.
-        With ``n_voters`` votes or more for each input use `from_votes`, which assumes nothing.
+        A few votes per input cannot test these assumptions, and the share of close full votes depends on
+        them. So a minimean limit holds only for the fitted distribution, and a confidence raises an error
+        (``n_observations`` is None). Criteria that bound every input (minimixed, minimax) do not depend on
+        them. With ``n_voters`` or more votes per input use `from_votes`, which assumes nothing.
 
         Parameters
         ----------
         yes : array-like of integers
             For each input, how many of its past votes were yes.
         asked : array-like of integers, or one for all
-            For each input, how many past votes it has. Inputs without any are ignored; at least one needs
-            two votes or more, since single votes say nothing about how alike the votes of one input are.
+            For each input, its number of past votes. Inputs without votes are ignored. At least one input
+            needs two or more votes, because single votes do not show how correlated the votes on one input
+            are.
         n_voters : int
             Number of voters in the ensemble.
 
         Notes
         -----
-        Where the likelihood has its maximum at a limit of the beta distribution, that limit is taken: the
-        binomial distribution if the shares of yes votes differ no more between inputs than chance alone
-        makes them (so for a single input that was split), and no split votes at all if there were none, in
-        which case one vote decides. The latter may well be due to few past votes: get more.
+        If the likelihood has its maximum at a limit of the beta distribution, that limit is used: the
+        binomial distribution if the shares of yes votes vary between inputs no more than by chance (so for a
+        single split input), and a distribution without split votes if there were none, in which case one
+        vote decides. The latter may only reflect too few past votes: collect more.
 
         Examples
         --------
@@ -185,20 +190,21 @@ class VoteDistribution:
         counts = [_whole_numbers(yes, "yes"), _whole_numbers(asked, "asked")]
         if counts[0].ndim != 1 or counts[1].ndim > 1 or counts[1].shape not in ((), counts[0].shape):
             raise InvalidInputError(
-                "yes must be one row with an entry per input, and asked another of the same length or one "
-                f"number, got shapes {counts[0].shape} and {counts[1].shape}"
+                "yes must be one row with an entry per input, and asked a row of the same length or one "
+                f"number, got shapes {counts[0].shape} and {counts[1].shape}: give both one entry per input"
             )
         said_yes, heard = np.broadcast_arrays(*counts)
         wrong = np.flatnonzero((said_yes < 0) | (said_yes > heard))
         if len(wrong):
             k = wrong[0]
             raise InvalidInputError(
-                f"yes must lie between 0 and asked: input {k} has {said_yes[k]} yes of {heard[k]} votes"
+                f"yes must be from 0 to asked, got {said_yes[k]} yes of {heard[k]} votes for input {k}: "
+                "correct the counts"
             )
         if heard.max(initial=0) < 2:
             raise InvalidInputError(
-                "fit_beta needs inputs with at least two past votes: single votes say nothing about how "
-                "alike the votes of one input are; ask some inputs twice or more"
+                "fit_beta needs at least one input with two or more past votes, because single votes do not "
+                "show how correlated the votes on one input are: ask some inputs twice or more"
             )
         return cls(fit_beta_binomial(said_yes, heard).probabilities(n_voters))
 
@@ -219,7 +225,7 @@ class VoteDistribution:
 
 
 def check_votes(votes: Any) -> VoteDistribution:
-    """Return ``votes``. Raises InvalidInputError if they are anything but a VoteDistribution."""
+    """Return ``votes``. Raises InvalidInputError unless it is a VoteDistribution."""
     if not isinstance(votes, VoteDistribution):
         raise InvalidInputError(
             f"votes must be a VoteDistribution, got {type(votes).__name__}: make one with "
@@ -232,23 +238,23 @@ def check_votes(votes: Any) -> VoteDistribution:
 
 
 class BetaBinomial(NamedTuple):
-    """The distribution of the yes votes of an item: mean m and overdispersion t.
+    """The beta-binomial distribution of the yes votes on an item: mean m and overdispersion t.
 
-    Each item has an inclination p of its own, drawn from a beta distribution with mean m, whose parameters
-    are a = m / t and b = (1 - m) / t; its votes are independent, yes with probability p. So k votes hold y
-    yes with probability::
+    Each item has its own probability p of a yes vote, drawn from a beta distribution with mean m and
+    parameters a = m / t and b = (1 - m) / t; its votes are independent, yes with probability p. So k votes
+    contain y yes with probability::
 
         C(k, y) * prod_{r < y} (m + r t) * prod_{r < k - y} (1 - m + r t) / prod_{r < k} (1 + r t)
 
-    which holds no gamma function to overflow or cancel, is the binomial distribution at t = 0, and puts all
-    weight on unanimous votes as t goes to infinity.
+    This form has no gamma function that could overflow or cancel. It is the binomial distribution at t = 0,
+    and puts all weight on unanimous votes as t goes to infinity.
     """
 
     mean: float
     overdispersion: float
 
     def probabilities(self, n_votes: int) -> FloatArray:
-        """Return the probabilities of 0 to ``n_votes`` yes votes among so many."""
+        """Return the probabilities of 0 to ``n_votes`` yes votes among ``n_votes``."""
         m, t = self.mean, self.overdispersion
         if m in (0.0, 1.0) or math.isinf(t):
             ends = np.zeros(n_votes + 1)
@@ -265,11 +271,11 @@ class BetaBinomial(NamedTuple):
 
 
 def fit_beta_binomial(yes: IntArray, asked: IntArray) -> BetaBinomial:
-    """Return the beta-binomial under which ``yes`` of ``asked`` votes, item by item, are likeliest.
+    """Return the maximum-likelihood beta-binomial for ``yes`` of ``asked`` votes on each item.
 
-    At least one item must have two votes or more, or the overdispersion could be anything. For every t the
+    At least one item must have two or more votes, or the overdispersion is not identified. For every t the
     likelihood has one maximum in m, where a falling function crosses zero. Along these maxima it may have
-    several in t: all are found and the highest is taken.
+    several maxima in t: all are found and the highest is used.
     """
     no = asked - yes
     if not ((yes > 0) & (no > 0)).any():  # E[p^k] <= E[p]: unanimous votes are likeliest without other ones
@@ -290,7 +296,7 @@ def fit_beta_binomial(yes: IntArray, asked: IntArray) -> BetaBinomial:
 
 
 class _Likelihood:
-    """The logarithm of the likelihood, less what does not depend on the parameters.
+    """The log-likelihood, without the terms that do not depend on the parameters.
 
     ``yes[r]``, ``no[r]`` and ``all[r]`` count the items with more than r yes votes, no votes and votes: the
     likelihood is a product over r of powers with these exponents.
@@ -302,7 +308,7 @@ class _Likelihood:
         self.ranks = np.arange(size, dtype=np.float64)
 
     def best_mean(self, t: float) -> float:
-        """Return the m that is likeliest at this overdispersion; strictly between 0 and 1."""
+        """Return the maximum-likelihood m at this overdispersion; strictly between 0 and 1."""
         steps = self.ranks * t
 
         def slope(m: float) -> float:
@@ -311,20 +317,20 @@ class _Likelihood:
         return _root(slope, 1e-300, 1 - 2**-53, xtol=1e-300, rtol=1e-15)
 
     def slope(self, t: float) -> float:
-        """Return the derivative by t, along the best means."""
+        """Return the derivative with respect to t, along the best means."""
         m, steps = self.best_mean(t), self.ranks * t
         per_rank = self.yes / (m + steps) + self.no / ((1 - m) + steps) - self.all / (1 + steps)
         return float(per_rank @ self.ranks)
 
     def along_maxima(self, t: float) -> float:
-        """Return the logarithm of the likelihood at t and its best mean."""
+        """Return the log-likelihood at t and its best mean."""
         m, steps = self.best_mean(t), self.ranks * t
         logs = self.yes * np.log(m + steps) + self.no * np.log((1 - m) + steps)
         return float((logs - self.all * np.log1p(steps)).sum())
 
 
 def _root(function: Callable[[float], float], low: float, high: float, **tolerances: float) -> float:
-    """Return where a function crosses zero."""
+    """Return the root of a function."""
     return float(scipy.optimize.brentq(function, low, high, **tolerances))
 
 

@@ -109,7 +109,7 @@ def test_without_a_confidence_it_is_the_optimum_of_the_weighted_program() -> Non
 
 
 def test_a_certified_loss_is_not_proven_by_the_program_it_was_learned_from() -> None:
-    with pytest.raises(InvalidInputError, match="holds on rows, with a confidence"):
+    with pytest.raises(InvalidInputError, match="certified on rows, with a confidence"):
         certify(stopped(max_accuracy_loss=0.005))
 
 

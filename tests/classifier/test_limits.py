@@ -159,7 +159,7 @@ def test_limits_for_other_labels_are_refused_before_anything_is_fitted(rare, lim
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
+        ({"confidence": 1.0}, "confidence must be strictly between 0 and 1"),
         ({"confidence": "high"}, "confidence must be a number from 0 to 1"),
         ({"looks": 0}, "looks must be an integer k of at least 1"),
         ({"looks": [5, 12]}, "from 0 to 11; not"),

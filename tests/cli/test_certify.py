@@ -27,7 +27,7 @@ def test_a_strategy_without_a_problem_cannot_be_certified(run: Run, tmp_path: Pa
     rules.curtailment(5).save(file)
     outcome = run("certify", file)
     assert outcome.code == 2
-    assert "Give the limit to prove (max_disagreement, --max-disagreement" in outcome.err
+    assert "Give max_disagreement (--max-disagreement on the command line)" in outcome.err
 
 
 def test_a_given_limit_of_any_strategy_is_proven_or_not(run: Run, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_scores_cannot_be_certified_and_the_reason_is_told(run: Run, tmp_path: P
     ScoreStrategy.ask_all(5).save(tmp_path / "scores.json")
     outcome = run("certify", tmp_path / "scores.json", "--max-disagreement", "0.1")
     assert outcome.code == 2
-    assert "certified with a confidence, by rows it was not learned from" in outcome.err
+    assert "certified with a confidence, on rows that the strategy was not learned from" in outcome.err
 
 
 def test_a_solution_for_many_answers_is_proven_too(run: Run, tmp_path: Path) -> None:

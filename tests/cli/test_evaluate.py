@@ -118,4 +118,4 @@ def test_scores_cannot_be_evaluated_and_the_reason_is_told(run: Run, tmp_path: P
     ScoreStrategy.ask_all(5).save(tmp_path / "scores.json")
     outcome = run("evaluate", tmp_path / "scores.json")
     assert outcome.code == 2
-    assert "depend on the rows' scores. Call strategy.run(scores)" in outcome.err
+    assert "depend on the scores of the rows. Call strategy.run(scores)" in outcome.err

@@ -69,7 +69,7 @@ def test_what_was_left_out_is_said(run: Run, votes_file: Path) -> None:
     votes_file.write_text(votes_file.read_text() + "\nshort,0,Yes,5\nshort,1,,5")
     refused = run("replay", votes_file, "--voters", "5")
     assert refused.code == 2
-    assert "1 of 31 items have fewer than 5 votes, the first is 'short' with 1" in refused.err
+    assert "1 of 31 items have fewer than 5 votes, such as 'short' with 1" in refused.err
     outcome = run("replay", votes_file, "--voters", "5", "--rules", "lead", "--skip-short")
     assert outcome.code == 0
     assert "Left out: 1 votes without an answer" in outcome.out
@@ -93,7 +93,7 @@ def test_other_answers_need_to_be_told_which_is_yes(run: Run, votes_file: Path) 
     votes_file.write_text(votes_file.read_text().replace("Yes", "pass").replace("No", "fail"))
     refused = run("replay", votes_file, "--voters", "5")
     assert refused.code == 2
-    assert "not yes or no, found 'fail'" in refused.err
+    assert "expected yes or no votes, found 'fail'" in refused.err
     assert "--yes" in refused.err
     outcome = run("replay", votes_file, "--voters", "5", "--rules", "lead", "--yes", "pass")
     assert "(yes: pass; no: fail)" in outcome.out
@@ -114,7 +114,7 @@ def test_a_picture_is_drawn_when_asked_for(run: Run, votes_file: Path, tmp_path:
         (["--voters", "5", "--rules", "nonsense"], "no method 'nonsense'"),
         (["--voters", "5", "--max-disagreement", "2"], "no number from 0 to 1"),
         (["--voters", "5", "--splits", "0"], "splits must be an integer of at least 1"),
-        (["--voters", "5", "--confidence", "1"], "confidence must lie strictly between 0 and 1"),
+        (["--voters", "5", "--confidence", "1"], "confidence must be strictly between 0 and 1"),
         (["--voters", "5", "--png", "no/such/folder.png"], "does not exist; make it first"),
         ([], "--voters"),
     ],
@@ -133,7 +133,7 @@ def test_many_answers_are_replayed_as_they_are(run: Run, votes_file: Path) -> No
     votes_file.write_text(text)
     outcome = run("replay", votes_file, "--voters", "5", "--splits", "1", "--max-disagreement", "0.1")
     assert outcome.code == 0, outcome.err
-    assert "30 items of 6 votes (up to 3 different answers to one)" in outcome.out
+    assert "30 items of 6 votes (up to 3 different answers per item)" in outcome.out
     lines = outcome.out.splitlines()
     assert any(line.startswith("minimean, smoothed") for line in lines)
     assert any(line.startswith("Adaptive-Consistency (Dirichlet) 0.95") for line in lines)
@@ -144,7 +144,7 @@ def test_many_answers_are_replayed_as_they_are(run: Run, votes_file: Path) -> No
 
 def test_two_answers_can_be_taken_for_many(run: Run, votes_file: Path) -> None:
     outcome = run("replay", votes_file, "--voters", "5", "--rules", "dirichlet", "--answers", "any")
-    assert "up to 2 different answers to one" in outcome.out
+    assert "up to 2 different answers per item" in outcome.out
     refused = run("replay", votes_file, "--voters", "5", "--answers", "some")
     assert refused.code == 2
     assert "--answers must be an integer or 'any', got 'some'" in refused.err
@@ -195,7 +195,7 @@ def test_a_parquet_file_of_very_many_votes_asks_first(run: Run, tmp_path: Path) 
     outcome = run("replay", file, "--voters", "2")
     assert outcome.code == 2
     assert "raise max_memory to 320e6" in outcome.err
-    assert "is there twice" in run("replay", file, "--voters", "2", "--max-memory", "320e6").err
+    assert "occurs twice" in run("replay", file, "--voters", "2", "--max-memory", "320e6").err
 
 
 def test_a_strategy_of_ones_own_is_replayed_from_its_file(run: Run, votes_file: Path, tmp_path: Path) -> None:

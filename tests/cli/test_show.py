@@ -191,7 +191,7 @@ def test_what_cannot_be_drawn_is_refused_with_the_reason(run: Run, tmp_path: Pat
     rows = np.random.default_rng(0).normal(size=(50, 4))
     model = RandomForestClassifier(3, random_state=0).fit(rows, np.digitize(rows[:, 0], [-0.5, 0.5]))
     PluralityForest.from_sklearn(model).save(tmp_path / "forest")
-    for file, reason in {"many": "Leave out --png", "forest": "a forest gets one from early_stop"}.items():
+    for file, reason in {"many": "Leave out --png", "forest": "for a forest use early_stop"}.items():
         outcome = run("show", tmp_path / file, "--png", tmp_path / "picture.png")
         assert (outcome.code, outcome.out) == (2, "")
         assert reason in outcome.err

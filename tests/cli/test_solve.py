@@ -144,7 +144,7 @@ def test_many_answers_are_solved_written_and_proven(run: Run, tmp_path: Path) ->
     assert (content["confidence"], content["n_certified_on"]) == (None, None)
     assert content["expected_votes"] <= solution.expected_votes
     refused = run("solve", *given, "--looks", "2")
-    assert "many answers have one limit, and no --looks" in refused.err
+    assert "many answers take a single limit, and no looks" in refused.err
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_scores_that_cannot_be_certified_say_why(run: Run, score_file: Path) -> 
     ("options", "reason"),
     [
         ((), 'give criterion="minimean" and a confidence'),
-        (("--confidence", "0.95", "--criterion", "minimax"), "certified for the mean"),
+        (("--confidence", "0.95", "--criterion", "minimax"), "bounds the mean over rows"),
         (("--confidence", "0.95", "--voters", "20"), "leave out one or the other"),
         (("--confidence", "0.95", "--answers", "3"), "20 columns, which is no multiple of 3 classes"),
         (("--confidence", "0.95", "--answers", "any"), "--answers any has no meaning for scores"),

@@ -126,9 +126,9 @@ def test_a_fixed_order_asks_voters_as_they_stand_in_it():
 @pytest.mark.parametrize(
     ("voters", "message"),
     [
-        ([0, 1, 1], "each of the numbers 0 to 2 once"),
-        ([1, 2, 3], "each of the numbers 0 to 2 once"),
-        ([0, -1, 1], "each of the numbers 0 to 2 once"),
+        ([0, 1, 1], "each number from 0 to 2 once"),
+        ([1, 2, 3], "each number from 0 to 2 once"),
+        ([0, -1, 1], "each number from 0 to 2 once"),
         ([0.0, 1.0], "integers"),
         ([[0, 1]], "one row of integers"),
         ([], "one row of integers"),

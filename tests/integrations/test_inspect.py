@@ -220,7 +220,7 @@ def test_a_sample_with_more_answers_than_the_strategy_has_is_not_stopped(evaluat
     assert epochs_of(log) == {"a": 9, "b": 3}
     problems = log.results.early_stopping.metadata["problems"]
     assert list(problems) == ["a"]
-    assert "is one answer too many" in problems["a"]
+    assert "expected at most 2 different answers" in problems["a"]
 
 
 def test_models_that_share_a_manager_do_not_share_votes(evaluate):

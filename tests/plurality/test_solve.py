@@ -200,7 +200,7 @@ def test_a_solution_survives_its_file(tmp_path, how):
             "a confidence needs observed items",
         ),
         ([[5]], {"max_disagreement": 1.5}, "max_disagreement must be a number from 0 to 1"),
-        ([[5]], {"confidence": 1}, "confidence must lie strictly between 0 and 1"),
+        ([[5]], {"confidence": 1}, "confidence must be strictly between 0 and 1"),
         ([[5]], {"criterion": "minimum"}, "criterion must be one of"),
         ([[5]], {"n_voters": 0}, "n_voters must be an integer"),
     ],
