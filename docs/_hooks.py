@@ -1,17 +1,20 @@
-"""What the documentation site is made of beyond its pages: the commands, the gallery, and a check.
+"""What the documentation site is made of beyond its pages: commands, the gallery, formulas, and checks.
 
 MkDocs calls the functions named ``on_...``; see mkdocs.yml.
 """
 
 from __future__ import annotations
 
+import html
 import inspect
 import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
+import latex2mathml.converter
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
@@ -26,6 +29,8 @@ FETCHED = re.compile(
     r'<(?:script|img|iframe|source)[^>]*\ssrc="(?:https?:)?//[^"]*"'
     r'|<link[^>]*rel="(?:stylesheet|preconnect|preload)"[^>]*href="(?:https?:)?//[^"]*"'
 )
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[\(\[](.*?)\\[\)\]]</\1>', re.DOTALL)
+PARTS = {"mfrac": 2, "msub": 2, "msup": 2, "mover": 2, "munder": 2, "msubsup": 3, "munderover": 3, "mroot": 2}
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -60,6 +65,33 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if COMMANDS_GO_HERE in markdown:
         markdown = markdown.replace(COMMANDS_GO_HERE, "\n".join(_all_commands()))
     return markdown
+
+
+def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turn formulas, in TeX between dollar signs, into MathML, which browsers draw without any script."""
+
+    def drawn(formula: re.Match[str]) -> str:
+        try:
+            return _mathml(formula[2], display=formula[1] == "div")
+        except ValueError as error:
+            raise PluginError(f"{page.file.src_uri}: {error}") from error
+
+    return FORMULA.sub(drawn, content)
+
+
+def _mathml(escaped: str, *, display: bool) -> str:
+    """Return a formula in MathML. The converter passes on what it does not know, so its work is checked."""
+    tex = html.unescape(escaped).strip()
+    try:
+        drawn = latex2mathml.converter.convert(tex, display="block" if display else "inline")
+        parts = list(ElementTree.fromstring(drawn).iter())
+    except Exception as error:
+        raise ValueError(f"this formula cannot be converted: {tex} ({error!r})") from error
+    for part in parts:
+        name = part.tag.partition("}")[2]
+        if "\\" in (part.text or "") or len(part) != PARTS.get(name, len(part)):
+            raise ValueError(f"this formula cannot be converted: {tex} (at <{name}> {part.text or ''})")
+    return f'<div class="formula" tabindex="0">{drawn}</div>' if display else drawn
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
