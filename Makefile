@@ -91,9 +91,10 @@ fuzz: $(VENV)/.has-test  ## Attack every reader with 100,000 damaged and hostile
 fuzz-kill: $(VENV)/.has-test  ## Kill resumable jobs 500 times and check what they make (10 minutes)
 	$(BIN)/python -m fuzzing kills $(FUZZ)
 
-images: $(VENV)/.has-plot  ## Make the pictures of the README anew
+images: $(VENV)/.has-plot  ## Draw the pictures of the README and of "How it works" again
 	mkdir -p docs/images
 	$(BIN)/foregone compare --voters 101 --max-disagreement 0.001 --png docs/images/envelopes.png
+	$(BIN)/python docs/_pictures.py
 
 examples: $(VENV)/.has-plot  ## Run the examples and make their pictures anew (2 minutes)
 	@for script in $(filter-out examples/llm_judge.py examples/serving.py,$(wildcard examples/*.py)); do echo "$$script"; \
