@@ -250,7 +250,7 @@ def test_the_classes_make_up_the_whole():
 def test_votes_of_another_number_of_voters_are_refused():
     evaluation, votes = evaluate(cautious(3)), VoteDistribution.flat(4)
     for ask in (evaluation.mean, evaluation.by_class, evaluation.votes_asked):
-        with pytest.raises(InvalidInputError, match="votes are for 4 voters, the strategy for 3"):
+        with pytest.raises(InvalidInputError, match="as many voters as the strategy, got 4 and 3"):
             ask(votes)
 
 

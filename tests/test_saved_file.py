@@ -205,8 +205,8 @@ def test_forests_and_strategies_of_many_classes_come_back(of_votes: bool, tmp_pa
             b'{"format": "foregone-strategy", "version": 2, "kind": "plan"}',
             "'plan', which this version of foregone does",
         ),
-        (b'{"format": "foregone-strategy", "version": 2, "kind": 3}', "must be a text"),
-        (b'{"format": "foregone-strategy", "version": 99}', "a newer one may be needed"),
+        (b'{"format": "foregone-strategy", "version": 2, "kind": 3}', "must be a string"),
+        (b'{"format": "foregone-strategy", "version": 99}', "upgrade foregone"),
     ],
 )
 def test_other_files_are_refused_with_what_can_be_read(content: bytes, message: str, tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_damaged_digit_is_noticed(tmp_path: Path) -> None:
     content = json.loads(file.read_text())
     content["upper"][4] += 1
     file.write_text(json.dumps(content))
-    with pytest.raises(FileFormatError, match="does not fit the content"):
+    with pytest.raises(FileFormatError, match="does not match the content"):
         load(file)
 
 

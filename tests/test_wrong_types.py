@@ -104,7 +104,7 @@ def test_counts_are_not_rounded() -> None:
         (lambda: certify_plurality(SOLUTION), "use foregone.certify, which takes every kind"),
         (lambda: EVALUATION.mean(SOLUTION), "must be a VoteDistribution, got Solution"),
         (lambda: EVALUATION.votes_asked(MANY.distribution), "got CompositionDistribution"),
-        (lambda: EVALUATION.mean(VoteDistribution.flat(6)), "for 6 voters, the strategy for 5"),
+        (lambda: EVALUATION.mean(VoteDistribution.flat(6)), "as many voters as the strategy, got 6 and 5"),
         (lambda: solve_votes("minimean", MANY.distribution, 0.1), "for many answers use solve_plurality"),
         (lambda: solve("minimean", [3, 1, 2], 0.1), "make one with VoteDistribution.from_votes"),
         (lambda: StoppingStrategy.from_rows(2, [[1]]), "for a matrix use StoppingStrategy.from_table"),

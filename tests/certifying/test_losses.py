@@ -88,12 +88,12 @@ def test_costs_are_in_units_of_the_largest_difference_that_an_answer_makes() -> 
 @pytest.mark.parametrize(
     ("costs", "words"),
     [
-        ([[0, 1]], r"2 by 2 in the order of classes_, got shape \(1, 2\)"),
-        ([0, 1], "got shape"),
-        ([[0, 1, 2], [1, 0, 2], [1, 1, 1]], r"got shape \(3, 3\)"),
+        ([[0, 1]], r"costs must have shape \(2, 2\), got \(1, 2\)"),
+        ([0, 1], "costs must have shape"),
+        ([[0, 1, 2], [1, 0, 2], [1, 1, 1]], r"got \(3, 3\)"),
         ([[0, np.nan], [1, 0]], "NaN or infinity"),
         ([[0, np.inf], [1, 0]], "NaN or infinity"),
-        ([[1, 1], [2, 2]], "all answers cost the same"),
+        ([[1, 1], [2, 2]], "costs must differ between answers"),
         ([["a", "b"], ["c", "d"]], "costs must be numbers"),
         (None, "costs must be numbers"),
     ],

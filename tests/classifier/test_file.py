@@ -93,7 +93,7 @@ def test_answers_in_a_file_of_version_1_are_refused(saved, monkeypatch):
     assert EarlyStoppingClassifier.load(saved).strategy_.answers_majority
     rewrite(saved, lambda content, arrays: content["solution"].update(yes_from="majority"))
     with pytest.raises(
-        FileFormatError, match='solution: field "yes_from" must not be in a file of version 1'
+        FileFormatError, match='solution: field "yes_from" is not allowed in a file of version 1'
     ):
         EarlyStoppingClassifier.load(saved)
 
@@ -206,7 +206,7 @@ def test_a_forest_a_strategy_or_nothing_at_all_is_not_a_classifier(tmp_path, sav
     loaded.strategy_.save(tmp_path / "strategy")
     for name, message in (
         ("forest", "holds a 'forest', not a 'classifier'"),
-        ("strategy", "not a file of packed arrays"),
+        ("strategy", "not a foregone file"),
         ("missing", "cannot read"),
     ):
         with pytest.raises(FileFormatError, match=message):

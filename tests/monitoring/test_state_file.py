@@ -66,7 +66,7 @@ def test_what_is_written_is_still_the_golden_file(tmp_path: Path) -> None:
         ({"audits": [40, 20, 40]}, 'field "audits" must be of 100 rows'),
         ({"n_audited": 99}, 'field "audits" must be of 99 rows'),
         ({"capital": {}}, 'field "spread" is missing'),
-        ({"history": [[1, 2]]}, 'field "history" must hold only lists of 3'),
+        ({"history": [[1, 2]]}, 'field "history" must contain only lists of 3'),
         ({"history": [[1, 1.0, 1.0]] * 257}, 'field "history" is longer than 256'),
         ({"alarms": [{"kind": "fire"}]}, 'field "kind" must be one of spread, disagreement'),
     ],

@@ -60,7 +60,7 @@ FINE = {"n_voters": 5, "n_classes": 2, "n_differing": 0, "rows": [[0, 3, 100], [
         ({"rows": [[0, 0, 0.5]]}, 'field "rows" must hold integers of at most'),
         ({"rows": [[0, 0, 2**53], [0, 1, 2**53]]}, 'field "rows" must hold integers of at most'),
         ({"rows": [[0, 0, "1"]]}, 'field "rows"'),
-        ({"rows": [[0, 0]]}, 'field "rows" must hold only lists of 3'),
+        ({"rows": [[0, 0]]}, 'field "rows" must contain only lists of 3'),
         ({"rows": {}}, 'field "rows" must be a list'),
     ],
 )

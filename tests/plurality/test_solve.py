@@ -336,5 +336,5 @@ def test_a_damaged_solution_is_refused(tmp_path, field, value, message):
 
 def test_a_strategy_alone_is_no_solution(tmp_path):
     rules.lead(5, 2).save(tmp_path / "s.json")
-    with pytest.raises(FileFormatError, match="does not say what its strategy is optimal for"):
+    with pytest.raises(FileFormatError, match="the file holds a strategy alone"):
         PluralitySolution.load(tmp_path / "s.json")

@@ -101,18 +101,18 @@ def edited(**changes: object) -> dict[str, object]:
         ({"lower": ["-inf", "nan", "-inf", 0]}, 'must hold only finite numbers, "inf" and "-inf"'),
         ({"lower": ["-inf", [1], "-inf", 0]}, '"lower" must hold only'),
         ({"lower": ["-inf", True, "-inf", 0]}, '"lower" must hold only'),
-        ({"lower": ["-inf", -1.5, 0]}, "must hold 4 entries"),
+        ({"lower": ["-inf", -1.5, 0]}, "must have 4 entries"),
         ({"lower": ["-inf", 10**400, "-inf", 0]}, '"lower" must hold only'),
         ({"upper": ["inf", -9.0, "inf", 0]}, "lower <= upper"),
         ({"upper": ["inf", "-inf", "inf", 0]}, "lower/upper"),
         ({"upper": ["inf", 1.0, "inf", 1.0]}, "last step"),
         ({"order": [0, 0, 1]}, '"order" is not valid'),
-        ({"order": [0, 1]}, "must hold 3 entries"),
+        ({"order": [0, 1]}, "must have 3 entries"),
         ({"order": [0.0, 1.0, 2.0]}, "integers"),
         ({"start": None}, '"start" must be a finite number'),
         ({"start": "inf"}, '"start" must be a finite number'),
         ({"n_voters": 0}, '"n_voters" must be'),
-        ({"reason": 3}, '"reason" must be a text'),
+        ({"reason": 3}, '"reason" must be a string'),
         ({"certificate": {"confidence": 1.0}}, "confidence"),
         ({"certificate": {"confidence": 2}}, '"confidence" must be'),
         ({"certificate": {"max_disagreement": {"yes": 0.1}}}, '"no" is missing'),
@@ -136,7 +136,7 @@ def edited(**changes: object) -> dict[str, object]:
         ({"certificate": {"loss": "money"}}, '"loss" must be one of disagreement, accuracy, cost'),
         ({"certificate": {"loss": "accuracy"}}, '"parts" is missing'),
         ({"certificate": {"loss": "cost"}}, '"max_disagreement" must be'),
-        ({"certificate": {"parts": [["yes", "a", 0.1, 5, 0.0]]}}, "must hold only lists of 6"),
+        ({"certificate": {"parts": [["yes", "a", 0.1, 5, 0.0]]}}, "must contain only lists of 6"),
         ({"certificate": {"in_clusters": 2}}, '"in_clusters" must be'),
     ],
 )
@@ -173,5 +173,5 @@ def test_files_of_something_else_are_refused(path, content):
 
 def test_infinity_as_a_number_is_refused(path):
     path.write_text(f'{{"format": "{FORMAT}", "version": {VERSION}, "start": Infinity}}')
-    with pytest.raises(FileFormatError, match="Infinity is not allowed"):
+    with pytest.raises(FileFormatError, match="Infinity is not a valid number"):
         ScoreStrategy.load(path)

@@ -445,7 +445,7 @@ def test_certificates_of_losses_survive_a_file(tmp_path, kind):
         ({"parts": [["all", None, 0.03, 3000, 0.01, 0.05]]}, '"parts" is too large'),
         ({"parts": [["yes", None, 0.03, 3000, 0.01, 0.02]]}, '"parts" must hold a side, a group'),
         ({"loss": "disagreement"}, '"parts" must hold a side, a group'),
-        ({"loss": 3}, '"loss" must be a text'),
+        ({"loss": 3}, '"loss" must be a string'),
     ],
 )
 def test_hostile_certificates_of_losses_are_refused(tmp_path, changes, message):
@@ -489,8 +489,8 @@ def test_labels_of_classes_that_do_not_exist_are_refused(labels):
 @pytest.mark.parametrize(
     ("limit", "costs", "message"),
     [
-        (0.1, [[0, 1]], "costs must have a row for each true class"),
-        (0.1, [[0, 0], [1, 1]], "all answers cost the same"),
+        (0.1, [[0, 1]], "costs must have shape"),
+        (0.1, [[0, 0], [1, 1]], "costs must differ between answers"),
         (0.1, [[0, np.inf], [1, 0]], "costs must be finite"),
         (-1, COSTS, "with costs there is one limit, a number of at least 0"),
         ({"yes": 1, "no": 1}, COSTS, "with costs there is one limit"),

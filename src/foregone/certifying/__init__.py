@@ -1,4 +1,4 @@
-"""Certifying what is used: a ladder of strategies, losses of rows, exact bounds, and the promise."""
+"""Certify strategies as they run: a ladder of strategies, row losses, exact bounds, and the promise."""
 
 from foregone.certifying.bounds import betting_bound, clopper_pearson_bound, rows_needed
 from foregone.certifying.ladder import Climb, climb

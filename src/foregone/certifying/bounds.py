@@ -1,4 +1,4 @@
-"""Upper bounds on a mean loss from independent observations, each with an exact level.
+"""Upper bounds on a mean loss from independent observations, each with exact coverage.
 
 Clopper and Pearson's for losses of 0 or 1, and a bet against "the mean is above m" for losses from 0 to 1.
 Proofs are in docs/theory.md, "Certifying what is used".
@@ -9,19 +9,20 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy  # whose parts are loaded when first used, and take a while
+import scipy  # its submodules are imported on first use, because that is slow
 
 from foregone.checks import FloatArray
 
 __all__ = ["betting_bound", "clopper_pearson_bound", "log_capital", "rows_needed"]
 
-# Shares of the largest stake that cannot ruin, and how much of the capital is put on each: most on large
-# ones, because the mean that is bet against is far above all but a few of the losses.
+# Stakes, as shares of the largest safe stake, and the share of the capital on each: most on large stakes,
+# because the mean that is bet against is far above almost all losses.
 STAKES = 0.98 * 2.0 ** (-np.arange(10) / 2)
 CAPITAL = 1 / (1 + np.arange(10.0)) ** 2
 CAPITAL /= CAPITAL.sum()
 
-# The same for losses that may be gains: their mean is near 0 beside what they vary, which takes small stakes.
+# The same for losses that may be gains: their mean is small compared with their spread, which needs small
+# stakes.
 SMALL_STAKES = 0.98 * 2.0 ** (-np.arange(18) / 2)
 EQUAL_CAPITAL = np.full(18, 1 / 18)
 
@@ -29,11 +30,11 @@ NEVER_ENOUGH = 2**62
 
 
 def clopper_pearson_bound(n_wrong: int, n_rows: int, confidence: float) -> float:
-    """Return Clopper and Pearson's upper bound for a probability.
+    """Return the Clopper-Pearson upper bound on a probability.
 
     It is the largest p at which ``n_wrong`` or fewer of ``n_rows`` independent rows are wrong with a
-    probability of at least ``1 - confidence``; so it lies below the true probability in at most that share
-    of samples, whatever that probability is.
+    probability of at least ``1 - confidence``. Whatever the true probability is, the bound is below it in at
+    most this share of samples.
 
     Examples
     --------
@@ -46,8 +47,8 @@ def clopper_pearson_bound(n_wrong: int, n_rows: int, confidence: float) -> float
         return -math.expm1(math.log(1 - confidence) / n_rows) * (1 + 1e-12)
     failure = 1 - confidence
     bound = float(scipy.special.betainccinv(n_wrong + 1, n_rows - n_wrong, failure))
-    # For very many rows the quantile may be off: the tail itself is looked at, and the bound raised to where
-    # it is small enough. A few last bits more are for the rounding of the tail.
+    # For very many rows the quantile may be inaccurate: check the tail itself, and raise the bound until the
+    # tail is small enough. A few extra bits cover the rounding of the tail.
     step = 1e-12
     while bound < 1 and not scipy.special.betainc(n_wrong + 1, n_rows - n_wrong, bound) >= confidence:
         bound, step = bound * (1 + step), 2 * step
@@ -55,10 +56,10 @@ def clopper_pearson_bound(n_wrong: int, n_rows: int, confidence: float) -> float
 
 
 def rows_needed(limit: float, confidence: float, *, may_gain: bool = False) -> int:
-    """Return how many rows, none of which loses anything, it takes for a bound of at most ``limit``.
+    """Return how many rows without any loss give an upper bound of at most ``limit``.
 
-    No number is enough for a limit of 0: then it is one that no data have. Losses that may be gains take
-    about twice as many, which are bet on.
+    No number of rows is enough for a limit of 0: the result then exceeds any data. Losses that may be gains
+    are bounded by betting, and need about twice as many rows.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def rows_needed(limit: float, confidence: float, *, may_gain: bool = False) -> i
 
 
 def _first_enough(limit: float, confidence: float) -> int:
-    """Return the fewest rows without a loss or a gain whose bet wins enough."""
+    """Return the fewest rows without loss or gain for which the bet wins enough."""
     wanted, nothing = -math.log(1 - confidence), np.zeros(1)
 
     def wins(n_rows: float) -> bool:
@@ -96,10 +97,10 @@ def _first_enough(limit: float, confidence: float) -> int:
 def log_capital(
     losses: FloatArray, mean: float, times: FloatArray | None = None, *, may_gain: bool = False
 ) -> float:
-    """Return the logarithm of what betting against "the mean loss is at least ``mean``" has won.
+    """Return the log capital of a bet against "the mean loss is at least ``mean``".
 
-    The capital starts at 1 and is spread over several stakes; each observation x multiplies the part at
-    stake s by ``1 + s (mean - x)``. If the mean is that large, the capital has an expectation of at most 1.
+    The capital starts at 1 and is divided among several stakes; each observation x multiplies the part at
+    stake s by ``1 + s (mean - x)``. If the mean is that large, the expected capital is at most 1.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def log_capital(
     times : ndarray of shape (n_observations,), optional
         How often each was observed; once by default.
     may_gain : bool
-        Whether losses may be negative, which says how stakes are chosen.
+        Whether losses may be negative, which determines the stakes.
     """
     shares, capital = (SMALL_STAKES, EQUAL_CAPITAL) if may_gain else (STAKES, CAPITAL)
     stakes = shares / (1 - mean)
@@ -125,8 +126,8 @@ def betting_bound(
     """Return an upper bound, at least 0, on the mean of independent losses of at most 1.
 
     It is below the true mean in at most a share of ``1 - confidence`` of samples, by Markov's inequality:
-    the bet against the true mean wins ``1 / (1 - confidence)`` with at most that probability. With ``times``
-    it is what as many times the observations would give, a forecast.
+    the bet against the true mean wins ``1 / (1 - confidence)`` with at most this probability. With ``times``
+    it is a forecast: the bound if each observation occurred that many times.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Climbing a ladder: strategies from careful to bold, tried on rows that had no part in making them.
+"""The ladder: strategies from careful to bold, tested in this order on rows they were not learned from.
 
-Any number of rungs may be tried at the full confidence, because the first that fails ends the climb. The
-proof is in docs/theory.md, "Certifying what is used".
+Any number of rungs can be tested at the full confidence, because the climb ends at the first failure. Proof:
+docs/theory.md, "Certifying what is used".
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ Rung = TypeVar("Rung")
 
 @dataclass(frozen=True, eq=False)
 class Climb(Generic[Rung]):
-    """How far it went.
+    """The result of a climb.
 
     Attributes
     ----------
     rung : object or None
-        The boldest that keeps its limits; None if not even the first does.
+        The last rung before the first failure; None if the first rung fails.
     judged : tuple of Judged
-        What the rows say about it, part by part.
+        The test results of this rung, for each part.
     failed : tuple of Judged
-        What they say about the first that does not keep them; empty if all do.
+        The test results of the first rung that fails; empty if all pass.
     """
 
     rung: Rung | None
@@ -44,25 +44,25 @@ def climb(
     confidence: float,
     most: Callable[[Rung], float] = lambda rung: 1.0,
 ) -> Climb[Rung]:
-    """Return the last rung before the first that fails.
+    """Return the last rung before the first failure.
 
-    With a probability of at least ``confidence`` over the draw of the rows, whatever their distribution, the
-    mean loss of the rung that is returned is within the limit of every part.
+    With a probability of at least ``confidence`` over the sample of rows, whatever their distribution, the
+    mean loss of the returned rung is within the limit of every part.
 
     Parameters
     ----------
     rungs : iterable
-        In an order, and made in a way, that does not depend on the rows.
+        Their order and content must not depend on the rows.
     losses : callable
-        ``losses(rung)`` returns the loss of each row, with the rung run exactly as it will be in use: whether
-        its answer is wrong, or a number from 0 to 1.
+        ``losses(rung)`` runs the rung exactly as in use and returns the loss of each row: whether its answer
+        is wrong, or a number from 0 to 1.
     parts : Parts
-        The limits, and which rows they are for.
+        The limits, and the rows that each applies to.
     confidence : float
         Strictly between 0 and 1.
     most : callable, optional
-        ``most(rung)`` returns the largest loss that any row can have, where that is less than 1 and known
-        beforehand. A rung for which it is within the limit needs no rows.
+        ``most(rung)`` returns the largest possible loss of any row, if it is known to be less than 1. A rung
+        whose largest loss is within the limit needs no rows.
 
     Examples
     --------

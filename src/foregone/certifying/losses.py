@@ -1,4 +1,4 @@
-"""RowLosses: what answers lose compared with those of everyone, row by row: agreement, accuracy or costs."""
+"""RowLosses: the loss of early answers against the full vote, row by row: agreement, accuracy or costs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LossKind = Literal["disagreement", "accuracy", "cost"]
 
 @dataclass(frozen=True, eq=False)
 class CheckedCosts:
-    """What answers cost, in units in which no answer loses more than 1 compared with another.
+    """A cost matrix, scaled so that no answer costs more than 1 above another.
 
     Attributes
     ----------
@@ -43,35 +43,36 @@ def check_costs(costs: Any, n_classes: int) -> CheckedCosts:
     matrix = as_numbers(costs, "costs").astype(np.float64)
     if matrix.shape != (n_classes, n_classes):
         raise InvalidInputError(
-            f"costs must have a row for each true class and a column for each answer, {n_classes} by "
-            f"{n_classes} in the order of classes_, got shape {matrix.shape}"
+            f"costs must have shape ({n_classes}, {n_classes}), got {matrix.shape}: give a row for each true "
+            "class and a column for each answer, in the order of classes_"
         )
     if not np.isfinite(matrix).all():
-        raise InvalidInputError("costs must be finite: found NaN or infinity")
+        raise InvalidInputError("costs must be finite, got NaN or infinity: replace them by numbers")
     unit = float(np.ptp(matrix, axis=1).max())
     if unit == 0:
         raise InvalidInputError(
-            "all answers cost the same: give costs that differ, such as [[0, 1], [10, 0]]"
+            "costs must differ between answers, got equal costs in every row: give for example "
+            "[[0, 1], [10, 0]]"
         )
     return CheckedCosts(matrix / unit, unit)
 
 
 @dataclass(frozen=True, eq=False)
 class RowLosses:
-    """What it loses to give rows other answers than everyone together would.
+    """The loss of each row if its answer differs from the full vote.
 
     Attributes
     ----------
     kind : {"disagreement", "accuracy", "cost"}
-        A row loses 1 if its answer differs; or if it differs and is wrong where that of everyone was right,
-        and wins 1 the other way round; or what its answer costs more.
+        "disagreement": a row loses 1 if its answer differs. "accuracy": it loses 1 if its answer is wrong
+        where the full vote is right, and gains 1 in the reverse case. "cost": it loses the extra cost.
     truth : ndarray of int, shape (n_rows,), or None
-        The numbers of the true classes; None for disagreement.
+        The true class numbers; None for disagreement.
     costs : CheckedCosts or None
-        Of answers, for costs; the loss is in its ``unit``.
+        The cost matrix, for costs; the loss is in its ``unit``.
     sets_off : bool
-        Whether gains are set off against losses. Without them a loss is never smaller and its mean no less,
-        but where few rows lose anything it takes fewer rows to bound.
+        Whether gains are offset against losses. Without gains the mean loss is never smaller, but if few rows
+        lose anything, it can be bounded with fewer rows.
 
     Examples
     --------
@@ -89,21 +90,21 @@ class RowLosses:
 
     @property
     def may_gain(self) -> bool:
-        """Whether an answer can be better than that of everyone, a negative loss."""
+        """Whether an answer can be better than the full vote, which is a negative loss."""
         return self.kind != "disagreement" and self.sets_off
 
     def without_gains(self) -> RowLosses:
-        """Return the same, but gains count as no loss."""
+        """Return the same losses with gains counted as 0."""
         return replace(self, sets_off=False)
 
     def with_and_without_gains(self) -> list[RowLosses]:
-        """Return the same and, if a loss may be a gain, the same without gains: there is a choice."""
+        """Return these losses and, if gains are possible, also the losses without gains."""
         return [self, self.without_gains()] if self.may_gain else [self]
 
     def of(self, answers: npt.NDArray[Any], full: npt.NDArray[Any]) -> BoolArray | FloatArray:
-        """Return the loss of each row, given the numbers of the classes that are answered, from -1 to 1.
+        """Return the loss of each row, from -1 to 1, given the class numbers of the answers.
 
-        Of two classes answers may be true and false. Disagreement is true or false.
+        For two classes, answers may be booleans. Disagreement is returned as booleans.
         """
         if self.truth is None:
             return np.asarray(answers != full, np.bool_)
@@ -116,20 +117,20 @@ class RowLosses:
         return np.asarray(lost if self.sets_off else np.maximum(lost, 0.0))
 
     def mean(self, answers: npt.NDArray[Any], full: npt.NDArray[Any]) -> float | None:
-        """Return the mean loss of accuracy, or of costs in their own unit; None without the truth."""
+        """Return the mean loss of accuracy, or rise in cost in its own unit; None without true labels."""
         if self.truth is None:
             return None
         lost = replace(self, sets_off=True).of(answers, full)
         return float(lost.mean()) * (1.0 if self.costs is None else self.costs.unit)
 
     def if_differs(self, full: npt.NDArray[Any]) -> FloatArray:
-        """Return what each row loses if it gets the other one of two answers than everyone gives, -1 to 1."""
+        """Return the loss of each row, from -1 to 1, if its answer is not the full vote (two classes)."""
         return np.asarray(self.of(1 - full.astype(np.int64), full.astype(np.int64)), np.float64)
 
     def in_class_yes(self, full: npt.NDArray[Any]) -> BoolArray:
-        """Return which rows a limit for the second class is for, by the truth or else the full answer."""
+        """Return which rows the limit of the second class covers, by true class if known, or by full vote."""
         return np.asarray((full if self.truth is None else self.truth) == 1)
 
     def take(self, rows: IntArray) -> RowLosses:
-        """Return those of some rows."""
+        """Return the losses of some rows."""
         return self if self.truth is None else replace(self, truth=self.truth[rows])

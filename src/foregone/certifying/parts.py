@@ -1,4 +1,4 @@
-"""Parts: the rows that have a limit in common, and whether the losses on them keep it."""
+"""Parts: groups of rows that share a limit, and the test whether their losses keep it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ MISSING = ("None", "nan", "NaN", "NaT", "<NA>")
 
 @dataclass(frozen=True, eq=False)
 class RowLabels:
-    """What is known about rows before anyone is asked: which group each is in, and which cluster.
+    """The group and the cluster of each row, known before any voter is asked.
 
     Attributes
     ----------
     groups : ndarray of int, shape (n_rows,), or None
-        Numbers of groups. Each group has to keep the limits by itself.
+        Group numbers. The limits apply to each group separately.
     clusters : ndarray of int, shape (n_rows,), or None
-        Numbers of clusters. Rows of one cluster depend on each other, and count as one observation.
+        Cluster numbers. Rows of one cluster are dependent, and count as one observation.
     names : tuple
-        Of the groups; none of their rows may be among these rows.
+        Names of the groups; a group may have no row here.
 
     Examples
     --------
@@ -45,12 +45,12 @@ class RowLabels:
 
     @classmethod
     def of(cls, groups: Any, clusters: Any, n_rows: int) -> RowLabels:
-        """Check what a user gave for each of ``n_rows``; None for what there is not."""
+        """Check the labels that a user gave for ``n_rows`` rows; None for no groups or no clusters."""
         names, group_of = _numbered(groups, n_rows, "groups")
         return cls(group_of, _numbered(clusters, n_rows, "clusters")[1], names)
 
     def take(self, rows: IntArray) -> RowLabels:
-        """Return those of some rows."""
+        """Return the labels of some rows."""
         groups, clusters = (
             None if labels is None else labels[rows] for labels in (self.groups, self.clusters)
         )
@@ -59,7 +59,7 @@ class RowLabels:
     def split(
         self, n_rows: int, learning_share: float, rng: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
-        """Divide rows at random into those to learn from and those to certify with; clusters stay together.
+        """Split rows at random into learning and certification rows; clusters stay together.
 
         Examples
         --------
@@ -79,7 +79,7 @@ class RowLabels:
 
 
 def _numbered(labels: Any, n_rows: int, name: str) -> tuple[tuple[Any, ...], IntArray | None]:
-    """Return all labels, and the number of each row's; a missing one would be in no group."""
+    """Return all labels and the number of each row's label. Raises InvalidInputError if one is missing."""
     if labels is None:
         return (), None
     try:
@@ -90,31 +90,34 @@ def _numbered(labels: Any, n_rows: int, name: str) -> tuple[tuple[Any, ...], Int
         given = np.empty(0)
     if given.shape != (n_rows,):
         raise InvalidInputError(
-            f"{name} must have one label for each of the {n_rows:,} rows, got shape {given.shape}"
+            f"{name} must have one label for each of the {n_rows:,} rows, got shape {given.shape}: give a "
+            "row of labels"
         )
     names, numbers = np.unique(given, return_inverse=True)
     if any(str(label) in MISSING for label in names.tolist()):
-        raise InvalidInputError(f"{name} has missing labels: give every row one, such as 'unknown'")
+        raise InvalidInputError(
+            f"{name} must have a label for every row, got missing ones: use a label such as 'unknown'"
+        )
     return tuple(names.tolist()), numbers.astype(np.int64)
 
 
 class Judged(NamedTuple):
-    """What the observations of a part say.
+    """The test result of one part.
 
     Attributes
     ----------
     side : {"all", "yes", "no"}
-        Which answers of everyone its rows have.
+        The full vote of its rows.
     group : object or None
-        Which group its rows are of; None if there are no groups.
+        The group of its rows; None if there are no groups.
     limit : float
         The largest mean loss that is allowed.
     n_observations : int
-        How many there are: rows, or clusters of rows.
+        Number of rows, or of clusters of rows.
     mean_loss : float
-        Their mean; of rows, the share that was answered differently from everyone.
+        Their mean loss; for disagreement, the share of rows whose answer differs from the full vote.
     bound : float
-        Upper bound on the mean loss of new ones.
+        Upper bound on the mean loss of new rows.
     """
 
     side: str
@@ -126,11 +129,11 @@ class Judged(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether the limit is kept, as far as these observations can tell."""
+        """Whether the upper bound is within the limit."""
         return self.bound <= self.limit
 
     def times(self, unit: float) -> Judged:
-        """Return it with a loss of 1 counted as ``unit``."""
+        """Return the result in units in which a loss of 1 is ``unit``."""
         return self._replace(
             limit=self.limit * unit, mean_loss=self.mean_loss * unit, bound=self.bound * unit
         )
@@ -138,24 +141,24 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows that have a limit in common.
+    """Rows that share a limit.
 
     Attributes
     ----------
     side : {"all", "yes", "no"}
-        Rows of all answers, or those that everyone together answers like this.
+        All rows, or those with this full vote.
     group : object or None
-        The group its rows are of; None if there are no groups.
+        The group of its rows; None if there are no groups.
     limit : float
         The largest mean loss that is allowed.
     rows : ndarray of int
-        Which rows.
+        The numbers of its rows.
     clusters : ndarray of int or None
-        The number of the cluster that each of these rows is in, from 0 on; None if every row is alone.
+        The cluster number of each of these rows, from 0; None without clusters.
     may_gain : bool
-        Whether losses are numbers that may be negative.
+        Whether losses may be negative.
     by_truth : bool
-        Whether a side is of the rows that are truly of it.
+        Whether sides are by true class instead of full vote.
     """
 
     side: str
@@ -172,17 +175,17 @@ class Part:
         return len(self.rows) if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
 
     def needed(self, confidence: float) -> int:
-        """Return how many observations it takes to certify it, if none of them loses anything."""
+        """Return how many observations are needed to certify this part if none of them has a loss."""
         return rows_needed(self.limit, confidence, may_gain=self.may_gain)
 
     def judge(
         self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0, times: float = 1.0
     ) -> Judged:
-        """Return what the losses of its rows say, given those of all rows.
+        """Return the test result of this part, given the losses of all rows.
 
-        Losses that are true or false are counted (Clopper and Pearson), unless rows are in clusters; others,
-        of at most ``most``, are bet on. Which of the two does not depend on what they show. To foresee what
-        more rows would say, each counts ``times`` as often.
+        Boolean losses are counted (Clopper-Pearson), unless rows are in clusters; other losses, of at most
+        ``most``, are bounded by betting. The choice does not depend on the values of the losses. To forecast
+        the result of more rows, each row counts ``times`` times.
         """
         own = losses[self.rows]
         if own.dtype == np.bool_ and self.clusters is None:
@@ -204,7 +207,7 @@ class Part:
         return np.asarray(np.bincount(self.clusters, own, self.n_observations) / sizes)
 
     def __str__(self) -> str:
-        """Return what its rows are, in words."""
+        """Return a description of its rows for messages."""
         whose = "true" if self.by_truth else "full"
         side = "" if self.side == "all" else f' whose {whose} answer is "{self.side}"'
         group = "" if self.group is None else f" of group {self.group!r}"
@@ -213,7 +216,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """All parts of some rows; every one of them has to keep its limit."""
+    """All parts of some rows; every part must keep its limit."""
 
     parts: tuple[Part, ...]
 
@@ -227,18 +230,18 @@ class Parts:
         may_gain: bool = False,
         by_truth: bool = False,
     ) -> Parts:
-        """Divide rows by the answers that have limits of their own, and by group.
+        """Divide rows by group, and by class if each class has its own limit.
 
         Parameters
         ----------
         limits : Limits
-            One for all rows, or one for rows that everyone together answers with "yes" and one for "no".
+            One limit for all rows, or one for rows with a full vote of "yes" and one for "no".
         full_yes : ndarray of bool, shape (n_rows,)
-            Which rows are of class "yes"; only looked at if limits differ by class.
+            Which rows are of class "yes"; only used if limits differ by class.
         labels : RowLabels, optional
             Groups and clusters of the rows.
         may_gain, by_truth : bool
-            Whether losses are numbers that may be negative, and whether classes are true ones.
+            Whether losses may be negative, and whether classes are true classes.
         """
         labels = labels or RowLabels()
         of_group: list[tuple[Any, IntArray]] = [(None, np.arange(len(full_yes)))]
@@ -257,7 +260,7 @@ class Parts:
 
     @classmethod
     def losing(cls, limits: Limits, losses: RowLosses, full: Any, labels: RowLabels | None = None) -> Parts:
-        """Divide rows with limits on these losses, given the answers of everyone."""
+        """Divide rows for limits on these losses, given the full votes."""
         is_yes, by_truth = losses.in_class_yes(full), losses.truth is not None
         return cls.of(limits, is_yes, labels, may_gain=losses.may_gain, by_truth=by_truth)
 
@@ -267,11 +270,11 @@ class Parts:
     def judge(
         self, losses: BoolArray | FloatArray, confidence: float, most: float = 1.0, times: float = 1.0
     ) -> tuple[Judged, ...]:
-        """Return what the losses of all rows say about each part, each at the full confidence."""
+        """Return the test result of each part, each at the full confidence."""
         return tuple(part.judge(losses, confidence, most, times) for part in self.parts)
 
     def too_few(self, confidence: float, times: float = 1.0) -> Part | None:
-        """Return the first part with fewer than ``times`` the rows it takes to certify it without a loss."""
+        """Return the first part with fewer than ``times`` the rows needed to certify it without a loss."""
         for part in self.parts:
             if part.n_observations < times * part.needed(confidence):
                 return part
@@ -281,10 +284,10 @@ class Parts:
 def bounds_by_side(
     losses: BoolArray, full_yes: BoolArray, labels: RowLabels, confidence: float, n_rungs: int
 ) -> dict[str, float]:
-    """Return bounds on the mean loss of "yes" and "no" that hold together, whichever rung was chosen.
+    """Return simultaneous bounds on the mean loss of "yes" and "no", valid whichever rung was chosen.
 
-    Which one was depends on the same rows, so each bound is made sure enough for all ``n_rungs`` that there
-    were to choose from.
+    The choice depends on the same rows, so the confidence of each bound is corrected for all ``n_rungs``
+    candidates.
     """
     sides = Parts.of(Limits.for_each(1.0), full_yes, RowLabels(clusters=labels.clusters))
     judged = sides.judge(losses, confidence_for_all(confidence, n_rungs))
@@ -292,12 +295,12 @@ def bounds_by_side(
 
 
 def confidence_for_all(confidence: float, n_rungs: int) -> float:
-    """Return the confidence at which bounds of both answers hold together for this many strategies."""
+    """Return the confidence at which the bounds of both answers hold jointly for this many strategies."""
     return 1 - (1 - confidence) / (2 * n_rungs)
 
 
 def by_part(values: Mapping[tuple[str, Any], float]) -> float | dict[Any, float]:
-    """Return values for sides and groups as users get them: a number, or a dict by side, group, or both.
+    """Return values for sides and groups in user form: a number, or a dict by side, group, or both.
 
     Examples
     --------

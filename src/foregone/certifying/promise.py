@@ -1,4 +1,4 @@
-"""Promise: what is guaranteed about a classifier, as values and in one sentence."""
+"""Promise: the guarantee of a classifier, as values and in one sentence."""
 
 from __future__ import annotations
 
@@ -21,34 +21,35 @@ Loss = Literal[
 
 @dataclass(frozen=True)
 class Promise:
-    """What is guaranteed, about what, and by how many rows; ``str()`` says it in one sentence.
+    """The guarantee of a classifier; ``str()`` returns it as one sentence.
 
     Attributes
     ----------
     about : {"classifier", "orders"}
-        The classifier as it runs, in the order in which it asks its voters; or the mean over random orders
-        of the voters, of which it uses one or a few.
+        Whether the guarantee is about the classifier as it runs, in its own order of voters, or about the
+        mean over random orders of the voters, of which it uses one or a few.
     loss : {"disagreement", "disagreement of every row", "values", "values of every row", "accuracy", "cost"}
-        What is limited: the share of rows whose answer differs from that of all voters together, or the
-        probability of that for every single row; or these times the values that were given; or how far the
-        accuracy falls below that of all voters together, or how much more a row costs on average.
+        What is limited. "disagreement": the share of rows whose answer differs from the full vote;
+        "... of every row": the probability of this for every single row. "values": the same, weighted by the
+        given values. "accuracy": how far the accuracy is below that of the full vote. "cost": how far the
+        mean cost of a row is above that of the full vote.
     limit : float or dict
-        The largest allowed loss; with limits by class, one for each label. Disagreement is limited among the
-        rows that all voters together give to the class, accuracy among those that are truly of it.
+        The largest allowed loss; with limits by class, one for each label. Disagreement is limited among
+        rows with this full vote, accuracy among rows with this true class.
     confidence : float or None
-        With which probability, over the draw of the calibration rows, the limit is kept on new rows. 1 where
-        it is certain; None where the calibration rows are taken for the truth, or no rows are needed.
+        The probability, over the sample of calibration rows, that the limit holds on new rows. 1 if it always
+        holds; None if the calibration rows are treated as the true distribution, or no rows are needed.
     bound : float or dict
-        The upper bound that was compared with the limit; by class, by group, or by both. It was computed for
-        the strategy that was chosen by it: the promise is the limit.
+        The upper bound that was compared with the limit; by class, by group, or by both. The strategy was
+        chosen by this bound, so the guarantee is the limit, not the bound.
     n_rows : int
-        Rows that stand behind it: those it was certified on, or the calibration rows; 0 if it needs none.
+        Number of certification rows, or of calibration rows; 0 if the guarantee needs none.
     groups : tuple
-        The groups that keep the limit each by itself.
+        The groups that each keep the limit.
     in_clusters : bool
-        Whether dependent rows were counted as one observation.
+        Whether each cluster of dependent rows counts as one observation.
     rows_to_certify : int or None
-        How many calibration rows it takes to promise something about the classifier, where that is not done.
+        Number of calibration rows needed to certify the classifier itself, if it is not certified.
 
     Examples
     --------
@@ -80,9 +81,9 @@ class Promise:
         unit: float = 1.0,
         **how: Any,
     ) -> Promise:
-        """Return what the rows that a strategy was tried on promise.
+        """Return the promise that follows from the certification rows.
 
-        ``unit`` is what a loss of 1 is, ``how`` says whether rows are in clusters.
+        ``unit`` is the size of a loss of 1; ``how`` holds whether rows are in clusters.
         """
         return cls(
             about,
@@ -97,7 +98,7 @@ class Promise:
 
     @classmethod
     def certain(cls, limit: float | dict[Any, float]) -> Promise:
-        """Return the promise of what stops only where the rest cannot change the answer."""
+        """Return the promise of a strategy that stops only when the rest cannot change the answer."""
         return cls("classifier", "disagreement of every row", limit, 1.0, 0.0, 0)
 
     @classmethod
@@ -111,7 +112,7 @@ class Promise:
         rows_to_certify: int | None = None,
         loss: Loss = "disagreement",
     ) -> Promise:
-        """Return what is kept on average over random orders of the voters, as a criterion has it."""
+        """Return the promise on average over random orders of the voters, for a criterion."""
         if not traits_of(criterion).bounds_the_mean:
             every: Loss = "values of every row" if loss == "values" else "disagreement of every row"
             return cls("orders", every, limit, None, bound, 0)
@@ -119,12 +120,12 @@ class Promise:
 
     @property
     def is_by_rows(self) -> bool:
-        """Whether rows certified it, rather than a solution of a program proves it."""
+        """Whether rows certify it, rather than the proof of a solution."""
         by_labels = self.loss in ("accuracy", "cost") and self.confidence is not None
         return self.about == "classifier" or by_labels
 
     def labelled(self, classes: Sequence[Any]) -> Promise:
-        """Return it with limits and bounds by label where they are by "no" and "yes"."""
+        """Return the promise with the keys "no" and "yes" replaced by class labels."""
         names = dict(zip(("no", "yes"), classes, strict=False))
 
         def renamed(given: Any) -> Any:
@@ -177,7 +178,7 @@ class Promise:
         return f"{said[0].upper()}{said[1:]}."
 
     def _kept_by(self, whom: str, rows: str = "new rows", whose: str = "its") -> str:
-        """Return what is kept on some rows."""
+        """Return the limited quantity and the limit in words."""
         if self.loss == "accuracy":
             lost = f"at most {self._limits()} below that of {whose} full vote"
             return f"the accuracy of {whom} on {rows} is {lost}"
@@ -187,7 +188,7 @@ class Promise:
         return f"{whom} disagrees with its full vote on at most {self._limits(rows)}"
 
     def _limits(self, rows: str = "") -> str:
-        """Return the limit, or those of the classes, and of which rows each is a share."""
+        """Return the limit, or the limits of the classes, in words, with the rows that they are shares of."""
         of_rows = f" of {rows}" if rows else ""
         if not isinstance(self.limit, Mapping):
             return f"{self.limit:g}{of_rows}"
@@ -212,14 +213,14 @@ class Promise:
         }
 
     def _part_of(self, key: Any) -> tuple[str, Any]:
-        """Return the side and the group that a bound is for."""
+        """Return the side and the group of a bound."""
         if isinstance(key, tuple):
             return key
         return ("all", key) if self.groups else (key, None)
 
     @classmethod
     def from_fields(cls, fields: Fields) -> Promise:
-        """Check what `to_fields` gave."""
+        """Make a promise from the fields of a file, with checks."""
         about, loss = (
             _choice(fields, key, get_args(known)) for key, known in (("about", About), ("loss", Loss))
         )

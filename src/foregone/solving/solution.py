@@ -213,7 +213,7 @@ class Solution(SolvedStrategy):
         section = cls._solution_section(fields)
         votes = _votes_from_field(section, strategy.n_voters)
         if fields.version < 3 and "values" in section:
-            raise section.error("values", "must not be in a file of version 2, whose readers ignore it")
+            raise section.error("values", "is not allowed in a file of version 2, whose readers ignore it")
         try:
             problem = Problem.check(
                 section.text("criterion"),

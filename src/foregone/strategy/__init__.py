@@ -1,4 +1,4 @@
-"""Strategies: what every kind shares, and those for votes between two answers, with cost, risk and files."""
+"""Stopping strategies: the base of every kind, and those for two answers, with cost, risk and files."""
 
 from foregone.strategy.base import SolvedStrategy, Strategy
 from foregone.strategy.evaluation import Evaluation, evaluate

@@ -1,4 +1,4 @@
-"""What strategies of every kind have in common, alone and with the problem that they solve."""
+"""Base classes of strategies and solutions of every kind: saving, loading, equality."""
 
 from __future__ import annotations
 
@@ -15,50 +15,51 @@ __all__ = ["SavedAsJson", "SolvedStrategy", "Strategy"]
 
 
 class SavedAsJson(ABC):
-    """What can be saved as a readable file: a class states its ``KIND``, and its fields both ways."""
+    """Base of classes that save to readable JSON; a subclass has a ``KIND`` and converts its fields."""
 
     KIND: ClassVar[str]
 
     @abstractmethod
     def to_fields(self) -> dict[str, Any]:
-        """Return the fields of a file, all but those that every file has."""
+        """Return the fields of a file, without those that every file has."""
 
     @classmethod
     @abstractmethod
     def _from_fields(cls, fields: Fields) -> Self:
-        """Check the fields of a file of this kind and make what they describe."""
+        """Make an object from the checked fields of a file of this kind."""
 
     @classmethod
     def from_fields(cls, fields: Fields) -> Self:
-        """Check the fields of a file and make what they describe."""
+        """Make an object from the fields of a file, with checks."""
         if fields.text("kind") != cls.KIND:
-            raise fields.error("kind", f'is not "{cls.KIND}": the file holds something else')
+            raise fields.error("kind", f'is not "{cls.KIND}": use foregone.load to read files of any kind')
         return cls._from_fields(fields)
 
     def save(self, path: PathLike) -> None:
-        """Write it to ``path`` as readable JSON, atomically; `load` gives back the same.
+        """Write this object to ``path`` as readable JSON, atomically; `load` restores it.
 
-        What a solution saves, its strategy's ``load`` reads as well: the strategy alone.
+        The ``load`` of the strategy's class also reads the file of a solution, and returns its strategy.
         """
         write_file(path, {"kind": self.KIND, **self.to_fields()})
 
     @classmethod
     def load(cls, path: PathLike, *, max_memory: float | None = None) -> Self:
-        """Read what `save` wrote. Of a solution, cost and risk are computed anew, not taken from the file.
+        """Read a file that `save` wrote. Cost and risk of a solution are computed again, not read.
 
         Parameters
         ----------
         path : path
-            Of the file.
+            The file to read.
         max_memory : float, optional
-            Bytes that may be used besides 100 times the size of the file; by default 256 MiB. Only votes
-            among many answers need more: strategies of thousands of voters, or solutions of more than 50.
+            Memory limit in bytes, in addition to 100 times the size of the file; by default 256 MiB. Only
+            votes among many answers need more: strategies of thousands of voters, or solutions of more than
+            50.
 
         Raises
         ------
         FileFormatError
-            If the file is not valid or holds something else; of a solution, also if it holds a strategy
-            without the problem it solves.
+            If the file is invalid or of another kind; for a solution, also if it holds a strategy without
+            the problem it solves.
         """
         fields = read_file(path, max_memory)
         content = cls.from_fields(fields)
@@ -67,9 +68,9 @@ class SavedAsJson(ABC):
 
 
 class Strategy(SavedAsJson):
-    """When to stop asking. Two are equal if they do the same; a copy comes back with read-only arrays."""
+    """Base of all stopping strategies. Two are equal if they behave the same; arrays are read-only."""
 
-    if TYPE_CHECKING:  # a dataclass would take a real one for the default of a field of this name
+    if TYPE_CHECKING:  # at run time a dataclass would use the property as the default of such a field
 
         @property
         def n_voters(self) -> int:
@@ -77,10 +78,10 @@ class Strategy(SavedAsJson):
 
     @abstractmethod
     def _digest(self) -> bytes:
-        """Return a digest of all that the strategy ever does."""
+        """Return a digest of the strategy's behaviour."""
 
     def __eq__(self, other: object) -> bool:
-        """Whether both do the same."""
+        """Whether both strategies behave the same."""
         if not isinstance(other, type(self)):
             return NotImplemented
         return self._digest() == other._digest()
@@ -90,11 +91,11 @@ class Strategy(SavedAsJson):
 
     @property
     def fingerprint(self) -> str:
-        """A name in hexadecimal that equal strategies share, today and in every other process."""
+        """A hexadecimal name that equal strategies share, stable across processes and releases."""
         return self._digest().hex()[:32]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled or copied one, whose arrays come back writable."""
+        """Make the arrays read-only again after unpickling or copying."""
         self.__dict__.update(state)
         self.__post_init__()
 
@@ -105,7 +106,7 @@ class Strategy(SavedAsJson):
 
 
 class SolvedStrategy(SavedAsJson):
-    """A strategy with the problem it solves, which a file holds in a section beside the strategy's fields."""
+    """A strategy with the problem it solves; files hold the problem in a section beside the strategy."""
 
     strategy: Strategy
     criterion: Criterion
@@ -116,7 +117,7 @@ class SolvedStrategy(SavedAsJson):
 
         @property
         def distribution(self) -> Any:
-            """The distribution of full votes that it was solved for."""
+            """The distribution of full votes that the strategy was solved for."""
 
     @property
     def n_voters(self) -> int:
@@ -124,7 +125,7 @@ class SolvedStrategy(SavedAsJson):
         return self.strategy.n_voters
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the evaluation out of pickles and skops files: it can be made again."""
+        """Leave the evaluation out of pickles and skops files, because it can be computed again."""
         return {name: value for name, value in self.__dict__.items() if name != "evaluation"}
 
     def to_fields(self) -> dict[str, Any]:
@@ -137,9 +138,9 @@ class SolvedStrategy(SavedAsJson):
 
     @staticmethod
     def _solution_section(fields: Fields) -> Fields:
-        """Return that section. Raises FileFormatError if the file holds a strategy alone."""
+        """Return this section. Raises FileFormatError if the file holds a strategy alone."""
         if "solution" not in fields:
             raise fields.error(
-                "solution", "is missing: the file does not say what its strategy is optimal for"
+                "solution", "is missing: the file holds a strategy alone. Read it with foregone.load"
             )
         return fields.section("solution")

@@ -1,4 +1,4 @@
-"""Evaluation: what a strategy costs and risks, exactly, for every number of yes votes."""
+"""Evaluation: the exact cost and risk of a strategy for every number of yes votes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FullAnswer = Literal["yes", "no"]
 
 
 class Figures(NamedTuple):
-    """Expected number of votes asked, and probability to disagree with the full vote."""
+    """Expected number of votes asked, and probability of disagreement with the full vote."""
 
     expected_votes: float
     disagreement: float
@@ -29,7 +29,7 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactFigures:
-    """What a strategy costs and risks for every full vote; of two answers or of many."""
+    """The exact cost and risk of a strategy for every full vote, for two answers or many."""
 
     strategy: Any
     expected_votes: FloatArray
@@ -40,7 +40,7 @@ class ExactFigures:
         return Figures(float(self.expected_votes.max()), float(self.disagreement.max()))
 
     def averaged(self, weights: FloatArray) -> Figures:
-        """Return the figures averaged by a probability for each full vote."""
+        """Return the mean figures, weighted by a probability for each full vote."""
         return Figures(float(weights @ self.expected_votes), float(weights @ self.disagreement))
 
     def __repr__(self) -> str:
@@ -53,31 +53,31 @@ class ExactFigures:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(ExactFigures):
-    """What a strategy does when n of the voters would say yes, for every n from 0 to ``n_voters``.
+    """The exact cost and risk of a strategy if n voters say yes, for every n from 0 to ``n_voters``.
 
     Attributes
     ----------
     strategy : StoppingStrategy
-        What was evaluated.
+        The evaluated strategy.
     expected_votes : ndarray of shape (n_voters + 1,)
         ``expected_votes[n]``: mean number of votes asked.
     disagreement : ndarray of shape (n_voters + 1,)
-        ``disagreement[n]``: probability to differ from the full vote. Of a strategy that answers the
-        majority, or by the share of its quota, it never rises as n moves away from the quota on either side;
-        of others it may.
+        ``disagreement[n]``: probability that the answer differs from the full vote. For a strategy that
+        answers the majority, or by the share of its quota, it never rises as n moves away from the quota on
+        either side; for others it may.
     """
 
     strategy: StoppingStrategy
 
     def mean(self, votes: VoteDistribution) -> Figures:
-        """Return the figures averaged over a distribution of n."""
+        """Return the mean figures over a distribution of n."""
         return self.averaged(_weights(votes, self.strategy))
 
     def by_class(self, votes: VoteDistribution) -> dict[FullAnswer, Figures]:
-        """Return the figures averaged given that the full vote says yes, and given that it says no.
+        """Return the mean figures separately for a full vote of yes and of no.
 
-        A mean over all votes can hide what becomes of a rare class; these do not. If ``votes`` rule a class
-        out there is nothing to average, and both of its figures are NaN.
+        A mean over all votes can hide a high disagreement in a rare class. If ``votes`` rule out a class,
+        both of its figures are NaN.
 
         Examples
         --------
@@ -100,7 +100,7 @@ class Evaluation(ExactFigures):
         return figures
 
     def worst_by_class(self) -> dict[FullAnswer, Figures]:
-        """Return the largest figures over the n whose full vote is yes, and over those whose is no."""
+        """Return the largest figures separately for a full vote of yes and of no."""
         return {
             answer: Figures(
                 float(self.expected_votes[side].max(initial=0)), float(self.disagreement[side].max(initial=0))
@@ -109,7 +109,7 @@ class Evaluation(ExactFigures):
         }
 
     def _sides(self) -> dict[FullAnswer, slice]:
-        """Return the n whose full vote is yes, and those whose is no."""
+        """Return the slice of n with a full vote of yes, and of no."""
         first_yes = self.strategy.quota
         return {"yes": slice(first_yes, None), "no": slice(first_yes)}
 
@@ -119,7 +119,7 @@ class Evaluation(ExactFigures):
         Parameters
         ----------
         votes : VoteDistribution
-            Distribution of n; a point mass for one particular n.
+            Distribution of n; for a single n, give a point mass.
 
         Returns
         -------
@@ -145,7 +145,8 @@ class Evaluation(ExactFigures):
 def _weights(votes: VoteDistribution, strategy: StoppingStrategy) -> FloatArray:
     if check_votes(votes).n_voters != strategy.n_voters:
         raise InvalidInputError(
-            f"the votes are for {votes.n_voters} voters, the strategy for {strategy.n_voters}: use equal ones"
+            f"votes must have as many voters as the strategy, got {votes.n_voters} and "
+            f"{strategy.n_voters}: give a distribution for {strategy.n_voters} voters"
         )
     return votes.probabilities
 
@@ -155,7 +156,7 @@ def evaluate(strategy: StoppingStrategy) -> Evaluation:
 
     See Also
     --------
-    foregone.evaluate : the same for every kind of strategy.
+    foregone.evaluate : The same for every kind of strategy.
     """
     n_voters = check_strategy(strategy).n_voters
     span, reach, sums = np.zeros(2, np.int64), np.zeros((2, n_voters + 2)), np.zeros((2, 3, n_voters + 2))
@@ -166,7 +167,7 @@ def evaluate(strategy: StoppingStrategy) -> Evaluation:
     full_vote_is_yes = np.arange(n_voters + 1) >= strategy.quota
     disagreement = np.where(full_vote_is_yes, said_no, said_yes)
     for array, most in ((cost, n_voters), (disagreement, 1)):
-        np.minimum(array, most, out=array)  # rounding may put it a hair above
+        np.minimum(array, most, out=array)  # rounding may put it slightly above
     for array in (cost, disagreement):
         array.setflags(write=False)
     return Evaluation(strategy, cost, disagreement)

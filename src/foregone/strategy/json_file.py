@@ -1,12 +1,12 @@
-"""The file format: versioned, human-readable JSON, written whole or not at all; reading trusts nothing.
+"""The file format: versioned, human-readable JSON, written atomically; every field is checked on reading.
 
-A file is one JSON object. ``format`` and ``version`` say what it is, the other fields are up to the
-``kind`` of content. Numbers are written so that reading them back gives exactly the same float. The last
-field is a ``checksum`` of all others, so that a file with a digit damaged, which would be a valid file of
-something else, is found out. Nothing is ever unpickled or executed.
+A file is one JSON object. ``format`` and ``version`` identify it; the other fields depend on the ``kind`` of
+content. Numbers are written so that reading them restores exactly the same float. The last field is a
+``checksum`` of all others. It detects a damaged digit, which could otherwise make a valid file of different
+content. Nothing is ever unpickled or executed.
 
-Version 2 added ``yes_from``, what a strategy answers; version 3 quotas, full votes that are not decided by a
-majority, and ``values``, what a disagreement loses. Files of older versions are read for ever.
+Version 2 added ``yes_from``, the answers of a strategy. Version 3 added quotas, for full votes that are not
+decided by a majority, and ``values``, the losses of disagreements. Older versions remain readable.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _checksum(content: dict[str, Any]) -> str:
 
 
 def read_file(path: PathLike, max_memory: float | None = None) -> Fields:
-    """Read a file of ours and check its header; ``max_memory`` as in `foregone._system.file_reading.Memory`.
+    """Read a JSON file and check its header; ``max_memory`` as in `foregone._system.file_reading.Memory`.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def read_file(path: PathLike, max_memory: float | None = None) -> Fields:
 
     See Also
     --------
-    Fields.check_intact : to be called when the fields have been read, and found valid one by one.
+    Fields.check_intact : Call it after all fields have been read and found valid.
     """
     name = str(path)
     memory = Memory(name, max_memory)
@@ -77,38 +77,38 @@ def read_file(path: PathLike, max_memory: float | None = None) -> Fields:
         raise FileFormatError(f'{name}: field "version" is missing or not an integer of at least 1')
     if version > VERSION:
         raise FileFormatError(
-            f'{name}: field "version" is above {VERSION}, the last that this foregone reads: '
-            "a newer one may be needed"
+            f'{name}: field "version" is above {VERSION}, the newest that this version of foregone reads: '
+            "upgrade foregone"
         )
     return Fields(content, name, version, memory)
 
 
 def _refuse_constant(constant: str) -> None:
-    raise FileFormatError(f"{constant} is not allowed as a number")
+    raise FileFormatError(f"{constant} is not a valid number")
 
 
 def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for key, value in pairs:
         if key in content:
-            raise FileFormatError(f'field "{key}" stands there twice')
+            raise FileFormatError(f'field "{key}" occurs twice')
         content[key] = value
     return content
 
 
 class Fields:
-    """The fields of a file (or of an object inside it), fetched with their type checked.
+    """The fields of a file (or of an object inside it), with type checks on access.
 
-    Every failure names the field and the file.
+    Every error names the field and the file.
 
     Attributes
     ----------
     name : str
-        Where the fields stand: the file, and the object inside it.
+        The location of the fields: the file, and the object inside it.
     version : int
-        The version of the format that they follow.
+        The format version of the file.
     memory : Memory
-        What reading the file may still take.
+        The remaining memory for reading the file.
     """
 
     def __init__(
@@ -123,18 +123,18 @@ class Fields:
         return self._content.get(key) is not None
 
     def error(self, key: str, problem: str) -> FileFormatError:
-        """Return (not raise) the error that says what is wrong with field ``key``."""
+        """Return (not raise) a FileFormatError that names field ``key`` and the problem."""
         return FileFormatError(f'{self.name}: field "{key}" {problem}')
 
     def check_intact(self) -> None:
-        """Raise unless the whole file holds what was once written, to the last digit."""
+        """Raise FileFormatError unless the checksum matches the content."""
         others = {key: value for key, value in self._content.items() if key != "checksum"}
         try:
             intact = self.text("checksum") == _checksum(others)
         except RecursionError:
             intact = False
         if not intact:
-            raise self.error("checksum", "does not fit the content: the file was damaged or edited")
+            raise self.error("checksum", "does not match the content: the file was damaged or edited")
 
     def _get(self, key: str) -> Any:
         if key not in self._content:
@@ -142,7 +142,7 @@ class Fields:
         return self._content[key]
 
     def entry(self, key: str) -> Any:
-        """Return whatever is there, null included; it is left to the caller to check."""
+        """Return the value, null included, without a check."""
         return self._get(key)
 
     def is_text(self, key: str) -> bool:
@@ -157,11 +157,11 @@ class Fields:
         """Return a string."""
         value = self._get(key)
         if not isinstance(value, str):
-            raise self.error(key, "must be a text")
+            raise self.error(key, "must be a string")
         return value
 
     def decoded(self, key: str, problem: str) -> bytes:
-        """Return the bytes of a text in base64; ``problem`` is what the error says if it is not."""
+        """Return the bytes of a base64 string; ``problem`` is the error text if it is invalid."""
         try:
             return base64.b64decode(self.text(key), validate=True)
         except ValueError:
@@ -183,28 +183,28 @@ class Fields:
         return float(value)
 
     def whole_numbers(self, key: str, length: int | None = None) -> IntArray:
-        """Return a list of integers, of a given length if asked."""
+        """Return a list of integers; with ``length``, of this length."""
         values = self._list(key, length)
         if not all(type(value) is int and abs(value) <= 2**53 for value in values):
-            raise self.error(key, "must hold only integers")
+            raise self.error(key, "must contain only integers")
         return np.array(values, dtype=np.int64)
 
     def numbers(self, key: str, length: int | None = None) -> FloatArray:
-        """Return a list of finite numbers, of a given length if asked."""
+        """Return a list of finite numbers; with ``length``, of this length."""
         values = self._list(key, length)
         if not all(is_finite_number(value) for value in values):
-            raise self.error(key, "must hold only finite numbers")
+            raise self.error(key, "must contain only finite numbers")
         return np.array(values, dtype=np.float64)
 
     def entries(self, key: str, length: int | None = None) -> list[Any]:
-        """Return a list, of a given length if asked; entries are left to the caller to check."""
+        """Return a list without checking its entries; with ``length``, of this length."""
         return self._list(key, length)
 
     def rows(self, key: str, width: int) -> list[list[Any]]:
-        """Return a list of lists that are all ``width`` long; entries are left to the caller to check."""
+        """Return a list of lists of length ``width``, without checking their entries."""
         values = self._list(key, None)
         if not all(isinstance(row, list) and len(row) == width for row in values):
-            raise self.error(key, f"must hold only lists of {width}")
+            raise self.error(key, f"must contain only lists of {width} entries")
         return values
 
     def section(self, key: str) -> Fields:
@@ -215,10 +215,10 @@ class Fields:
         return Fields(value, f"{self.name}: {key}", self.version, self.memory)
 
     def sections(self, key: str) -> Iterator[Fields]:
-        """Yield nested objects, one by one: each knows the name of the file, which may be long."""
+        """Yield nested objects one by one, because each stores the file name, which may be long."""
         values = self._list(key, None)
         if not all(isinstance(value, dict) for value in values):
-            raise self.error(key, "must hold only objects")
+            raise self.error(key, "must contain only objects")
         for place, value in enumerate(values):
             yield Fields(value, f"{self.name}: {key}[{place}]", self.version, self.memory)
 
@@ -227,12 +227,12 @@ class Fields:
         if not isinstance(values, list):
             raise self.error(key, "must be a list")
         if length is not None and len(values) != length:
-            raise self.error(key, f"must hold {length} entries, found {len(values)}")
+            raise self.error(key, f"must have {length} entries, got {len(values)}")
         return values
 
 
 def is_finite_number(value: Any) -> bool:
-    """Whether a value read from JSON is a number that a float can hold; true and false are not."""
+    """Whether a JSON value is a finite number; true and false are not."""
     if type(value) not in (int, float):
         return False
     try:

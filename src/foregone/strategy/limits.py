@@ -1,4 +1,4 @@
-"""Limits on the disagreement, and the criteria that say whom they are for."""
+"""Limits on the disagreement, and the criteria that determine which inputs they bound."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = [
 
 Criterion = Literal["minimax", "minimean", "minimixed"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
-# As users give and get limits: one for all inputs, or one for each answer of the full vote.
+# Limits in user form: one for all inputs, or one for each answer of the full vote.
 MaxDisagreement = float | dict[str, float]
-# Whose disagreement is limited: everyone's, or that given what everyone together says.
+# The inputs whose disagreement is limited: all, or those with this full vote.
 Side = Literal["all", "yes", "no"]
 
 Value = TypeVar("Value")
 
 
 class CriterionTraits(NamedTuple):
-    """What a criterion minimises and bounds: a mean over inputs, or the largest of all of them."""
+    """Whether a criterion minimises and bounds the mean over inputs, or the worst input."""
 
     minimises_the_worst: bool
     bounds_the_mean: bool
@@ -48,7 +48,7 @@ _TRAITS: dict[str, CriterionTraits] = {
 
 
 def traits_of(criterion: Any) -> CriterionTraits:
-    """Return what a criterion minimises and bounds. Raises InvalidInputError if there is no such criterion.
+    """Return the traits of a criterion. Raises InvalidInputError if the criterion does not exist.
 
     Examples
     --------
@@ -61,13 +61,13 @@ def traits_of(criterion: Any) -> CriterionTraits:
 
 @dataclass(frozen=True)
 class Limits:
-    """How often stopping early may differ from asking everyone: one limit, or one for each answer.
+    """Limits on the disagreement with the full vote: one for all inputs, or one for each answer.
 
     Attributes
     ----------
     parts : tuple of (str, float)
-        ``(("all", limit),)``, or one for each of "yes" and "no", what everyone together says; each from 0 to
-        1, which is no limit.
+        ``(("all", limit),)``, or one for each full vote, "yes" and "no"; each from 0 to 1, which means no
+        limit.
 
     Examples
     --------
@@ -81,12 +81,12 @@ class Limits:
 
     @classmethod
     def of(cls, given: Any, name: str = "max_disagreement") -> Limits:
-        """Check what a user gave: a number, or a mapping with one for each of "yes" and "no"."""
+        """Make limits from user input: a number, or a mapping with one for each of "yes" and "no"."""
         return cls._checked(given, {"yes": "yes", "no": "no"}, 'of "yes" and "no"', name)
 
     @classmethod
     def of_labels(cls, given: Any, classes: Sequence[Any], name: str = "max_disagreement") -> Limits:
-        """Check what a user gave: a number, or a mapping with one for each of two labels, no and yes."""
+        """Make limits from user input: a number, or a mapping with one for each of two class labels."""
         if not isinstance(given, Mapping):
             return cls.of(given, name)
         no, yes = classes
@@ -100,7 +100,8 @@ class Limits:
             return cls((("all", check_share(given, name)),))
         if len(given) != 2 or any(key not in given for key in keys.values()):
             raise InvalidInputError(
-                f"{name} must be a number, or have one for each {whose} (1 for no limit), got {given!r}"
+                f"{name} must be a number, or a mapping with one for each {whose} (1 for no limit), got "
+                f"{given!r}"
             )
         return cls(tuple((side, check_share(given[key], f"{name}[{key!r}]")) for side, key in keys.items()))
 
@@ -111,7 +112,7 @@ class Limits:
 
     @classmethod
     def from_field(cls, fields: Fields, key: str = "max_disagreement") -> Limits:
-        """Read what a file says: `given`, as it was written."""
+        """Read the limits from a field that holds them as `given`."""
         if not fields.is_section(key):
             return cls.of(fields.number(key, 0, 1))
         section = fields.section(key)
@@ -119,7 +120,7 @@ class Limits:
 
     @property
     def by_answer(self) -> bool:
-        """Whether there is one for each answer."""
+        """Whether there is a limit for each answer."""
         return len(self.parts) > 1
 
     @property
@@ -129,19 +130,19 @@ class Limits:
 
     @property
     def given(self) -> MaxDisagreement:
-        """The limits as users give them and files hold them."""
+        """The limits in the form that users pass and files contain."""
         return as_given(dict(self.parts))
 
     def labelled(self, classes: Sequence[Any]) -> float | dict[Any, float]:
-        """Return the limits as users of a classifier give them, by label, in the order of ``classes``."""
+        """Return the limits keyed by class label, in the order of ``classes``; a single limit as a number."""
         return by_label(dict(self.parts), classes) if self.by_answer else self.loosest
 
     def scaled(self, share: float) -> Limits:
-        """Return a share of each, or a multiple, but no more than 1; a limit of 1, no limit, stays."""
+        """Return the limits times ``share``, at most 1; a limit of 1 (no limit) is unchanged."""
         return Limits(tuple((side, 1.0 if limit == 1 else min(share * limit, 1.0)) for side, limit in self))
 
     def without(self, sides: Collection[str]) -> Limits:
-        """Return the limits with those of some sides set to 0."""
+        """Return the limits with those of the given sides set to 0."""
         return Limits(tuple((side, 0.0 if side in sides else limit) for side, limit in self.parts))
 
     def __iter__(self) -> Iterator[tuple[Side, float]]:
@@ -158,10 +159,10 @@ def by_label(by_side: Mapping[str, Value], classes: Sequence[Any]) -> dict[Any, 
 
 
 def by_side(given: Value | dict[str, Value]) -> dict[str, Value]:
-    """Return what there is one of, or one for each answer, by side: "all", or "yes" and "no"."""
+    """Return a single value or one for each answer as a dict by side: "all", or "yes" and "no"."""
     return given if isinstance(given, dict) else {"all": given}
 
 
 def as_given(by_side: Mapping[Any, Value]) -> Value | dict[str, Value]:
-    """Return what there is for each side as users get it: the one for all, or a dict."""
+    """Return values by side in user form: the single value, or a dict."""
     return by_side["all"] if "all" in by_side else dict(by_side)

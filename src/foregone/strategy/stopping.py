@@ -1,4 +1,4 @@
-"""StoppingStrategy: given the votes asked and the yes among them, whether to stop and what to answer."""
+"""StoppingStrategy: whether to stop and what to answer, given the votes asked and the yes votes."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ from foregone.strategy.thresholds import (
 
 __all__ = ["IntArray", "StoppingStrategy", "check_strategy"]
 
-MAJORITY = "majority"  # what a file says instead of yes_from when every answer is the majority's
+MAJORITY = "majority"  # in files, stands for a yes_from that answers the majority at every step
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoppingStrategy(Strategy):
-    """When to stop asking, for each number of votes asked and of yes votes among them.
+    """When to stop and what to answer, for each number of votes asked and of yes votes among them.
 
     In state ``(asked, yes)`` the strategy stops with probability ``stop_probability(asked, yes)`` and
-    answers yes if ``yes >= yes_from[asked]``, otherwise no. Unless told otherwise that is the majority so
-    far, a tie being "no". When everyone has been asked it always stops, with the answer of the full vote:
-    yes if at least ``quota`` voters said so, by default a majority.
+    answers yes if ``yes >= yes_from[asked]``, otherwise no. By default it answers the majority so far; a tie
+    is "no". Once all voters have been asked it always stops, with the answer of the full vote: yes if at
+    least ``quota`` voters said yes, by default a majority.
 
-    It is kept as two thresholds per step and a sparse list of exceptions, so a strategy whose stop
-    region is two thresholds takes memory proportional to ``n_voters``, and any other is still exact.
-    Make one with `solve`, a function of `foregone.rules`, or a ``from_...`` constructor.
+    It is stored as two thresholds per step and a sparse list of exceptions. So a strategy with two thresholds
+    takes memory proportional to ``n_voters``, and any other strategy is stored exactly. Make one with
+    `solve`, a function of `foregone.rules`, or a ``from_...`` constructor.
 
     Attributes
     ----------
     n_voters : int
         Number of voters in the ensemble.
     lower, upper : ndarray of int, shape (n_voters + 1,)
-        Per step: stop when ``yes <= lower[asked]`` or ``yes >= upper[asked]``, go on strictly between,
+        Per step: stop if ``yes <= lower[asked]`` or ``yes >= upper[asked]``, continue strictly between,
         except in the `exceptions`. Invariants: ``-1 <= lower[i] < upper[i] <= i + 1``; a step at which it
-        always stops has ``lower = i // 2`` and ``upper = lower + 1``; so has the last step. They say where
-        it stops, and nothing about the answer.
+        always stops has ``lower = i // 2`` and ``upper = lower + 1``, as has the last step. The thresholds
+        determine the stop only, not the answer.
     yes_from : ndarray of int, shape (n_voters + 1,)
         Per step: the fewest yes votes with which a stop answers yes. Majority: ``asked // 2 + 1``.
-        Invariants: ``0 <= yes_from[i] <= i + 1``, always yes and always no; the last is the ``quota``, at
-        most ``n_voters``.
+        Invariants: ``0 <= yes_from[i] <= i + 1``, where 0 is always yes and ``i + 1`` always no; the last
+        entry is the ``quota``, at most ``n_voters``.
 
     Examples
     --------
@@ -85,26 +85,31 @@ class StoppingStrategy(Strategy):
 
     @classmethod
     def from_table(cls, theta: npt.ArrayLike, *, yes_from: npt.ArrayLike | None = None) -> StoppingStrategy:
-        """From the whole table of stop probabilities.
+        """Make a strategy from the full table of stop probabilities.
 
         Parameters
         ----------
         theta : array-like of shape (n_voters + 1, n_voters + 1)
-            ``theta[asked][yes]`` in [0, 1]; the last row must be all ones. Entries with
-            ``yes > asked`` cannot happen: they must be in range too, but mean nothing.
+            ``theta[asked][yes]`` in [0, 1]; the last row must be all ones. Entries with ``yes > asked`` are
+            impossible states: they must be in range, but are ignored.
         yes_from : array-like of int, shape (n_voters + 1,), optional
-            As in the attribute of the same name; by default it answers the majority.
+            As the attribute of the same name; by default the strategy answers the majority.
         """
         table = as_numbers(theta, "the entries of a strategy table").astype(np.float64)
         if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
             raise InvalidInputError(
-                f"a strategy table must be square, (n_voters + 1) on each side, got shape {table.shape}"
+                "a strategy table must be square, with n_voters + 1 rows and columns, got shape "
+                f"{table.shape}"
             )
         if not ((table >= 0) & (table <= 1)).all():  # also False for NaN
-            raise InvalidInputError("a strategy table must hold probabilities between 0 and 1")
+            raise InvalidInputError(
+                "a strategy table must contain probabilities from 0 to 1, got NaN or entries outside this "
+                "range"
+            )
         if not (table[-1] == 1).all():
             raise InvalidInputError(
-                "the last row of a strategy table must be all ones: when everyone was asked, it stops"
+                "the last row of a strategy table must be all ones, because it always stops once all voters "
+                f"have been asked, got {table[-1].min():g} as its least entry"
             )
         return cls.from_rows(len(table) - 1, lambda asked: table[asked, : asked + 1], yes_from=yes_from)
 
@@ -116,24 +121,24 @@ class StoppingStrategy(Strategy):
         *,
         yes_from: npt.ArrayLike | None = None,
     ) -> StoppingStrategy:
-        """From a function that gives the stop probabilities of one step at a time.
+        """Make a strategy from a function that returns the stop probabilities of one step at a time.
 
         Parameters
         ----------
         n_voters : int
             Number of voters.
         row : callable
-            ``row(asked)`` gives ``asked + 1`` probabilities or booleans, one for each number of yes votes.
-            It is called once for every step but the last, in order.
+            ``row(asked)`` returns ``asked + 1`` probabilities or booleans, one for each number of yes votes.
+            It is called once for every step except the last, in order.
         yes_from : array-like of int, shape (n_voters + 1,), optional
-            As in the attribute of the same name; by default it answers the majority.
+            As the attribute of the same name; by default the strategy answers the majority.
         """
         n_voters = check_n_voters(n_voters)
         answers = check_yes_from(yes_from, n_voters)
         if not callable(row):
             raise InvalidInputError(
-                f"row must be a function from votes asked to stop probabilities, got {type(row).__name__}: "
-                "for a matrix use StoppingStrategy.from_table"
+                "row must be a function from the votes asked to stop probabilities, got "
+                f"{type(row).__name__}: for a matrix use StoppingStrategy.from_table"
             )
         lower, upper = always_stop(n_voters)
         exceptions: list[tuple[int, int, float]] = []
@@ -157,16 +162,16 @@ class StoppingStrategy(Strategy):
         *,
         yes_from: npt.ArrayLike | None = None,
     ) -> StoppingStrategy:
-        """From thresholds for every step and the states that do not follow them.
+        """Make a strategy from thresholds for every step, and exceptions from them.
 
         Parameters
         ----------
         lower, upper : array-like of int, shape (n_voters + 1,)
-            As in the attributes of the same name; equal-length, the last step always stopping.
+            As the attributes of the same name; of equal length, and always stopping at the last step.
         exceptions : iterable of (asked, yes, probability)
-            States strictly between the thresholds where it may stop, with the probability in (0, 1].
+            States strictly between the thresholds in which it may stop, with a probability in (0, 1].
         yes_from : array-like of int, shape (n_voters + 1,), optional
-            As in the attribute of the same name; by default it answers the majority.
+            As the attribute of the same name; by default the strategy answers the majority.
         """
         low, high = check_thresholds(lower, upper)
         answers = check_yes_from(yes_from, len(low) - 1)
@@ -174,7 +179,7 @@ class StoppingStrategy(Strategy):
 
     @classmethod
     def ask_all(cls, n_voters: int, quota: int | None = None) -> StoppingStrategy:
-        """Return the strategy that asks everyone, whatever they say.
+        """Return the strategy that always asks all voters.
 
         Parameters
         ----------
@@ -192,7 +197,7 @@ class StoppingStrategy(Strategy):
     def _assemble(
         cls, lower: IntArray, upper: IntArray, yes_from: IntArray, exceptions: list[tuple[int, int, float]]
     ) -> StoppingStrategy:
-        """Put checked parts together; sure stops at the edge of a band become part of the threshold."""
+        """Combine checked parts; certain stops at the edge of a band become part of the threshold."""
         sure: dict[int, set[int]] = {}
         for asked, yes, probability in exceptions:
             if probability == 1:
@@ -231,7 +236,7 @@ class StoppingStrategy(Strategy):
     def stop_probabilities(self, asked: int) -> FloatArray:
         """Return the stop probabilities of one step, for 0 to ``asked`` yes votes."""
         if not _are_whole(asked) or not 0 <= asked <= self.n_voters:
-            raise InvalidInputError(f"step {asked} is impossible: need 0 <= asked <= {self.n_voters}")
+            raise InvalidInputError(f"asked must be from 0 to n_voters={self.n_voters}, got {asked}")
         row = np.ones(asked + 1)
         row[self.lower[asked] + 1 : self.upper[asked]] = 0.0
         first, end = np.searchsorted(self._asked, [asked, asked + 1])
@@ -239,26 +244,27 @@ class StoppingStrategy(Strategy):
         return row
 
     def answer(self, asked: int, yes: int) -> bool:
-        """Return what a stop after ``asked`` votes, ``yes`` of them yes, answers: True for yes."""
+        """Return the answer of a stop after ``asked`` votes, ``yes`` of them yes: True for yes."""
         self._check_state(asked, yes)
         return bool(yes >= self.yes_from[asked])
 
     def _check_state(self, asked: int, yes: int) -> None:
         if not _are_whole(asked, yes) or not 0 <= yes <= asked <= self.n_voters:
             raise InvalidInputError(
-                f"state ({asked}, {yes}) is impossible: need 0 <= yes <= asked <= {self.n_voters}"
+                f"a state must satisfy 0 <= yes <= asked <= n_voters={self.n_voters}, got asked={asked} and "
+                f"yes={yes}"
             )
 
     @property
     def quota(self) -> int:
-        """The fewest yes votes of all voters with which the full vote is yes."""
+        """The fewest yes votes, of all voters, with which the full vote is yes."""
         return int(self.yes_from[-1])
 
     @property
     def answers_majority(self) -> bool:
-        """Whether wherever it can come to a stop, it answers the majority so far, a tie being "no".
+        """Whether every stop answers the majority so far; a tie is "no".
 
-        With another quota than a majority: whether it answers what the share of yes votes so far suggests.
+        With a quota other than a majority: whether every stop answers by the share of yes votes so far.
         """
         plain = answers_for(self.n_voters, self.quota)
         if np.array_equal(self.yes_from, plain):
@@ -269,7 +275,7 @@ class StoppingStrategy(Strategy):
         )
 
     def table(self) -> FloatArray:
-        """Return theta, shape (n_voters + 1, n_voters + 1); impossible states (yes > asked) are 1."""
+        """Return all stop probabilities, shape (n_voters + 1, n_voters + 1); 1 for impossible states."""
         theta = np.ones((self.n_voters + 1, self.n_voters + 1))
         for asked in range(self.n_voters + 1):
             theta[asked, : asked + 1] = self.stop_probabilities(asked)
@@ -277,17 +283,17 @@ class StoppingStrategy(Strategy):
 
     @property
     def exceptions(self) -> list[tuple[int, int, float]]:
-        """States between the thresholds where it may stop: (asked, yes, probability), sorted."""
+        """States between the thresholds in which it may stop: (asked, yes, probability), sorted."""
         return list(zip(self._asked.tolist(), self._yes.tolist(), self._probability.tolist(), strict=True))
 
     @property
     def randomised(self) -> list[tuple[int, int, float]]:
-        """States where chance decides: (asked, yes, probability strictly between 0 and 1), sorted."""
+        """States with a random stop: (asked, yes, probability strictly between 0 and 1), sorted."""
         return [state for state in self.exceptions if state[2] < 1]
 
     @property
     def kernel_arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray, FloatArray, IntArray]:
-        """What compiled loops read.
+        """The arrays that compiled loops read.
 
         Lower, upper, the exceptions by step (start, yes, probability), and yes_from.
         """
@@ -297,10 +303,10 @@ class StoppingStrategy(Strategy):
     # Comparing -------------------------------------------------------------------------------
 
     def _reachable_steps(self) -> Iterator[tuple[int, IntArray, FloatArray]]:
-        """Yield (asked, yes, stop probability) of the states that can be reached before everyone was asked.
+        """Yield (asked, yes, stop probability) of the states that can be reached before all voters are asked.
 
-        With the answers where it may stop, they are all that a strategy ever does: equal strategies do the
-        same there.
+        Together with the answers at possible stops, they determine the behaviour of a strategy, and so
+        equality.
         """
         reachable = np.array([0])
         for asked in range(self.n_voters):
@@ -320,7 +326,7 @@ class StoppingStrategy(Strategy):
             steps.update(np.array([asked, len(yes)]).tobytes())
             steps.update(yes.tobytes() + stop.tobytes() + answers_yes.tobytes())
         of_whom = self.n_voters.to_bytes(8, "little")
-        if self.quota != majority(self.n_voters):  # fingerprints of majorities are older than quotas
+        if self.quota != majority(self.n_voters):  # keeps the fingerprints from before quotas existed
             of_whom += self.quota.to_bytes(8, "little")
         return hashlib.sha256(of_whom + steps.digest()).digest()
 
@@ -351,7 +357,7 @@ class StoppingStrategy(Strategy):
         states = []
         for asked, yes, probability in fields.rows("exceptions", 3):
             if type(asked) is not int or type(yes) is not int or type(probability) not in (int, float):
-                raise fields.error("exceptions", "must hold only [asked, yes, probability]")
+                raise fields.error("exceptions", "must contain only [asked, yes, probability]")
             states.append((asked, yes, probability))
         try:
             lower, upper = check_thresholds(*given)
@@ -369,20 +375,20 @@ def _are_whole(*numbers: Any) -> bool:
 
 
 def check_strategy(strategy: Any) -> StoppingStrategy:
-    """Return ``strategy``. Raises InvalidInputError if it is anything but a StoppingStrategy."""
+    """Return ``strategy``. Raises InvalidInputError unless it is a StoppingStrategy."""
     if not isinstance(strategy, StoppingStrategy):
         raise InvalidInputError(
-            f"strategy must be a StoppingStrategy, got {type(strategy).__name__}: give the .strategy of a "
-            "Solution, or one of foregone.rules; for many answers use foregone.plurality"
+            f"strategy must be a StoppingStrategy, got {type(strategy).__name__}: pass the .strategy of a "
+            "Solution, or one from foregone.rules; for many answers use foregone.plurality"
         )
     return strategy
 
 
 def _yes_from_of(fields: Fields, n_voters: int) -> IntArray:
-    """Return the answers that a file gives; files of version 1 know the majority only."""
+    """Return ``yes_from`` of a file; files of version 1 always answer the majority."""
     if fields.version == 1:
         if "yes_from" in fields:
-            raise fields.error("yes_from", "must not be in a file of version 1, whose readers ignore it")
+            raise fields.error("yes_from", "is not allowed in a file of version 1, whose readers ignore it")
         return check_yes_from(None, n_voters)
     if fields.is_text("yes_from"):
         if fields.text("yes_from") != MAJORITY:
@@ -393,5 +399,5 @@ def _yes_from_of(fields: Fields, n_voters: int) -> IntArray:
     except InvalidInputError as error:
         raise fields.error("yes_from", f"is not valid: {error}") from None
     if fields.version == 2 and answers[-1] != majority(n_voters):
-        raise fields.error("yes_from", "must end in a majority in a file of version 2, which knows no quotas")
+        raise fields.error("yes_from", "must end in a majority in a file of version 2, which has no quotas")
     return answers
