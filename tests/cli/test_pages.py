@@ -132,15 +132,3 @@ def test_a_block_with_a_reason_is_not_run(run: Run, tmp_path: Path) -> None:
     (block,) = blocks(page)
     assert block.not_run == "takes hours"
     Session(ROOT / "README.md", run).run(block)
-
-
-def test_every_public_name_has_its_place_in_the_reference() -> None:
-    import foregone
-    from foregone import display, rules, scores
-
-    text = "\n".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
-    shown = {line.removeprefix("::: ") for line in text.splitlines() if line.startswith("::: ")}
-    whole = {module.__name__ for module in (rules, display, scores.rules)}
-    assert whole <= shown
-    assert {f"foregone.{name}" for name in foregone.__all__} - {"foregone.ForegoneError"} <= shown
-    assert "foregone.forest.PackedForest" in shown
