@@ -29,7 +29,9 @@ FETCHED = re.compile(
     r'<(?:script|img|iframe|source)[^>]*\ssrc="(?:https?:)?//[^"]*"'
     r'|<link[^>]*rel="(?:stylesheet|preconnect|preload)"[^>]*href="(?:https?:)?//[^"]*"'
 )
-FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[\(\[](.*?)\\[\)\]]</\1>', re.DOTALL)
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[\(\[](.*?)\\[\)\]]</\1>([.,;:)]*)', re.DOTALL)
+LIMITS = re.compile(r"\\(sum|prod|max|min)_")
+FIXED_SIZE = re.compile(r' minsize="2\.047em" maxsize="2\.047em"')
 PARTS = {"mfrac": 2, "msub": 2, "msup": 2, "mover": 2, "munder": 2, "msubsup": 3, "munderover": 3, "mroot": 2}
 
 
@@ -72,16 +74,21 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
 
     def drawn(formula: re.Match[str]) -> str:
         try:
-            return _mathml(formula[2], display=formula[1] == "div")
+            return _mathml(formula[2], display=formula[1] == "div", after=formula[3])
         except ValueError as error:
             raise PluginError(f"{page.file.src_uri}: {error}") from error
 
     return FORMULA.sub(drawn, content)
 
 
-def _mathml(escaped: str, *, display: bool) -> str:
-    """Return a formula in MathML. The converter passes on what it does not know, so its work is checked."""
+def _mathml(escaped: str, *, display: bool, after: str) -> str:
+    """Return a formula in MathML. The converter passes on what it does not know, so its work is checked.
+
+    An inline formula keeps the punctuation after it in its line.
+    """
     tex = html.unescape(escaped).strip()
+    if display:
+        tex = LIMITS.sub(r"\\\1\\limits_", tex)  # below the sign, as TeX has it
     try:
         drawn = latex2mathml.converter.convert(tex, display="block" if display else "inline")
         parts = list(ElementTree.fromstring(drawn).iter())
@@ -91,7 +98,10 @@ def _mathml(escaped: str, *, display: bool) -> str:
         name = part.tag.partition("}")[2]
         if "\\" in (part.text or "") or len(part) != PARTS.get(name, len(part)):
             raise ValueError(f"this formula cannot be converted: {tex} (at <{name}> {part.text or ''})")
-    return f'<div class="formula" tabindex="0">{drawn}</div>' if display else drawn
+    drawn = FIXED_SIZE.sub("", drawn)  # brackets of binomials grow with what is in them
+    if display:
+        return f'<div class="formula" tabindex="0">{drawn}</div>{after}'
+    return f'<span class="formula-inline">{drawn}{after}</span>' if after else drawn
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
