@@ -187,7 +187,7 @@ def test_values_changed_by_hand_are_noticed(path):
 def test_a_solution_whose_strategy_has_another_quota_than_its_answers_say_is_refused(path):
     fields = with_values().to_fields()
     write_file(path, {**fields, "yes_from": [1, 1, 1, 1, 2, 3]})
-    with pytest.raises(FileFormatError, match='"answer" is not what the strategy answers'):
+    with pytest.raises(FileFormatError, match='"answer" does not match the answers of the strategy'):
         Solution.load(path)
 
 

@@ -201,7 +201,7 @@ def test_two_thousand_voters_are_no_trouble(criterion):
         (("minimean", 0, 0.1), "n_voters must be an integer"),
         (("minimean", -3, 0.1), "n_voters must be an integer"),
         (("minimean", 2.5, 0.1), "n_voters must be an integer"),
-        (("minimean", "5", 0.1), "a number of voters, not str"),
+        (("minimean", "5", 0.1), "a number of voters, got str"),
         (("minimean", 5, -0.1), "max_disagreement must be a number from 0 to 1"),
         (("minimean", 5, 1.1), "max_disagreement must be a number from 0 to 1"),
         (("minimean", 5, float("nan")), "max_disagreement must be a number from 0 to 1"),

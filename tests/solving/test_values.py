@@ -226,9 +226,9 @@ def test_values_survive_the_file(tmp_path):
         ([1, 1, 1], r"n_voters \+ 1 = 5 numbers"),
         ([[1, 1, 1, 1, 1]], r"got shape \(1, 5\)"),
         (0.5, "got shape"),
-        ([1, 1, 1, 1, 1.1], "between 0 and 1: divide them, and the limit, by the largest one"),
-        ([1, 1, 1, 1, -0.1], "between 0 and 1"),
-        ([1, 1, 1, 1, np.nan], "between 0 and 1"),
+        ([1, 1, 1, 1, 1.1], "from 0 to 1, got 1 to 1.1: divide them, and the limit, by the largest value"),
+        ([1, 1, 1, 1, -0.1], "must be from 0 to 1"),
+        ([1, 1, 1, 1, np.nan], "must be from 0 to 1"),
         (["a"] * 5, "must be numbers"),
     ],
 )

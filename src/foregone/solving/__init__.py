@@ -1,4 +1,4 @@
-"""solve(): one door to every way of finding the optimal stopping strategy."""
+"""solve(): find the optimal stopping strategy for votes between two answers, by any method."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ def solve(
     values: npt.ArrayLike | None = None,
     method: Literal["dual", "linear_program", "quadratic_program"] = "dual",
 ) -> Solution:
-    """Find the strategy for votes between two answers that is optimal among those that count votes.
+    """Find the optimal strategy for votes between two answers, among strategies that count votes.
 
-    `foregone.solve`, which takes every kind of vote, calls it for these and says what the parameters mean.
+    `foregone.solve` takes every kind of vote, calls this function for two answers, and documents the
+    parameters.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def solve(
         criterion, votes_or_n_voters, max_disagreement, confidence, looks, answer, quota, values
     )
     check_choice(method, "method", METHODS)
-    # The reference solvers bring heavy imports of their own; each method is loaded when asked for.
+    # The reference solvers have heavy imports, so each method is imported on first use.
     if method == "dual":
         from foregone.solving.dual import solve_dual as run
     elif method == "linear_program":

@@ -1,4 +1,4 @@
-"""Budget: a limit on the disagreement, under every distribution of n that is consistent with the data.
+"""Budget: a limit on the disagreement, for the worst case over all distributions consistent with the data.
 
 Symbols: N voters, n of them yes, m = quota - 1 the largest n whose full vote is "no" (N // 2 of a majority).
 """
@@ -16,7 +16,7 @@ __all__ = ["Budget", "NestedBounds", "OneDistribution", "first_largest_from", "i
 
 
 def is_yes(n_voters: int, quota: int) -> BoolArray:
-    """Return, for every n, whether the full vote is "yes"."""
+    """Return whether the full vote is "yes", for every n."""
     return np.arange(n_voters + 1) >= quota
 
 
@@ -33,30 +33,30 @@ class OneDistribution:
     weights: FloatArray
 
     def first_cuts(self, matters: BoolArray) -> list[FloatArray]:
-        """Return distributions of the set that a solver should begin with."""
+        """Return the distributions of the set that a solver should start with."""
         return [self.weights]
 
     def worst_for(self, losses: FloatArray) -> FloatArray:
-        """Return the distribution of the set under which ``losses`` have the largest mean."""
+        """Return the distribution of the set with the largest mean of ``losses``."""
         return self.weights
 
     def possible(self) -> BoolArray:
-        """Return which n some distribution of the set gives any weight."""
+        """Return which n have a positive weight under some distribution of the set."""
         return np.asarray(self.weights > 0)
 
 
 @dataclass(frozen=True, eq=False)
 class NestedBounds:
-    """Only bounds on the probability of being near the middle are known.
+    """A set of distributions, given by bounds on the probability of n near the middle.
 
-    The set holds every distribution that gives the r values of n next to the middle on the "yes" side,
-    m + 1 to m + r, at most ``yes[r - 1]``, and those on the "no" side, m - r + 1 to m, at most
-    ``no[r - 1]``. Bounds of one leave everything open: the worst n counts.
+    The set contains every distribution with a probability of at most ``yes[r - 1]`` for the r values of n
+    next to the middle on the "yes" side, m + 1 to m + r, and of at most ``no[r - 1]`` for those on the "no"
+    side, m - r + 1 to m. With bounds of 1 every distribution is in the set, so the worst n counts.
 
     Attributes
     ----------
     yes : ndarray of shape (N - m,)
-        Never falling, from 0 to 1.
+        Non-decreasing, from 0 to 1.
     no : ndarray of shape (m + 1,)
         The same. ``yes[-1] + no[-1]`` is at least one.
     """
@@ -78,10 +78,10 @@ class NestedBounds:
         return len(self.no) - 1
 
     def first_cuts(self, matters: BoolArray) -> list[FloatArray]:
-        """Return distributions of the set that a solver should begin with.
+        """Return the distributions of the set that a solver should start with.
 
-        They are the worst ones where the disagreement falls away from the middle, among the n that matter:
-        one with as much weight as possible on "yes", one with as much as possible on "no".
+        They are the worst distributions if the disagreement falls away from the middle, among the n that
+        matter: one with as much weight as possible on "yes", and one with as much as possible on "no".
         """
         N, m = len(self.yes) + len(self.no) - 1, self._middle
         falling = np.concatenate([np.arange(m + 1.0), np.arange(float(N - m), 0.0, -1.0)]) / (2 * N)
@@ -91,14 +91,15 @@ class NestedBounds:
         return [yes_first] if np.array_equal(yes_first, no_first) else [yes_first, no_first]
 
     def worst_for(self, losses: FloatArray) -> FloatArray:
-        """Return the distribution of the set under which ``losses``, one for each n, have the largest mean.
+        """Return the distribution of the set with the largest mean of ``losses``, one for each n.
 
-        What the bound on r values leaves over that on r - 1 may lie at the r-th value or further out, so it
-        goes to the largest loss there; the largest are served first, until all weight is given.
+        The difference between the bounds on r and on r - 1 values can lie at the r-th value or further out,
+        so it goes to the largest loss there. The largest losses get their weight first, until the total
+        weight is used up.
         """
         m = self._middle
         if all((bounds == bounds[-1:]).all() and _last(bounds) in (0, 1) for bounds in (self.yes, self.no)):
-            weights = np.zeros(len(losses))  # everything or nothing is possible: the worst n
+            weights = np.zeros(len(losses))  # the bounds are all 0 or 1: put the whole weight on the worst n
             weights[np.argmax(np.where(self.possible(), losses, -1.0))] = 1.0
             return weights
         amounts, places = [], []
@@ -116,7 +117,7 @@ class NestedBounds:
         return weights
 
     def possible(self) -> BoolArray:
-        """Return which n some distribution of the set gives any weight."""
+        """Return which n have a positive weight under some distribution of the set."""
         m = self._middle
         return np.concatenate(
             [np.full(m + 1, _last(self.no) > 0), np.full(len(self.yes), _last(self.yes) > 0)]
@@ -124,12 +125,12 @@ class NestedBounds:
 
 
 def _last(bounds: FloatArray) -> float:
-    """Return the bound on all of a side; 0 if no number of votes is on it."""
+    """Return the bound on a whole side; 0 if the side has no n."""
     return float(bounds[-1]) if len(bounds) else 0.0
 
 
 def first_largest_from(values: FloatArray) -> IntArray:
-    """Return, for each place, the first one from there on whose value is the largest from there on.
+    """Return, for each index, the first index from there on with the largest value from there on.
 
     Examples
     --------
@@ -143,18 +144,18 @@ def first_largest_from(values: FloatArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """``mean of values * disagreement <= limit`` under every distribution of a set.
+    """The constraint ``mean of values * disagreement <= limit``, for every distribution of a set.
 
     Attributes
     ----------
     side : {"all", "yes", "no"}
-        Whose disagreement: everyone's, or that given the full vote says yes, or no.
+        The inputs that are bounded: all, or those with a full vote of yes, or of no.
     limit : float
         From 0 to 1.
     distributions : OneDistribution or NestedBounds
         The set.
     values : ndarray of shape (n_voters + 1,)
-        What is lost by a disagreement with n yes votes, from 0 to 1.
+        The loss of a disagreement with n yes votes, from 0 to 1.
     """
 
     side: Side
@@ -164,22 +165,22 @@ class Budget:
 
     @property
     def is_over_the_votes(self) -> bool:
-        """Whether it bounds the mean over the votes themselves, so that one price says it all."""
+        """Whether it bounds the mean over the vote distribution itself, so that one price is enough."""
         return self.side == "all" and isinstance(self.distributions, OneDistribution)
 
     def worst_for(self, disagreement: FloatArray) -> FloatArray:
-        """Return the distribution of the set under which most is lost."""
+        """Return the distribution of the set with the largest loss."""
         return self.distributions.worst_for(self.values * disagreement)
 
     def first_cuts(self) -> list[FloatArray]:
-        """Return distributions of the set that a solver should begin with."""
+        """Return the distributions of the set that a solver should start with."""
         return self.distributions.first_cuts(self.values > 0)
 
     def possible(self) -> BoolArray:
-        """Return for which n something can be lost."""
+        """Return for which n a loss is possible."""
         return np.asarray(self.distributions.possible() & (self.values > 0))
 
     def risk(self, disagreement: FloatArray) -> float:
-        """Return the largest mean loss over the set: what the limit is for."""
+        """Return the largest mean loss over the set, which the limit bounds."""
         mean = float(self.worst_for(disagreement) @ (self.values * disagreement))
         return min(mean, 1.0)  # the weights sum to one up to rounding only

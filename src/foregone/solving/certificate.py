@@ -1,6 +1,7 @@
-"""A proof, in exact arithmetic, that a solution for two answers keeps its limit and is optimal.
+"""Certificate: a proof in exact arithmetic that a solution for two answers keeps its limit and is optimal.
 
-Optimal among the strategies that count votes in random order; with a confidence, for its confidence set.
+Optimal means: among the strategies that count votes in random order; with a confidence, for its confidence
+set.
 """
 
 from __future__ import annotations
@@ -35,50 +36,52 @@ from foregone.strategy.limits import Limits, MaxDisagreement, Side, as_given, by
 
 __all__ = ["Certificate", "certify", "check_max_gap"]
 
-RATIONAL_UP_TO = 4_000  # voters; beyond, integers grow so long that balls are faster
+RATIONAL_UP_TO = 4_000  # voters; above, the integers are so long that balls are faster
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was proven about a solution. Every number is rounded outwards, so every claim is a theorem.
+    """What was proven about a solution; all numbers are rounded so that every claim is exactly true.
 
-    The claims are about the numbers in the solution as they stand: each stop probability, each
-    probability of the vote distribution and the limit is the exact (binary) value of its float.
+    The claims are about the exact (binary) values of the floats in the solution: the stop probabilities, the
+    probabilities of the vote distribution, and the limit.
 
     Attributes
     ----------
     arithmetic : {"rational", "ball", "float"}
-        What it was proven in: exact rationals, intervals around 128-bit numbers, or (many answers) floats
-        with a proven bound on their error.
+        The arithmetic of the proof: exact rationals, intervals around 128-bit numbers, or (many answers)
+        floats with a proven error bound.
     criterion : {"minimax", "minimean", "minimixed"}
-        What the solution minimises and bounds.
+        The criterion of the solution.
     max_disagreement : float or dict
         The limit, or those of "yes" and "no".
     expected_votes : tuple of float
-        The strategy's cost under the criterion lies between these two.
+        The strategy's cost under the criterion is between these two numbers.
     disagreement : tuple of float, or dict of them
-        The strategy's risk under the criterion lies between these two.
+        The strategy's risk under the criterion is between these two numbers.
     lower_bound : float
-        No strategy within the limit that counts votes in random order costs less; with a confidence, within
-        the limit for its confidence set. Proven by the solution's multipliers, not taken from it.
+        No strategy that keeps the limit and counts votes in random order costs less; with a confidence, the
+        limit is for its confidence set. Computed again from the solution's multipliers, not copied from it.
     gap : float
-        The strategy costs at most this share of its own cost more than the best within the limit.
+        The strategy costs at most this share of its own cost more than the optimum.
     max_gap : float
         The largest gap at which the certificate holds.
     risk_is_proven : bool
-        Whether the risk is at most the limit, beyond doubt.
+        Whether it is proven that the risk is at most the limit.
     optimality_is_proven : bool
-        Whether the gap is at most ``max_gap`` or, for costs below one vote, ``max_gap`` votes; beyond doubt.
+        Whether it is proven that the gap is at most ``max_gap`` (for costs below one vote, ``max_gap``
+        votes).
     optimality_is_claimed : bool
-        Whether the solution claims to be optimal. For many answers with a confidence it does not: the best
-        strategy is not searched for; nor does a strategy whose limit was given to `certify`.
+        Whether the solution claims to be optimal. Solutions for many answers with a confidence, and
+        strategies whose limit was given to `certify`, do not.
     confidence : float or None
-        Of minimean: the risk is the largest mean under all distributions of votes that the observations leave
-        with this confidence. That they do is theory, not part of the certificate.
+        For minimean: the risk is the worst-case mean over all distributions of votes consistent with the data
+        at this confidence. That this set is valid follows from theory and is not part of the certificate.
     n_bet_on : int or None
-        Of many answers with a confidence: the risk is the largest mean that the bets of so many items leave.
+        For many answers with a confidence: the risk is an upper bound on the mean, from bets on this many
+        items.
     has_values : bool
-        Whether disagreements have values, so that the risk is what they lose.
+        Whether disagreements have values, so that the risk is a mean loss.
     """
 
     arithmetic: Literal["rational", "ball", "float"]
@@ -109,7 +112,7 @@ class Certificate:
         optimality_is_claimed: bool = True,
         n_bet_on: int | None = None,
     ) -> Certificate:
-        """Put it together, given what encloses cost and risk, and a lower bound; round all outwards."""
+        """Make a certificate from intervals for cost and risk and a lower bound, all rounded outwards."""
         gap = max((cost[1] - bound) / max(cost[1], Fraction(1)), Fraction(0))
         rounded = {side: (round_down(low), round_up(high)) for side, (low, high) in risk.items()}
         return cls(
@@ -133,7 +136,7 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether all that is claimed is proven: the limit on the risk and, if claimed, the optimality."""
+        """Whether every claim is proven: the limit on the risk and, if claimed, the optimality."""
         return self.risk_is_proven and (self.optimality_is_proven or not self.optimality_is_claimed)
 
     def __str__(self) -> str:
@@ -166,7 +169,7 @@ class Certificate:
         on = "in the worst case" if traits_of(self.criterion).minimises_the_worst else "on average"
         this = f"this one asks {self.expected_votes[1]:.12g} (gap {self.gap:.2g})"
         least = f"{self.lower_bound:.12g} votes {on}"
-        if not self.optimality_is_claimed and self.lower_bound <= 1:  # which goes without saying
+        if not self.optimality_is_claimed and self.lower_bound <= 1:  # a trivial bound, not worth printing
             return f"PROVEN  it asks at most {self.expected_votes[1]:.12g} votes {on}; not claimed optimal"
         if not self.optimality_is_proven and not self.optimality_is_claimed:
             this += "; not claimed optimal"
@@ -176,7 +179,7 @@ class Certificate:
                 among += ", for this confidence set,"
             return f"PROVEN  {among} asks fewer than {least}; {this}"
         if self.lower_bound == 0:
-            return f"OPEN    no lower bound: the solution brings no multipliers that prove one; {this}"
+            return f"OPEN    no lower bound: the solution has no multipliers to prove one; {this}"
         return f"OPEN    some counting strategy within the limit may ask as few as {least}; {this}"
 
 
@@ -186,16 +189,16 @@ def certify(
     arithmetic: Literal["auto", "rational", "ball"] = "auto",
     max_gap: float = 1e-9,
 ) -> Certificate:
-    """Prove what a solution claims, sharing no code with whatever found it.
+    """Prove a solution's limit and optimality; shares no code with the solvers.
 
     See Also
     --------
-    foregone.certify : the same for every kind of solution and strategy; it says what the parameters mean.
+    foregone.certify : The same for every kind of solution and strategy, with documented parameters.
     """
     if not isinstance(solution, Solution):
         raise InvalidInputError(
-            f"solution must be a Solution, as solve returns it, got {type(solution).__name__}: use "
-            "foregone.certify, which takes every kind"
+            f"solution must be a Solution from solve, got {type(solution).__name__}: use foregone.certify, "
+            "which takes every kind"
         )
     check_choice(arithmetic, "arithmetic", ("auto", "rational", "ball"))
     check_max_gap(max_gap)
@@ -217,11 +220,11 @@ def certify(
 def check_max_gap(max_gap: Any) -> None:
     """Raise InvalidInputError unless ``max_gap`` is a finite number of at least 0."""
     if isinstance(max_gap, bool) or not isinstance(max_gap, Real) or not 0 <= float(max_gap) < math.inf:
-        raise InvalidInputError(f"max_gap must be a number of at least 0, got {max_gap!r}")
+        raise InvalidInputError(f"max_gap must be a finite number of at least 0, got {max_gap!r}")
 
 
 def _risk(budget: Budget, risks: list[Interval], votes: list[Fraction]) -> Interval:
-    """Return the largest mean loss over the distributions of the budget, given the votes on its side."""
+    """Return the largest mean loss over the budget's distributions, given the votes on its side."""
     values = [Fraction(value) for value in budget.values.tolist()]
     lost = [(low * value, high * value) for (low, high), value in zip(risks, values, strict=True)]
     if isinstance(budget.distributions, OneDistribution):
@@ -233,8 +236,8 @@ def _risk(budget: Budget, risks: list[Interval], votes: list[Fraction]) -> Inter
 def _largest_mean(bounds: NestedBounds, risks: list[Fraction]) -> Fraction:
     """Return the largest mean under bounds on the weight near the middle.
 
-    Going inwards, the weight that may be no nearer to the middle than n can all be put on the largest risk
-    met so far. The weights with the largest risks are given first, one in all.
+    Going inwards, all weight that must be no nearer to the middle than n can be put on the largest risk so
+    far. The weights with the largest risks are assigned first, up to a total of 1.
     """
     m = len(bounds.no) - 1
     offers: list[Interval] = []  # (risk, weight)
@@ -252,7 +255,7 @@ def _largest_mean(bounds: NestedBounds, risks: list[Fraction]) -> Fraction:
 
 
 def _lower_bound(solution: Solution, votes: list[Fraction], numbers: NumberSystem) -> Fraction:
-    """Return what the multipliers prove by weak duality, at least 0: asking nobody is free."""
+    """Return the lower bound that the multipliers prove by weak duality; at least 0, the cost of no votes."""
     N, prices, problem = solution.n_voters, solution.multipliers, solution.problem
     mean_price = _per_n([(0, prices.mean_disagreement)], N)[0]
     given, cost = _per_n(prices.disagreement_at, N), _per_n(prices.cost_at, N)
@@ -260,10 +263,10 @@ def _lower_bound(solution: Solution, votes: list[Fraction], numbers: NumberSyste
     for budget in problem.budgets:
         limit = Fraction(budget.limit)
         if limit == 0:
-            # Any price is free then. This one is beyond what float multipliers may hold: dearer than N votes
-            # wherever stopping is wrong at all, which has a probability of at least 2 ** -(N + 1074).
-            dear = Fraction(2 ** (N + 1074 + N.bit_length()))
-            priced = [dear if possible else Fraction(0) for possible in budget.possible()]
+            # Any price is free here. This one exceeds the range of float multipliers: it is more than N votes
+            # wherever a stop can be wrong, which has a probability of at least 2 ** -(N + 1074).
+            huge = Fraction(2 ** (N + 1074 + N.bit_length()))
+            priced = [huge if possible else Fraction(0) for possible in budget.possible()]
         elif budget.is_over_the_votes:
             priced = [mean_price * p for p in votes]
         else:
@@ -286,7 +289,7 @@ def _lower_bound(solution: Solution, votes: list[Fraction], numbers: NumberSyste
 
 
 def _least_multiple(budget: Budget, prices: list[Fraction], votes: list[Fraction]) -> Fraction | None:
-    """Return the least t such that the prices are at most t times a distribution of the budget, if any.
+    """Return the least t with prices of at most t times a distribution of the budget, if there is one.
 
     ``votes`` are those on its side.
     """

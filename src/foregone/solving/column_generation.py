@@ -1,7 +1,8 @@
-"""Column generation: the prices at which no strategy is better than a mixture of those found so far.
+"""Column generation: find prices at which no strategy beats a mixture of those found so far.
 
-A master program mixes the strategies found so far within the limits; its duals are prices, at which the
-oracle finds the best strategy of all. That strategy either lowers the master's optimum or proves it.
+A master program finds the best mixture of the known strategies within the limits. Its duals are prices, for
+which the oracle finds the best of all strategies. This strategy either lowers the master's optimum or proves
+that it is optimal.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from foregone.solving.small_simplex import SmallSimplex
 __all__ = ["DualPrices", "Known", "Limit", "PriceOracle", "find_prices", "known_at"]
 
 _CLOSE_ENOUGH = 1e-13  # gap at which the search ends if no other is given, relative to its terms
-_LEAST_SHARE = 1e-12  # of all voters: a smaller difference in cost does not matter
+_LEAST_SHARE = 1e-12  # of all voters; smaller differences in cost are ignored
 _MOST_ROUNDS = 2_000
 
 
 class PriceOracle(Protocol):
-    """What finds the strategy of least price."""
+    """An oracle that finds the strategy of least price."""
 
     n_voters: int
 
@@ -34,7 +35,7 @@ class PriceOracle(Protocol):
 
 @dataclass(frozen=True)
 class Limit:
-    """``channels[channel] <= limit``, where differences of the size of ``scale`` matter."""
+    """The constraint ``channels[channel] <= limit``; ``scale`` is the size of a relevant difference."""
 
     channel: int
     limit: float
@@ -43,7 +44,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Known:
-    """A strategy by its channels and how to make it: weights, and the prices whose best strategies to mix."""
+    """A known strategy: its channels, and the weights and prices of the best strategies that it mixes."""
 
     channels: FloatArray
     recipe: tuple[tuple[float, FloatArray], ...]
@@ -56,7 +57,7 @@ def known_at(oracle: PriceOracle, prices: FloatArray) -> Known:
 
 @dataclass
 class DualPrices:
-    """What column generation found.
+    """The result of column generation.
 
     Attributes
     ----------
@@ -69,7 +70,7 @@ class DualPrices:
     mixture : Known
         The optimal mixture.
     found : list of Known
-        Every strategy the oracle gave.
+        Every strategy that the oracle returned.
     """
 
     prices: FloatArray
@@ -93,9 +94,9 @@ def find_prices(
     oracle : PriceOracle
         Finds the strategy of least price.
     limits : sequence of Limit
-        What the strategy must keep to.
+        The limits that the strategy must keep.
     start : sequence of Known
-        Strategies known beforehand; the first must keep to the limits.
+        Strategies known beforehand; the first must keep the limits.
     largest_of : sequence of int
         Minimise the largest of these channels; empty to minimise channel 0.
     close_enough : float
@@ -104,13 +105,13 @@ def find_prices(
     Returns
     -------
     DualPrices
-        With such a gap, or one as small as rounding allows. If the first start uses up at most
-        half of every limit, no price exceeds twice its cost divided by the limit.
+        With a gap of at most ``close_enough``, or as small as rounding allows. If the first start uses at
+        most half of every limit, no price exceeds twice its cost divided by the limit.
     """
     n_voters = oracle.n_voters
     n_limits, n_rows = len(limits), len(limits) + len(largest_of) + 1
-    # Rows hold what is left of each limit, in units that matter; the last one makes it a mixture. Where the
-    # largest channel is minimised, it is measured downwards from the largest at the start.
+    # Each row holds the unused part of a limit, in units of its scale; the last row makes the weights sum to
+    # 1. If the largest channel is minimised, it is measured downwards from the largest at the start.
     master = SmallSimplex([0.0] * (n_rows - 1) + [1.0])
     unit = n_voters * max(min(limit.scale for limit in limits), _LEAST_SHARE)
     first = start[0].channels
@@ -156,14 +157,16 @@ def find_prices(
             result.lower_bound, result.prices = bound, prices
         result.objective = top + master.objective * unit
         result.found.append(strategy)
-        # Rounding leaves no more to gain when the gap is of its size, or a strategy comes back.
+        # No more can be gained once the gap is of the size of rounding errors, or a strategy is found again.
         close = result.objective - result.lower_bound <= close_enough * (abs(result.objective) + paid)
         if close or strategy.channels.tobytes() in seen:
             result.mixture = _mix(known, master.solution()[first_column:])
             return result
         seen.add(strategy.channels.tobytes())
         add_strategy(strategy)
-    raise SolverError(f"no optimum after {_MOST_ROUNDS} rounds; please report this case")
+    raise SolverError(
+        f"no optimum after {_MOST_ROUNDS} rounds of column generation: please report this problem"
+    )
 
 
 def _mix(known: list[Known], weights: FloatArray) -> Known:

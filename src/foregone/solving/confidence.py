@@ -1,4 +1,4 @@
-"""Confidence: what a finite number of observed inputs says about the true distribution of the votes.
+"""Confidence sets for the true distribution of the votes, from a finite number of observed inputs.
 
 Proof and discussion are in docs/theory.md, "A finite calibration set".
 """
@@ -6,7 +6,7 @@ Proof and discussion are in docs/theory.md, "A finite calibration set".
 from __future__ import annotations
 
 import numpy as np
-import scipy  # whose parts are loaded when first used, and take a while
+import scipy  # its submodules are imported on first use, because that is slow
 
 from foregone._kernels.compiled import pieces
 from foregone.checks import FloatArray
@@ -17,7 +17,7 @@ __all__ = ["bounds_given_class", "bounds_overall", "upper_bounds"]
 
 
 def bounds_overall(votes: VoteDistribution, quota: int, failure: float) -> NestedBounds:
-    """Return bounds on the distribution of n that all hold with a probability of ``1 - failure``."""
+    """Return bounds on the distribution of n that hold jointly with probability ``1 - failure``."""
     no, yes = _outwards(votes, quota)
     total = int(no[-1:].sum() + yes[-1:].sum())
     return NestedBounds(
@@ -27,10 +27,10 @@ def bounds_overall(votes: VoteDistribution, quota: int, failure: float) -> Neste
 
 
 def bounds_given_class(votes: VoteDistribution, quota: int, side: str, failure: float) -> NestedBounds:
-    """Return the same for the distribution of n given that the full vote says yes, or no.
+    """Return the same bounds for the distribution of n given a full vote of yes, or of no.
 
-    Given how many of the observed inputs were voted yes, those are a sample of such inputs; so the class's
-    own share, which is not known either, does not matter.
+    Given the number of observed inputs with a full vote of yes, these are a sample of all such inputs. So the
+    unknown share of the class does not matter.
     """
     no, yes = _outwards(votes, quota)
     within = yes if side == "yes" else no
@@ -43,7 +43,7 @@ def bounds_given_class(votes: VoteDistribution, quota: int, side: str, failure: 
 
 
 def _outwards(votes: VoteDistribution, quota: int) -> tuple[FloatArray, FloatArray]:
-    """Return how many observed inputs are among the r values of n next to the middle, "no" and "yes"."""
+    """Return the counts of observed inputs at the r values of n next to the middle, for "no" and "yes"."""
     assert votes.n_observations is not None
     counts = np.rint(votes.probabilities * votes.n_observations)
     yes = is_yes(votes.n_voters, quota)
@@ -51,11 +51,11 @@ def _outwards(votes: VoteDistribution, quota: int) -> tuple[FloatArray, FloatArr
 
 
 def upper_bounds(counts: FloatArray, total: int, failure: float) -> FloatArray:
-    """Return bounds on the probabilities of nested sets that all hold with a probability of 1 - failure.
+    """Return bounds on the probabilities of nested sets that hold jointly with probability 1 - failure.
 
-    Each is Clopper and Pearson's. The r-th set gets a part of the failure in proportion to
-    1 / ((r + 3) (r + 4)), in all the whole: the sets next to the middle, where disagreement is likeliest, are
-    bounded best, however many follow.
+    Each is a Clopper-Pearson bound. The r-th set gets a part of the failure probability in proportion to
+    1 / ((r + 3) (r + 4)), and the parts add up to all of it. So the sets next to the middle, where
+    disagreement is most likely, have the tightest bounds, however many sets follow.
     """
     ranks = np.arange(1.0, len(counts) + 1)
     parts = 1 / ((ranks + 3) * (ranks + 4))
@@ -65,7 +65,7 @@ def upper_bounds(counts: FloatArray, total: int, failure: float) -> FloatArray:
     for start, end in pieces(len(some_outside), 10_000):
         some = some_outside[start:end]
         bounds[some] = _clopper_pearson(counts[some], total, share[some])
-    # A smaller set cannot be more probable than a larger one.
+    # A subset cannot be more probable than its superset.
     bounds = np.minimum.accumulate(bounds[::-1])[::-1]
     return _rounded_up(bounds)
 
@@ -73,7 +73,7 @@ def upper_bounds(counts: FloatArray, total: int, failure: float) -> FloatArray:
 def _clopper_pearson(counts: FloatArray, total: int, failure: FloatArray) -> FloatArray:
     """Return the bounds, each at its own level, for counts below the total."""
     bounds = np.asarray(scipy.special.betainccinv(counts + 1, total - counts, failure))
-    # For very many observations the quantile may be off: bounds rise until their tails are small enough.
+    # With very many observations the quantile may be inaccurate: raise bounds until tails are small enough.
     step = 2.0**-40
     while np.any(
         short := ~(scipy.special.betaincc(counts + 1, total - counts, bounds) <= failure) & (bounds < 1)
@@ -84,6 +84,6 @@ def _clopper_pearson(counts: FloatArray, total: int, failure: FloatArray) -> Flo
 
 
 def _rounded_up(bounds: FloatArray) -> FloatArray:
-    """Return the bounds with 32 significant bits, so that the last digits of a quantile do not matter."""
+    """Return the bounds rounded up to 32 significant bits, to ignore the last digits of a quantile."""
     mantissa, exponent = np.frexp(bounds)
     return np.asarray(np.minimum(np.ldexp(np.ceil(mantissa * 2.0**32 + 1) / 2.0**32, exponent), 1.0))

@@ -1,4 +1,4 @@
-"""The fast solver: prices on the constraints, backward induction under them, and back to a strategy.
+"""The fast solver: find prices for the constraints by backward induction, then recover a strategy.
 
 Symbols: N voters, n of them yes, state (i, j): i asked, j yes.
 """
@@ -27,25 +27,25 @@ __all__ = ["solve_dual"]
 
 _Result = tuple[StoppingStrategy, float, Multipliers]
 
-# A price so high that nothing is worth any risk; small enough that price times weight stays finite.
+# A price so high that no saving justifies any risk, but small enough that price times weight stays finite.
 _PROHIBITIVE = 1e250
-# Limits up to the first are taken for zero if that costs no more than rounding. Up to the second they always
-# are: prices are in inverse proportion to the limit, and those could not be held.
+# Limits up to the first are set to zero if this costs no more than rounding errors. Limits up to the second
+# are always set to zero: prices are inversely proportional to the limit, and would overflow.
 _NEXT_TO_ZERO = (1e-16, 1e-290)
 _LOST_IN_ROUNDING = 1e-13
-_HARDLY_WORTH = 1e-9  # limits up to this one may be given up where nothing good is found within them
+_HARDLY_WORTH = 1e-9  # limits up to this one may be set to zero if no good strategy is found within them
 _MOST_CUTS = 1_000
-# Voters up to which strategies are mixed state by state, if nothing better is found.
+# Number of voters up to which strategies are mixed state by state, as a last resort.
 _MIX_UP_TO = 4_000
 _EPSILON = float(np.finfo(float).eps)
-# Minimax's second phase may spend this much more, relatively, than the least worst cost: at exactly the
-# least, the price of a vote in the worst case grows beyond what floating point can hold next to the mean.
+# The second phase of minimax may exceed the least worst-case cost by this share: at exactly the least cost,
+# the price of a vote in the worst case is too large for floating point beside the mean.
 _TIE_BREAK_SLACK = 2e-10
 
 
 def solve_dual(problem: Problem) -> _Result:
     """Return an optimal strategy, a lower bound, and the prices that prove it."""
-    if problem.quota == 0 or _may_ask_nobody(problem):  # with a quota of 0 the answer is known beforehand
+    if problem.quota == 0 or _may_ask_nobody(problem):  # with a quota of 0 the answer is always yes
         looks = problem.may_stop_after
         stop = StoppingStrategy.from_rows(
             problem.n_voters, lambda asked: np.full(asked + 1, asked in looks), yes_from=problem.yes_from
@@ -63,7 +63,7 @@ def solve_dual(problem: Problem) -> _Result:
     strategy, bound, multipliers = _within_cuts(problem)
     tiny = [budget for budget in problem.budgets if 0 < budget.limit <= _HARDLY_WORTH]
     if tiny and (cost := problem.cost(evaluate(strategy))) - bound > 1e-9 * max(cost, 1.0):
-        # Mixing strategies so that such a limit is kept can cost more than the limit saves.
+        # Mixing strategies to keep such a limit can cost more than the limit saves.
         careful = solve_dual(_allowing_nothing(problem, tiny))[0]
         if problem.cost(evaluate(careful)) < cost:
             strategy = careful
@@ -71,12 +71,12 @@ def solve_dual(problem: Problem) -> _Result:
 
 
 def _allowing_nothing(problem: Problem, budgets: Sequence[Budget]) -> Problem:
-    """Return the problem with the limits of some of its budgets set to zero."""
+    """Return the problem with the limits of the given budgets set to zero."""
     return replace(problem, limits=problem.limits.without([budget.side for budget in budgets]))
 
 
 def _proof_with(problem: Problem, others: Multipliers, tiny: Sequence[Budget]) -> tuple[float, Multipliers]:
-    """Return a lower bound and its multipliers: those of the other budgets, and new ones for tiny limits."""
+    """Return a lower bound and its multipliers: those of other budgets, and new ones for tiny limits."""
     given = np.zeros(problem.n_voters + 1)
     for n, price in others.disagreement_at:
         given[n] = price
@@ -100,9 +100,9 @@ def _proof_with(problem: Problem, others: Multipliers, tiny: Sequence[Budget]) -
 
 
 def _within_cuts(problem: Problem) -> _Result:
-    """Solve, with each budget kept under a few distributions of its set.
+    """Solve with each budget enforced under a few distributions of its set.
 
-    If the strategy found breaks one under another distribution, that is added, and all is done again.
+    If the strategy exceeds a limit under another distribution, add this distribution and solve again.
     """
     cuts = [Cut(budget, weights) for budget in problem.budgets for weights in budget.first_cuts()]
     while True:
@@ -116,12 +116,14 @@ def _within_cuts(problem: Problem) -> _Result:
         if not broken:
             return result
         if len(cuts) > _MOST_CUTS:
-            raise SolverError("ever more distributions break a limit; please report this case")
+            raise SolverError(
+                "no strategy keeps a limit under all distributions of its set: please report this problem"
+            )
         cuts += broken
 
 
 def _may_ask_nobody(problem: Problem) -> bool:
-    """Whether answering without asking keeps every limit."""
+    """Whether answering without any vote keeps every limit."""
     if problem.looks is not None and problem.looks[0] > 0:
         return False
     answers_yes = problem.yes_from[0] == 0
@@ -130,7 +132,7 @@ def _may_ask_nobody(problem: Problem) -> bool:
 
 
 def _at_most(budget: Budget, wrong: FloatArray) -> bool:
-    """Whether a disagreement of 0 or 1 for each n keeps a limit, compared without rounding."""
+    """Whether a disagreement of 0 or 1 for each n keeps a limit, in exact arithmetic."""
     weights, lost = budget.worst_for(wrong), budget.values * wrong
     if abs(weights @ lost - budget.limit) > 1e-9 * budget.limit:
         return bool(weights @ lost <= budget.limit)
@@ -140,12 +142,12 @@ def _at_most(budget: Budget, wrong: FloatArray) -> bool:
 
 
 def _solve_under(problem: Problem, cuts: list[Cut]) -> _Result:
-    """Solve, with the disagreement bounded under the distributions of the cuts only."""
+    """Solve with the disagreement bounded under the distributions of the cuts only."""
     if not any(0 < cut.budget.limit < 1 for cut in cuts):
         return _without_risk(problem, cuts)
     solve_within = _minimax if problem.minimises_the_worst else _mean_cost
-    # Aim a little below the limits, so that rounding cannot lift the disagreement above them. A little more
-    # is needed where a strategy without randomised states happens to sit just there.
+    # Aim slightly below the limits, so that rounding cannot raise the disagreement above them. A larger
+    # margin is needed if a strategy without randomised states happens to lie exactly there.
     least = 2 * problem.n_voters * _EPSILON
     margins = (least, least + 1e-12, 1e-11)
     for margin in margins:
@@ -154,12 +156,12 @@ def _solve_under(problem: Problem, cuts: list[Cut]) -> _Result:
             return result
     result = solve_within(problem, cuts, 1 - margins[1], may_mix=True)
     if result is None:
-        raise SolverError("could not turn the optimal prices into a strategy; please report this case")
+        raise SolverError("could not recover a strategy from the optimal prices: please report this problem")
     return result
 
 
 def _risk_limits(oracle: Oracle, share: float) -> list[Limit]:
-    """Return limits on the risk channels, at a share of what the budgets allow."""
+    """Return limits on the risk channels, as a share of the limits of the budgets."""
     return [
         Limit(channel, float(limit) * share, float(limit))
         for channel, limit in zip(oracle.risk_channels, oracle.limits, strict=True)
@@ -167,7 +169,7 @@ def _risk_limits(oracle: Oracle, share: float) -> list[Limit]:
 
 
 def _mean_cost(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool) -> _Result | None:
-    """Minimise the mean cost, with a disagreement of at most a share of the limits."""
+    """Minimise the mean cost with a disagreement of at most a share of the limits."""
     oracle = Oracle(problem, cuts)
     limits = _risk_limits(oracle, share)
     careful = _careful(oracle, [0])
@@ -182,9 +184,9 @@ def _mean_cost(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool
 
 
 def _careful(oracle: Oracle, cost_channels: list[int]) -> Known:
-    """Return a strategy that uses up at most half of every limit on the disagreement.
+    """Return a strategy that uses at most half of every limit on the disagreement.
 
-    At a price of 2 N / limit a larger disagreement would cost more than asking everyone.
+    At a price of 2 N / limit a larger disagreement would cost more than asking all voters.
     """
     prices = np.zeros(len(oracle.go_on))
     prices[cost_channels] = 1.0 / len(cost_channels)
@@ -195,8 +197,8 @@ def _careful(oracle: Oracle, cost_channels: list[int]) -> Known:
 def _scout(oracle: Oracle, careful: FloatArray) -> list[Known]:
     """Return a few strategies whose disagreement is near a limit.
 
-    The least cost falls roughly with the logarithm of the disagreement, so a price is roughly in inverse
-    proportion to the disagreement it leads to.
+    The least cost falls roughly with the logarithm of the disagreement, so the disagreement is roughly
+    inversely proportional to the price.
     """
 
     def used_up(channels: FloatArray) -> float:
@@ -218,13 +220,13 @@ def _scout(oracle: Oracle, careful: FloatArray) -> list[Known]:
 
 
 def _bound(oracle: Oracle, prices: DualPrices, share: float) -> float:
-    """Return the lower bound for the limits themselves, not the lowered ones it was found with."""
+    """Return the lower bound for the original limits instead of the lowered limits that were used."""
     return prices.lower_bound - float(prices.prices[oracle.risk_channels] @ oracle.limits) * (1 - share)
 
 
 def _without_risk(problem: Problem, cuts: list[Cut]) -> _Result:
-    """Stop wherever nothing forbids it: every limit is zero, or none at all."""
-    # That is best for every n at once, so minimax may take any votes; flat ones reach every state.
+    """Solve if every limit is 0 or 1 (no limit): stop wherever it is allowed."""
+    # This is optimal for every n, so minimax can use any distribution; a flat one reaches every state.
     flat = VoteDistribution.flat(problem.n_voters)
     asked = replace(problem, votes=flat) if problem.minimises_the_worst else problem
     strategy = Oracle(asked, cuts).policy(np.ones(1), 0.0).strategy()
@@ -234,14 +236,14 @@ def _without_risk(problem: Problem, cuts: list[Cut]) -> _Result:
     oracle = Oracle(problem, cuts, cost_at)
     prices = np.zeros(len(oracle.go_on))
     prices[oracle.cost_channels or [0]] = 1.0
-    # Stopping sooner is wrong for some n, going on longer only costs: there is nothing better.
+    # Stopping earlier is wrong for some n, and continuing only adds cost, so this is optimal.
     return strategy, cost, _multipliers(problem, oracle, prices, cost_at)
 
 
 def _minimax(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool) -> _Result | None:
-    """First the least worst cost; then, among the strategies that reach it, the least mean cost."""
+    """Find the least worst-case cost, then the least mean cost among the strategies that reach it."""
     N = problem.n_voters
-    # The worst n is near the quota; if another turns out worse it is added and all is done again.
+    # The worst n is near the quota; if another n turns out worse, add it and solve again.
     cost_at = [max(problem.quota - 1, 0), problem.quota]
     while True:
         oracle = Oracle(problem, cuts, cost_at)
@@ -251,29 +253,28 @@ def _minimax(problem: Problem, cuts: list[Cut], share: float, *, may_mix: bool) 
         careful = _careful(oracle, costs)
         first = find_prices(oracle, risks, [careful], largest_of=costs)
         if first.objective - first.lower_bound > 1e-9 * max(first.objective, 1.0):
-            # Rounding ended the search too soon: from the strategies found, it goes another way.
+            # Rounding ended the search too early: restart from the strategies found.
             first = find_prices(oracle, risks, [careful, *reversed(first.found)], largest_of=costs)
         worst = first.objective * (1 + _TIE_BREAK_SLACK)
         limits = risks + [Limit(channel, worst, scale) for channel in costs]
         second = find_prices(oracle, limits, [first.mixture, *first.found])
-        # With one limit, a look at every step and a majority no other n was ever worse: there, looking would
-        # be waste.
+        # With one limit, a look at every step and a majority, no other n was ever worse, so skip the check.
         if len(problem.budgets) > 1 or problem.looks is not None or not problem.is_plain:
             worst_n = int(np.argmax(_costs_of(oracle, second.mixture)))
             if worst_n not in cost_at:
-                # The worst n hardly moves any more: its neighbours save a round or two.
+                # The worst n hardly moves any more: adding its neighbours saves a round or two.
                 cost_at = sorted({*cost_at, *range(max(worst_n - 1, 0), min(worst_n + 1, N) + 1)})
                 continue
-        # Both prices stay optimal when added up; the first ones speak where the mean has no say.
+        # The sum of both prices is still optimal; the first ones decide where the mean has no weight.
         prices = second.prices + 1e-6 * first.prices
-        # At these prices the worst cost still has a range; at its low end the fewest states are randomised.
+        # At these prices the worst cost still has a range; its low end randomises the fewest states.
         weights = np.zeros(len(first.prices))
         weights[costs] = first.prices[costs]
         worst = first.objective * (1 + 2 * _TIE_BREAK_SLACK)
         limits = risks + [Limit(channel, worst, scale) for channel in costs]
         strategy = _recover(problem, oracle, prices, limits, weights, worst)
         if strategy is None:
-            # A limit of 1e-9 buys hardly anything in the worst case; the least mean cost of all may do.
+            # A limit of 1e-9 hardly lowers the worst case; the strategy of least mean cost may do.
             mean_problem = replace(problem, criterion="minimixed")
             mixed = _mean_cost(mean_problem, cuts, share, may_mix=may_mix)
             if mixed is not None and evaluate(mixed[0]).expected_votes.max() <= worst:
@@ -299,7 +300,7 @@ def _costs_of(oracle: Oracle, mixture: Known) -> FloatArray:
 
 
 def _used_up(oracle: Oracle, evaluation: Evaluation) -> float:
-    """Return the largest share of a limit that a strategy uses up."""
+    """Return the largest share of a limit that a strategy uses."""
     risks = [
         cut.weights @ (cut.budget.values * evaluation.disagreement) / cut.budget.limit for cut in oracle.cuts
     ]
@@ -314,7 +315,7 @@ def _recover(
     objective: FloatArray,
     most: float,
 ) -> StoppingStrategy | None:
-    """Return a strategy at the prices that keeps the limits, rounding included, for at most ``most``."""
+    """Return a strategy at the prices that keeps the limits despite rounding and costs at most ``most``."""
     rounding = problem.n_voters * _EPSILON
     for tolerance in (1e-9, 1e-7, 1e-5, 1e-3):
         scale = 1.0
@@ -333,37 +334,37 @@ def _recover(
             if used <= 1 - rounding:
                 return strategy
             scale *= (1 - 2 * rounding) / used
-    return _at_dearer_prices(problem, oracle, prices, most)
+    return _at_higher_prices(problem, oracle, prices, most)
 
 
-def _at_dearer_prices(
+def _at_higher_prices(
     problem: Problem, oracle: Oracle, prices: FloatArray, most: float
 ) -> StoppingStrategy | None:
     """Return a deterministic strategy within the limits that costs at most ``most``, up to 1e-9.
 
-    Such a one exists where a whole limit's worth of disagreement saves less than rounding hides: there the
-    right prices cannot be told from slightly dearer ones.
+    Such a strategy exists if using the whole limit saves less than the rounding error: then the right prices
+    cannot be distinguished from slightly higher ones.
     """
     highest = 2.0 * problem.n_voters / oracle.limits
-    cheap, dear = 0.0, np.log(10.0)
+    low, high = 0.0, np.log(10.0)
     best = None
     for _ in range(24):
-        middle = (cheap + dear) / 2
+        middle = (low + high) / 2
         tried = prices.copy()
         tried[oracle.risk_channels] = np.minimum(tried[oracle.risk_channels] * np.exp(middle), highest)
         strategy = oracle.policy(tried, 0.0).strategy()
         evaluation = evaluate(strategy)
         if _used_up(oracle, evaluation) > 1 - problem.n_voters * _EPSILON:
-            cheap = middle
+            low = middle
             continue
-        dear = middle
+        high = middle
         if problem.cost(evaluation) <= most * (1 + 1e-9):
             best = strategy
     return best
 
 
 def _mix(problem: Problem, oracle: Oracle, mixture: Known, careful: Known) -> StoppingStrategy | None:
-    """Return the optimal mixture itself, state by state, with as much of the careful strategy as it needs."""
+    """Return the optimal mixture, state by state, with as much of the careful strategy as is needed."""
     if problem.n_voters > _MIX_UP_TO:
         return None
     parts = [(weight, oracle.policy(prices, 0.0).strategy()) for weight, prices in mixture.recipe]

@@ -1,18 +1,20 @@
-"""Cost, risk and the dual bound for `certify`, without rounding, sharing no code with the solvers.
+"""Exact cost, risk and dual bound for `certify`; shares no code with the solvers.
 
 Symbols: ``N`` voters, ``n`` of them would say yes; state ``(i, j)``: i asked, j of them said yes.
 
-Two Pascal triangles make it cheap. Forwards we count orders of votes instead of taking probabilities: a
-number of orders in state ``(i, j)`` goes on to as many in ``(i + 1, j)`` and as many in ``(i + 1, j + 1)``.
-Orders stopped on the way go on likewise in triangles of their own, so that in the last row, at n, stand
-those of the ``binomial(N, n)`` orders of a vote with n yes that were stopped, or that asked for more.
+Two Pascal triangles make this fast. The forward triangle counts orders of votes instead of probabilities:
+the number of orders in state ``(i, j)`` is added to ``(i + 1, j)`` and to ``(i + 1, j + 1)``. Orders that
+stop are continued in separate triangles. So entry n of the last row counts those of the ``binomial(N, n)``
+orders of a vote with n yes that were stopped, or that asked for more.
 
-Backwards, the weight of one order in state ``(i, j)`` is the sum of the weights of its two successors::
+In the backward triangle, the weight of one order in state ``(i, j)`` is the sum of the weights of its two
+successors::
 
     a(i, j) = a(i + 1, j) + a(i + 1, j + 1),      a(N, n) = w_n / binomial(N, n)
 
-Whole rows are added and nothing is ever divided: over a common denominator all are integers, and
-Python's own are fast enough for thousands of voters. Balls are the same sums in 128 bits and an error.
+Only whole rows are added and nothing is divided: over a common denominator all numbers are integers, and
+Python's integers are fast enough for thousands of voters. Balls compute the same sums in 128 bits with an
+error bound.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ BALL_BITS = 128  # each of the O(N^2) additions loses at most one unit in the la
 
 
 class NumberSystem(NamedTuple):
-    """The arithmetic that the triangles are summed in."""
+    """The arithmetic of the sums in the triangles."""
 
     number: Callable[[int], Any]
     smaller: Callable[[Row, Row], Row]  # elementwise minimum
@@ -64,7 +66,7 @@ class NumberSystem(NamedTuple):
 
 @contextmanager
 def arithmetic_named(name: Literal["rational", "ball"]) -> Iterator[NumberSystem]:
-    """Provide the numbers to compute with; balls only within the ``with`` block."""
+    """Provide the number system; balls are valid only inside the ``with`` block."""
     if name == "rational":
         yield NumberSystem(int, np.minimum, lambda x, d: (Fraction(x, d), Fraction(x, d)))
         return
@@ -88,7 +90,7 @@ def arithmetic_named(name: Literal["rational", "ball"]) -> Iterator[NumberSystem
 def cost_and_risk(strategy: StoppingStrategy, numbers: NumberSystem) -> tuple[list[Interval], list[Interval]]:
     """Return E[votes asked | n] and the disagreement given n, for every n."""
     N, shift = strategy.n_voters, 0
-    reach = numbers.row([1])  # orders that reach (i, j), times 2 ** shift; so are all the others
+    reach = numbers.row([1])  # orders that reach (i, j), times 2 ** shift, as all other rows
     asked, said_yes, said_no = numbers.row([]), numbers.row([]), numbers.row([])
     for i in range(N + 1):
         theta = strategy.stop_probabilities(i)
@@ -105,7 +107,7 @@ def cost_and_risk(strategy: StoppingStrategy, numbers: NumberSystem) -> tuple[li
             for j, (numerator, denominator) in zip(chance, ratios, strict=True):
                 share = numerator * (scale // denominator)
                 stop[j], go_on[j] = reach[j] * share, reach[j] * (scale - share)
-        asked += go_on  # the votes asked are counted as the times it goes on
+        asked += go_on  # every continuation asks one vote
         first_yes = int(strategy.yes_from[i])
         said_no[:first_yes] += stop[:first_yes]
         said_yes[first_yes:] += stop[first_yes:]
@@ -119,7 +121,7 @@ def cost_and_risk(strategy: StoppingStrategy, numbers: NumberSystem) -> tuple[li
 
 
 def _add_a_vote(row: Row) -> Row:
-    """Let each order go on to one more "no" (same entry) and one more "yes" (the next entry)."""
+    """Continue each order with one more "no" (same entry) and one more "yes" (the next entry)."""
     longer: Row = np.zeros(len(row) + 1, dtype=object)
     longer[:-1] = row
     longer[1:] += row
@@ -140,7 +142,7 @@ def least_priced_cost(
     yes_from: Sequence[int],
     looks: Sequence[int],
 ) -> Fraction:
-    """Return a lower end of the least ``sum_n cost_n E[votes | n] + risk_n disagreement(n)``.
+    """Return a lower bound on the least ``sum_n cost_n E[votes | n] + risk_n disagreement(n)``.
 
     Parameters
     ----------
@@ -149,8 +151,8 @@ def least_priced_cost(
     numbers : NumberSystem
         The arithmetic.
     yes_from : sequence of int
-        Per step, from how many yes votes on the answer is yes; in the last one that of the full vote. Where
-        the full vote is decided the answer must be right.
+        Per step, the fewest yes votes with which the answer is yes; the last entry is the quota of the full
+        vote. Where the full vote is decided, the answer must be right.
     looks : sequence of int
         The steps at which it may stop.
     """
@@ -160,12 +162,12 @@ def least_priced_cost(
     # The least common multiple of all binomial(N, n); one by one, so that an interruption is noticed.
     least_common = reduce(math.lcm, range(1, N + 2)) // (N + 1)
     per_order = [least_common // binomial for binomial in _binomials(N)]
-    # Weight of one order that reaches (i, j): of going on; of answering yes, or no, in error.
+    # Weight of one order that reaches (i, j): for continuing; for a wrong yes; for a wrong no.
     go_on = numbers.row(int(w * power) * each for w, each in zip(cost, per_order, strict=True))
     wrong = numbers.row(int(w * power) * each for w, each in zip(risk, per_order, strict=True))
     yes_wrong, no_wrong = wrong.copy(), wrong
     yes_wrong[quota:] = no_wrong[:quota] = numbers.row([0])[0]
-    value = numbers.row([0] * (N + 1))  # least weight per order from (i, j) on; in the end nothing is wrong
+    value = numbers.row([0] * (N + 1))  # least weight per order from (i, j) on; 0 at the end, without errors
     for i in range(N - 1, -1, -1):
         go_on, yes_wrong, no_wrong = (row[:-1] + row[1:] for row in (go_on, yes_wrong, no_wrong))
         if i not in may_stop:
@@ -173,7 +175,7 @@ def least_priced_cost(
             continue
         answers_no = yes_from[i]
         stop = np.concatenate([no_wrong[:answers_no], yes_wrong[answers_no:]])
-        # Outside these bounds the full vote is decided: stopping is right, and its value 0.
+        # Outside these bounds the full vote is decided: stopping is right and has the value 0.
         open_ = slice(max(0, i - (N - quota)), min(i, quota - 1) + 1)
         later = value[:-1][open_] + value[1:][open_]
         value = stop
@@ -182,12 +184,12 @@ def least_priced_cost(
 
 
 def largest_of(intervals: Sequence[Interval]) -> Interval:
-    """Return what encloses the largest of some values."""
+    """Return an interval that encloses the largest of some values."""
     return max(low for low, _ in intervals), max(high for _, high in intervals)
 
 
 def mean_of(intervals: Sequence[Interval], weights: Sequence[Fraction]) -> Interval:
-    """Return what encloses the mean of some values by weights, whatever these sum to."""
+    """Return an interval that encloses the weighted mean of some values, whatever the weights sum to."""
     total = sum(weights, Fraction(0))
     pairs = [(pair, weight) for pair, weight in zip(intervals, weights, strict=True) if weight]
     low, high = (sum((pair[end] * weight for pair, weight in pairs), Fraction(0)) for end in (0, 1))
@@ -195,7 +197,7 @@ def mean_of(intervals: Sequence[Interval], weights: Sequence[Fraction]) -> Inter
 
 
 def least_covering(pairs: Iterable[tuple[Fraction, Fraction]]) -> Fraction | None:
-    """Return the least t such that t times the weight covers the price of each (price, weight), if any."""
+    """Return the least t with ``t * weight >= price`` for each (price, weight); None if there is none."""
     priced = [(price, weight) for price, weight in pairs if price > 0]
     if any(weight == 0 for _, weight in priced):
         return None

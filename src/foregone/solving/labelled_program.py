@@ -1,4 +1,4 @@
-"""The weighted program of labelled votes: fewest voters within limits on the loss of accuracy or costs."""
+"""Solve for labelled votes: the fewest voters within limits on the loss of accuracy or the rise in cost."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from foregone.strategy.limits import Limits
 __all__ = ["BOLD", "CAREFUL", "LEARNING_SHARE", "LEAST_VALUE", "solve_labelled"]
 
 LEARNING_SHARE = 0.2  # of the inputs; the others certify
-CAREFUL, BOLD = 0.02, 30.0  # what a ladder is solved for, as shares of the limit
-# In a ladder, the least that a disagreement is taken to lose. With 0 even the most careful rung disagrees
-# wherever the inputs learned from, by chance or not, show no loss, and then few others cannot certify it.
-# Measured on five datasets: 0.03 to 0.3 ask about as many voters, 0 and 1 more.
+CAREFUL, BOLD = 0.02, 30.0  # the limits that a ladder is solved for, as shares of the limit
+# The least assumed loss of a disagreement in a ladder. With 0 even the most careful rung disagrees wherever
+# the learning inputs happen to show no loss, and then a few other inputs cannot certify it. Measured on five
+# datasets: values from 0.03 to 0.3 ask about equally many voters, 0 and 1 more.
 LEAST_VALUE = 0.1
 
 
 def solve_labelled(
     labelled: LabelledVotes, limits: Limits, *, costs: Any = None, least_value: float = 0.0, **terms: Any
 ) -> Solution:
-    """Solve for limits on the loss of accuracy, or one on that of costs.
+    """Solve for limits on the loss of accuracy, or for one limit on the rise in cost.
 
     Parameters
     ----------
     labelled : LabelledVotes
-        The votes, and what is true.
+        The votes with true answers.
     limits : Limits
-        One for all inputs, or one for those of each true class; of costs, in units of the largest difference.
+        One limit for all inputs, or one for each true class; for costs, in units of the largest difference.
     costs : array-like of shape (2, 2) or CheckedCosts, optional
         As in `LabelledVotes.values`.
     least_value : float
-        The least that a disagreement is taken to lose, whatever the inputs say.
+        The least assumed loss of a disagreement.
     **terms
-        ``confidence``, ``looks``, ``answer`` and ``quota``, as `foregone.solve` takes them.
+        ``confidence``, ``looks``, ``answer`` and ``quota``, as in `foregone.solve`.
     """
     quota = terms["quota"]
     if limits.by_answer:

@@ -1,4 +1,4 @@
-"""The oracle of the dual: given prices, the strategy of least total price, by backward induction.
+"""The oracle of the dual: finds the strategy of least total price for given prices, by backward induction.
 
 N voters, n of them yes, m = quota - 1 the largest n whose full vote is "no" (N // 2 of a majority), state
 (i, j): i asked, j yes.
@@ -21,7 +21,7 @@ from foregone.strategy.stopping import StoppingStrategy
 
 __all__ = ["Cut", "Oracle", "Policy", "undecided_band"]
 
-_NARROW_FROM = 400  # voters; below, finding a narrower band costs more than it saves
+_NARROW_FROM = 400  # voters; with fewer, finding a narrower band takes longer than it saves
 
 
 def undecided_band(n_voters: int, quota: int) -> tuple[IntArray, IntArray]:
@@ -35,9 +35,9 @@ def undecided_band(n_voters: int, quota: int) -> tuple[IntArray, IntArray]:
 class Policy:
     """A deterministic strategy of least price, and the states where both actions cost the same.
 
-    ``first[i]..last[i]`` is the hull of the states where it goes on, ``holes`` the (i, j) inside a hull
-    where it stops. Ties are states where it goes on but might as well stop, sorted by i and j, with the
-    channels of stopping and of going on there.
+    ``first[i]..last[i]`` is the hull of the states in which it continues, ``holes`` the (i, j) inside a hull
+    in which it stops. Ties are states in which it continues although stopping costs the same, sorted by i and
+    j, with the channels of stopping and of continuing there.
     """
 
     first: IntArray
@@ -50,7 +50,7 @@ class Policy:
     yes_from: IntArray
 
     def reach(self, source: tuple[int, int] | None = None) -> FloatArray:
-        """Return the chance to reach each tie from the start, or after going on from ``source``."""
+        """Return the probability of reaching each tie from the start, or after continuing from ``source``."""
         i, j = source if source is not None else (-1, 0)
         out, N = np.zeros(len(self.ties)), len(self.first)
         p, place = np.zeros(N + 2), np.array([i, j, j, len(self.holes) - 1, 0])
@@ -81,22 +81,22 @@ class Policy:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """One distribution out of a budget's set, under which the mean disagreement has to keep the limit."""
+    """One distribution of a budget's set, under which the mean disagreement must keep the limit."""
 
     budget: Budget
     weights: FloatArray
 
 
 class Oracle:
-    """Prices strategies for one problem.
+    """Finds the strategy of least price for one problem.
 
     Parameters
     ----------
     problem : Problem
-        What is to be solved.
+        The problem to solve.
     cuts : sequence of Cut
-        Disagreements that get a channel each, but for two kinds: a limit of one limits nothing, and for a
-        limit of zero it must go on wherever the answer could be wrong.
+        Each disagreement gets a channel, with two exceptions: a limit of one is no constraint, and with a
+        limit of zero the strategy must continue wherever the answer could be wrong.
     cost_at : sequence of int
         Numbers n whose expected votes get a channel of their own (minimax).
 
@@ -137,7 +137,7 @@ class Oracle:
             for row, terms in zip(rows, terms_of, strict=True):
                 for basis, factor in terms:
                     row[basis] = factor
-        # What `least` has no use for, or uses anew each time.
+        # Arrays that `least` ignores or overwrites on each call.
         self._hull, self._no_room = np.zeros((2, N), np.int64), np.zeros(0, np.int64)
         self._no_channels = np.zeros((0, n_channels))
         self.low, self.high = undecided_band(N, problem.quota)
@@ -178,7 +178,7 @@ class Oracle:
         return found
 
     def policy(self, prices: FloatArray, tolerance: float) -> Policy:
-        """Return that strategy itself, with its ties up to a relative ``tolerance``."""
+        """Return a strategy that minimises ``prices @ channels``, and its ties up to ``tolerance``."""
         room_for_holes, room_for_ties = 1024, 256
         while True:
             policy, n_holes, n_ties = self._run(prices, tolerance, room_for_holes, room_for_ties)
@@ -215,7 +215,7 @@ class Oracle:
 
 
 class _Bases:
-    """Weights over n that channels are made of; none is kept twice, or as a multiple of another."""
+    """Weights over n that channels consist of; no stored weight is a multiple of another."""
 
     def __init__(self) -> None:
         self.rows: list[FloatArray] = []
@@ -231,7 +231,7 @@ class _Bases:
         return None
 
     def add(self, weights: FloatArray) -> list[tuple[int, float]]:
-        """Return the weights as a multiple of a basis, of a new one if need be."""
+        """Return the weights as a multiple of a basis, adding a new basis if needed."""
         found = self.find(weights)
         if found is None:
             self.rows.append(weights)
@@ -239,7 +239,7 @@ class _Bases:
         return found
 
     def add_sum(self, *parts: FloatArray) -> list[tuple[int, float]]:
-        """Return the sum of parts in terms of bases: of those at hand if they will do, or of a new one."""
+        """Return the sum of parts in terms of existing bases if possible, otherwise of a new basis."""
         found = [self.find(part) for part in parts]
         if self.rows and all(terms is not None for terms in found):
             return [term for terms in found for term in terms or []]
@@ -247,20 +247,20 @@ class _Bases:
 
 
 def _support(weights: FloatArray) -> tuple[int, int]:
-    """Return the first and last place of a positive weight; (len, -1) when there is none."""
+    """Return the first and last index of a positive weight; (len, -1) if there is none."""
     places = np.flatnonzero(weights)
     return (int(places[0]), int(places[-1])) if len(places) else (len(weights), -1)
 
 
 def _halves(weights: FloatArray, yes: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return the weights of the n whose full vote is "no", and of those whose is "yes"."""
+    """Return the weights of the n with a full vote of "no", and of those with "yes"."""
     return np.where(yes, 0.0, weights), np.where(yes, weights, 0.0)
 
 
 def held_states(problem: Problem) -> tuple[IntArray, IntArray, IntArray]:
-    """Return, per step, the first and the last j where it must go on, and the votes until the next look.
+    """Return, per step, the first and last j at which it must continue, and the votes until the next look.
 
-    It must go on between looks, and where its answer could be wrong for a budget that allows nothing.
+    It must continue between looks, and where its answer could be wrong under a budget with limit 0.
     """
     N, m = problem.n_voters, problem.quota - 1
     steps, yes_from = np.arange(N + 1), problem.yes_from
@@ -269,8 +269,8 @@ def held_states(problem: Problem) -> tuple[IntArray, IntArray, IntArray]:
     for budget in problem.budgets:
         if budget.limit == 0:
             possible |= budget.possible()
-    # An open state (i, j) leaves n from j to N - i + j, always both m and m + 1: only the possible n nearest
-    # to the middle can matter.
+    # From an open state (i, j) n can still be from j to N - i + j, which includes both m and m + 1. So only
+    # the possible n nearest to the middle matter.
     for n in np.flatnonzero(possible[m + 1 :])[:1] + m + 1:
         held_from = np.clip(n - (N - steps), 0, None)
         held_to = np.minimum(yes_from - 1, m)
@@ -288,14 +288,14 @@ def held_states(problem: Problem) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _may_narrow(problem: Problem) -> bool:
-    """Whether one band serves all prices: the disagreement is priced by the votes that the cost is over."""
+    """Whether one band is valid for all prices: cost and disagreement are over the same distribution."""
     return problem.looks is None and all(
         isinstance(budget.distributions, OneDistribution) and budget.limit > 0 for budget in problem.budgets
     )
 
 
 def _largest_prices(problem: Problem) -> tuple[float, float]:
-    """Return the largest price ever put on disagreeing with a "no", and with a "yes", of the votes."""
+    """Return the largest possible prices of disagreeing with a full vote of "no", and of "yes"."""
     no_votes, yes_votes = _halves(problem.votes.probabilities, problem.full_yes)
     share = {"all": 1.0, "no": float(no_votes.sum()), "yes": float(yes_votes.sum())}
     prices = {

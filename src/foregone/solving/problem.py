@@ -1,4 +1,4 @@
-"""Problem: a criterion, the votes and what is allowed, checked once at the door."""
+"""Problem: a criterion, the votes and the limits, validated once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ANSWERS: tuple[Answer, ...] = get_args(Answer)
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is to be solved.
+    """A problem for the solvers of votes between two answers.
 
     | criterion | minimise | subject to |
     |---|---|---|
@@ -45,20 +45,20 @@ class Problem:
     | minimean | mean over `votes` of the same | mean over `votes` of disagreement <= limit |
     | minimixed | mean over `votes` of the same | max over n of disagreement(n) <= limit |
 
-    With a limit for each class the constraint is kept given that the full vote says yes, and given that it
-    says no. With a confidence, minimean's mean is over the unknown true distribution.
+    With a limit for each class, the constraint applies separately to full votes of yes and of no. With a
+    confidence, minimean's mean is over the unknown true distribution.
 
     Attributes
     ----------
     looks : tuple of int or None
-        The numbers of votes after which it may stop, rising, the last one all; None for after any.
+        The numbers of votes after which it may stop, ascending, ending with all voters; None for any number.
     answer : {"majority", "likeliest"}
-        What is answered at a stop.
+        The answer at a stop.
     quota : int
         The fewest yes votes with which the full vote is yes.
     values : tuple of float or None
-        What is lost by a disagreement, for each number of yes votes; then the limits are for this loss. None
-        for one each.
+        The loss of a disagreement, for each number of yes votes; the limits are then for this loss. None if
+        every disagreement loses 1.
     """
 
     criterion: Criterion
@@ -86,14 +86,14 @@ class Problem:
         quota: Any = None,
         values: Any = None,
     ) -> Problem:
-        """Make a problem from what a user gave. Raises InvalidInputError if something is wrong with it."""
+        """Make a problem from user input. Raises InvalidInputError if an argument is invalid."""
         criterion = check_choice(criterion, "criterion", CRITERIA)
         answer = check_choice(answer, "answer", ANSWERS)
         traits = traits_of(criterion)
         if answer == "likeliest" and traits.minimises_the_worst:
             raise InvalidInputError(
-                'answer="likeliest" needs a distribution of votes to go by, and minimax trusts none: '
-                'use answer="majority", or criterion="minimean" or "minimixed"'
+                'answer="likeliest" needs a distribution of votes, got criterion="minimax", which assumes '
+                'none: use answer="majority", or criterion="minimean" or "minimixed"'
             )
         if isinstance(votes_or_n_voters, VoteDistribution):
             votes = votes_or_n_voters
@@ -101,7 +101,7 @@ class Problem:
             votes = VoteDistribution.flat(check_n_voters(votes_or_n_voters))
         else:
             raise InvalidInputError(
-                "votes must be a VoteDistribution or a number of voters, not "
+                "votes must be a VoteDistribution or a number of voters, got "
                 f"{type(votes_or_n_voters).__name__}: make one with VoteDistribution.from_votes, "
                 "from_yes_counts or from_counts; for many answers use solve_plurality"
             )
@@ -109,10 +109,9 @@ class Problem:
             confidence = check_confidence(confidence)
             if traits.bounds_the_mean and votes.n_observations is None:
                 raise InvalidInputError(
-                    "a confidence needs votes counted from observed inputs, and these were assumed, fitted "
-                    "or weighted: make them with VoteDistribution.from_counts (integers), "
-                    "from_yes_counts or from_votes, or use confidence=None, or "
-                    'criterion="minimixed", which needs none'
+                    "a confidence needs votes counted from observed inputs, got assumed, fitted or weighted "
+                    "votes: make them with VoteDistribution.from_counts (integers), from_yes_counts or "
+                    'from_votes, or use confidence=None, or criterion="minimixed", which needs no confidence'
                 )
         limits, looks = Limits.of(max_disagreement), check_looks(looks, votes.n_voters)
         quota, values = check_quota(quota, votes.n_voters), _check_values(values, votes.n_voters)
@@ -125,17 +124,17 @@ class Problem:
 
     @property
     def max_disagreement(self) -> MaxDisagreement:
-        """The limits as users give them."""
+        """The limits in user form: a number, or a dict by answer."""
         return self.limits.given
 
     @property
     def bounds_the_mean(self) -> bool:
-        """Whether the mean disagreement is bounded (otherwise the worst is)."""
+        """Whether the mean disagreement is bounded, instead of the worst."""
         return traits_of(self.criterion).bounds_the_mean
 
     @property
     def minimises_the_worst(self) -> bool:
-        """Whether the worst expected votes are minimised (otherwise the mean is)."""
+        """Whether the worst expected votes are minimised, instead of the mean."""
         return traits_of(self.criterion).minimises_the_worst
 
     @property
@@ -150,7 +149,7 @@ class Problem:
         return tuple(Budget(side, limit, self._distributions(side), values) for side, limit in self.limits)
 
     def _distributions(self, side: Side) -> OneDistribution | NestedBounds:
-        """Return the distributions of n that a limit must hold under: of all inputs, or those of a class."""
+        """Return the distributions of n under which a limit must hold, for all inputs or for one class."""
         if not self.bounds_the_mean:
             return NestedBounds.anything(self.n_voters, self.quota, side)
         if self.confidence is not None:
@@ -161,7 +160,7 @@ class Problem:
         weights = self.votes.probabilities
         if side != "all":
             weights = np.where(self.full_yes == (side == "yes"), weights, 0.0)
-        if not weights.any():  # nothing is known about a class that was never seen
+        if not weights.any():  # the class was never observed: bound the worst case
             return NestedBounds.anything(self.n_voters, self.quota, side)
         return OneDistribution(weights if side == "all" else weights / weights.sum())
 
@@ -177,43 +176,44 @@ class Problem:
 
     @cached_property
     def yes_from(self) -> IntArray:
-        """After i votes the answer is yes from ``yes_from[i]`` yes votes on."""
+        """The fewest yes votes with which the answer is yes, for each number of votes asked."""
         if self.answer == "likeliest":
             return likeliest_answers(self.votes, self.quota)
         return answers_for(self.n_voters, self.quota)
 
     def cost(self, evaluation: Evaluation) -> float:
-        """Return what this problem minimises, of an evaluated strategy."""
+        """Return the cost of an evaluated strategy, which this problem minimises."""
         figures = evaluation.worst() if self.minimises_the_worst else evaluation.mean(self.votes)
         return figures.expected_votes
 
     def risk(self, evaluation: Evaluation) -> MaxDisagreement:
-        """Return what this problem bounds, of an evaluated strategy, in the shape of `max_disagreement`."""
+        """Return the risk of an evaluated strategy, in the shape of `max_disagreement`, which bounds it."""
         return as_given({budget.side: budget.risk(evaluation.disagreement) for budget in self.budgets})
 
 
 def _check_values(values: Any, n_voters: int) -> tuple[float, ...] | None:
-    """Return what disagreements lose, as floats. Raises InvalidInputError if they are not from 0 to 1."""
+    """Return ``values`` as floats. Raises InvalidInputError unless they are from 0 to 1."""
     if values is None:
         return None
     given = as_numbers(values, "values").astype(np.float64)
     if given.shape != (n_voters + 1,):
         raise InvalidInputError(
-            f"values must be one row of n_voters + 1 = {n_voters + 1} numbers, what a disagreement loses for "
-            f"each number of yes votes, got shape {given.shape}"
+            f"values must be one row of n_voters + 1 = {n_voters + 1} numbers, the loss of a disagreement "
+            f"for each number of yes votes, got shape {given.shape}"
         )
     if not ((given >= 0) & (given <= 1)).all():  # also False for NaN
         raise InvalidInputError(
-            "values must lie between 0 and 1: divide them, and the limit, by the largest one"
+            f"values must be from 0 to 1, got {given.min():g} to {given.max():g}: divide them, and the "
+            "limit, by the largest value"
         )
     return tuple(given.tolist())
 
 
 def likeliest_answers(votes: VoteDistribution, quota: int | None = None) -> IntArray:
-    """Answer what the full vote most likely is, given the votes seen; a tie is "no".
+    """Return, per step, the fewest yes votes with which the full vote is more likely "yes"; a tie is "no".
 
-    The more of the votes seen are yes, the likelier the full vote is yes, so there is one threshold a step.
-    Votes that the distribution rules out are answered by their majority, or as near to it as a threshold can.
+    A full vote of yes becomes more likely with each yes vote seen, so there is one threshold per step. Votes
+    that the distribution rules out are answered by their majority, as closely as a threshold allows.
 
     Examples
     --------

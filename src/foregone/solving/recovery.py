@@ -1,9 +1,9 @@
-"""From prices back to a strategy that keeps the limits, with as few randomised states as possible.
+"""Recover a strategy that keeps the limits from prices, with as few randomised states as possible.
 
-At the right prices some states are ties: stopping and going on cost the same. Every optimal strategy
-differs only there. How much flow to stop in each tie is a small linear program, and one of its vertices
-randomises at most as many states as there are limits. Where that fails, the strategies that the prices were
-found with are mixed: one that behaves as if another were drawn at random before the first vote.
+At the right prices some states are ties: stopping and continuing cost the same. Optimal strategies differ
+only there. A small linear program determines how much flow to stop in each tie; one of its vertices
+randomises at most as many states as there are limits. If this fails, the strategies found with the prices
+are mixed, as if one of them were drawn at random before the first vote.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from foregone.strategy import StoppingStrategy
 __all__ = ["mix_strategies", "recover_strategy"]
 
 _MOST_TIES = 200
-_TOO_MUCH = 1e3  # cost, as a share of all voters, of overrunning a limit by as much again
+_TOO_MUCH = 1e3  # cost, as a share of all voters, of exceeding a limit by 100 %
 
 
 def recover_strategy(
     oracle: Oracle, prices: FloatArray, limits: Sequence[Limit], objective: FloatArray, tolerance: float
 ) -> StoppingStrategy | None:
-    """Return the strategy of least ``objective @ channels`` that differs from the prices' own only in ties.
+    """Return the strategy of least ``objective @ channels`` among those that differ only in ties.
 
-    None when the limits cannot be kept that way, or there are too many ties to choose from.
+    None if the limits cannot be kept this way, or there are too many ties.
     """
     policy = oracle.policy(prices, tolerance)
     if len(policy.ties) > _MOST_TIES:
@@ -48,7 +48,7 @@ def recover_strategy(
             probability[tie] = min(1.0, stopped[tie] / arrived[tie])
             if probability[tie] > 1 - 1e-13:
                 probability[tie] = 1.0
-        # What stops here does not arrive later.
+        # Flow that stops here does not arrive later.
         arrived -= probability[tie] * arrived[tie] * onward[tie]
         arrived = np.maximum(arrived, 0.0)
     return policy.strategy(probability)
@@ -57,12 +57,13 @@ def recover_strategy(
 def _stopped_flow(
     policy: Policy, limits: Sequence[Limit], arriving: FloatArray, onward: FloatArray, objective: FloatArray
 ) -> FloatArray | None:
-    """Return how much of the flow to stop in each tie, as a vertex of the small linear program."""
+    """Return the flow to stop in each tie, as a vertex of the small linear program."""
     n_ties = len(arriving)
-    gain = policy.tie_stop - policy.tie_go_on  # per unit of flow stopped rather than sent on
+    gain = policy.tie_stop - policy.tie_go_on  # per unit of flow stopped instead of continued
     reachable = np.flatnonzero(arriving > 0)
     room = [(limit.limit - policy.values[limit.channel]) / limit.scale for limit in limits]
-    # Rows: one a limit, in units of its scale; one a tie: what stops here or before is at most what arrives.
+    # One row per limit, in units of its scale; one row per tie: flow stopped here or before is at most the
+    # flow that arrives.
     sign = [1.0 if space >= 0 else -1.0 for space in room]
     program = SmallSimplex([abs(space) for space in room] + [1.0] * len(reachable))
     for place, tie in enumerate(reachable):
@@ -96,16 +97,16 @@ def _stopped_flow(
 def mix_strategies(
     parts: Sequence[tuple[float, StoppingStrategy]], unreached: StoppingStrategy
 ) -> StoppingStrategy:
-    """Return the strategy whose flow is the weighted sum of the flows of others.
+    """Return the mixture of strategies: its flow is the weighted sum of their flows.
 
-    Cost and risk of the mixture are the weighted means of theirs. It may randomise many states.
+    Its cost and risk are the weighted means of theirs. It may randomise many states.
 
     Parameters
     ----------
     parts : sequence of (weight, strategy)
-        The weights are positive; their sum is taken for one.
+        The weights are positive and are normalised to sum to one.
     unreached : StoppingStrategy
-        What to do in states that no part reaches.
+        The strategy for states that no part reaches.
     """
     n_voters = unreached.n_voters
     theta = unreached.table()

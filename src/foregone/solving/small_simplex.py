@@ -1,7 +1,7 @@
-"""A simplex method for linear programs with a handful of rows, to full double precision.
+"""A simplex solver for linear programs with a few rows, to full double precision.
 
-General solvers stop at tolerances around 1e-9 and start anew each time; here the prices must be right to
-the last digits and a column is added at every turn, so the basis is kept and solved afresh at each pivot.
+General solvers stop at tolerances around 1e-9 and restart on each call. Here the prices must be right to the
+last digits and a column is added in every round, so the basis is kept and solved again at each pivot.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["SmallSimplex"]
 class SmallSimplex:
     """Minimise ``cost @ x`` subject to ``sum of x_k * column_k == right_side`` and ``x >= 0``.
 
-    Columns are added one at a time; `basis` names as many of them as there are rows and must be feasible
-    when `optimise` is called, which leaves an optimal one there and sets `duals`, the price of each row: the
-    rise of the objective per unit of its right side.
+    Add columns one at a time. Set `basis` to as many feasible columns as there are rows, then call
+    `optimise`. It sets `basis` to an optimal one and `duals` to the price of each row: the rise of the
+    objective per unit of its right side.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class SmallSimplex:
             self._costs = np.append(self._costs, np.zeros_like(self._costs))
             self._units = np.append(self._units, np.zeros_like(self._units))
         entries = np.asarray(column, dtype=np.float64)
-        # Variables are counted in such units that no entry of a column exceeds one.
+        # Scale variables so that no entry of a column exceeds one.
         unit = 1.0 / max(float(np.abs(entries).max()), 1.0)
         self._columns[:, number] = entries * unit
         self._costs[number] = cost * unit
@@ -72,11 +72,11 @@ class SmallSimplex:
         return values
 
     def optimise(self) -> None:
-        """Go to an optimal basis."""
+        """Find an optimal basis."""
         basis = np.array(self.basis)
-        columns = np.ascontiguousarray(self._columns[:, : self.n_columns])  # one layout to compile for
+        columns = np.ascontiguousarray(self._columns[:, : self.n_columns])  # a single layout to compile
         costs = self._costs[: self.n_columns]
         bounded = simplex.optimise(columns, costs, self.right_side, basis, self.duals, self._basic_values)
         if not bounded:
-            raise SolverError("the small linear program has no finite optimum; please report this case")
+            raise SolverError("the small linear program has no finite optimum: please report this problem")
         self.basis = basis.tolist()

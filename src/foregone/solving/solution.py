@@ -1,4 +1,4 @@
-"""Solution: a strategy that is optimal among those that count votes in random order, and the evidence."""
+"""Solution: an optimal strategy for votes between two answers, with the evidence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHOWN = (
 
 @dataclass(frozen=True)
 class Multipliers:
-    """Prices on the constraints that prove a lower bound: any non-negative ones prove one.
+    """Prices on the constraints that prove a lower bound; any non-negative prices prove one.
 
     With mu the weights over n on the cost (the votes' own distribution where the mean is minimised)
     and lambda those on the disagreement, no strategy that counts votes within the limit costs less than::
@@ -35,9 +35,9 @@ class Multipliers:
         (min over strategies of  sum_n mu_n E[votes asked | n] + sum_n lambda_n disagreement(n)
             - sum over limits of  limit * t) / sum_n mu_n
 
-    where t is the least number such that lambda, on the n that the limit is for, is at most t times a
-    distribution that the limit has to be kept under: for minimean the price, for the worst case the sum of
-    all lambda_n.
+    where t is the least number such that lambda, restricted to the n of the limit, is at most t times a
+    distribution under which the limit must hold: for minimean the price, for the worst case the sum of all
+    lambda_n.
 
     Attributes
     ----------
@@ -57,47 +57,47 @@ class Multipliers:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(SolvedStrategy):
-    """An optimal stopping strategy, what it costs and risks, and a bound on what any such strategy costs.
+    """An optimal stopping strategy with its cost, its risk, and a lower bound on the cost.
 
-    Optimal among strategies that count votes in random order: they see how many were asked and how many of
-    them said yes, not who they are. With a confidence: for this confidence set.
+    It is optimal among strategies that count votes in random order: they see how many voters were asked and
+    how many said yes, but not who they are. With a confidence, it is optimal for this confidence set.
 
     Attributes
     ----------
     strategy : StoppingStrategy
         The strategy.
     criterion : {"minimax", "minimean", "minimixed"}
-        What it is optimal for.
+        The criterion for which it is optimal.
     max_disagreement : float or dict
-        The limit it was solved for, or those of "yes" and "no".
+        The limit that it was solved for, or the limits of "yes" and "no".
     votes : VoteDistribution
-        The distribution of yes votes it was solved for (for minimax: the one that breaks ties).
+        The distribution of yes votes that it was solved for (for minimax: the one that breaks ties).
     expected_votes : float
         The criterion's objective: mean expected votes, or the worst over n for minimax.
     disagreement : float or dict
-        What the limit is for: mean disagreement for minimean, else the worst over n. With a confidence it is
-        the worst-case mean over all distributions consistent with the data. In the
-        shape of ``max_disagreement``.
+        The limited quantity, in the shape of ``max_disagreement``: the mean disagreement for minimean,
+        otherwise the worst over n. With a confidence it is the worst-case mean over all distributions
+        consistent with the data.
     lower_bound : float
-        No strategy that counts votes and keeps the limit has an objective below this (up to rounding; see
+        No strategy that counts votes and keeps the limit has a lower objective (up to rounding; see
         `certify`).
     gap : float
         ``expected_votes - lower_bound``, as a share of ``expected_votes`` or of one vote, whichever is
-        more; never negative.
+        larger; never negative.
     method : str
-        How it was solved.
+        The method that solved it.
     multipliers : Multipliers
         The prices that prove ``lower_bound``.
     confidence : float or None
-        The probability, over which inputs happened to be observed, with which minimean keeps its limit
-        whatever the true distribution; None if the votes were taken for the truth.
+        The probability, over the sample of observed inputs, with which minimean keeps its limit whatever the
+        true distribution is; None if the votes were treated as the true distribution.
     looks : tuple of int or None
-        The numbers of votes after which it may stop; None for after any.
+        The numbers of votes after which it may stop; None for any number.
     answer : {"majority", "likeliest"}
-        What it answers at a stop.
+        The answer at a stop.
     values : tuple of float or None
-        What is lost by a disagreement, for each number of yes votes. Then ``max_disagreement`` and
-        ``disagreement`` are of this loss: ``values[n]`` times the disagreement. None for one each.
+        The loss of a disagreement, for each number of yes votes. ``max_disagreement`` and ``disagreement``
+        are then about this loss: ``values[n]`` times the disagreement. None if every disagreement loses 1.
     """
 
     KIND: ClassVar[str] = StoppingStrategy.KIND
@@ -106,7 +106,7 @@ class Solution(SolvedStrategy):
     criterion: Criterion
     max_disagreement: MaxDisagreement
     votes: VoteDistribution
-    proven_bound: float  # which rounding may have put a hair above the cost
+    proven_bound: float  # rounding may have put it slightly above the cost
     method: str
     multipliers: Multipliers
     confidence: float | None = None
@@ -123,7 +123,7 @@ class Solution(SolvedStrategy):
         multipliers: Multipliers,
         method: str,
     ) -> Solution:
-        """Put the solution of ``problem`` together. What it costs and risks is computed when asked for."""
+        """Make the solution of ``problem``; its cost and risk are computed on first access."""
         return cls(
             strategy, problem.criterion, problem.max_disagreement, problem.votes,
             lower_bound, method, multipliers,
@@ -137,12 +137,12 @@ class Solution(SolvedStrategy):
 
     @cached_property
     def disagreement(self) -> MaxDisagreement:
-        """What the limit is for, in the shape of ``max_disagreement``."""
+        """The quantity that the limit bounds, in the shape of ``max_disagreement``."""
         return self.problem.risk(self.evaluation)
 
     @property
     def lower_bound(self) -> float:
-        """No strategy that counts votes and keeps the limit has an objective below this."""
+        """The lower bound: no strategy that counts votes and keeps the limit has a lower objective."""
         return float(min(max(self.proven_bound, 0.0), self.expected_votes))
 
     @property
@@ -160,17 +160,17 @@ class Solution(SolvedStrategy):
 
     @property
     def distribution(self) -> VoteDistribution:
-        """The same as ``votes``, by the name that solutions of every kind have for it."""
+        """The same as ``votes``; solutions of every kind have this name for it."""
         return self.votes
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        """What the strategy costs and risks for every number of yes votes, computed once."""
+        """The cost and risk of the strategy for every number of yes votes, computed once."""
         return evaluate(self.strategy)
 
     @property
     def problem(self) -> Problem:
-        """What it solves."""
+        """The problem that it solves."""
         limits = Limits.of(self.max_disagreement)
         return Problem(
             self.criterion,
@@ -228,7 +228,7 @@ class Solution(SolvedStrategy):
         except InvalidInputError as error:
             raise section.error("criterion/max_disagreement", f"is not valid: {error}") from None
         if not np.array_equal(problem.yes_from, strategy.yes_from):
-            raise section.error("answer", "is not what the strategy answers")
+            raise section.error("answer", "does not match the answers of the strategy")
         prices = section.section("multipliers")
         multipliers = Multipliers(
             prices.number("mean_disagreement", 0.0),
@@ -251,7 +251,7 @@ def _votes_from_field(section: Fields, n_voters: int) -> VoteDistribution:
     probabilities: FloatArray = section.numbers("votes", n_voters + 1)
     observed = section.whole("n_observations", 1) if "n_observations" in section else None
     if (probabilities < 0).any() or abs(probabilities.sum() - 1) > 1e-9:
-        raise section.error("votes", "must hold probabilities that sum to one")
+        raise section.error("votes", "must contain probabilities that sum to one")
     return VoteDistribution(probabilities, observed)
 
 
@@ -260,6 +260,6 @@ def _pairs(section: Fields, key: str, n_voters: int) -> tuple[tuple[int, float],
     rows: list[list[Any]] = section.rows(key, 2)
     for n, weight in rows:
         if type(n) is not int or not 0 <= n <= n_voters or not (is_finite_number(weight) and weight >= 0):
-            raise section.error(key, f"must hold only [n from 0 to {n_voters}, weight of at least 0]")
+            raise section.error(key, f"must contain only [n from 0 to {n_voters}, weight of at least 0]")
         pairs.append((n, float(weight)))
     return tuple(pairs)

@@ -1,1 +1,1 @@
-"""Slow and independent solvers that the fast one is checked against: the paper's two programs."""
+"""Slow, independent solvers to check the fast one against: the paper's two programs."""

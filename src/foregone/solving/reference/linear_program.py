@@ -36,16 +36,16 @@ DUST = 1e-13  # flows, and distances of a stop probability from 0 and 1, that ar
 def solve_linear_program(problem: Problem) -> tuple[StoppingStrategy, float, Multipliers]:
     """Solve the paper's linear program.
 
-    HiGHS computes in floating point and meets constraints within 1e-10 of their scaled size. Up to some 40
-    voters cost and bound come out right to about 1e-9 relatively, and the disagreement not above the limit
-    by more than that. Far beyond, its tolerances eat the answer when the limit is small.
+    HiGHS computes in floating point and meets constraints within 1e-10 of their scaled size. Up to about 40
+    voters the relative error of cost and bound is about 1e-9, and the disagreement exceeds the limit by no
+    more than that. With many more voters, its tolerances exceed small limits.
 
     Returns
     -------
     strategy : StoppingStrategy
         An optimal strategy, within HiGHS's tolerance.
     lower_bound : float
-        What weak duality gives from the multipliers.
+        The lower bound that weak duality derives from the multipliers.
     multipliers : Multipliers
         HiGHS's dual values, as prices.
 
@@ -173,11 +173,11 @@ class _Program:
                 return result
         raise SolverError(
             f"HiGHS did not solve the linear program ({result.message.strip()}): "
-            "use the default method, which does not depend on it"
+            'use the default, method="dual", which does not need it'
         )
 
     def _conservation(self, n_variables: int) -> sparse.csr_array:
-        """Return the rows that say: what reaches a state stops there or goes on."""
+        """Return the rows for conservation: flow that reaches a state stops there or continues."""
         i, j = self.states.i, self.states.j
         n_stop, n_go_on = len(i), len(i) - self.states.N - 1
         every, going = np.arange(n_stop), np.arange(n_go_on)

@@ -1,4 +1,4 @@
-"""What the linear program is made of: the states, and the budgets as rows over them.
+"""The parts of the linear program: the states, and the budgets as rows over them.
 
 Symbols: ``N`` voters, ``n`` of them would say yes; state ``(i, j)``: i asked, j of them said yes. States are
 numbered row by row: (0,0), (1,0), (1,1), (2,0), ...
@@ -68,15 +68,15 @@ class RiskRows:
     Attributes
     ----------
     weights, lost : ndarray of shape (n_rows, N + 1)
-        Distributions of n, and these times what a disagreement loses.
+        Distributions of n, and these times the loss of a disagreement.
     cover : ndarray of shape (n_rows, n_y)
     limits : ndarray of shape (n_rows,)
     sums : ndarray of shape (n_budgets, n_y)
         Which of the y are a budget's.
     wrong : ndarray of shape (n_rows, n_states)
-        What stopping in each state adds to ``lost @ disagreement``.
+        The contribution of a stop in each state to ``lost @ disagreement``.
     too_risky : ndarray of bool, shape (n_rows, n_states)
-        Where a row allows next to no stop at all.
+        States where a row allows hardly any stop.
     """
 
     def __init__(self, budgets: list[Budget], states: States) -> None:
@@ -109,7 +109,7 @@ class RiskRows:
     def deterring(self, prices: FloatArray, worth: FloatArray) -> FloatArray:
         """Raise prices until stopping where it is too risky costs at least what it is ``worth``.
 
-        Such states have no say in the prices; by `NEVER_STOP_BELOW` this hardly weakens the bound.
+        Such states do not determine the prices; because of `NEVER_STOP_BELOW` this hardly weakens the bound.
         """
         needed = np.divide(worth, self.wrong, out=np.zeros_like(self.wrong), where=self.too_risky)
         return np.asarray(np.maximum(prices, needed.max(axis=1, initial=0.0)))

@@ -1,4 +1,4 @@
-"""The paper's quadratic program, on SCIP: the stopping problem as it stands, for a handful of voters.
+"""The paper's quadratic program, on SCIP: the stopping problem without reformulation, for a few voters.
 
 Symbols: ``N`` voters, ``n`` of them would say yes; state ``(i, j)``: i asked, j of them said yes.
 
@@ -28,9 +28,9 @@ TOLERANCE = 1e-8  # SCIP's feasibility tolerance, the tightest its LP solver tak
 def solve_quadratic_program(problem: Problem) -> tuple[StoppingStrategy, float, Multipliers]:
     """Solve the paper's quadratic program by branch and bound.
 
-    The time grows exponentially: seconds for 5 to 7 voters, minutes soon after. Ties of the minimax
-    criterion stay as SCIP finds them. There are no multipliers: the lower bound is proven by enumeration,
-    so `certify` can prove the risk of the strategy but not that it is optimal.
+    The time grows exponentially: seconds for 5 to 7 voters, minutes for a few more. Ties of the minimax
+    criterion are not broken. There are no multipliers, because the lower bound is proven by enumeration. So
+    `certify` can prove the risk of the strategy, but not that it is optimal.
 
     Returns
     -------
@@ -90,7 +90,10 @@ def solve_quadratic_program(problem: Problem) -> tuple[StoppingStrategy, float, 
         model.setObjective(_mean(problem.votes.probabilities, costs))
     model.optimize()
     if model.getStatus() not in ("optimal", "gaplimit"):
-        raise SolverError(f"SCIP did not solve the quadratic program (status {model.getStatus()})")
+        raise SolverError(
+            f"SCIP did not solve the quadratic program (status {model.getStatus()}): "
+            'use the default, method="dual"'
+        )
     return _strategy(model, theta, problem), float(model.getDualbound()), Multipliers()
 
 
