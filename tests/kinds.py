@@ -628,15 +628,17 @@ def _not_packed(kind: Kind) -> bool:
 
 
 PYTHON = Refusal(
-    _not_packed, "these voters are Python objects", "voters that are Python objects have no file of ours"
+    _not_packed,
+    "these voters are Python objects",
+    "voters that are Python objects cannot be saved without pickle",
 )
-MEANS_OF_MANY = "means over random orders do not tell which of many classes is answered"
+MEANS_OF_MANY = "averages over random orders do not tell which of many classes is the answer"
 REFUSALS: dict[str, list[Refusal]] = {
     "`predict_proba`": [
         Refusal(
             lambda kind: kind.tally in ("votes", "answers") and not kind.packed,
             "the estimator itself has no probabilities",
-            "a majority of labels has none",
+            "a majority of labels has no probabilities",
         )
     ],
     "limits by class": [
@@ -653,19 +655,17 @@ REFUSALS: dict[str, list[Refusal]] = {
         Refusal(
             lambda kind: kind.tally == "votes" and not kind.packed,
             "there is no decision_function",
-            "scikit-learn's needs probabilities",
+            "scikit-learn's FixedThresholdClassifier needs probabilities",
         ),
     ],
     "`confidence=None`": [
-        Refusal(_adds_up, "always at a confidence", "scores are certified at a confidence, always")
+        Refusal(_adds_up, "always at a confidence", "scores are always certified at a confidence")
     ],
     "criteria for every input (minimixed, minimax)": [
-        Refusal(_adds_up, "scores have none", "there is no number of yes votes")
+        Refusal(_adds_up, "scores have none", "there is no single number of yes votes")
     ],
     "`looks`": [
-        Refusal(
-            _is("answers"), "are looked at one by one", "answers that are counted are looked at one by one"
-        )
+        Refusal(_is("answers"), "are looked at one by one", "counted answers are checked after every vote")
     ],
     '`order="per_row"`': [
         Refusal(_adds_up, "order='per_row' is for votes", "scores are certified in one order")
@@ -675,9 +675,11 @@ REFUSALS: dict[str, list[Refusal]] = {
     "report in accuracy": [
         Refusal(_is("answers"), "not on the loss of accuracy, though there are labels", MEANS_OF_MANY)
     ],
-    "`EnvelopeDisplay`": [Refusal(_is("answers"), "more than two", "there is no number of yes votes")],
+    "`EnvelopeDisplay`": [Refusal(_is("answers"), "more than two", "there is no single number of yes votes")],
     "`evaluate`": [Refusal(_adds_up, "cannot be evaluated exactly", "what scores cost depends on the rows")],
-    "`certify`": [Refusal(_adds_up, "[Ss]core", "scores carry a certificate of their own")],
+    "`certify`": [
+        Refusal(_adds_up, "[Ss]core", "scores have a certificate of their own: `strategy_.certificate`")
+    ],
     "forests of `foregone.forest`": [Refusal(_not_packed, "trees", "there are no trees to pack")],
     "`save`, `load`": [PYTHON],
     "`foregone score`": [PYTHON],
@@ -704,7 +706,7 @@ COUNTED: dict[str, dict[str, Any]] = {
     '`order="per_row"`': {"order": "per_row"},
     '`order="dealt"`': {"order": "dealt"},
 }
-COUNTED_NOTE = "then the votes are counted, as those of answers are"
+COUNTED_NOTE = "the votes are then counted, as for answers"
 
 
 def is_counted(feature: str, kind: Kind) -> bool:
