@@ -35,15 +35,15 @@ def anchors(text: str) -> set[str]:
 
 def broken(page: Path, text: str) -> list[str]:
     """Return the links of a page that lead nowhere."""
-    found = []
-    for link in links(text):
-        name, _, anchor = link.partition("#")
-        target = (page.parent / name).resolve()
-        if name and not target.exists():
-            found.append(link)
-        elif anchor and anchor not in anchors(target.read_text(encoding="utf-8") if name else text):
-            found.append(link)
-    return found
+    return [link for link in links(text) if not _leads_somewhere(link, page.parent, text)]
+
+
+def _leads_somewhere(link: str, folder: Path, text: str) -> bool:
+    name, _, anchor = link.partition("#")
+    target = folder / name
+    if name and not target.exists():
+        return False
+    return not anchor or anchor in anchors(target.read_text(encoding="utf-8") if name else text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
