@@ -125,8 +125,8 @@ def _shape(outcome: Outcome) -> str:
 def risk_table(risks: Sequence[Risk]) -> str:
     """Return what became of each class of real data, over the splits."""
     head = [
-        "dataset (rare of tested rows; calibrated rows)", "way", "trees asked", "disagreement, worst split",
-        "of the rare class, worst split", "of the other, worst split", "splits above 0.1 %: all, rare, other",
+        "dataset (rare of test rows; calibration rows)", "strategy", "trees asked",
+        "disagreement, worst split", "of the rare class, worst split", "of the other, worst split", "splits above 0.1 %: all, rare, other",
     ]  # fmt: skip
     rows = []
     for name, mode in dict.fromkeys((risk.name, risk.mode) for risk in risks):
@@ -150,8 +150,8 @@ def risk_table(risks: Sequence[Risk]) -> str:
 def luck_table(lucks: Sequence[Luck]) -> str:
     """Return how far shared orders stray from their mean."""
     head = [
-        "dataset", "way", "whose", "expected", "shared: 95th percentile", "worst", "orders above 0.1 %",
-        "standard deviation, shared", "of it common (95 % interval)", "an order for each row",
+        "dataset", "strategy", "rows", "expected", "shared: 95th percentile", "worst", "orders above 0.1 %",
+        "standard deviation, shared", "common part (95 % interval)", "an order for each row",
     ]  # fmt: skip
     rows = []
     for one in lucks:
@@ -176,8 +176,8 @@ def luck_table(lucks: Sequence[Luck]) -> str:
 def in_use_table(found: Sequence[InUse]) -> str:
     """Return what fitted classifiers did on new rows, by default and in a shared order, not certified."""
     head = [
-        "setting (calibration rows)", "limit", "promise about", "seeds above", "beyond noise", "worst",
-        "votes", "shared: seeds above", "beyond noise", "worst", "votes", "more votes",
+        "setting (calibration rows)", "limit", "guarantee about", "seeds above", "beyond noise", "worst",
+        "votes", "shared: seeds above", "beyond noise", "worst", "votes", "change in votes",
     ]  # fmt: skip
     rows = [
         [

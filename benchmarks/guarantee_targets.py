@@ -53,7 +53,7 @@ def targets_of(outcomes: dict[str, list[Outcome]]) -> list[Target]:
     for outcome in outcomes["overall"]:
         case = outcome.case
         if case.n_rows == ENOUGH_ROWS and "confidence" in case.options:
-            what = f"{case.shape}, {case.n_rows:,} rows, confidence 0.95: mean votes beside the oracle's"
+            what = f"{case.shape}, {case.n_rows:,} rows, confidence 0.95: mean votes relative to the oracle's"
             targets.append(Target(what, MOST_COST[case.shape], float(outcome.cost.mean())))
     return targets
 
@@ -78,4 +78,4 @@ def targets_in_use(generated: list[InUse], real: list[InUse]) -> list[Target]:
 def targets_table(targets: list[Target]) -> str:
     """Return the targets as a table."""
     rows = [[t.what, f"{t.most:.4g}", f"{t.reached:.4g}", "yes" if t.is_met else "MISSED"] for t in targets]
-    return table(["what", "at most", "reached", "met"], rows)
+    return table(["what", "at most", "measured", "met"], rows)

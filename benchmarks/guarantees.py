@@ -97,7 +97,7 @@ def main(arguments: list[str]) -> int:
         "### A limit for each class: simulated calibrations\n\n" + class_table(outcomes["classes"]),
         "### Looks and likeliest answers: simulated calibrations\n\n" + variants_table(outcomes["variants"]),
         "### Real data: the rare class\n\n" + (risk_table(found) if found else left_out),
-        "### Real data: the luck of a shared order\n\n" + (luck_table(lucks) if lucks else left_out),
+        "### Real data: one shared order\n\n" + (luck_table(lucks) if lucks else left_out),
     ]
     text = "\n\n".join(parts) + "\n"
     print("\n" + text + (left_out and f"\n{left_out}"))
