@@ -126,7 +126,8 @@ def risk_table(risks: Sequence[Risk]) -> str:
     """Return what became of each class of real data, over the splits."""
     head = [
         "dataset (rare of test rows; calibration rows)", "strategy", "trees asked",
-        "disagreement, worst split", "of the rare class, worst split", "of the other, worst split", "splits above 0.1 %: all, rare, other",
+        "disagreement, worst split", "of the rare class, worst split", "of the other, worst split",
+        "splits above 0.1 %: all, rare, other",
     ]  # fmt: skip
     rows = []
     for name, mode in dict.fromkeys((risk.name, risk.mode) for risk in risks):
