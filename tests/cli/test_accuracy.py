@@ -53,7 +53,7 @@ def test_a_limit_on_accuracy_is_solved_and_told(run: Run, labelled: Path, tmp_pa
     words = " ".join(outcome.out.split())
     lost = LABELLED.losses(expected.evaluation.disagreement)
     assert f"On these inputs the accuracy falls by {lost['all']:.3g}" in words
-    assert f"The full vote is right on {100 * LABELLED.accuracy():.4g} % of them." in words
+    assert f"The accuracy of the full vote is {100 * LABELLED.accuracy():.4g} %." in words
     told = json.loads(run(*given, "--json").out)
     assert told["accuracy_loss"] == pytest.approx(lost["all"])
     assert told["accuracy_loss_by_class"] == pytest.approx({side: lost[side] for side in ("no", "yes")})
@@ -105,16 +105,16 @@ def test_values_of_a_file_are_solved_for(run: Run, tmp_path: Path) -> None:
     [
         ((), "--max-disagreement RATE or, with true labels, --max-accuracy-loss RATE"),
         (("--max-disagreement", "0.1", "--max-accuracy-loss", "0.1"), "not both"),
-        (("--max-disagreement", "0.1", "--costs", "0,1;10,0"), "--costs need --max-accuracy-loss"),
+        (("--max-disagreement", "0.1", "--costs", "0,1;10,0"), "--costs needs --max-accuracy-loss"),
         (("--max-disagreement", "0.1", "--labels", "labels.csv"), "give --max-accuracy-loss"),
         (("--max-accuracy-loss", "0.1", "--labels", "labels.csv"), "three columns"),
-        (("--max-accuracy-loss", "0.1", "--values", "values.csv"), "leave out --values"),
-        (("--max-accuracy-loss", "0.1", "--confidence", "0.95"), "no confidence can be had"),
+        (("--max-accuracy-loss", "0.1", "--values", "values.csv"), "omit --values"),
+        (("--max-accuracy-loss", "0.1", "--confidence", "0.95"), "--confidence is not available"),
         (("--max-accuracy-loss", "2"), "from 0 to 1"),
-        (("--max-accuracy-loss", "-1", "--costs", "0,1;10,0"), "no number of at least 0"),
+        (("--max-accuracy-loss", "-1", "--costs", "0,1;10,0"), "expected a number of at least 0"),
         (("--max-accuracy-loss", "0.1", "--costs", "0,1;10"), "0,1;10,0"),
         (("--max-accuracy-loss", "0.1", "--costs", "0,1;x,0"), "0,1;10,0"),
-        (("--max-accuracy-loss", "0.1", "--costs", "0,0;0,0"), "cost the same"),
+        (("--max-accuracy-loss", "0.1", "--costs", "0,0;0,0"), "costs must differ between answers"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(
@@ -189,7 +189,7 @@ def test_scores_with_labels_are_planned_and_solved_in_accuracy(
 
 @pytest.mark.parametrize(
     ("content", "hint"),
-    [("1\n2\n1\n", "from 0 to 1"), ("0,1\n1,0\n", "2 columns"), ("label\nyes\nno\n", "numbers of classes")],
+    [("1\n2\n1\n", "from 0 to 1"), ("0,1\n1,0\n", "2 columns"), ("label\nyes\nno\n", "class numbers")],
 )
 def test_labels_that_are_none_are_refused(
     content: str, hint: str, run: Run, scores: Path, tmp_path: Path
@@ -204,4 +204,4 @@ def test_labels_that_are_none_are_refused(
 def test_labels_are_of_scores(run: Run, labelled: Path) -> None:
     outcome = run("plan", "--votes", labelled, "--labels", labelled)
     assert outcome.code == 2
-    assert "--labels is for --scores" in outcome.err
+    assert "--labels needs --scores" in outcome.err

@@ -110,7 +110,7 @@ def test_votes_for_another_number_of_voters_are_refused(
 def test_a_picture_that_cannot_be_written_is_refused_before_any_work(run: Run, strategy_file: Path) -> None:
     outcome = run("show", strategy_file, "--png", "nowhere/picture.png")
     assert (outcome.code, outcome.out) == (2, "")
-    assert "make it first" in outcome.err
+    assert "create it first" in outcome.err
 
 
 def test_warnings_are_one_line_without_escapes_from_elsewhere(

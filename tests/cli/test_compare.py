@@ -90,9 +90,9 @@ def test_many_answers_stand_side_by_side(run: Run, tmp_path: Path) -> None:
     votes.write_text("item,draw,answer\n" + "\n".join(f"q,{draw},{draw % 3}" for draw in range(7)))
     outcome = run("compare", "--voters", "7", "--answers", "any", "--votes", votes)
     assert f"Means over the votes in {votes}" in outcome.out
-    assert run("compare", "--answers", "3").err.startswith("foregone: say how many voters")
+    assert run("compare", "--answers", "3").err.startswith("foregone: the number of voters is missing")
     refused = run("compare", "--voters", "7", "--answers", "3", "--png", tmp_path / "a.png")
-    assert "leave out --answers or --png" in refused.err
+    assert "omit --answers or --png" in refused.err
 
 
 def test_rules_are_chosen_by_name_and_strategies_by_file(run: Run, tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_strategies_for_many_answers_are_compared_from_their_files(run: Run, tmp
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("nonsense", "no method 'nonsense': choose from minimean, "),
-        ("dirichlet", "no method 'dirichlet'"),
+        ("nonsense", "no rule 'nonsense': choose from minimean, "),
+        ("dirichlet", "no rule 'dirichlet'"),
         ("missing.json", "cannot read missing.json"),
         ("FILE", "expected a StoppingStrategy for 12 voters and two answers, got <StoppingStrategy for 11"),
         ("minimean-fitted", "nothing can be fitted"),

@@ -31,9 +31,9 @@ def test_the_demo_measures_draws_compares_and_explains(run: Run, tmp_path: Path)
     outcome = run("demo", "-o", tmp_path / "demo")
     assert outcome.code == 0
     assert max(len(line) for line in outcome.out.splitlines() if str(tmp_path) not in line) <= 80
-    for words in ("trees asked per row", "rows per second", "one row at a time", "error on fresh rows"):
+    for words in ("trees asked per row", "rows per second", "one row at a time", "error on test rows"):
         assert words in outcome.out
-    for words in ("go on asking", "curtailment", "Schwing", "How to read this", "What to try next"):
+    for words in ("continue", "curtailment", "Schwing", "How to read this", "Next steps"):
         assert words in outcome.out
     promise = str(EarlyStoppingClassifier.load(tmp_path / "demo" / "forest.foregone").promise_)
     assert promise in " ".join(outcome.out.split())

@@ -84,8 +84,8 @@ def test_png_is_written_whole(run: Run, counts: Path, tmp_path: Path) -> None:
 def test_without_observed_votes_it_says_that_there_is_no_confidence(run: Run) -> None:
     outcome = run("plan", "--voters", "11", "--limits", "0.1,0.01")
     assert outcome.out.startswith("11 voters, minimean\nMeans over flat votes")
-    assert "No confidence of 0.95 can be had" in outcome.out
-    assert "can be had" not in run("plan", "--voters", "1", "--confidence", "none").out
+    assert "Confidence 0.95 was ignored" in outcome.out
+    assert "was ignored" not in run("plan", "--voters", "1", "--confidence", "none").out
 
 
 def test_one_voter_is_one_voter(run: Run) -> None:
@@ -97,7 +97,7 @@ def test_one_voter_is_one_voter(run: Run) -> None:
     ("arguments", "hint"),
     [
         (["--voters", "11", "--criterion", "best"], "minimax, minimean, minimixed"),
-        (["--voters", "11", "--limits", "0.1,2"], "--limits: '2' is no number from 0 to 1"),
+        (["--voters", "11", "--limits", "0.1,2"], "--limits: expected numbers from 0 to 1"),
         (["--voters", "11", "--limits", ""], "--limits"),
         (["--voters", "11", "--confidence", "1"], "strictly between"),
         (["--voters", "11", "--confidence", "sure"], "--confidence"),
@@ -107,7 +107,7 @@ def test_one_voter_is_one_voter(run: Run) -> None:
         (["--voters", "11", "--worth", "-1"], "worth must be"),
         (["--votes", "missing.csv"], "cannot read missing.csv"),
         ([], "--votes FILE"),
-        (["--voters", "11", "--csv", "nowhere/plan.csv"], "make it first"),
+        (["--voters", "11", "--csv", "nowhere/plan.csv"], "create it first"),
         (["--voters", "11", "--png", "."], "it is a folder"),
     ],
 )
@@ -155,7 +155,7 @@ def test_the_command_recommended_for_many_answers_can_be_run(
     command = outcome.out.split("  foregone solve ")[1].replace("\\\n", " ")
     assert run("solve", *shlex.split(command)).code == 0
     solution = PluralitySolution.load("strategy.json")
-    assert f"Take a limit of {solution.max_disagreement:g}" in outcome.out
+    assert f"Use a limit of {solution.max_disagreement:g}" in outcome.out
     assert (solution.confidence, solution.n_classes) == (0.95, None)
 
 

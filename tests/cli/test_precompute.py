@@ -32,7 +32,7 @@ def test_every_problem_of_the_grid_gets_its_file(run: Run, tmp_path: Path) -> No
     outcome = run("precompute", *GRID, "-o", folder)
     assert outcome.code == 0
     assert sorted(contents(folder)) == NAMES
-    assert "27 solved, 0 were there already" in outcome.out
+    assert "27 solved, 0 kept from earlier runs" in outcome.out
     found = Solution.load(folder / "minimixed-7-0.01.json")
     assert found.strategy == solve("minimixed", 7, 0.01).strategy
 
@@ -47,7 +47,7 @@ def test_what_is_finished_is_kept_and_what_is_damaged_done_again(run: Run, tmp_p
     (tmp_path / "minimax-7-0.1.json").unlink()
     (tmp_path / ".minimax-7-0.1.json.0123456789abcdef.part").write_text("{")
     outcome = run("precompute", *GRID, "-o", tmp_path)
-    assert "3 solved, 24 were there already: 27 of 27" in outcome.out
+    assert "3 solved, 24 kept from earlier runs: 27 of 27" in outcome.out
     assert contents(tmp_path) == before
     assert kept.stat().st_mtime_ns == stamp
 
@@ -72,7 +72,7 @@ def test_an_interruption_says_how_to_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
-    assert err.decode().strip() == "foregone: interrupted; run the same command again to do the rest"
+    assert err.decode().strip() == "foregone: interrupted; run the same command again to continue"
 
 
 def test_it_resumes_after_being_killed(run: Run, tmp_path: Path) -> None:
@@ -126,13 +126,13 @@ def test_a_problem_that_fails_is_named_and_the_others_are_solved(
     assert outcome.err.splitlines()[-1].startswith("foregone: 4 of 27 strategies failed")
     assert {file.name for file in tmp_path.iterdir() if file.is_file()} == set(NAMES) - bad
     (tmp_path / "minimean-3-0.json").rmdir()
-    assert "4 solved, 23 were there already: 27 of 27" in run("precompute", *GRID, "-o", tmp_path).out
+    assert "4 solved, 23 kept from earlier runs: 27 of 27" in run("precompute", *GRID, "-o", tmp_path).out
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(run: Run, strategy_file: Path) -> None:
     outcome = run("precompute", *GRID, "-o", strategy_file)
     assert outcome.code == 2
-    assert "cannot make the folder" in outcome.err
+    assert "cannot create the folder" in outcome.err
 
 
 @pytest.mark.parametrize("name", ["minimax-3-0.json", "minimax-3-0.01.json", "minimax-3-1e-06.json"])
@@ -174,8 +174,8 @@ def test_a_grid_without_end_is_refused(run: Run, tmp_path: Path, grid: tuple[str
 def test_looks_and_answers_have_files_of_their_own(run: Run, tmp_path: Path) -> None:
     grid = ("--voters", "9", "--max-disagreement", "0.1", "--criterion", "minimixed", "-o", tmp_path)
     options = ("--looks", "2,5", "--answer", "likeliest", "--jobs", "1")
-    assert "1 solved, 0 were" in run("precompute", *grid, *options).out
-    assert "0 solved, 1 were" in run("precompute", *grid, *options).out
+    assert "1 solved, 0 kept" in run("precompute", *grid, *options).out
+    assert "0 solved, 1 kept" in run("precompute", *grid, *options).out
     (file,) = tmp_path.iterdir()
     assert file.name == "minimixed-9-0.1-looks-2-5-likeliest.json"
     expected = solve("minimixed", 9, 0.1, looks=[2, 5], answer="likeliest")

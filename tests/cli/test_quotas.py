@@ -63,16 +63,16 @@ def test_solve_takes_a_number_of_votes_or_a_share_of_them(
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        (["solve", "--voters", "20", *LIMIT, "--quota", "21"], "between 0"),
+        (["solve", "--voters", "20", *LIMIT, "--quota", "21"], "quota must be from 0"),
         (["solve", "--voters", "20", *LIMIT, "--quota", "2.5"], "--quota"),
-        (["solve", "--voters", "20", *LIMIT, "--quota", "3", "--threshold", "0.2"], "give one of them"),
-        (["solve", "--voters", "20", *LIMIT, "--threshold", "1.2"], "no share from 0 to 1"),
-        (["solve", "--voters", "20", *LIMIT, "--threshold", "1/0"], "no share from 0 to 1"),
-        (["solve", "--voters", "20", *LIMIT, "--threshold", "most"], "write 0.2 or 2/3"),
-        (["solve", "--voters", "7", "--answers", "3", *LIMIT, "--quota", "3"], "for yes and no"),
-        (["plan", "--voters", "7", "--answers", "3", "--threshold", "0.2"], "for yes and no"),
-        (["compare", "--voters", "7", "--answers", "3", "--quota", "2"], "for yes and no"),
-        (["compare", "--voters", "20", "--quota", "3", "--rules", "lead:3"], "lead is a rule for majorities"),
+        (["solve", "--voters", "20", *LIMIT, "--quota", "3", "--threshold", "0.2"], "give only one of them"),
+        (["solve", "--voters", "20", *LIMIT, "--threshold", "1.2"], "expected a share from 0 to 1"),
+        (["solve", "--voters", "20", *LIMIT, "--threshold", "1/0"], "expected a share from 0 to 1"),
+        (["solve", "--voters", "20", *LIMIT, "--threshold", "most"], "such as 0.2 or 2/3"),
+        (["solve", "--voters", "7", "--answers", "3", *LIMIT, "--quota", "3"], "apply to yes/no votes"),
+        (["plan", "--voters", "7", "--answers", "3", "--threshold", "0.2"], "apply to yes/no votes"),
+        (["compare", "--voters", "7", "--answers", "3", "--quota", "2"], "apply to yes/no votes"),
+        (["compare", "--voters", "20", "--quota", "3", "--rules", "lead:3"], "lead supports only majorities"),
         (["precompute", "--voters", "5,11", *LIMIT, "--quota", "7", "-o", "grid"], "n_voters=5"),
     ],
 )
@@ -91,7 +91,7 @@ def test_scores_have_no_quota(run: Run, tmp_path: Path) -> None:
     np.save(file, np.ones((50, 4)))
     outcome = run("solve", "--scores", file, *LIMIT, "--confidence", "0.95", "--threshold", "0.2")
     assert outcome.code == 2
-    assert "scores say yes above 0" in outcome.err
+    assert "a sum above 0 is yes" in outcome.err
 
 
 def test_show_draws_it_around_the_share_it_stands_for(run: Run, quota_file: Path, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_compare_has_the_rules_that_know_of_quotas(run: Run, quota_file: Path) -
     assert content["quota"] == 3
     assert list(content["strategies"]) == ["minimean", "minimixed", "minimax", "curtailment"]
     assert content["strategies"]["curtailment"]["worst"]["disagreement"] == 0
-    assert "votes would have to change" in " ".join(
+    assert "changed votes would turn" in " ".join(
         run("compare", "--voters", "20", "--quota", "3").out.split()
     )
     own = run("compare", "--voters", "20", "--quota", "3", "--rules", f"minimixed,{quota_file}")
@@ -178,14 +178,14 @@ def test_precompute_names_files_by_the_quota_of_each_number_of_voters(run: Run, 
         "minimixed-5-0.01.json": 3,
         "minimixed-6-0.01.json": 4,
     }
-    assert "0 solved, 2 were there already" in run("precompute", *options, "--threshold", "0.2").out
+    assert "0 solved, 2 kept from earlier runs" in run("precompute", *options, "--threshold", "0.2").out
 
 
 def test_replay_counts_votes_against_the_quota(run: Run, recorded: Path) -> None:
     given = ("replay", recorded, "--voters", "9", "--splits", "2")
     outcome = run(*given, "--quota", "2")
     assert outcome.code == 0, outcome.err
-    assert "and says yes from 2 yes on" in outcome.out
+    assert "yes if at least 2 of those are yes" in outcome.out
     content = json.loads(run(*given, "--quota", "2", "--json").out)
     assert content["quota"] == 2
     rows = {row["method"]: row for row in content["rows"]}
@@ -197,7 +197,7 @@ def test_replay_counts_votes_against_the_quota(run: Run, recorded: Path) -> None
     assert rows["curtailment"]["calls"] != plain["curtailment"]["calls"]
     refused = run(*given, "--quota", "2", "--rules", "esc:3")
     assert refused.code == 2
-    assert "esc is a rule for majorities" in refused.err
+    assert "esc supports only majorities" in refused.err
 
 
 def test_a_replay_of_many_answers_has_no_quota(run: Run, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_settings_are_taken(run: Run, files: Any, tmp_path: Path) -> None:
         (["forest.skops", "short.csv"], "no column 'c'"),
         (["forest.skops", "rows.parquet", "--target", "truth"], "no column 'truth'"),
         (["forest.skops", "rows.parquet", "--target", "other"], "the column of labels holds 'x'"),
-        (["forest.skops", "rows.parquet", "--threshold", "20"], "no share from 0 to 1"),
+        (["forest.skops", "rows.parquet", "--threshold", "20"], "expected a share from 0 to 1"),
         (["forest3.skops", "rows.parquet", "--threshold", "0.2"], "a threshold is for two classes"),
         (["forest.foregone", "rows.parquet", "--threshold", "0.2"], "give the model itself"),
         (["forest.skops", "rows.parquet", "--criterion", "best"], "minimax, minimean, minimixed"),
@@ -148,7 +148,7 @@ def test_settings_are_taken(run: Run, files: Any, tmp_path: Path) -> None:
         (["boosted.skops", "rows.parquet", "--voting", "hard"], "have no vote each"),
         (["boosted.skops", "rows.parquet", "--criterion", "minimax"], "use criterion minimean"),
         (["boosted3.skops", "rows.parquet", "--criterion", "minimax"], "use criterion minimean"),
-        (["forest.skops", "rows.parquet", "-o", "nowhere/page.html"], "make it first"),
+        (["forest.skops", "rows.parquet", "-o", "nowhere/page.html"], "create it first"),
         (["forest.skops"], "CALIBRATION_DATA"),
     ],
 )

@@ -40,7 +40,7 @@ def test_a_file_is_scored_and_summed_up(run: Run, model: Path, rows: Path, tmp_p
     labels, asked = expected()
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("200 rows scored in ")
-    assert f"{asked.mean():.2f} votes asked a row" in outcome.out
+    assert f"{asked.mean():.2f} votes asked per row" in outcome.out
     assert f"Labels 0: {(labels == 0).sum()}, 1: {(labels == 1).sum()}" in outcome.out
     written = output.read_text().replace('"', "").splitlines()
     assert written[0] == "id,p_label,p_votes_asked"
@@ -76,7 +76,7 @@ def test_a_share_of_rows_is_audited(run: Run, model: Path, rows: Path, tmp_path:
     [
         ([], "7 columns, but the model has 6 features"),
         (["--columns", "a,b,c,d,e,z"], "no column 'z'"),
-        (["--columns", "a,b,,d,e,f"], "--columns must be names with commas"),
+        (["--columns", "a,b,,d,e,f"], "--columns must be names separated by commas"),
         (["--columns", "a,b,c,d,e,f", "--keep", "nothing"], "no column 'nothing'"),
         (["--columns", "a,b,c,d,e,f", "--engine", "abacus"], "engine must be local, dask or spark"),
         (["--columns", "a,b,c,d,e,f", "--jobs", "0"], "jobs must be at least 1"),
@@ -97,5 +97,5 @@ def test_a_file_that_is_no_classifier_is_named(
 ) -> None:
     outcome = run("score", strategy_file, rows, tmp_path / "out.csv")
     assert outcome.code == 2
-    assert "strategy.json: not a file of packed arrays" in outcome.err
+    assert "strategy.json: not a foregone file" in outcome.err
     assert outcome.err.count("\n") == 1

@@ -23,7 +23,7 @@ def test_the_picture_fits_80_columns_and_names_the_regions(n_voters: int, run: R
     outcome = run("show", file)
     assert outcome.code == 0
     assert max(len(line) for line in outcome.out.splitlines()) <= 80
-    for words in ("stop: the answer is YES", "stop: the answer is NO", "go on asking", "votes asked"):
+    for words in ("stop: the answer is YES", "stop: the answer is NO", "continue", "votes asked"):
         assert words in outcome.out
     assert "\x1b" not in outcome.out
 
@@ -44,16 +44,16 @@ def test_states_where_chance_decides_are_marked_and_listed(run: Run, tmp_path: P
 def test_a_strategy_that_asks_nobody_says_so(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "strategy.json"
     solve("minimean", 5, 1.0).save(file)
-    assert "asks nobody: it answers no" in run("show", file).out
+    assert "asks no voters and always answers no" in run("show", file).out
     StoppingStrategy.from_rows(5, lambda asked: np.ones(asked + 1), yes_from=[0, 1, 2, 2, 3, 3]).save(file)
-    assert "asks nobody: it answers yes" in run("show", file).out
+    assert "asks no voters and always answers yes" in run("show", file).out
 
 
 def test_looks_and_answers_of_its_own_are_told(run: Run, tmp_path: Path) -> None:
     file, every_vote = tmp_path / "strategy.json", solve("minimixed", 101, 1e-3).strategy
     every_vote.save(file)
     out = run("show", file).out
-    assert "looks only now and then" not in out
+    assert "can stop only after" not in out
     assert "not always answer the majority" not in out
     StoppingStrategy.from_rows(
         101,
@@ -62,8 +62,8 @@ def test_looks_and_answers_of_its_own_are_told(run: Run, tmp_path: Path) -> None
     ).save(file)
     outcome = run("show", file)
     assert outcome.code == 0
-    assert "it can stop after 25, 50, 75, 100, 101 votes" in outcome.out
-    assert "does not always answer the majority" in outcome.out
+    assert "It can stop only after 25, 50, 75, 100, 101 votes" in outcome.out
+    assert "does not always answer the majority of the votes so far" in outcome.out
 
 
 def test_a_strategy_without_a_solution_can_be_shown(run: Run, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_scores_show_their_thresholds_and_their_certificate(run: Run, tmp_path: 
     assert re.search(r"\n1 +2 +-2\n2 +-1\n3 +0 +0\n", out)
     golden = Path(__file__).parents[1] / "golden" / "scores-v2.json"
     words = " ".join(run("show", golden).out.split())
-    assert "answered differently on 7 of 200 (yes), 2 of 400 (no)" in words
+    assert "7 of 200 (yes), 2 of 400 (no) differ from the full vote" in words
     ScoreStrategy.ask_all(3, reason="too few rows").save(tmp_path / "all")
     assert "Every voter will be asked: too few rows" in run("show", tmp_path / "all").out
 
@@ -134,8 +134,8 @@ def test_scores_of_many_classes_show_the_lead_from_which_they_stop(run: Run, tmp
     strategy.save(tmp_path / "scores")
     out = run("show", tmp_path / "scores").out
     assert out.startswith("Strategy for 4 voters, 3 classes\n")
-    assert re.search(r"voters asked +stops from a lead of\n\S+\n1 +2\n3 +0.5\n4 +0\n", out)
-    assert "Each of 3 classes has a sum of scores." in out
+    assert re.search(r"voters asked +stops at a lead of\n\S+\n1 +2\n3 +0.5\n4 +0\n", out)
+    assert "Each of the 3 classes has a sum of scores." in out
     assert "answers yes" not in out
     fields = json.loads(run("show", tmp_path / "scores", "--json").out)
     assert fields["stops_from_a_lead_of"] == [[1, 2.0], [3, 0.5], [4, 0.0]]
@@ -149,9 +149,9 @@ def test_classifiers_say_who_votes_and_what_is_added_up(run: Run, tmp_path: Path
     model = GradientBoostingClassifier(n_estimators=4, random_state=0).fit(rows, y)
     early_stop(model, rows, max_disagreement=0.2, random_state=0).save(tmp_path / "model")
     out = run("show", tmp_path / "model").out
-    assert "voters    12 trees, 4 rounds of one for each class\n" in out
-    assert "rounds asked   class 0 out at   class 1 out at   class 2 out at" in out
-    assert "its voters are asked no more" in " ".join(out.split())
+    assert "voters    12 trees, 4 rounds of one per class\n" in out
+    assert "rounds asked   class 0 drops out at   class 1 drops out at   class 2 drops out at" in out
+    assert "its voters are no longer asked" in " ".join(out.split())
     fields = json.loads(run("show", tmp_path / "model", "--json").out)
     assert (fields["n_voters"], fields["trees_a_round"], fields["drops_classes"]) == (12, 3, True)
     assert [of_class[-1] for of_class in fields["drops_a_class_from"]] == [[4, 0.0]] * 3
@@ -159,7 +159,7 @@ def test_classifiers_say_who_votes_and_what_is_added_up(run: Run, tmp_path: Path
     votes = ScoredForest.from_model(forest, of_votes=True)
     early_stop(votes, rows, max_disagreement=0.2, random_state=0).save(tmp_path / "votes")
     out = run("show", tmp_path / "votes").out
-    assert "Each of 3 classes has a number of votes." in out
+    assert "Each of the 3 classes has a number of votes." in out
     assert "rounds" not in out
 
 
@@ -191,7 +191,7 @@ def test_what_cannot_be_drawn_is_refused_with_the_reason(run: Run, tmp_path: Pat
     rows = np.random.default_rng(0).normal(size=(50, 4))
     model = RandomForestClassifier(3, random_state=0).fit(rows, np.digitize(rows[:, 0], [-0.5, 0.5]))
     PluralityForest.from_sklearn(model).save(tmp_path / "forest")
-    for file, reason in {"many": "Leave out --png", "forest": "for a forest use early_stop"}.items():
+    for file, reason in {"many": "omit --png", "forest": "for a forest use early_stop"}.items():
         outcome = run("show", tmp_path / file, "--png", tmp_path / "picture.png")
         assert (outcome.code, outcome.out) == (2, "")
         assert reason in outcome.err

@@ -137,7 +137,7 @@ def test_many_answers_are_solved_written_and_proven(run: Run, tmp_path: Path) ->
     assert (solution.confidence, solution.distribution.n_observations) == (0.9, 9)
     assert f"expected votes   {solution.expected_votes:<12.6g}" in outcome.out
     assert "worst-case mean at 90 % confidence" in outcome.out
-    assert "certified on     7            of the items; the rest were learned from" in outcome.out
+    assert "certified on     7            items, not used for learning" in outcome.out
     assert "lower bound" not in outcome.out
     assert json.loads(run("solve", *given, "--confidence", "0.9", "--json").out)["n_certified_on"] == 7
     content = json.loads(run("solve", *given, "--json").out)
@@ -172,19 +172,19 @@ def test_scores_that_cannot_be_certified_say_why(run: Run, score_file: Path) -> 
     outcome = run("solve", "--scores", score_file, "--max-disagreement", "1e-5", "--confidence", "0.95")
     assert outcome.code == 0
     assert "Nothing is promised" in outcome.out
-    assert "Every voter will be asked: 1,000 rows are in the certifying half" in outcome.out
+    assert "Every voter will be asked: the certification half has 1,000 rows" in outcome.out
 
 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ((), 'give criterion="minimean" and a confidence'),
+        ((), "--scores needs a confidence"),
         (("--confidence", "0.95", "--criterion", "minimax"), "bounds the mean over rows"),
-        (("--confidence", "0.95", "--voters", "20"), "leave out one or the other"),
-        (("--confidence", "0.95", "--answers", "3"), "20 columns, which is no multiple of 3 classes"),
-        (("--confidence", "0.95", "--answers", "any"), "--answers any has no meaning for scores"),
-        (("--confidence", "0.95", "--answers", "1"), "--answers 1 has no meaning for scores"),
-        (("--confidence", "0.95", "--votes", "votes.csv"), "leave out one or the other"),
+        (("--confidence", "0.95", "--voters", "20"), "--scores cannot be combined"),
+        (("--confidence", "0.95", "--answers", "3"), "20 columns, which is not a multiple of 3 classes"),
+        (("--confidence", "0.95", "--answers", "any"), "--answers any is not valid with --scores"),
+        (("--confidence", "0.95", "--answers", "1"), "--answers 1 is not valid with --scores"),
+        (("--confidence", "0.95", "--votes", "votes.csv"), "--scores cannot be combined"),
     ],
 )
 def test_what_has_no_meaning_for_scores_is_refused(
@@ -220,7 +220,7 @@ def test_scores_of_many_classes_are_read_from_every_format(
     outcome = run("solve", "--scores", file, *answers, *limit, "-o", output)
     assert outcome.code == 0, outcome.err
     assert "12 voters, 3 classes, scores on 2,000 rows" in outcome.out
-    assert "stops from a lead of" in outcome.out
+    assert "stops at a lead of" in outcome.out
     expected = solve_scores(class_scores, 0.05, order="given", random_state=0)
     assert expected.certificate is not None
     assert load(output) == expected
@@ -240,7 +240,7 @@ def test_classes_with_voters_of_their_own_are_dropped(
     assert planned.code == 0, planned.err
     assert "foregone solve --drop-classes --scores" in planned.out
     np.save(file, class_scores[:, :, 0])
-    assert "drops_classes is for scores of more than two classes" in run("plan", *given).err
+    assert "needs scores of more than two classes" in run("plan", *given).err
 
 
 def test_what_has_no_meaning_for_scores_of_many_classes_is_refused(
@@ -250,8 +250,8 @@ def test_what_has_no_meaning_for_scores_of_many_classes_is_refused(
     np.save(file, class_scores)
     given = ["solve", "--scores", file, "--confidence", "0.95", "--max-disagreement"]
     for options, reason in (
-        (["yes=0.1,no=0.1"], "are for two classes: of more, the lead is followed"),
-        (["0.05", "--answers", "4"], "scores of 3 classes, and --answers says 4"),
+        (["yes=0.1,no=0.1"], "need two classes"),
+        (["0.05", "--answers", "4"], "scores for 3 classes, but --answers is 4"),
     ):
         outcome = run(*given, *options)
         assert (outcome.code, outcome.out) == (2, "")

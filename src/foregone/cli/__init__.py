@@ -29,23 +29,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_app(application: typer.Typer, called: str, arguments: Sequence[str] | None = None) -> int:
-    """Run a Typer application as every command line of ours is run.
+    """Run a Typer application with the exit codes and error messages of every command line here.
 
     Parameters
     ----------
     application : typer.Typer
         The commands.
     called : str
-        What is typed to run it; errors begin with its last word.
+        The words that run it; errors begin with the last one.
     arguments : sequence of str, optional
-        Those of the process by default.
+        By default those of the process.
 
     Returns
     -------
     int
-        Exit code: 0 when all went well; 2 for an argument or a file that cannot be used, with one line on
-        stderr that says what to do; 1 for a proof that fails, a solver that gives up or an alarm; 130 when
-        interrupted.
+        Exit code: 0 for success; 2 for an invalid argument or file, with one line on stderr that says what
+        to do; 1 for a proof that fails, a solver that gives up, or an alarm; 130 if interrupted.
     """
     if sys.stdout is None:  # closed by whoever started us
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  # lives as long as we do
@@ -69,7 +68,7 @@ def run_app(application: typer.Typer, called: str, arguments: Sequence[str] | No
     except ForegoneError as error:
         return _fail(name, str(error), 1 if isinstance(error, SolverError) else 2)
     except MemoryError:
-        return _fail(name, "not enough memory for that many voters: try fewer", 2)
+        return _fail(name, "not enough memory for this many voters: use fewer voters", 2)
     except (KeyboardInterrupt, typer.Abort):
         return _fail(name, "interrupted", 130)
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
@@ -81,7 +80,7 @@ def run_app(application: typer.Typer, called: str, arguments: Sequence[str] | No
 
 
 def _discard_output() -> None:
-    """Let what is still to be written go nowhere, so that nothing complains at the end."""
+    """Discard the output that is still buffered, so that no error follows at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -17,8 +17,8 @@ from foregone.strategy.limits import Limits
 __all__ = ["LABELLED_VOTES", "AccuracyLimit", "check_one_limit", "parse_cost_limit"]
 
 LABELLED_VOTES = (
-    "counted votes are labelled by three columns in --votes, n and how many of the inputs with n yes votes "
-    "are truly no and truly yes"
+    "label counted votes with three columns in --votes: n, and how many of the inputs with n yes votes are "
+    "truly no and truly yes"
 )
 
 
@@ -32,52 +32,54 @@ def check_one_limit(
     scores: Any,
     confidence: Any,
 ) -> None:
-    """Raise InvalidInputError unless there is one limit, and nothing that has no meaning beside it."""
+    """Raise InvalidInputError unless there is exactly one limit and all other options fit it."""
     if max_disagreement is None and max_accuracy_loss is None:
         raise InvalidInputError(
-            "say how much may be lost: --max-disagreement RATE or, with true labels, --max-accuracy-loss RATE"
+            "a limit is missing: give --max-disagreement RATE or, with true labels, --max-accuracy-loss RATE"
         )
     if max_accuracy_loss is None:
         if costs is not None:
-            raise InvalidInputError("--costs need --max-accuracy-loss, the largest rise of the mean cost")
+            raise InvalidInputError(
+                "--costs needs --max-accuracy-loss, the largest allowed rise of the mean cost"
+            )
         if labels is not None:
-            raise InvalidInputError("--labels are for a limit on accuracy: give --max-accuracy-loss")
+            raise InvalidInputError("--labels needs a limit on accuracy: give --max-accuracy-loss RATE")
         return
     if max_disagreement is not None:
         raise InvalidInputError("give --max-disagreement or --max-accuracy-loss, not both")
     if values is not None:
         raise InvalidInputError(
-            "--max-accuracy-loss computes the values from labels: leave out --values, or give the limit on "
-            "their loss with --max-disagreement"
+            "--max-accuracy-loss computes the values from the labels: omit --values, or limit their loss "
+            "with --max-disagreement"
         )
     if scores is not None and labels is None:
         raise InvalidInputError("--max-accuracy-loss needs the true class of each row: give --labels FILE")
     if scores is None and labels is not None:
-        raise InvalidInputError(f"{LABELLED_VOTES}: leave out --labels")
+        raise InvalidInputError(f"--labels needs --scores: omit --labels, and {LABELLED_VOTES}")
     if scores is None and confidence is not None:
         raise InvalidInputError(
-            "--max-accuracy-loss takes the labels in the file as they are: what a disagreement loses is "
-            "estimated from them, so no confidence can be had here. Leave out --confidence; "
-            "EarlyStoppingClassifier certifies such a limit on rows of its own"
+            "--confidence is not available with --max-accuracy-loss on counted votes, because the loss of a "
+            "disagreement is itself estimated from the labels in the file: omit --confidence. "
+            "EarlyStoppingClassifier certifies such a limit on separate rows"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class AccuracyLimit:
-    """What `foregone.solve` is to be asked for, such that the accuracy falls by at most so much.
+    """A limit on the loss of accuracy, as the limits and values that `foregone.solve` takes.
 
     Attributes
     ----------
     labelled : LabelledVotes
-        The votes and what is true.
+        The votes and the true answers.
     limits : float or dict
-        On the loss; of costs, in their unit.
+        On the loss; for costs, divided by `CheckedCosts.unit`.
     values : ndarray of float
-        What a disagreement loses for each number of yes votes.
+        The loss of a disagreement for each number of yes votes.
     costs : CheckedCosts or None
-        Of answers.
+        The cost of each answer for each true class.
     quota : int or None
-        The fewest yes votes with which the full vote is yes; None for a majority.
+        The fewest yes votes that make the full vote yes; None for a majority.
     """
 
     labelled: LabelledVotes
@@ -90,14 +92,12 @@ class AccuracyLimit:
     def of(
         cls, labelled: LabelledVotes | None, limit: str, costs: str | None, quota: int | None
     ) -> AccuracyLimit:
-        """Read the limit, by itself or one for each true class, and the costs.
+        """Read the limit, or one for each true class, and the costs.
 
-        Raises InvalidInputError if one of them is not valid, or nothing is known of what is true.
+        Raises InvalidInputError if one of them is not valid, or if there are no true labels.
         """
         if labelled is None:
-            raise InvalidInputError(
-                f"--max-accuracy-loss needs votes whose true answers are known: {LABELLED_VOTES}"
-            )
+            raise InvalidInputError(f"--max-accuracy-loss needs true labels: {LABELLED_VOTES}")
         if costs is not None:
             checked = check_costs(parse_costs(costs), 2)
             share = min(parse_cost_limit(limit) / checked.unit, 1.0)
@@ -109,7 +109,7 @@ class AccuracyLimit:
         return cls(labelled, scaled.given, values, None, quota)
 
     def fields(self, solution: Solution) -> dict[str, Any]:
-        """Return what is lost, ready for JSON."""
+        """Return the losses, ready for JSON."""
         lost = self._losses(solution)
         by_class = {side: lost.get(side) for side in ("no", "yes")}
         if self.costs is not None:
@@ -118,22 +118,20 @@ class AccuracyLimit:
         return {"full_accuracy": accuracy, "accuracy_loss": lost["all"], "accuracy_loss_by_class": by_class}
 
     def in_words(self, solution: Solution) -> str:
-        """Say what is lost on these inputs."""
+        """Describe the losses on these inputs."""
         lost = self._losses(solution)
-        by_class = " and ".join(
-            f"{self._moved(lost[side])} on those that are truly {side}"
-            for side in ("no", "yes")
-            if side in lost
+        by_class = "; ".join(
+            f"truly {side}: {self._moved(lost[side])}" for side in ("no", "yes") if side in lost
         )
         what = "the mean cost" if self.costs is not None else "the accuracy"
         full = ""
         if self.costs is None:
             accuracy = self.labelled.accuracy(quota=self.quota)
-            full = f" The full vote is right on {100 * accuracy:.4g} % of them."
-        return f"On these inputs {what} {self._moved(lost['all'])}: it {by_class}.{full}"
+            full = f" The accuracy of the full vote is {100 * accuracy:.4g} %."
+        return f"On these inputs {what} {self._moved(lost['all'])} ({by_class}).{full}"
 
     def _moved(self, loss: float) -> str:
-        """Say how far the accuracy falls, or the cost rises."""
+        """Describe how far the accuracy or the cost moves."""
         is_up = (loss > 0) == (self.costs is not None)
         return f"{'rises' if is_up else 'falls'} by {rate(abs(loss))}"
 
@@ -151,7 +149,7 @@ def parse_cost_limit(text: str) -> float:
         limit = -1.0
     if not 0 <= limit < float("inf"):
         raise InvalidInputError(
-            f"--max-accuracy-loss: {text!r} is no number of at least 0; with --costs, write the largest "
-            "allowed rise of the mean cost"
+            "--max-accuracy-loss: with --costs, expected a number of at least 0, the largest allowed rise of "
+            f"the mean cost, got {text!r}"
         )
     return limit

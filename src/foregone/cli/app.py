@@ -32,10 +32,11 @@ def foregone_command(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Ask the voters of an ensemble one by one and stop, provably optimally,
-    once the outcome of the full vote is a foregone conclusion.
+    """Ask the voters of an ensemble one by one, and stop once the outcome is settled.
 
-    Optimal means: among strategies that count votes in random order.
+    Voters can be the trees of a forest, a committee of models or samples of a
+    language model. The strategies are provably optimal among those that count
+    votes in random order.
 
     \b
     Examples:
@@ -45,7 +46,7 @@ def foregone_command(
       foregone solve --voters 101 --max-disagreement 1e-3 -o strategy.json
       foregone show strategy.json
       foregone compare --voters 101
-    """  # noqa: D205  # the first sentence takes two lines
+    """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -1,4 +1,4 @@
-"""``foregone certify``: prove a solution or a limit, independently of the solver."""
+"""``foregone certify``: prove the limit and optimality of a strategy, independently of the solver."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def certify_command(
         typer.Option(
             "--max-disagreement",
             metavar="RATE",
-            help="Prove this limit instead of the one that is claimed; of a strategy without a solution, for "
-            "every single input.",
+            help="Prove this limit instead of the one in the file. If the file has no limit, it is proven "
+            "for every single input.",
         ),
     ] = None,
     arithmetic: Annotated[
@@ -36,7 +36,8 @@ def certify_command(
         typer.Option(
             metavar="NAME",
             autocompletion=lambda: list(ARITHMETICS),
-            help="auto (by size), rational or ball; for many answers rational or float.",
+            help="Exact arithmetic: auto (chosen by size), rational or ball; for many answers, rational or "
+            "float.",
         ),
     ] = "auto",
     max_memory: MaxMemory = None,
@@ -44,11 +45,12 @@ def certify_command(
 ) -> None:
     """Prove that a strategy keeps its limit and is optimal.
 
-    Optimal means: among strategies that count votes in random order; with a
-    confidence, for the set of vote distributions that it leaves plausible.
-    Exits with 0 when all that is claimed is proven and with 1 otherwise. With
-    --max-disagreement, and for many answers with a confidence, only the limit is
-    claimed.
+    Optimal means that no strategy that counts votes in random order asks fewer
+    voters within the limit; with a confidence, over all vote distributions
+    consistent with the observed votes. With --max-disagreement, and for many
+    answers with a confidence, only the limit is proven.
+
+    Exits with 0 if every claim is proven, otherwise with 1.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""The commands by name. Each is loaded when it is called, so that listing them takes no time."""
+"""The commands by name. Each is loaded when it is called, so that listing them is fast."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from typer.core import TyperGroup
 
 __all__ = ["COMMANDS", "InterruptibleGroup", "JsonFlag", "LazyGroup", "load_command"]
 
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON, with every digit, instead of text.")]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON with every digit instead of text.")]
 
-# A new command is one line here: NAME is what `NAME_command` or, with commands of its own, the Typer
-# `NAME_app` does in foregone/cli/NAME.py, with underscores for hyphens. A test holds the summary to the first
-# line of its docstring.
+# A new command is one line here. NAME runs `NAME_command` in foregone/cli/NAME.py or, if it has commands of
+# its own, the Typer `NAME_app`, with underscores for hyphens. The summary must equal the first line of the
+# docstring; a test checks this.
 COMMANDS = {
     "report": "Show what stopping early would save on your model.",
-    "plan": "Lay out what each limit costs and risks; recommend one.",
-    "solve": "Find the strategy that asks the fewest voters.",
-    "show": "Show what a file holds: where a strategy stops, what it promises.",
-    "evaluate": "Compute exactly what a strategy costs and risks.",
-    "compare": "Put optimal strategies and the usual rules side by side.",
-    "replay": "Replay recorded votes under our criteria and other rules.",
+    "plan": "Show what each limit costs and risks, and recommend one.",
+    "solve": "Find the strategy that asks the fewest voters within your limit.",
+    "show": "Show what a saved file contains.",
+    "evaluate": "Compute the exact cost and risk of a strategy.",
+    "compare": "Compare optimal strategies with common stopping rules.",
+    "replay": "Compare stopping rules on recorded votes.",
     "score": "Score files larger than memory with a saved classifier.",
-    "watch": "Watch answered rows, and tell when the promise is at risk.",
+    "watch": "Monitor predictions, and raise an alarm if the promise is at risk.",
     "certify": "Prove that a strategy keeps its limit and is optimal.",
-    "precompute": "Solve a grid of problems, each into a file of its own.",
-    "demo": "Train a forest, stop it early, and say what that saves.",
-    "warm-up": "Compile ahead of time what the first calls would compile.",
-    "doctor": "Say what is installed and whether all is well.",
+    "precompute": "Solve a grid of problems and save one strategy file for each.",
+    "demo": "Train a forest, stop it early, and show what that saves.",
+    "warm-up": "Compile ahead of time, so that first calls are fast.",
+    "doctor": "Check the installation and report problems.",
 }
 
 
 def load_command(name: str) -> Any:
-    """Return the command of this name, ready to be run by Typer or looked at by a test."""
+    """Return the command of this name, ready for Typer to run."""
     own = name.replace("-", "_")
     module = importlib.import_module(f"foregone.cli.{own}")
     app = getattr(module, f"{own}_app", None)
@@ -47,10 +47,10 @@ def load_command(name: str) -> Any:
 
 
 class InterruptibleGroup(TyperGroup):
-    """A group of commands whose interruption reaches the caller."""
+    """A group of commands that passes an interruption on to the caller."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; newer releases of Typer would end an interrupted one without a word."""
+        """Run a command; newer releases of Typer end an interrupted one silently."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -58,9 +58,9 @@ class InterruptibleGroup(TyperGroup):
 
 
 class LazyGroup(InterruptibleGroup):
-    """A group whose own commands are only names and summaries; what is called is loaded instead."""
+    """A group that knows only names and summaries, and loads a command when it is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find what is called, also when it is to be completed."""
+        """Load the command that is called or completed."""
         name, found, rest = super().resolve_command(ctx, args)
         return name, found if found is None else load_command(found.name or ""), rest

@@ -1,4 +1,4 @@
-"""``foregone compare``: the optimal strategies and the usual rules, side by side."""
+"""``foregone compare``: optimal strategies and common stopping rules, side by side."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from foregone.cli.output import (
     say,
     write_figure,
 )
-from foregone.cli.views import CountedView, VoteView, counted_view, print_class_comparison
+from foregone.cli.views import CountedView, VoteView, compared_votes, counted_view, print_class_comparison
 from foregone.display import EnvelopeDisplay
 from foregone.errors import InvalidInputError
 from foregone.rules.methods import KnownVotes, Method
@@ -51,15 +51,16 @@ AMONG = "among strategies that count votes in random order"
 def compare_command(
     max_disagreement: Annotated[
         float,
-        typer.Option("--max-disagreement", metavar="RATE", help="Allowed disagreement, from 0 to 1."),
+        typer.Option("--max-disagreement", metavar="RATE", help="Largest allowed disagreement, from 0 to 1."),
     ] = 1e-3,
     voters: VotersOption = None,
     vote_file: VoteFile = None,
     rule_list: RuleList = None,
-    lead: Annotated[int, typer.Option(metavar="K", help="The lead at which the rule 'lead' stops.")] = 3,
-    window: Annotated[int, typer.Option(metavar="W", help="The window of the rule 'ESC'.")] = 5,
+    lead: Annotated[int, typer.Option(metavar="K", help="Lead at which the rule 'lead' stops.")] = 3,
+    window: Annotated[int, typer.Option(metavar="W", help="Window of the rule 'esc'.")] = 5,
     png: Annotated[
-        Path | None, typer.Option("--png", metavar="FILE", help="Draw the three optimal envelopes.")
+        Path | None,
+        typer.Option("--png", metavar="FILE", help="Draw the optimal envelopes to this PNG file."),
     ] = None,
     answers: AnswersOption = None,
     quota: QuotaOption = None,
@@ -67,7 +68,10 @@ def compare_command(
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Put optimal strategies and the usual rules side by side.
+    """Compare optimal strategies with common stopping rules.
+
+    Shows votes asked and disagreement of each: mean and worst case, by class, and
+    for close votes.
 
     \b
     Examples:
@@ -82,7 +86,7 @@ def compare_command(
     check_writable(png)
     limit = check_max_disagreement(max_disagreement)
     if answers is not None and png is not None:
-        raise InvalidInputError("--png draws envelopes of two answers: leave out --answers or --png")
+        raise InvalidInputError("--png draws envelopes of yes/no strategies: omit --answers or --png")
     distribution = given_votes(voters, vote_file, answers, max_memory)
     needed = given_quota(quota, threshold, distribution.n_voters, answers=answers)
     known = KnownVotes.of(distribution, needed)
@@ -125,10 +129,10 @@ def compare_command(
     console.print()
     words = [
         *_optimal(n_ours, left_out=rule_list is None and n_ours == 1),
-        "Within the limit: for every input (always), only on average over these votes, or not at all.",
-        "An answer agrees if it is among the leaders of the full vote."
+        "Within the limit: for every input (always), only on average over these votes, or not at all (no).",
+        "An answer agrees with the full vote if no other answer got more votes."
         if known.many_answers
-        else f"The lower table has the disagreement when the full vote is no or yes, and {_margins(views)}.",
+        else f"The second table shows the disagreement when the full vote is no or yes{_margins(views)}.",
     ]
     say(console, " ".join(words))
 
@@ -139,7 +143,7 @@ def _name(method: Method, limit: float) -> str:
 
 def _optimal(n_ours: int, *, left_out: bool) -> list[str]:
     if left_out:
-        return [f"The first is optimal {AMONG}; the other criteria would take minutes."]
+        return [f"The first is optimal {AMONG}. Other criteria would take minutes; add them with --rules."]
     if n_ours < 2:
         return [f"The first is optimal {AMONG}."] * n_ours
     number = {2: "two", 3: "three"}.get(n_ours, str(n_ours))
@@ -147,10 +151,16 @@ def _optimal(n_ours: int, *, left_out: bool) -> list[str]:
 
 
 def _margins(views: Mapping[str, CountedView]) -> str:
+    """Say for which close full votes the second table has columns."""
     view = next(iter(views.values()))
+    titles = list(compared_votes(view)) if isinstance(view, VoteView) else []
+    if not titles:
+        return ""
+    sizes = " and ".join(title.split()[0] for title in titles)
     if isinstance(view, VoteView) and not view.has_majority:
-        return "when so many votes would have to change to turn it, to either side"
-    return "when so many voters make the majority, of either side"
+        return f", and for full votes that {sizes} changed votes would turn (the worse of no and yes)"
+    plural = "s" if len(titles) > 1 else ""
+    return f", and at majority size{plural} {sizes} of {view.strategy.n_voters} (the worse of no and yes)"
 
 
 def _draw(views: Mapping[str, CountedView], limit: float) -> Figure:
@@ -165,7 +175,7 @@ def _draw(views: Mapping[str, CountedView], limit: float) -> Figure:
 def print_comparison(
     console: Console, views: Mapping[str, CountedView], limit: float, *, emphasised: int
 ) -> None:
-    """Print cost and risk of strategies by name; of two answers, then their risk by class and by majority."""
+    """Print cost and risk of strategies by name; for two answers, also the risk by class and by majority."""
     figures = {name: (view.figures["mean"], view.figures["worst"]) for name, view in views.items()}
     print_comparison_table(console, figures, limit, emphasised=emphasised)
     of_two = {name: view for name, view in views.items() if isinstance(view, VoteView)}

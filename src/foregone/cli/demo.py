@@ -1,4 +1,4 @@
-"""``foregone demo``: a forest that stops early, measured and explained."""
+"""``foregone demo``: measure and explain a forest that stops early."""
 
 from __future__ import annotations
 
@@ -52,14 +52,15 @@ CRITERIA: dict[Criterion, str] = {  # from the fewest votes to the most
 
 def demo_command(
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for picture, strategies and model.")
+        Path,
+        typer.Option("-o", "--output", metavar="DIR", help="Folder for the picture, strategies and model."),
     ] = Path("demo"),
     as_json: JsonFlag = False,
 ) -> None:
-    """Train a forest, stop it early, and say what that saves.
+    """Train a forest, stop it early, and show what that saves.
 
-    101 trees on generated rows, at most 1 disagreement in 1,000, with two classes and with
-    five; takes about a minute.
+    Uses 101 trees on generated rows, with two classes and with five, and allows 1
+    disagreement in 1,000. Takes about a minute.
 
     \b
     Examples:
@@ -70,7 +71,7 @@ def demo_command(
     try:
         output.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise InvalidInputError(f"cannot make the folder {output}: {reason_of(error)}") from None
+        raise InvalidInputError(f"cannot create the folder {output}: {reason_of(error)}") from None
     console = make_console()
     if not as_json:
         _print_start(console)
@@ -94,12 +95,12 @@ def demo_command(
 def _print_start(console: Console) -> None:
     say(
         console,
-        f"A random forest of {N_TREES} trees takes a majority vote on every row. We ask its trees one after "
-        "another and stop as soon as the outcome is a foregone conclusion, but let the answer differ from "
-        f"that of the full vote in at most 1 case in {ONE_IN:,}.",
+        f"A random forest of {N_TREES} trees takes a majority vote on every row. foregone asks the trees one "
+        f"by one and stops once the outcome is settled. At most 1 answer in {ONE_IN:,} may differ from the "
+        "full vote.",
     )
     console.print(
-        f"\nTraining {N_TREES} trees on {N_TRAIN:,} generated rows, then measuring ...\n", style="dim"
+        f"\nTraining {N_TREES} trees on {N_TRAIN:,} generated rows, then measuring...\n", style="dim"
     )
 
 
@@ -137,13 +138,13 @@ def _fields(
 
 def _print_clock(console: Console, measured: MeasuredForest, many: ManyClasses) -> None:
     def times(ratio: float) -> str:
-        return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
+        return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.1f}x"
 
     def asked_and_speed(trees: float, speed: tuple[float, float]) -> list[list[str]]:
         theirs, ours = speed
         return [
             ["trees asked per row", f"{N_TREES}", f"{trees:.1f}", times(N_TREES / trees) + " fewer"],
-            ["rows per second, batch", f"{theirs:,.0f}", f"{ours:,.0f}", times(ours / theirs) + " more"],
+            ["rows per second, batch", f"{theirs:,.0f}", f"{ours:,.0f}", times(ours / theirs) + " faster"],
         ]
 
     def differing(share: float) -> list[str]:
@@ -159,7 +160,7 @@ def _print_clock(console: Console, measured: MeasuredForest, many: ManyClasses) 
             times(latency[0] / latency[1]) + " faster",
         ],
         ["memory of the trees", f"{size[0]:.1f} MB", f"{size[1]:.1f} MB", times(size[0] / size[1]) + " less"],
-        ["error on fresh rows", f"{measured.errors[0]:.2%}", f"{measured.errors[1]:.2%}", ""],
+        ["error on test rows", f"{measured.errors[0]:.2%}", f"{measured.errors[1]:.2%}", ""],
         differing(measured.n_differing / N_TEST),
     ]
     print_table(console, ("one thread", "scikit-learn", "stopped early", ""), rows)
@@ -175,13 +176,13 @@ def _print_clock(console: Console, measured: MeasuredForest, many: ManyClasses) 
 
 def _print_strategies(console: Console, solutions: dict[Criterion, Solution]) -> None:
     strategies = {name: solution.strategy for name, solution in solutions.items()}
-    console.print("[bold]When it stops[/], under each of three criteria, for votes spread as this forest's\n")
+    console.print("[bold]When it stops[/]: three criteria, on this forest's votes\n")
     largest_lead = max(envelope_shape(strategy).largest_lead for strategy in strategies.values())
     for name, strategy in strategies.items():
         console.print(f"[bold]{name}[/]: {CRITERIA[name]}")
         print_picture(console, strategy, height=11, largest_lead=largest_lead)
         console.print()
-    console.print("[bold]Beside other stopping rules[/], on this forest's votes in random order")
+    console.print("[bold]Other stopping rules[/] on this forest's votes, in random order")
     votes = solutions["minimean"].votes
     views = {str(name): counted_view(solution) for name, solution in solutions.items()}
     for method in choose_methods(["curtailment", "schwing"], [LIMIT]):
@@ -196,28 +197,28 @@ def _print_reading(console: Console, measured: MeasuredForest, solutions: dict[C
     learned = ""
     if measured.classifier.promise_.about == "classifier":
         learned = (
-            " When to stop, and whom to ask first, was learned on a fifth of the calibration rows and tried "
-            "on the others, run as here."
+            " When to stop and which trees to ask first were learned on a fifth of the calibration rows; the "
+            "other rows certify the classifier exactly as it runs here."
         )
     by_class = " and ".join(
-        f"{risk:.2g} of those voted {label}"
+        f"{risk:.2g} of the rows voted {label}"
         for label, risk in measured.classifier.disagreement_by_class_.items()
     )
     mark = "?" if console.options.ascii_only else "◆"
     points = [
-        "A picture shows every state the poll of one row can be in. It starts at the left; each tree moves "
-        "it one step to the right, up for yes or down for no. Inside the shaded area it goes on asking, at "
-        f"the edge it stops and answers. {mark} marks a state where chance decides. Half of the rows are "
-        f"settled by {few:.0f} trees or fewer; a close race is followed to the end.",
-        f"{measured.n_differing} of {N_TEST:,} fresh rows differ from the full vote; the limit allows "
-        f"{LIMIT * N_TEST:.0f} on average, and chance alone moves such a count by "
-        f"{np.sqrt(LIMIT * N_TEST):.0f} or so either way.{learned} An average can hide a class: "
-        f"at most {by_class} differ, with the same confidence but apart from the limit.",
-        "Minimean keeps the limit on average over rows and spends it on close calls. If no row may do worse "
-        "than the limit, take minimixed; if the slowest row matters most, minimax.",
-        "The three strategies are provably optimal among those that count votes in random order: each is "
+        "Each picture shows all states that the poll of one row can reach. A poll starts at the left. Each "
+        "tree moves it one step to the right: up for yes, down for no. In the shaded area it keeps asking; "
+        f"at the edge it stops and answers. At {mark} chance decides whether it stops. Half of the rows need "
+        f"{few:.0f} trees or fewer; close votes need nearly all trees.",
+        f"{measured.n_differing} of {N_TEST:,} test rows differ from the full vote. The limit allows "
+        f"{LIMIT * N_TEST:.0f} on average, and such a count varies by about {np.sqrt(LIMIT * N_TEST):.0f} by "
+        f"chance.{learned} Classes can differ: at most {by_class} change answer. This holds with the same "
+        "confidence, but separately from the limit.",
+        "minimean keeps the limit on average over rows and spends it on close votes. Use minimixed to keep "
+        "the limit for every row, and minimax if the slowest row matters most.",
+        "All three strategies are provably optimal among those that count votes in random order: each is "
         f"within {gap:.1e} of its lower bound. Calibrating and certifying the forest took "
-        f"{measured.seconds_to_calibrate:.2f} s once the loops are compiled.",
+        f"{measured.seconds_to_calibrate:.2f} s, compilation not included.",
     ]
     console.print("[bold]How to read this[/]")
     for point in points:
@@ -228,7 +229,7 @@ def _print_reading(console: Console, measured: MeasuredForest, solutions: dict[C
 def _write(
     measured: MeasuredForest, solutions: dict[Criterion, Solution], output: Path
 ) -> tuple[dict[str, Path], MissingExtraError | None]:
-    """Write strategies, model and picture; return the files, and what was missing for the picture."""
+    """Write strategies, model and picture; return the files, and the extra that the picture lacked."""
     files: dict[str, Path] = {}
     for name, solution in solutions.items():
         files[name] = output / f"{name}.json"
@@ -246,23 +247,24 @@ def _write(
 
 def _print_next(console: Console, files: dict[str, Path], missing: MissingExtraError | None) -> None:
     command, model = _command(), files["model"]
-    console.print("[bold]What to try next[/]")
+    console.print("[bold]Next steps[/]")
     for purpose, line in (
-        ("your own forest, in Python", "classifier = foregone.early_stop(fitted_forest, X_calibration)"),
-        ("one strategy in full", f"{command} show {files['minimixed']}"),
-        ("the proof that it is optimal", f"{command} certify {files['minimixed']}"),
-        ("all the rules, at another limit", f"{command} compare --voters 101 --max-disagreement 0.05"),
+        ("use your own forest, in Python", "classifier = foregone.early_stop(fitted_forest, X_calibration)"),
+        ("show one strategy in full", f"{command} show {files['minimixed']}"),
+        ("prove that it is optimal", f"{command} certify {files['minimixed']}"),
+        ("compare all rules at another limit", f"{command} compare --voters 101 --max-disagreement 0.05"),
     ):
         console.print(f"  # {purpose}", style="dim", markup=False)
         console.print(f"  {line}", markup=False)
     if missing is None:
-        console.print(f"\nPicture: {files['picture']}    Model, without pickle: {model}", markup=False)
+        console.print(f"\nPicture: {files['picture']}", markup=False)
     else:
-        console.print(f"\nModel, without pickle: {model}. No picture was drawn. {missing}", markup=False)
+        console.print(f"\nNo picture was drawn: {missing}", markup=False)
+    console.print(f"Model, saved without pickle: {model}", markup=False)
 
 
 def _command() -> str:
-    """Return how this program is called from here."""
+    """Return the command that runs this program from here."""
     if shutil.which("foregone"):
         return "foregone"
     installed = Path(sys.prefix) / "bin" / "foregone"

@@ -1,4 +1,4 @@
-"""What the demo runs: a forest on generated data, timed in full and stopped early."""
+"""The demo's measurements: a forest on generated data, run in full and stopped early."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SETTINGS: dict[str, Any] = {"max_disagreement": LIMIT, "confidence": CONFIDENCE,
 
 @dataclass(frozen=True)
 class MeasuredForest:
-    """A forest stopped early, and what was measured of it and of the forest as it was."""
+    """A forest stopped early, with measurements of it and of the full forest."""
 
     classifier: EarlyStoppingClassifier
     asked: np.ndarray[Any, np.dtype[np.int32]]
@@ -36,15 +36,15 @@ class MeasuredForest:
 
 
 def measure_forest() -> MeasuredForest:
-    """Train, calibrate and measure; pairs hold scikit-learn's figure first, ours second.
+    """Train, calibrate and measure; in pairs, scikit-learn's figure comes first, ours second.
 
-    One thread each; medians of rounds in which both take turns.
+    Each uses one thread. Times are medians of rounds in which both take turns.
     """
     from foregone.classifier import early_stop
     from foregone.forest import PackedForest
 
     forest, calibration, rows, y = _trained(n_clusters_per_class=4, class_sep=1.2)
-    early_stop(forest, calibration, **SETTINGS)  # compiles the loops, once for this machine
+    early_stop(forest, calibration, **SETTINGS)  # compiles, once for this machine
     start = time.perf_counter()
     classifier = early_stop(forest, calibration, **SETTINGS)
     seconds_to_calibrate = time.perf_counter() - start
@@ -65,7 +65,7 @@ def measure_forest() -> MeasuredForest:
 
 @dataclass(frozen=True)
 class ManyClasses:
-    """What was measured of a forest with more than two classes; pairs as in `MeasuredForest`."""
+    """Measurements of a forest with more than two classes; pairs as in `MeasuredForest`."""
 
     n_classes: int
     mean_asked: float
@@ -91,8 +91,8 @@ def measure_many_classes() -> ManyClasses:
 
 
 def _trained(**options: Any) -> tuple[Any, Any, Any, Any]:
-    """Return a forest trained on generated rows, rows to calibrate with, and others with their labels."""
-    # scikit-learn alone takes a second to load, which nobody who asks for help should wait for.
+    """Return a forest trained on generated rows, calibration rows, and test rows with their labels."""
+    # scikit-learn takes a second to load, and --help does not need it.
     from sklearn.datasets import make_classification
     from sklearn.ensemble import RandomForestClassifier
 
@@ -113,7 +113,7 @@ def _medians(*works: Callable[[], Any]) -> list[float]:
     """Return the median seconds of each, taking turns."""
     spent: list[list[float]] = [[] for _ in works]
     for work in works:
-        work()  # what is loaded the first time is not counted
+        work()  # the first run loads and compiles: not timed
     for _ in range(ROUNDS):
         for seconds, work in zip(spent, works, strict=True):
             start = time.perf_counter()
@@ -123,6 +123,6 @@ def _medians(*works: Callable[[], Any]) -> list[float]:
 
 
 def _tree_bytes(forest: Any) -> float:
-    """Return the size of the arrays that scikit-learn's trees are made of."""
+    """Return the size in bytes of the arrays of scikit-learn's trees."""
     parts = [tree.tree_.__getstate__() for tree in forest.estimators_]
     return float(sum(part["nodes"].nbytes + part["values"].nbytes for part in parts))

@@ -1,4 +1,4 @@
-"""``foregone doctor``: what is installed, and whether all is well."""
+"""``foregone doctor``: check the installation."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["doctor_command"]
 
 
 def doctor_command(as_json: JsonFlag = False) -> None:
-    """Say what is installed and whether all is well.
+    """Check the installation and report problems.
 
-    Versions, extras, cores, the GPU if there is one, the JIT cache and where it
-    is, a small problem solved and proven, a small forest run. Exits with 1 when
-    something is to be done.
+    Lists versions, optional extras, cores, the GPU and the JIT cache. Solves a
+    small problem, proves the solution and runs a small forest. Exits with 1 if
+    there is something to fix.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def doctor_command(as_json: JsonFlag = False) -> None:
         found, problems = [], [f"foregone is not installed as a package: {REINSTALL}"]
     needed = [package for package in found if not package.extra]
     problems += [_unusable(package) for package in needed if not package.is_usable]
-    with working("Solving a small problem, which compiles it the first time"):
+    with working("Solving a small problem, which compiles the first time"):
         wrong = self_test()
         cache = find_jit_cache()
     problems += [problem for problem in (cache.problem, wrong) if problem is not None]
@@ -52,7 +52,7 @@ def doctor_command(as_json: JsonFlag = False) -> None:
 
 def _describe(gpu: Gpu) -> str:
     if gpu.name is None:
-        return "none in use" if gpu.problem is None else f"none in use. {gpu.problem}"
+        return "not used" if gpu.problem is None else f"not used. {gpu.problem}"
     packages = ", ".join(f"{name} {version}" for name, version in gpu.packages.items())
     return (
         f"{gpu.name}, {gpu.memory:.0f} GiB, compute capability {gpu.compute_capability}, driver for CUDA "
@@ -63,7 +63,7 @@ def _describe(gpu: Gpu) -> str:
 def _unusable(package: Package) -> str:
     there = "is missing" if package.version is None else f"{package.version} is too old"
     name, least = package.name, package.at_least
-    return f"{name} {there}: install it, with  {sys.executable} -m pip install '{name}>={least}'"
+    return f"{name} {there}. Install it with  {sys.executable} -m pip install '{name}>={least}'"
 
 
 def _fields(found: list[Package], cache: JitCache, problems: list[str]) -> dict[str, object]:
@@ -89,7 +89,7 @@ def _print(console: Console, found: list[Package], cache: JitCache, problems: li
     )
     print_table(
         console,
-        ["package", "for extra", "at least", "installed"],
+        ["package", "extra", "minimum", "installed"],
         [
             [package.name, package.extra or "-", package.at_least, package.version or "no"]
             for package in sorted(found, key=lambda package: (package.extra, package.name))
@@ -104,19 +104,21 @@ def _print(console: Console, found: list[Package], cache: JitCache, problems: li
             markup=False,
         )
     of_them = cores()
-    limits = of_them["limits"] or "no limit set"
-    console.print(f"Threads: {of_them['usable']} of {of_them['there']} cores, {limits}", markup=False)
+    limits = " and ".join(f"{name}={value}" for name, value in of_them["limits"].items())
+    limited = f"limited by {limits}" if limits else "no limit set"
+    console.print(f"Threads: {of_them['usable']} of {of_them['there']} cores, {limited}", markup=False)
     gpu = find_gpu()
     console.print(f"GPU: {_describe(gpu)}", markup=False)
     if cache.folder is not None:
         writable = "writable" if cache.is_writable else "read-only"
+        rest = ", the rest on first use" if cache.kept < cache.functions else ""
         console.print(
-            f"JIT cache: {cache.kept} of {cache.functions} functions compiled, the rest on first use. "
-            f"Directory ({writable}):\n  {cache.folder}",
+            f"JIT cache: {cache.kept} of {cache.functions} functions compiled{rest}. "
+            f"Cache directory ({writable}):\n  {cache.folder}",
             markup=False,
         )
     console.print()
     for problem in problems:
-        say(console, f"To do: {problem}", bullet=True)
+        say(console, f"To fix: {problem}", bullet=True)
     if not problems:
-        console.print("All is well: a small problem was solved and proven optimal, and a small forest run.")
+        console.print("All is well: a small problem was solved and proven optimal, and a small forest ran.")

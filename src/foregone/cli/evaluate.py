@@ -1,4 +1,4 @@
-"""``foregone evaluate``: what a strategy costs and risks."""
+"""``foregone evaluate``: the exact cost and risk of a strategy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from foregone._system.progress import working
 from foregone.cli.commands import JsonFlag
-from foregone.cli.options import MaxMemory, StrategyFile, VoteFile, votes_meant
+from foregone.cli.options import MaxMemory, OtherVoteFile, StrategyFile, votes_meant
 from foregone.cli.output import (
     describe_votes,
     make_console,
@@ -24,17 +24,17 @@ __all__ = ["evaluate_command"]
 
 def evaluate_command(
     strategy_file: StrategyFile,
-    vote_file: VoteFile = None,
+    vote_file: OtherVoteFile = None,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compute exactly what a strategy costs and risks.
+    """Compute the exact cost and risk of a strategy.
 
-    The mean is over the votes given with --votes, or else those the strategy was
-    solved for, or else flat ones; the worst is over every possible vote. Both are
-    given for each class as well: an average can hide what becomes of a rare one.
-    For many answers, --votes is a file of recorded votes, as 'foregone replay'
-    reads it, and the worst is given by the lead in the full vote.
+    Means are over the votes in --votes; without it, over the votes that the
+    strategy was solved for, or over flat votes. Worst cases are over all possible
+    votes. Both are also given by class, because a mean can hide a rare class.
+    For many answers, --votes is a file of recorded votes, as for 'foregone
+    replay', and the worst case is given for each lead in the full vote.
 
     \b
     Examples:
@@ -74,6 +74,6 @@ def evaluate_command(
     console.print()
     say(
         console,
-        f"Half of the time it asks at most {half}, nine times out of ten at most {most}, "
-        f"never more than {last}.",
+        f"It asks at most {half} votes in half of all polls, at most {most} in nine out of ten, and never "
+        f"more than {last}.",
     )

@@ -1,4 +1,4 @@
-"""What `foregone doctor` looks at: packages, extras, cores, the JIT cache, and whether it all works."""
+"""The checks of `foregone doctor`: packages, extras, cores, the JIT cache and a self-test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from foregone._system.worker_processes import n_cores
 
@@ -21,7 +21,7 @@ LIMITS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
 
 
 class Package(NamedTuple):
-    """A package that foregone needs or, for an ``extra``, can use; ``version`` is None if missing."""
+    """A package that foregone or one of its extras needs; ``version`` is None if it is missing."""
 
     name: str
     extra: str
@@ -35,7 +35,7 @@ class Package(NamedTuple):
 
 
 def packages() -> list[Package]:
-    """Return what foregone was installed to need, and what its extras bring."""
+    """Return the packages that foregone and its extras need."""
     found = []
     for line in importlib.metadata.requires("foregone") or ():
         wanted = re.match(r"([\w.-]+)(?:\[.*?\])?(?:>=([\d.]+))?", line)
@@ -55,8 +55,8 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
-def cores() -> dict[str, object]:
-    """Return how many cores there are for us, and what the environment says about threads."""
+def cores() -> dict[str, Any]:
+    """Return how many cores are usable, and the environment variables that limit threads."""
     return {
         "usable": n_cores(),
         "there": os.cpu_count(),
@@ -65,7 +65,7 @@ def cores() -> dict[str, object]:
 
 
 class JitCache(NamedTuple):
-    """The compiled functions: how many there are, how many are kept on disk, where, and what is wrong."""
+    """The JIT cache: number of functions, how many are cached, where, and the problem if there is one."""
 
     functions: int
     kept: int
@@ -75,7 +75,7 @@ class JitCache(NamedTuple):
 
 
 def find_jit_cache() -> JitCache:
-    """Look at every compiled function and at the folder where compiled code is kept."""
+    """Count the functions to compile and those in the JIT cache, and check its folder."""
     try:
         from numba import config
 
@@ -83,21 +83,26 @@ def find_jit_cache() -> JitCache:
         from foregone._kernels.compiled import cache_problem
 
         if config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba sets it from the environment
-            slow = "functions run uncompiled, far slower: unset NUMBA_DISABLE_JIT"
+            slow = (
+                "NUMBA_DISABLE_JIT is set, so functions run uncompiled, far slower: unset NUMBA_DISABLE_JIT"
+            )
             return JitCache(0, 0, None, is_writable=False, problem=slow)
         number, kept, folder = len(list(_functions())), kept_code.n_kept(), kept_code.kept_in()
         is_writable = folder is not None and kept_code.is_writable(folder)
         problem = cache_problem()
         if problem is None and not is_writable and kept < number:
-            nowhere = "no folder for compiled code can be written to"
-            where = nowhere if folder is None else f"compiled code cannot be kept in {folder}"
+            missing = "there is no writable folder for the JIT cache"
+            where = missing if folder is None else f"the JIT cache folder {folder} is read-only"
             problem = (
-                f"{where}, so every start compiles what is not there: set {kept_code.CACHE_VARIABLE} to a "
-                "folder that can be written to, or to one that `foregone warm-up --into FOLDER` has filled"
+                f"{where}, so functions that are not in it are compiled at every start: set "
+                f"{kept_code.CACHE_VARIABLE} to a writable folder, or to one filled by "
+                "`foregone warm-up --into FOLDER`"
             )
         return JitCache(number, kept, folder, is_writable, problem)
-    except Exception as error:  # a doctor that faints is of no use
-        return JitCache(0, 0, None, is_writable=False, problem=f"numba does not work: {_line(error)}")
+    except Exception as error:  # doctor must report every failure
+        return JitCache(
+            0, 0, None, is_writable=False, problem=f"numba does not work ({_line(error)}): {REINSTALL}"
+        )
 
 
 def _functions() -> Iterator[str]:
@@ -114,16 +119,16 @@ def _functions() -> Iterator[str]:
 
 
 def self_test() -> str | None:
-    """Solve a small problem, prove the solution and run a small forest; return what went wrong."""
+    """Solve a small problem, prove the solution and run a small forest; return the problem, if any."""
     try:
         from foregone.cli.warm_up_tasks import small_forest_agrees
         from foregone.solving import certify, solve
 
         if not certify(solve("minimixed", 11, 0.01)).holds:
-            return f"the solution of a small problem is not optimal here: {REINSTALL}"
+            return f"the solution of a small problem is not optimal: {REINSTALL}"
         if not small_forest_agrees():
-            return f"a small forest gives wrong votes here: {REINSTALL}"
-    except Exception as error:  # whatever it is, the other findings are to be told
+            return f"a small forest counts wrong votes: {REINSTALL}"
+    except Exception as error:  # the other findings must still be printed
         return f"a small problem cannot be solved ({_line(error)}): {REINSTALL}"
     return None
 
@@ -132,4 +137,4 @@ def _line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-REINSTALL = f"install anew, with  {sys.executable} -m pip install --force-reinstall foregone"
+REINSTALL = f"reinstall it with  {sys.executable} -m pip install --force-reinstall foregone"

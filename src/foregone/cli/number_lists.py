@@ -1,4 +1,4 @@
-"""Numbers as they are written on the command line: 11:121:10, 0,1e-6,...,0.1, yes=1e-3,no=1e-2."""
+"""Parse numbers given on the command line: 11:121:10, 0,1e-6,...,0.1, yes=1e-3,no=1e-2."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def parse_voters(text: str) -> list[int]:
             raise _bad_voters(part)
         if (stop - start) // step >= MOST_NUMBERS:
             raise InvalidInputError(
-                f"--voters: {part!r} is more than {MOST_NUMBERS:,} numbers; take larger steps"
+                f"--voters: {part!r} has more than {MOST_NUMBERS:,} numbers; use larger steps"
             )
         numbers.extend(range(start, stop + 1, step))
     return sorted({check_n_voters(number) for number in numbers})
@@ -53,13 +53,13 @@ def parse_voters(text: str) -> list[int]:
 
 def _bad_voters(part: str) -> InvalidInputError:
     return InvalidInputError(
-        f"--voters: {part!r} is no number or range; write a list such as 11,21,31 "
-        "or start:stop:step such as 11:121:10"
+        "--voters: expected a list of numbers such as 11,21,31 or a range start:stop:step such as 11:121:10, "
+        f"got {part!r}"
     )
 
 
 def parse_limits(text: str, option: str = "--max-disagreement") -> MaxDisagreement:
-    """Return the limit that ``text`` is, or the two that it gives for yes and no.
+    """Return the limit in ``text``, or the two limits for yes and no.
 
     Examples
     --------
@@ -67,8 +67,8 @@ def parse_limits(text: str, option: str = "--max-disagreement") -> MaxDisagreeme
     (0.001, {'yes': 0.001, 'no': 0.01})
     """
     message = (
-        f"{option}: {text!r} is no number from 0 to 1; write one, such as 1e-3, or one for each of "
-        "yes and no, such as yes=1e-3,no=1e-2"
+        f"{option}: expected a number from 0 to 1, such as 1e-3, or one each for yes and no, such as "
+        f"yes=1e-3,no=1e-2, got {text!r}"
     )
     try:
         if "=" not in text:
@@ -94,7 +94,7 @@ def parse_confidence(text: str) -> float | None:
         return None if text == "none" else float(text)
     except ValueError:
         raise InvalidInputError(
-            f"--confidence: {text!r} is no number between 0 and 1; write 0.95, or none"
+            f"--confidence: expected a number between 0 and 1, such as 0.95, or none, got {text!r}"
         ) from None
 
 
@@ -111,12 +111,12 @@ def parse_share(text: str, option: str = "--threshold") -> float:
     except (ValueError, ZeroDivisionError):
         share = Fraction(-1)
     if not 0 <= share <= 1:
-        raise InvalidInputError(f"{option}: {text!r} is no share from 0 to 1; write 0.2 or 2/3")
+        raise InvalidInputError(f"{option}: expected a share from 0 to 1, such as 0.2 or 2/3, got {text!r}")
     return float(share)
 
 
 def parse_costs(text: str) -> list[list[float]]:
-    """Return a matrix of costs: a row for each true class, in it a number for each answer.
+    """Return a matrix of costs: one row per true class, one number per answer.
 
     Examples
     --------
@@ -129,14 +129,14 @@ def parse_costs(text: str) -> list[list[float]]:
         costs = []
     if not costs or len({len(costs), *map(len, costs)}) != 1:
         raise InvalidInputError(
-            f"--costs: {text!r} is no matrix of numbers; write a row for each true class, in it a number for "
-            "each answer: 0,1;10,0"
+            "--costs: expected a square matrix such as '0,1;10,0', with one row per true class and one "
+            f"number per answer, got {text!r}"
         )
     return costs
 
 
 def parse_looks(text: str | None) -> int | list[int] | None:
-    """Return after how many votes to look: every so many for a single number, these for several.
+    """Return the looks: one number for a look after every that many votes, several for exactly these.
 
     Examples
     --------
@@ -149,8 +149,8 @@ def parse_looks(text: str | None) -> int | list[int] | None:
         looks = [int(part) for part in text.split(",")]
     except ValueError:
         raise InvalidInputError(
-            f"--looks: {text!r} is no integer or list of them; write 10 to look after every 10 votes, "
-            "or 5,10,20 to look after these"
+            "--looks: expected an integer or a list of integers, such as 10 (stop only after every 10 votes) "
+            f"or 5,10,20 (only after these), got {text!r}"
         ) from None
     return looks[0] if len(looks) == 1 else looks
 
@@ -158,8 +158,8 @@ def parse_looks(text: str | None) -> int | list[int] | None:
 def parse_rates(text: str, option: str = "--max-disagreement") -> list[float]:
     """Return the rates of disagreement that ``text`` lists.
 
-    Numbers separated by commas. Three dots continue the numbers before them up to the one after, each as many
-    times the one before as the last two are, or ten times when there is only one (or a zero) to go by.
+    Numbers are separated by commas. Three dots continue the numbers before them up to the one after, with the
+    factor between the last two; the factor is 10 if there is only one number, or a zero before it.
 
     Examples
     --------
@@ -174,7 +174,9 @@ def parse_rates(text: str, option: str = "--max-disagreement") -> list[float]:
         if part != "...":
             exact.append(_rate(part, option))
         elif place in (0, len(parts) - 1) or "..." in (parts[place - 1], parts[place + 1]):
-            raise InvalidInputError(f"{option}: three dots need a number before and after: 1e-6,...,0.1")
+            raise InvalidInputError(
+                f"{option}: three dots need a number before and after, as in 1e-6,...,0.1"
+            )
         else:
             exact.extend(_between(exact, _rate(parts[place + 1], option), option))
     return sorted({float(rate) for rate in exact})
@@ -186,27 +188,27 @@ def _rate(part: str, option: str) -> Fraction:
         return Fraction(part)
     except (ValueError, InvalidInputError):
         raise InvalidInputError(
-            f"{option}: {part!r} is no number from 0 to 1; write a list such as 0,1e-3,0.1"
+            f"{option}: expected numbers from 0 to 1, such as 0,1e-3,0.1, got {part!r}"
         ) from None
 
 
 def _between(before: list[Fraction], end: Fraction, option: str) -> list[Fraction]:
-    """Return what three dots stand for."""
+    """Return the numbers that three dots stand for."""
     factor = before[-1] / before[-2] if len(before) > 1 and before[-2] > 0 else Fraction(10)
     if before[-1] <= 0 or factor <= 1:
-        raise InvalidInputError(f"{option}: three dots continue rising numbers above zero: 1e-6,...,0.1")
+        raise InvalidInputError(f"{option}: three dots continue positive, rising numbers, as in 1e-6,...,0.1")
     found: list[Fraction] = []
     following = before[-1] * factor
     while following < end:
         if len(found) == MOST_NUMBERS:
             raise InvalidInputError(
-                f"{option}: the three dots stand for more than {MOST_NUMBERS:,} numbers; take larger steps"
+                f"{option}: the three dots stand for more than {MOST_NUMBERS:,} numbers; use larger steps"
             )
         found.append(following)
         following *= factor
     if following != end:
         raise InvalidInputError(
-            f"{option}: the three dots do not lead to {float(end):g} in steps of "
-            f"{float(factor):g} times; write the numbers out"
+            f"{option}: the three dots do not reach {float(end):g}, because each number is "
+            f"{float(factor):g} times the one before; list all numbers instead"
         )
     return found

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they lead to."""
+"""Options that several commands share, and the functions that read them."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from foregone.votes import VoteDistribution
 __all__ = [
     "AnswerName",
     "AnswersOption",
+    "AnswersOrClasses",
     "Confidence",
     "CostsOption",
     "CriterionName",
@@ -37,6 +38,7 @@ __all__ = [
     "MaxAccuracyLossOption",
     "MaxDisagreementOption",
     "MaxMemory",
+    "OtherVoteFile",
     "QuotaOption",
     "RuleList",
     "ScoreFile",
@@ -67,8 +69,8 @@ MaxDisagreementOption = Annotated[
     typer.Option(
         "--max-disagreement",
         metavar="RATE",
-        help="Largest allowed probability to answer otherwise than the full vote, from 0 to 1; or one "
-        "for each thing the full vote can say: yes=1e-3,no=1e-2.",
+        help="Largest allowed probability, from 0 to 1, that the answer differs from the full vote; or one "
+        "limit for each answer of the full vote: yes=1e-3,no=1e-2.",
     ),
 ]
 MaxAccuracyLossOption = Annotated[
@@ -76,8 +78,8 @@ MaxAccuracyLossOption = Annotated[
     typer.Option(
         "--max-accuracy-loss",
         metavar="RATE",
-        help="Largest allowed loss of accuracy, from 0 to 1, instead of --max-disagreement; or one for each "
-        "true class: yes=1e-3,no=1e-2. Needs true labels.",
+        help="Largest allowed loss of accuracy, from 0 to 1, instead of --max-disagreement; or one limit for "
+        "each true class: yes=1e-3,no=1e-2. Needs true labels.",
     ),
 ]
 CostsOption = Annotated[
@@ -85,8 +87,8 @@ CostsOption = Annotated[
     typer.Option(
         "--costs",
         metavar="MATRIX",
-        help="What answers cost: a row for each true class, in it a number for each answer, 0,1;10,0. Then "
-        "--max-accuracy-loss is the largest allowed rise of the mean cost.",
+        help="Cost of each answer, as a matrix with one row per true class and one number per answer: "
+        "'0,1;10,0'. --max-accuracy-loss is then the largest allowed rise of the mean cost.",
     ),
 ]
 QuotaOption = Annotated[
@@ -94,7 +96,7 @@ QuotaOption = Annotated[
     typer.Option(
         "--quota",
         metavar="K",
-        help="Fewest yes votes with which the full vote is yes, from 0 to all; by default a majority.",
+        help="Fewest yes votes that make the full vote yes, from 0 to N. Default: a majority.",
     ),
 ]
 ThresholdOption = Annotated[
@@ -102,8 +104,8 @@ ThresholdOption = Annotated[
     typer.Option(
         "--threshold",
         metavar="SHARE",
-        help="The quota as a share of the voters: the full vote is yes if at least this share says so, such "
-        "as 0.2 or 2/3.",
+        help="The quota as a share of the voters, such as 0.2 or 2/3: the full vote is yes if at least this "
+        "share says yes.",
     ),
 ]
 ValueFile = Annotated[
@@ -111,8 +113,8 @@ ValueFile = Annotated[
     typer.Option(
         "--values",
         metavar="FILE",
-        help="What a disagreement loses: N+1 numbers from 0 to 1, the n-th for when n voters say yes; or two "
-        "columns, n and value. Then the limit is for the loss: the value times the disagreement.",
+        help="Loss of a disagreement, from 0 to 1, when n voters say yes: N+1 numbers for n = 0 to N, or two "
+        "columns, n and value. The limit is then on the loss: value times disagreement.",
     ),
 ]
 LabelFile = Annotated[
@@ -120,8 +122,8 @@ LabelFile = Annotated[
     typer.Option(
         "--labels",
         metavar="FILE",
-        help="With --scores: the true class of each row, numbers from 0 (no) and 1 (yes); one column of CSV, "
-        "Parquet or .npy. Counted votes are labelled by three columns in --votes.",
+        help="With --scores: the true class of each row, 0 (no) or 1 (yes), or class numbers from 0; one "
+        "column of CSV, Parquet or .npy. To label counted votes, use three columns in --votes.",
     ),
 ]
 CriterionName = Annotated[
@@ -130,8 +132,8 @@ CriterionName = Annotated[
         "--criterion",
         metavar="NAME",
         autocompletion=lambda: list(CRITERIA),
-        help="minimean: fewest votes on average, disagreement bounded on average; minimixed: fewest on "
-        "average, bounded for every input; minimax: fewest in the worst case, bounded for every input.",
+        help="minimean: fewest votes on average, disagreement limited on average; minimixed: fewest on "
+        "average, limited for every input; minimax: fewest in the worst case, limited for every input.",
     ),
 ]
 Confidence = Annotated[
@@ -139,14 +141,16 @@ Confidence = Annotated[
     typer.Option(
         "--confidence",
         metavar="P",
-        help="Probability, over which inputs were observed, with which minimean keeps its limit whatever "
-        "the true votes; needs --votes. 'none' takes the observed votes for the truth.",
+        help="Probability, over the draw of the observed inputs, that minimean keeps its limit on new "
+        "inputs; needs --votes. 'none' treats the observed votes as the true distribution.",
     ),
 ]
 Looks = Annotated[
     str | None,
     typer.Option(
-        "--looks", metavar="LIST", help="Stop only after every so many votes (10), or after these (5,10,20)."
+        "--looks",
+        metavar="LIST",
+        help="Stop only after every 10 votes (10), or only after 5, 10 and 20 (5,10,20).",
     ),
 ]
 AnswerName = Annotated[
@@ -155,28 +159,39 @@ AnswerName = Annotated[
         "--answer",
         metavar="NAME",
         autocompletion=lambda: list(ANSWERS),
-        help="What to say at a stop, of yes and no: majority, of the votes so far; likeliest, what the full "
-        "vote most likely is.",
+        help="Answer at a stop, for yes/no votes: majority (of the votes so far) or likeliest (the most "
+        "probable full vote).",
     ),
 ]
-AnswersOption = Annotated[
+_MANY_ANSWERS = (
+    "Plurality vote among at most K different answers, or 'any' number, instead of yes and no; --votes is "
+    "then a file of recorded votes, as for 'foregone replay'."
+)
+AnswersOption = Annotated[str | None, typer.Option("--answers", metavar="K", help=_MANY_ANSWERS)]
+AnswersOrClasses = Annotated[
     str | None,
     typer.Option(
         "--answers",
         metavar="K",
-        help="How many different answers voters can give: plurality among at most K, or 'any' number, not "
-        "only yes and no; --votes is then a file of recorded votes, as 'foregone replay' reads it. With "
-        "--scores: how many classes each voter has a score for.",
+        help=f"{_MANY_ANSWERS} With --scores: the number of classes that each voter scores.",
     ),
 ]
+_VOTE_COUNTS = (
+    "Counts of observed votes: N+1 numbers, for n = 0 to N the number of inputs to which n voters said yes; "
+    "or two columns, n and count; or three columns, n and the number of inputs that are truly no and truly "
+    "yes."
+)
 VoteFile = Annotated[
+    Path | None,
+    typer.Option("--votes", metavar="FILE", help=f"{_VOTE_COUNTS} Default: every n is equally likely."),
+]
+OtherVoteFile = Annotated[
     Path | None,
     typer.Option(
         "--votes",
         metavar="FILE",
-        help="Counts of observed votes: N+1 numbers, the n-th says how often n voters said yes; or "
-        "two columns, n and count; or three, n and how many inputs are truly no and truly yes. Without it "
-        "every n is taken as equally likely.",
+        help=f"{_VOTE_COUNTS} Default: the votes that the strategy was solved for, or every n equally "
+        "likely.",
     ),
 ]
 ScoreFile = Annotated[
@@ -184,17 +199,18 @@ ScoreFile = Annotated[
     typer.Option(
         "--scores",
         metavar="FILE",
-        help="Scores to add up, instead of votes: Parquet, CSV or .npy, one row per input, one column per "
-        "voter in the order asked; the full sum says yes above 0. Of K classes, the largest sum wins: K "
-        "columns per voter and --answers K, or a .npy of shape (inputs, voters, K). Needs a confidence.",
+        help="Scores to add up, instead of votes: Parquet, CSV or .npy, with one row per input and one "
+        "column per voter, in the order asked. The answer is yes if the full sum is above 0. With K classes "
+        "the largest sum wins: give K columns per voter and --answers K, or a .npy of shape (inputs, voters, "
+        "K). Needs --confidence.",
     ),
 ]
 DropClasses = Annotated[
     bool,
     typer.Option(
         "--drop-classes",
-        help="With --scores of many classes: each class has voters of its own, such as boosted trees. One "
-        "that trails too far is asked for no more.",
+        help="With --scores of many classes, if each class has its own voters, as in boosted trees: stop "
+        "asking the voters of a class that trails too far.",
     ),
 ]
 RuleList = Annotated[
@@ -203,9 +219,9 @@ RuleList = Annotated[
         "--rules",
         metavar="LIST",
         autocompletion=lambda: list(RULES),
-        help=f"Of {', '.join(rule_names())}; for many answers of {', '.join(rule_names(many_answers=True))}; "
-        "what follows a colon is its parameter or limit: esc:8,e-process:0.05. Or the path of a strategy "
-        "file.",
+        help=f"Rules to compare: {', '.join(rule_names())}. With many answers: "
+        f"{', '.join(rule_names(many_answers=True))}. A parameter or limit follows a colon: "
+        "esc:8,e-process:0.05. The path of a strategy file also works.",
     ),
 ]
 MaxMemory = Annotated[
@@ -213,20 +229,20 @@ MaxMemory = Annotated[
     typer.Option(
         "--max-memory",
         metavar="BYTES",
-        help="Memory that reading may take besides 100 times the size of the file; 256 MiB by default.",
+        help="Memory for reading a file, on top of 100 times its size. Default: 256 MiB.",
     ),
 ]
 StrategyFile = Annotated[
     Path,
     typer.Argument(
         metavar="STRATEGY",
-        help="A strategy of any kind, as 'foregone solve -o' writes it, or a saved classifier.",
+        help="A strategy written by 'foregone solve -o', or a saved classifier.",
     ),
 ]
 
 
 def check_criterion(name: str) -> Criterion:
-    """Return ``name`` as a criterion. Raises InvalidInputError if it is none."""
+    """Return ``name`` as a criterion; raise InvalidInputError if there is no such criterion."""
     return check_choice(name, "criterion", CRITERIA)
 
 
@@ -236,13 +252,13 @@ def choose_votes(n_voters: int | None, file: Path | None) -> VoteDistribution:
         return VoteDistribution.from_counts(read_counts(file, n_voters))
     if n_voters is None:
         raise InvalidInputError(
-            "say how many voters there are, with --voters N, or give their votes, with --votes FILE"
+            "the number of voters is missing: give --voters N, or observed votes with --votes FILE"
         )
     return VoteDistribution.flat(n_voters)
 
 
 def given_labelled(n_voters: int | None, file: Path | None) -> LabelledVotes | None:
-    """Return the votes in ``file`` with their true answers; None if it does not tell them."""
+    """Return the votes in ``file`` with their true answers; None if it has no true answers."""
     found = None if file is None else read_labelled_counts(file, n_voters)
     if found is None:
         return None
@@ -252,18 +268,20 @@ def given_labelled(n_voters: int | None, file: Path | None) -> LabelledVotes | N
 def given_quota(
     quota: int | None, threshold: str | None, n_voters: int, *, answers: str | None = None, scores: Any = None
 ) -> int | None:
-    """Return the quota that was given, as such or as a share of the voters; None for a majority."""
+    """Return the quota, given as a number or as a share of the voters; None for a majority."""
     if quota is None and threshold is None:
         return None
     if scores is not None:
         raise InvalidInputError(
-            "--quota and --threshold are for votes that are counted: scores say yes above 0. For another "
-            "threshold, subtract it from the scores of one voter"
+            "--quota and --threshold apply to counted votes, not to --scores, where a sum above 0 is yes. "
+            "For another threshold, subtract it from the scores of one voter"
         )
     if answers is not None:
-        raise InvalidInputError("--quota and --threshold are for yes and no: leave out --answers, or them")
+        raise InvalidInputError("--quota and --threshold apply to yes/no votes: omit them, or omit --answers")
     if quota is not None and threshold is not None:
-        raise InvalidInputError("--quota and --threshold say the same in two ways: give one of them")
+        raise InvalidInputError(
+            "--quota and --threshold are two ways to give the same number: give only one of them"
+        )
     if threshold is not None:
         quota = quota_for(parse_share(threshold), n_voters)
     needed = check_quota(quota, n_voters)
@@ -281,7 +299,7 @@ def given_votes(
     if answers is None:
         return choose_votes(n_voters, file)
     if n_voters is None:
-        raise InvalidInputError("say how many voters there are, with --voters N")
+        raise InvalidInputError("the number of voters is missing: give --voters N")
     n_classes = most_answers(answers)
     if file is None:
         return CompositionDistribution.flat(lattice_of(n_voters, n_classes))
@@ -298,14 +316,15 @@ def given_scores(
     labels: Path | None = None,
     costs: list[list[float]] | None = None,
 ) -> ScoreRows:
-    """Return the scores in ``file``: one a voter, or one for each class; no votes may be given, too.
+    """Return the scores in ``file``, one per voter or one per voter and class.
 
-    With ``labels``, a file of true classes, limits are on the loss of accuracy.
+    With ``labels``, a file of true classes, limits are on the loss of accuracy. Raises InvalidInputError if
+    votes are given as well.
     """
     if n_voters is not None or vote_file is not None:
         raise InvalidInputError(
-            "--scores is for scores that are added up, and --voters and --votes are for votes that are "
-            "counted: leave out one or the other"
+            "--scores cannot be combined with --voters or --votes: scores are added up, votes are counted. "
+            "Omit --scores, or omit the others"
         )
     from foregone.report.row_file import read_rows
 
@@ -316,17 +335,17 @@ def given_scores(
     n_classes = most_answers(answers)
     if n_classes is None or n_classes < 2:
         raise InvalidInputError(
-            f"--answers {answers} has no meaning for scores: give the number of classes that each voter "
-            "has a column for; where voters have one column each, leave it out"
+            f"--answers {answers} is not valid with --scores: give the number of classes, 2 or more, if each "
+            "voter has one column per class; omit --answers if each voter has one column"
         )
     if scores.ndim == 3 and scores.shape[2] != n_classes:
         raise InvalidInputError(
-            f"{file} holds scores of {scores.shape[2]} classes, and --answers says {n_classes}: leave it out"
+            f"{file} has scores for {scores.shape[2]} classes, but --answers is {n_classes}: omit --answers"
         )
     if scores.ndim == 2 and scores.shape[1] % n_classes:
         raise InvalidInputError(
-            f"{file} has {scores.shape[1]} columns, which is no multiple of {n_classes} classes: give each "
-            "voter a column for each class, voter after voter"
+            f"{file} has {scores.shape[1]} columns, which is not a multiple of {n_classes} classes: give one "
+            "column per class for the first voter, then for the second, and so on"
         )
     truth = _read_labels(labels, n_classes)
     by_class = scores.reshape(len(scores), -1, n_classes)
@@ -334,27 +353,29 @@ def given_scores(
 
 
 def _read_labels(file: Path | None, n_classes: int | None) -> Any:
-    """Return the true class of each row: its number or, where there is one sum, whether it is yes."""
+    """Return the true class number of each row or, if there is one sum, whether it is yes."""
     if file is None:
         return None
     from foregone.report.row_file import read_rows
 
     table = np.asarray(read_rows(file, n_axes=(1, 2)))
     if table.ndim == 2 and table.shape[1] != 1:
-        raise InvalidInputError(f"{file} has {table.shape[1]} columns: give one, the true class of each row")
+        raise InvalidInputError(
+            f"{file} has {table.shape[1]} columns: expected one, the true class of each row"
+        )
     labels, most = table.ravel(), 1 if n_classes is None else n_classes - 1
     if labels.dtype.kind not in "biuf" or not np.isin(labels, np.arange(most + 1)).all():
-        raise InvalidInputError(f"{file}: labels must be numbers of classes, from 0 to {most}: found others")
+        raise InvalidInputError(f"{file}: labels must be class numbers from 0 to {most}, found other values")
     return labels.astype(np.bool_ if n_classes is None else np.int64)
 
 
 def in_classes(rows: ScoreRows) -> str:
-    """Return how many classes scores are of, to go on after the voters; nothing if there are two."""
+    """Return the number of classes in words, to follow the number of voters; empty for two classes."""
     return "" if rows.n_classes == 2 else f", {rows.n_classes} classes"
 
 
 def votes_meant(content: Any, file: Path | None, max_memory: float | None) -> AnyDistribution:
-    """Return the votes in ``file``, or else those a strategy was solved for, or else flat ones."""
+    """Return the votes in ``file``; without one, those a strategy was solved for, or flat ones."""
     if file is None:
         return distribution_of(content)
     strategy: Any = strategy_of(content)
@@ -364,7 +385,7 @@ def votes_meant(content: Any, file: Path | None, max_memory: float | None) -> An
 
 
 def recorded_items(file: Path, n_voters: int, n_classes: int | None, max_memory: float | None) -> KnownVotes:
-    """Return what all items whose votes are recorded in ``file`` say about the votes among many answers."""
+    """Return the distribution of votes among many answers, from the items recorded in ``file``."""
     from foregone.replaying import PluralityItems, read_votes
 
     items = PluralityItems.of(read_votes(file, max_memory=max_memory), n_voters, n_classes=n_classes)
@@ -372,7 +393,7 @@ def recorded_items(file: Path, n_voters: int, n_classes: int | None, max_memory:
 
 
 def most_answers(given: str | None) -> int | None:
-    """Return how many different answers there can be, None for any number."""
+    """Return the largest number of different answers, None for any number."""
     if given is None or given.strip() == "any":
         return None
     try:
@@ -382,7 +403,7 @@ def most_answers(given: str | None) -> int | None:
 
 
 def given_rules(rule_list: str, max_memory: float | None) -> list[str | Method]:
-    """Return the names in a list as they are, and the strategies whose files are in it as methods."""
+    """Return the rules in a list: names unchanged, strategy files as methods."""
 
     def given(item: str) -> str | Method:
         if not _is_file(item):
@@ -403,7 +424,7 @@ def _is_file(item: str) -> bool:
 
 
 def check_writable(file: Path | None) -> None:
-    """Say so before any work is done if ``file`` cannot be written."""
+    """Raise InvalidInputError, before any work is done, if ``file`` cannot be written."""
     if file is None:
         return
     try:
@@ -413,8 +434,8 @@ def check_writable(file: Path | None) -> None:
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"cannot write {file}: {reason_of(error)}; give another name") from None
     if is_folder:
-        raise InvalidInputError(f"cannot write {file}: it is a folder; give the name of a file in it")
+        raise InvalidInputError(f"cannot write {file}: it is a folder; give the name of a file")
     if not file.absolute().parent.is_dir():
         raise InvalidInputError(
-            f"cannot write {file}: the folder {file.parent} does not exist; make it first"
+            f"cannot write {file}: the folder {file.parent} does not exist; create it first"
         )

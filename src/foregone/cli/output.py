@@ -1,4 +1,4 @@
-"""How results are printed: numbers, tables and pictures that survive pipes and old terminals."""
+"""Print results: numbers, tables and pictures that survive pipes and old terminals."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ MOST_LOOKS = 10
 
 
 class _HarmlessConsole(Console):
-    """A console whose texts cannot do anything to the terminal; styles still can."""
+    """A console whose texts cannot control the terminal; styles still can."""
 
     def render_str(self, text: str, *args: Any, **options: Any) -> Text:
         return super().render_str(shown(text), *args, **options)
 
 
 def make_console() -> Console:
-    """Return a console on stdout that prints what it is given and nothing more."""
+    """Return a console on stdout without highlighting or wrapping."""
     return _HarmlessConsole(highlight=False, markup=True, soft_wrap=True)
 
 
@@ -79,12 +79,12 @@ def votes(value: float) -> str:
 
 
 def limits(value: MaxDisagreement) -> str:
-    """Format a limit, or those for yes and for no."""
+    """Format a limit, or the limits for yes and no."""
     return _by_answer(value, "{:g}".format)
 
 
 def rates(value: MaxDisagreement) -> str:
-    """Format a disagreement, or those of yes and of no."""
+    """Format a disagreement, or those for yes and no."""
     return _by_answer(value, rate)
 
 
@@ -95,7 +95,7 @@ def _by_answer(value: MaxDisagreement, form: Callable[[float], str]) -> str:
 
 
 def headline(solution: AnySolution) -> str:
-    """Say in markup what a solution is."""
+    """Describe a solution, in markup."""
     extras = [] if solution.confidence is None else [f"{100 * solution.confidence:g} % confidence"]
     voters = number_of_voters(solution.n_voters)
     if not isinstance(solution, Solution):
@@ -114,19 +114,19 @@ def headline(solution: AnySolution) -> str:
 
 
 def limited(solution: AnySolution) -> str:
-    """Return what the limit of a solution is for."""
+    """Return what the limit of a solution applies to."""
     return "disagreement" if getattr(solution, "values", None) is None else "loss"
 
 
 def quota_in_words(strategy: StoppingStrategy) -> str:
-    """Return how many must say yes; nothing for a majority."""
+    """Return the quota in words; empty for a majority."""
     if strategy.quota == majority(strategy.n_voters):
         return ""
     return f"a quota of {strategy.quota} yes vote{'' if strategy.quota == 1 else 's'}"
 
 
 def _looks(solution: Solution) -> str:
-    """Name the looks, but not all of many."""
+    """Name the looks, shortened if there are many."""
     looks = short_looks(solution.looks, solution.n_voters)
     if isinstance(looks, int):
         return f"every {looks} votes"
@@ -137,7 +137,7 @@ def _looks(solution: Solution) -> str:
 
 
 def describe_votes(distribution: AnyDistribution, file: Path | None = None) -> str:
-    """Say in words which votes were meant."""
+    """Describe the votes that means are over."""
     if file is not None:
         return f"the votes in {file}"
     if distribution.n_observations is None and np.ptp(distribution.probabilities) == 0:
@@ -147,7 +147,7 @@ def describe_votes(distribution: AnyDistribution, file: Path | None = None) -> s
 
 
 def answers(n_answers: int | None) -> str:
-    """Say how many answers there can be."""
+    """Return the number of possible answers in words."""
     return "any answers" if n_answers is None else f"{n_answers} answers"
 
 
@@ -155,7 +155,14 @@ def say(console: Console, words: str, *, bullet: bool = False) -> None:
     """Print a paragraph, filled to a comfortable width."""
     first, rest = ("- ", "  ") if bullet else ("", "")
     width = min(console.width, PICTURE_WIDTH) - 1
-    filled = fill(words, width, initial_indent=first, subsequent_indent=rest, break_long_words=False)
+    filled = fill(
+        words,
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     console.print(filled, markup=False)
 
 
@@ -165,9 +172,9 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 def write_csv(rows: Sequence[Mapping[str, object]], file: Path) -> None:
-    """Write rows of the same names to ``file`` as CSV, floats with every digit, whole or not at all.
+    """Write rows with the same names to ``file`` as CSV, floats with every digit, whole or not at all.
 
-    For numbers and words of our own: texts from elsewhere could be formulas to a spreadsheet.
+    Only for numbers and our own words: a spreadsheet could run other texts as formulas.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
@@ -181,8 +188,8 @@ def print_table(
 ) -> None:
     """Print a table whose first column is text and whose others are numbers.
 
-    Never cropped: where a line does not fit, it is longer than the terminal.
-    The first ``emphasised`` rows stand out.
+    Lines are never cropped, even if they are longer than the terminal is wide. The first ``emphasised`` rows
+    are bold.
     """
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for place, column in enumerate(columns):
@@ -226,7 +233,7 @@ def _within(mean: Figures, worst: Figures, limit: float) -> str:
 def print_picture(
     console: Console, strategy: StoppingStrategy, *, height: int = 19, largest_lead: int | None = None
 ) -> None:
-    """Print the envelope of a strategy, as wide as the terminal but at most 80 columns."""
+    """Print the envelope of a strategy, as wide as the terminal, at most 80 columns."""
     picture = envelope_picture(
         strategy,
         width=min(console.width, PICTURE_WIDTH),

@@ -1,4 +1,4 @@
-"""``foregone plan``: what each limit on the disagreement or the accuracy costs, and which one to take."""
+"""``foregone plan``: the cost and risk of each limit, and a recommendation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from foregone.cli.commands import JsonFlag
 from foregone.cli.number_lists import parse_confidence, parse_looks, parse_rates
 from foregone.cli.options import (
     AnswerName,
-    AnswersOption,
+    AnswersOrClasses,
     Confidence,
     CriterionName,
     DropClasses,
@@ -72,8 +72,9 @@ def plan_command(
         typer.Option(
             "--limits",
             metavar="LIST",
-            help="Limits to try: 1e-2,1e-3; three dots continue: 1e-5,...,0.1. By default half decades from "
-            "1e-1 to 1e-5; on the loss of accuracy 0.02, 0.01, 0.005 and so on to 1e-4.",
+            help="Limits to try, such as 1e-2,1e-3; three dots continue a series: 1e-5,...,0.1. Default: "
+            "0.1, 0.03, 0.01 and so on to 1e-5; for the loss of accuracy 0.02, 0.01, 0.005 and so on to "
+            "1e-4.",
         ),
     ] = None,
     criterion: CriterionName = "minimean",
@@ -82,15 +83,15 @@ def plan_command(
     answer: AnswerName = "majority",
     worth: Annotated[
         float,
-        typer.Option(
-            metavar="X", help="What avoiding one disagreement, or one error, is worth, in full votes."
-        ),
+        typer.Option(metavar="X", help="Worth of avoiding one disagreement, or one error, in full votes."),
     ] = WORTH,
-    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the trade-off.")] = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table, with every digit.")
+    png: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the trade-off to this PNG file.")
     ] = None,
-    answers: AnswersOption = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the table to this CSV file, with every digit.")
+    ] = None,
+    answers: AnswersOrClasses = None,
     scores: ScoreFile = None,
     drop_classes: DropClasses = False,
     quota: QuotaOption = None,
@@ -99,11 +100,11 @@ def plan_command(
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Lay out what each limit costs and risks; recommend one.
+    """Show what each limit costs and risks, and recommend one.
 
-    Tightens the limit as long as each disagreement avoided costs at most --worth
-    full votes, and not beyond what the observed votes can tell. Where the true
-    answers are known, limits are on the loss of accuracy.
+    Recommends the tightest limit at which each further disagreement avoided
+    costs at most --worth full votes, and which the observed votes can support.
+    With true labels, limits are on the loss of accuracy.
 
     \b
     Examples:
@@ -127,7 +128,7 @@ def plan_command(
             scores, n_voters, vote_file, answers, drops_classes=drop_classes, labels=labels
         )
     elif labels is not None:
-        raise InvalidInputError(f"--labels is for --scores: {LABELLED_VOTES}")
+        raise InvalidInputError(f"--labels needs --scores: omit --labels, and {LABELLED_VOTES}")
     else:
         which: WhichVotes = "averaged" if is_truth else "observed"
         labelled = given_labelled(n_voters, vote_file) if answers is None else None
@@ -258,7 +259,7 @@ def _print_tables(console: Console, made: Plan, whom: str, meant: str) -> None:
 
 
 def _print_accuracy(console: Console, rows: list[PlanRow]) -> None:
-    """Print both currencies: disagreement and, for all inputs and by true class, accuracy."""
+    """Print disagreement and loss of accuracy, over all inputs and by true class."""
     print_table(
         console,
         [
@@ -304,7 +305,7 @@ def _name(row: PlanRow) -> str:
 def _command(
     made: Plan, files: dict[str, Path | None], looks: str | None, answers: str | None, flags: str
 ) -> str:
-    """Return the command that solves what is recommended."""
+    """Return the command that solves for the recommended limit."""
     limit, in_accuracy, scores = made.limit, made.loss == "accuracy", files["scores"]
     said = f"{limit:g}" if not isinstance(limit, dict) else f"yes={limit['yes']:g},no={limit['no']:g}"
     given = {

@@ -1,4 +1,4 @@
-"""``foregone precompute``: solve a whole grid of problems into a folder, on all cores, resumably."""
+"""``foregone precompute``: solve a grid of problems into a folder, on all cores; it can be resumed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from foregone.solving import CRITERIA, Answer, Criterion, Problem, Solution, sol
 
 __all__ = ["Task", "precompute_command"]
 
-_DIED = "its process was killed, probably out of memory: solve it on a machine with more, or leave it out"
+_DIED = "its process was killed, probably for lack of memory: use a machine with more memory, or omit it"
 
 
 class Task(NamedTuple):
@@ -36,14 +36,14 @@ class Task(NamedTuple):
 
     @property
     def problem(self) -> Problem:
-        """What is to be solved, checked."""
+        """The problem to solve, checked."""
         return Problem.check(
             self.criterion, self.n_voters, self.max_disagreement, None, self.looks, self.answer, self.quota
         )
 
     @property
     def file_name(self) -> str:
-        """Where its solution goes: the same name every time, a different one for every problem."""
+        """The file of its solution: always the same name, and a different one for every problem."""
         short = f"{self.max_disagreement:g}"
         exact = short if float(short) == self.max_disagreement else repr(self.max_disagreement)
         looks = "-".join(map(str, self.looks if isinstance(self.looks, tuple) else [self.looks]))
@@ -53,7 +53,7 @@ class Task(NamedTuple):
         return f"{self.criterion}-{self.n_voters}-{exact}{after}{answer}{quota}.json"
 
     def is_done(self, folder: Path) -> bool:
-        """Whether ``folder`` holds its solution, whole and readable."""
+        """Whether ``folder`` holds its solution, complete and readable."""
         try:
             found = Solution.load(folder / self.file_name)
         except ForegoneError:
@@ -71,12 +71,14 @@ def _identity(problem: Problem) -> tuple[object, ...]:
 def precompute_command(
     voters: Annotated[
         str,
-        typer.Option(metavar="LIST", help="Numbers of voters: 11,21,31 or start:stop:step, stop included."),
+        typer.Option(
+            metavar="LIST", help="Numbers of voters: 11,21,31 or a range start:stop:step that includes stop."
+        ),
     ],
     max_disagreement: Annotated[
         str,
         typer.Option(
-            metavar="LIST", help="Rates from 0 to 1: 0,1e-3,0.1; three dots continue: 1e-6,...,0.1."
+            metavar="LIST", help="Limits from 0 to 1: 0,1e-3,0.1; three dots continue a series: 1e-6,...,0.1."
         ),
     ],
     output: Annotated[
@@ -90,13 +92,14 @@ def precompute_command(
     quota: QuotaOption = None,
     threshold: ThresholdOption = None,
     jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes at a time; all cores by default.")
+        int | None, typer.Option(metavar="N", help="Number of parallel processes. Default: one per core.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Solve a grid of problems, each into a file of its own.
+    """Solve a grid of problems and save one strategy file for each.
 
-    Run it again after an interruption: what is finished is kept, the rest is done.
+    After an interruption, run the same command again: it keeps finished files and
+    solves the rest.
 
     \b
     Examples:
@@ -120,11 +123,11 @@ def precompute_command(
         for name in dict.fromkeys(criteria)
     ]
     for task in tasks:
-        _ = task.problem  # says what is wrong with it before anything is solved
+        _ = task.problem  # raises before anything is solved
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidInputError(f"cannot make the folder {output}: {error.strerror or error}") from None
+        raise InvalidInputError(f"cannot create the folder {output}: {error.strerror or error}") from None
     open_tasks = [task for task in tasks if not task.is_done(output)]
     failures = _solve_all(open_tasks, output, jobs or n_cores())
     solved = len(open_tasks) - len(failures)
@@ -134,7 +137,7 @@ def precompute_command(
         print_json({"solved": solved, "kept": kept, "files": files, "failures": failures})
     else:
         make_console().print(
-            f"{solved} solved, {kept} were there already: "
+            f"{solved} solved, {kept} kept from earlier runs: "
             f"{solved + kept} of {len(tasks)} strategies in {output}",
             markup=False,
         )
@@ -142,13 +145,13 @@ def precompute_command(
         for name, reason in failures.items():
             typer.echo(f"foregone: {name} failed: {reason}", err=True)
         raise SolverError(
-            f"{len(failures)} of {len(tasks)} strategies failed (named above), the others are in {output}: "
+            f"{len(failures)} of {len(tasks)} strategies failed (listed above), the others are in {output}: "
             "run the same command again to retry"
         )
 
 
 def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
-    """Solve in processes of their own, the largest first; return what failed, by file name."""
+    """Solve in worker processes, largest first; return the failures by file name."""
     failures: dict[str, str] = {}
     if not tasks:
         return failures
@@ -164,7 +167,7 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
                     advance()
                 left, jobs = unfinished, 1
     except KeyboardInterrupt:
-        typer.echo("foregone: interrupted; run the same command again to do the rest", err=True)
+        typer.echo("foregone: interrupted; run the same command again to continue", err=True)
         raise typer.Exit(130) from None
     return failures
 
@@ -172,7 +175,7 @@ def _solve_all(tasks: list[Task], folder: Path, jobs: int) -> dict[str, str]:
 def _solve_until_a_process_dies(
     tasks: list[Task], folder: Path, jobs: int, failures: dict[str, str], advance: Callable[[], None]
 ) -> list[Task]:
-    """Solve, noting failures by file name; return, in order, what the death of a process left undone."""
+    """Solve, recording failures by file name; return, in order, the tasks left when a process died."""
     unfinished = []
     with worker_pool(jobs) as pool:
         futures = {pool.submit(_solve_one, task, folder): task for task in tasks}

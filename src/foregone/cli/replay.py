@@ -1,4 +1,4 @@
-"""``foregone replay``: what each way to stop would have done to recorded votes."""
+"""``foregone replay``: compare stopping rules on recorded votes."""
 
 from __future__ import annotations
 
@@ -55,66 +55,79 @@ def replay_command(
         Path,
         typer.Argument(
             metavar="VOTES",
-            help="A table (Parquet, CSV or JSON lines) with one vote a row: columns item, draw, answer; or "
-            "task, worker, label; or item, epoch, score; and tokens if known. Or a log of Inspect (.eval, "
-            ".json).",
+            help="A table (Parquet, CSV or JSON lines) with one vote per row and the columns item, draw, "
+            "answer; or task, worker, label; or item, epoch, score; optionally tokens. Or an Inspect log "
+            "(.eval, .json).",
         ),
     ],
     voters: Annotated[
-        int, typer.Option("--voters", metavar="N", help="Votes in a full vote; each item needs so many.")
+        int,
+        typer.Option(
+            "--voters", metavar="N", help="Votes in a full vote; each item needs at least this many."
+        ),
     ],
     rule_list: RuleList = None,
     max_disagreement: Annotated[
         str,
-        typer.Option("--max-disagreement", metavar="LIST", help="Limits for the methods that take one."),
+        typer.Option(
+            "--max-disagreement", metavar="LIST", help="Limits to try, for rules that take a limit."
+        ),
     ] = "0.01",
     confidence: Annotated[
-        float, typer.Option("--confidence", metavar="P", help="Confidence of minimean-confident.")
+        float, typer.Option("--confidence", metavar="P", help="Confidence of the rule minimean-confident.")
     ] = 0.95,
     calibrate_share: Annotated[
         float,
-        typer.Option(metavar="SHARE", help="Share of the items to calibrate with; the rest is measured on."),
+        typer.Option(
+            metavar="SHARE", help="Share of the items for calibration; the others are for measurement."
+        ),
     ] = 0.5,
-    splits: Annotated[int, typer.Option(metavar="N", help="How often to split the items anew.")] = 20,
-    seed: Annotated[int, typer.Option(metavar="N", help="What the splits are drawn by.")] = 0,
+    splits: Annotated[
+        int, typer.Option(metavar="N", help="Number of random splits into calibration and measurement.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random splits.")] = 0,
     yes: Annotated[
         str | None,
-        typer.Option(metavar="ANSWER", help="The answer that counts as yes; all others count as no."),
+        typer.Option(metavar="ANSWER", help="Answer that counts as yes; all others count as no."),
     ] = None,
     answers: Annotated[
         str | None,
         typer.Option(
             metavar="K",
-            help="Plurality among at most K different answers to an item, or 'any' number, which is the "
-            "default if there are more than yes and no, and no --yes.",
+            help="Plurality vote among at most K different answers per item, or 'any' number. Default: 'any' "
+            "if there are other answers than yes and no, and --yes is not given.",
         ),
     ] = None,
     count: Annotated[
         str | None,
         typer.Option(
             metavar="answer|score",
-            help="What is a vote: answers (in tables, where there are any) or scores (in logs), by default.",
+            help="What counts as a vote. Default: answers in tables that have them, scores in logs.",
         ),
     ] = None,
     scorer: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Whose scores or answers in a log to count; NAME:KEY if it gives several."
+            metavar="NAME",
+            help="Scorer in a log whose scores or answers count; NAME:KEY if it gives several.",
         ),
     ] = None,
     quota: QuotaOption = None,
     threshold: ThresholdOption = None,
     skip_short: Annotated[
-        bool, typer.Option("--skip-short", help="Leave out items with fewer votes than voters.")
+        bool, typer.Option("--skip-short", help="Leave out items with fewer than --voters votes.")
     ] = False,
-    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw calls against disagreement.")] = None,
+    png: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw calls against disagreement to this PNG file.")
+    ] = None,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Replay recorded votes under our criteria and other rules.
+    """Compare stopping rules on recorded votes.
 
-    Calibrates with some of the items and measures on the others, averaged exactly
-    over every order of an item's votes, and over random splits of the items.
+    Calibrates on some of the items and measures on the others. Results are exact
+    averages over all orders of an item's votes, and means over random splits of
+    the items.
 
     \b
     Examples:
@@ -130,14 +143,14 @@ def replay_command(
     """
     check_writable(png)
     if yes is not None and answers is not None:
-        raise InvalidInputError("--yes is for two answers and --answers for many: give one of them")
+        raise InvalidInputError("--yes is for two answers, --answers for many: give only one of them")
     limits = parse_rates(max_disagreement)
     counted = None if count is None else check_choice(count, "--count", COUNTED)
     recorded = read_votes(file, count=counted, scorer=scorer, max_memory=max_memory)
     many = answers is not None or (yes is None and len(recorded.labels) > 2 and not are_yes_or_no(recorded))
     if many and answers is None and (quota is not None or threshold is not None):
         raise InvalidInputError(
-            "--quota and --threshold are for yes and no: say with --yes ANSWER which answer counts as yes"
+            "--quota and --threshold apply to yes/no votes: give --yes ANSWER, the answer that counts as yes"
         )
     needed = given_quota(quota, threshold, check_n_voters(voters), answers=answers)
     names = None if rule_list is None else given_rules(rule_list, max_memory)
@@ -182,24 +195,24 @@ def _print_facts(console: Console, file: Path, recorded: RecordedVotes, items: I
     each = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     console.print(
         f"{file}: {items.n_items:,} items of {each} votes ({items.describe_answers()})\n"
-        f"A full vote is {items.n_voters} of them{_needed(items)}; every choice and every order counts "
-        "equally",
+        f"A full vote is {items.n_voters} of them{_needed(items)}; results are averages over all choices and "
+        "orders",
         markup=False,
     )
     if recorded.n_missing:
         console.print(f"Left out: {recorded.n_missing:,} votes without an answer", markup=False)
     if items.n_left_out:
-        console.print(f"Left out: {items.n_left_out:,} items with fewer votes than that", markup=False)
+        console.print(f"Left out: {items.n_left_out:,} items with fewer votes", markup=False)
     splits = "1 random split" if made.n_splits == 1 else f"means over {made.n_splits} random splits"
     console.print(
-        f"Calibrated with {made.n_calibration:,} items, measured on the other "
+        f"Calibrated on {made.n_calibration:,} items, measured on the other "
         f"{made.n_items - made.n_calibration:,}: {splits}\n",
         markup=False,
     )
 
 
 def _needed(items: Items) -> str:
-    return "" if items.quota is None else f", and says yes from {items.quota} yes on"
+    return "" if items.quota is None else f", yes if at least {items.quota} of those are yes"
 
 
 def _print_figures(console: Console, made: Replay) -> None:
@@ -223,8 +236,8 @@ def _print_figures(console: Console, made: Replay) -> None:
     full = f" A full vote takes {made.full_tokens:,.0f} tokens." if made.full_tokens is not None else ""
     say(
         console,
-        "Above limit: share of the splits in which the disagreement was above it. Worst: for any votes that "
-        f"an item could have, in any split.{full}",
+        "Above limit: share of the splits in which the disagreement exceeded the limit. Worst: over all "
+        f"votes that an item could have, in any split.{full}",
     )
 
 
@@ -233,9 +246,7 @@ def _print_equal(console: Console, made: Replay) -> None:
     others = [row for row in made.rows if row.label not in labels]
     if not others:
         return
-    console.print(
-        "\n[bold]At equal disagreement[/]: calls of ours, its limit tuned to the same disagreement\n"
-    )
+    console.print("\n[bold]At equal disagreement[/]: calls of our strategies, tuned to match each rule\n")
     print_table(
         console,
         ["", "disagr.", "calls", *(label.replace(", ", "\n") for label in labels)],

@@ -1,4 +1,4 @@
-"""``foregone report``: what stopping early would save on a model of yours, as one page."""
+"""``foregone report``: one page on what stopping early would save on your model."""
 
 from __future__ import annotations
 
@@ -24,76 +24,77 @@ def report_command(
         Path,
         typer.Argument(
             metavar="MODEL",
-            help="A fitted forest or other ensemble in a skops file, or a classifier that foregone saved.",
+            help="A fitted forest or other ensemble in a skops file, or a classifier saved by foregone.",
         ),
     ],
     data: Annotated[
         Path,
         typer.Argument(
             metavar="CALIBRATION_DATA",
-            help="Rows like those to come, none the model was fitted on: parquet, .csv or .npy. Columns are "
-            "matched by name if the model knows names.",
+            help="Rows like those to predict, none of them used to fit the model: .parquet, .csv or .npy. "
+            "Columns are matched by name if the model knows names.",
         ),
     ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="Where the page goes.")
+        Path, typer.Option("-o", "--output", metavar="FILE", help="HTML file to write.")
     ] = Path("report.html"),
     target: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of the true labels: limits are then on the loss of accuracy, and both are shown.",
+            help="Column of true labels. Limits are then on the loss of accuracy; disagreement is shown too.",
         ),
     ] = None,
     voting: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="hard counts votes, soft adds up scores; by default what agrees with the model's predict.",
+            help="hard counts votes, soft adds up scores. Default: what matches the model's predict.",
         ),
     ] = None,
     threshold: Annotated[
         str | None,
         typer.Option(
             metavar="SHARE",
-            help="The answer is the second of two classes if its probability, or its share of the votes, is "
-            "at least this, such as 0.2 or 2/3. A model may bring its own.",
+            help="Decision threshold, such as 0.2 or 2/3: the answer is the second of two classes if its "
+            "probability, or its share of the votes, is at least this. Default: the model's own, if any.",
         ),
     ] = None,
     criterion: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="minimean, minimixed or minimax; the classifier's own by default, or else minimean.",
+            help="minimean, minimixed or minimax. Default: the saved classifier's own, else minimean.",
         ),
     ] = None,
     confidence: Annotated[
         str | None,
         typer.Option(
             metavar="P",
-            help="Probability with which minimean keeps the limit, over the draw of the rows; 'none' treats "
-            "them as the true distribution. The classifier's own by default, or else 0.95.",
+            help="Probability, over the draw of the rows, that minimean keeps the limit on new rows; 'none' "
+            "treats the rows as the true distribution. Default: the saved classifier's own, else 0.95.",
         ),
     ] = None,
     worth: Annotated[
         float,
-        typer.Option(metavar="X", help="What avoiding one disagreement, or error, is worth, in full votes."),
+        typer.Option(metavar="X", help="Worth of avoiding one disagreement, or one error, in full votes."),
     ] = WORTH,
     trust: Annotated[
         str,
-        typer.Option(metavar="TYPES", help="Types in a skops file to trust as well, separated by commas."),
+        typer.Option(metavar="TYPES", help="More types to trust in a skops file, separated by commas."),
     ] = "",
     trust_pickle: Annotated[
         bool,
         typer.Option(
-            "--trust-pickle", help="Load a pickle or joblib file, which can run any code hidden in it."
+            "--trust-pickle",
+            help="Load a pickle or joblib file. It can run any code: use only files you trust.",
         ),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Show what stopping early would save on your model.
 
-    Writes one HTML page that needs nothing else: send it, print it, read it offline.
+    Writes one self-contained HTML page that you can send, print and read offline.
 
     \b
     Examples:
@@ -135,10 +136,10 @@ def report_command(
     console = make_console()
     say(console, ": ".join(made.headline))
     console.print()
-    for words in made.trade_off.advice:
+    for words in made.reasons:
         say(console, words, bullet=True)
     for words in made.notes:
         say(console, f"Note: {words}", bullet=True)
-    say(console, f"The call: {made.call}", bullet=True)
+    say(console, f"In Python: {made.call}", bullet=True)
     say(console, str(made.trade_off.promise), bullet=True)
-    console.print(f"\nThe whole report, for a browser: {output}", markup=False)
+    console.print(f"\nFull report, to open in a browser: {output}", markup=False)

@@ -1,4 +1,4 @@
-"""``foregone score``: stream a file through a saved classifier, in bounded memory."""
+"""``foregone score``: score a file with a saved classifier, in bounded memory."""
 
 from __future__ import annotations
 
@@ -17,64 +17,66 @@ __all__ = ["score_command"]
 
 
 def score_command(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A saved classifier, as its save method writes it.")
-    ],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A classifier saved with its save method.")],
     input: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="Parquet or CSV, or a folder of either; of any size.")
+        Path, typer.Argument(metavar="INPUT", help="Parquet or CSV file, or a folder of either; any size.")
     ],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="File to write, *.parquet or *.csv.")],
     columns: Annotated[
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Columns that hold the features, in the model's order; by default found by its names.",
+            help="Columns of the features, in the model's order. Default: matched by name.",
         ),
     ] = None,
     keep: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Columns to repeat in the output, such as a key.")
+        str | None, typer.Option(metavar="LIST", help="Input columns to copy to the output, such as a key.")
     ] = None,
     prefix: Annotated[
-        str, typer.Option(metavar="TEXT", help="Put before the names of the new columns.")
+        str, typer.Option(metavar="TEXT", help="Prefix for the names of the new columns.")
     ] = "",
     escape_formulas: Annotated[
         bool,
         typer.Option(
             "--escape-formulas",
-            help="In CSV, put ' before texts that a spreadsheet would run: those that start with = + - @.",
+            help="In CSV, put ' before texts that a spreadsheet would run as formulas: those that start with "
+            "= + - @.",
         ),
     ] = False,
     audit: Annotated[
         float,
         typer.Option(
             metavar="SHARE",
-            help="Ask all voters about this share of rows as well, into the column full_label, for "
-            "'foregone watch'.",
+            help="Also ask all voters about this share of the rows, for 'foregone watch'; their answer goes "
+            "to the column full_label.",
         ),
     ] = 0.0,
     engine: Annotated[str, typer.Option(metavar="NAME", help="local, dask or spark.")] = "local",
     jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Parts at a time on this machine; all cores by default.")
+        int | None,
+        typer.Option(metavar="N", help="Parts scored in parallel on this machine. Default: one per core."),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS", help="A Dask scheduler, Spark master or sc:// server instead of this machine."
+            metavar="ADDRESS",
+            help="Dask scheduler, Spark master or sc:// server to use instead of this machine.",
         ),
     ] = None,
     device: Annotated[
-        str, typer.Option(metavar="NAME", help="Where trees are asked: cpu, or cuda for an NVIDIA GPU.")
+        str, typer.Option(metavar="NAME", help="Where trees run: cpu, or cuda for an NVIDIA GPU.")
     ] = "cpu",
     as_json: JsonFlag = False,
 ) -> None:
     """Score files larger than memory with a saved classifier.
 
-    Writes the columns label and votes_asked, for each row of the input in its
-    order. Run it again after an interruption: what is finished is kept in
-    OUTPUT.parts, the rest is done. OUTPUT appears when it is whole. Texts in CSV
-    are written as they are; --escape-formulas keeps spreadsheets from running
-    those that are formulas. With --audit, full_label is what all voters together
-    are for, on rows chosen by a hash of their values; it is empty elsewhere.
+    Writes the columns label and votes_asked for each row of the input, in the same
+    order. OUTPUT appears once it is complete. After an interruption, run the same
+    command again: it keeps the finished parts, in OUTPUT.parts, and does the rest.
+
+    With --audit, full_label holds the answer of all voters, on rows chosen by a
+    hash of their values; it is empty on other rows. Texts in CSV are written
+    unchanged, unless you give --escape-formulas.
 
     \b
     Examples:
@@ -125,7 +127,7 @@ def score_command(
     counts = ", ".join(f"{label}: {n:,}" for label, n in made.by_label.items())
     found = f", {made.parts_found} of {made.parts} parts from an earlier run" if made.parts_found else ""
     console.print(f"{made.rows:,} rows scored in {seconds:.1f} s{found}", markup=False)
-    console.print(f"Labels {counts}; {votes(made.mean_votes_asked)} votes asked a row", markup=False)
+    console.print(f"Labels {counts}; {votes(made.mean_votes_asked)} votes asked per row", markup=False)
     say(console, promised["promise"])
     console.print(f"Written to {output}", markup=False)
 
@@ -133,5 +135,5 @@ def score_command(
 def _names(text: str, option: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if "" in names:
-        raise InvalidInputError(f"{option} must be names with commas between them, got {text!r}")
+        raise InvalidInputError(f"{option} must be names separated by commas, got {text!r}")
     return names

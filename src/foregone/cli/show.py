@@ -1,4 +1,4 @@
-"""``foregone show``: what a file of ours holds, and a picture of its strategy."""
+"""``foregone show``: the contents of a saved file, with a picture of its strategy."""
 
 from __future__ import annotations
 
@@ -46,17 +46,19 @@ def show_command(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="Any file that foregone saved: a strategy, solution, forest, classifier or state of a "
-            "monitor.",
+            help="Any file saved by foregone: a strategy, solution, forest, classifier or monitor state.",
         ),
     ],
-    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the picture here as well.")] = None,
+    png: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the strategy to this PNG file as well.")
+    ] = None,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what a file holds: where a strategy stops, what it promises.
+    """Show what a saved file contains.
 
-    Also what the file is: kind, voters, classes, features, format version, size.
+    For a strategy: where it stops, what it promises, costs and risks. For every
+    file: kind, voters, classes, features, format version and size.
 
     \b
     Examples:
@@ -100,8 +102,8 @@ def _draw(content: Any, png: Path) -> None:
     solution = solution_of(content)
     if kind_of(content) == "answers":
         raise InvalidInputError(
-            "--png draws strategies for two answers and for scores, which stop on lines; one that counts "
-            "votes among many answers does not. Leave out --png: the table says where it stops."
+            "--png can draw strategies for two answers and for scores, not for votes among many answers: "
+            "omit --png; the table shows where the strategy stops"
         )
     name = None
     if solution is not None:
@@ -111,7 +113,7 @@ def _draw(content: Any, png: Path) -> None:
 
 
 def _headline(saved: SavedFile, facts: dict[str, Any]) -> str:
-    """Say in markup what the file holds."""
+    """Describe the contents of the file, in markup."""
     solution = solution_of(saved.content)
     strategy = None if saved.is_forest else strategy_of(saved.content)
     if solution is None or facts["classes"] is not None:
@@ -143,19 +145,19 @@ def _print_facts(console: Console, saved: SavedFile, facts: dict[str, Any]) -> N
         a_round = facts["trees_a_round"]
         if a_round not in (None, 1):
             n_rounds = facts["n_voters"] // a_round
-            told["voters"] = f"{facts['n_voters']:,} trees, {n_rounds:,} rounds of one for each class"
+            told["voters"] = f"{facts['n_voters']:,} trees, {n_rounds:,} rounds of one per class"
     told["promise"] = facts["promise"]
     _print_told(console, saved, told)
 
 
 def _print_state(console: Console, saved: SavedFile, facts: dict[str, Any]) -> None:
-    """Print what a monitor has seen; which promise it watches is not in the file."""
+    """Print what a monitor has seen; the file does not contain the promise that it watches."""
     console.print(f"State of a monitor, {number_of_voters(facts['n_voters'])}, {facts['rows']:,} rows")
     console.print()
     told = {"kind": saved.kind}
     if facts["n_answers"]:
         counts = ", ".join(f"{n_rows:,}" for n_rows in facts["rows_by_class"][:MOST_CLASSES])
-        told["answered"] = f"{counts} rows, class by class; {votes(facts['mean_votes_asked'])} votes a row"
+        told["answered"] = f"{counts} rows, class by class; {votes(facts['mean_votes_asked'])} votes per row"
     differ = facts["audited_disagreements"]
     told["audited"] = f"{facts['audited']:,} rows" + (
         "" if differ is None else f", {differ:,} differ from the full vote"

@@ -1,4 +1,4 @@
-"""``foregone solve``: find the optimal strategy and keep it."""
+"""``foregone solve``: find the optimal strategy and save it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from foregone.cli.commands import JsonFlag
 from foregone.cli.number_lists import parse_confidence, parse_costs, parse_limits, parse_looks
 from foregone.cli.options import (
     AnswerName,
-    AnswersOption,
+    AnswersOrClasses,
     Confidence,
     CostsOption,
     CriterionName,
@@ -52,6 +52,7 @@ from foregone.cli.output import (
 )
 from foregone.cli.views import counted_view, view_of
 from foregone.cli.vote_file import read_values
+from foregone.errors import InvalidInputError
 from foregone.kinds import AnySolution, distribution_of, promise_fields, promise_in_words, solve, strategy_of
 from foregone.plurality import PluralitySolution
 from foregone.rules.methods import WhichVotes
@@ -83,27 +84,29 @@ def solve_command(
     costs: CostsOption = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the strategy and its proof here."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write the strategy and its proof to this file."),
     ] = None,
     method: Annotated[
         str,
         typer.Option(
             metavar="NAME",
             autocompletion=lambda: list(METHODS),
-            help=f"How to solve it: {', '.join(METHODS)}.",
+            help=f"Solver: {', '.join(METHODS)}.",
         ),
     ] = "dual",
-    answers: AnswersOption = None,
+    answers: AnswersOrClasses = None,
     scores: ScoreFile = None,
     labels: LabelFile = None,
     drop_classes: DropClasses = False,
     max_memory: MaxMemory = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Find the strategy that asks the fewest voters.
+    """Find the strategy that asks the fewest voters within your limit.
 
-    Of all that count votes in random order and disagree with the full vote at
-    most as often as allowed, or lose at most so much accuracy.
+    The limit is on the disagreement with the full vote or, with true labels, on
+    the loss of accuracy. The strategy is optimal among those that count votes in
+    random order. With --scores, and with --answers and a confidence, it is
+    certified but not proven optimal.
 
     \b
     Examples:
@@ -175,7 +178,10 @@ def solve_command(
             labelled = None if answers is not None else given_labelled(voters, vote_file)
             loss = AccuracyLimit.of(labelled, max_accuracy_loss, costs, options["quota"])
             limits, options["values"] = loss.limits, loss.values
-        solution: Any = solve(check_criterion(criterion), votes, limits, confidence=sure, **options)
+        chosen = check_criterion(criterion)
+        if traits_of(chosen).bounds_the_mean:
+            _check_confidence(sure, votes=vote_file, scores=scores)
+        solution: Any = solve(chosen, votes, limits, confidence=sure, **options)
     if output is not None:
         solution.save(output)
     told = solution_fields(solution)
@@ -193,18 +199,29 @@ def solve_command(
     else:
         whom = number_of_voters(votes.n_voters) + in_classes(votes)
         console.print(f"{whom}, scores on {votes.n_rows:,} rows in {scores}", markup=False)
-        say(console, f"Promised: {told['promise']}")
+        say(console, f"Promise: {told['promise']}")
         console.print()
         view_of(solution).show(console)
     console.print()
     if output is None:
-        console.print("Nothing was written. Keep it with  -o strategy.json")
+        console.print("Not saved. To save it, add  -o strategy.json")
     else:
-        console.print(f"Written to {output}. Look at it with  foregone show {output}", markup=False)
+        console.print(f"Written to {output}. To see it, run  foregone show {output}", markup=False)
+
+
+def _check_confidence(sure: float | None, *, votes: Path | None, scores: Path | None) -> None:
+    """Raise InvalidInputError if a confidence is missing, or given without observed votes."""
+    if scores is not None and sure is None:
+        raise InvalidInputError("--scores needs a confidence: give --confidence P, such as 0.95")
+    if scores is None and votes is None and sure is not None:
+        raise InvalidInputError(
+            "--confidence needs observed inputs: give their votes with --votes FILE, or omit --confidence; "
+            "--criterion minimixed needs none"
+        )
 
 
 def solution_fields(solution: AnySolution | ScoreStrategy) -> dict[str, object]:
-    """Return what is to be said of a solution, for JSON; each kind has some of the fields."""
+    """Return the fields of a solution, for JSON; each kind has some of them."""
     if isinstance(solution, ScoreStrategy):
         certificate = solution.certificate
         return {
@@ -223,7 +240,7 @@ def solution_fields(solution: AnySolution | ScoreStrategy) -> dict[str, object]:
 
 def _print(console: Console, solution: AnySolution, votes: str) -> None:
     traits, view = traits_of(solution.criterion), counted_view(solution)
-    mean, worst = "on average over these votes", "at worst over all possible votes"
+    mean, worst = "on average over these votes", "in the worst case over all possible votes"
     cost = worst if traits.minimises_the_worst else mean
     risk = mean if traits.bounds_the_mean else worst
     if solution.confidence is not None and traits.bounds_the_mean:
@@ -233,7 +250,7 @@ def _print(console: Console, solution: AnySolution, votes: str) -> None:
         f"(gap {solution.gap:.1e})"
     )
     if isinstance(solution, PluralitySolution) and solution.n_certified_on is not None:
-        best = f"  certified on     {solution.n_certified_on:<12,} of the items; the rest were learned from"
+        best = f"  certified on     {solution.n_certified_on:<12,} items, not used for learning"
     risks = solution.disagreement
     what = limited(solution)
     named = (
@@ -255,4 +272,4 @@ def _print(console: Console, solution: AnySolution, votes: str) -> None:
     )
     view.print_risks(console)
     console.print()
-    say(console, f"Promised: {promise_in_words(solution)}")
+    say(console, f"Promise: {promise_in_words(solution)}")

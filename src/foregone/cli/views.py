@@ -1,7 +1,7 @@
-"""What is said and drawn of a strategy: one view for each kind, chosen from one table.
+"""Views of strategies in the terminal: one class for each kind, chosen from one table.
 
-Risk does not hide behind an average: it is told by what the full vote says and by how close it is. Votes
-among many answers have no yes and no: of those, by the lead in the full vote.
+Because an average can hide a risk, risk is also shown by the answer of the full vote and by how close it is.
+Votes among many answers have no yes and no; their risk is shown by the lead in the full vote.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ __all__ = [
     "CountedView",
     "ScoreView",
     "VoteView",
+    "compared_votes",
     "counted_view",
     "print_class_comparison",
     "view_of",
@@ -42,13 +43,13 @@ Thing = TypeVar("Thing")
 
 
 def few(things: Sequence[Thing], most: int = 7) -> list[Thing]:
-    """Return some of many, evenly spread, the first and the last among them."""
+    """Return some of many, evenly spread, including the first and the last."""
     places = np.linspace(0, len(things) - 1, min(most, len(things))).round().astype(int)
     return [things[place] for place in places]
 
 
 class _CountedView(ABC):
-    """Of a strategy that counts votes: cost and risk."""
+    """Cost and risk of a strategy that counts votes."""
 
     evaluation: Any
 
@@ -67,11 +68,11 @@ class _CountedView(ABC):
         return {name: figures._asdict() for name, figures in self.figures.items()}
 
     def votes_asked(self) -> FloatArray:
-        """Return how likely each number of votes is to be asked."""
+        """Return the probability of each number of votes asked."""
         return np.asarray(self.evaluation.votes_asked(self.distribution))
 
     def every_vote_fields(self) -> dict[str, Any]:
-        """Return the figures of every full vote, where they are few enough to be listed."""
+        """Return the figures for every full vote, if there are few enough to list."""
         return {}
 
     def print_risks(self, console: Console) -> None:
@@ -98,7 +99,7 @@ def _figure_row(name: str, figures: Figures) -> list[str]:
 
 
 def _rate_or_none(risk: float) -> str:
-    """Format a disagreement that is NaN when the class never comes up."""
+    """Format a disagreement, which is NaN if the class never occurs."""
     return "none" if math.isnan(risk) else rate(risk)
 
 
@@ -112,7 +113,7 @@ class VoteView(_CountedView):
 
     @cached_property
     def shape(self) -> EnvelopeShape:
-        """What the envelope looks like."""
+        """The shape of the envelope."""
         return envelope_shape(self.strategy)
 
     @property
@@ -122,12 +123,12 @@ class VoteView(_CountedView):
 
     @property
     def chance(self) -> str:
-        """In how many states chance decides."""
+        """The number of states in which chance decides, in words."""
         number = len(self.strategy.randomised)
         return f"in {number} state{'' if number == 1 else 's'}"
 
     def fields(self) -> dict[str, Any]:
-        """Return what is drawn, and cost and risk."""
+        """Return the thresholds, cost and risk."""
 
         def states(stops: IntArray) -> list[list[int]]:
             return [[asked, (asked + lead) // 2] for asked, lead in stops.tolist()]
@@ -149,7 +150,7 @@ class VoteView(_CountedView):
         """Draw the envelope; print thresholds, chance, cost and risk."""
         if self.shape.last_asked == 0:
             answer = "yes" if self.strategy.answer(0, 0) else "no"
-            console.print(f"It asks nobody: it answers {answer} at once.")
+            console.print(f"It asks no voters and always answers {answer}.")
         else:
             print_picture(console, self.strategy)
             console.print()
@@ -159,11 +160,11 @@ class VoteView(_CountedView):
         self._show_risks(console)
 
     def _print_steps(self, console: Console) -> None:
-        """Print the thresholds in words for a few steps."""
+        """Print the thresholds for a few steps."""
         yes, no = dict(self.shape.stop_yes.tolist()), dict(self.shape.stop_no.tolist())
         print_table(
             console,
-            ["votes asked", "answers yes from (yes : no)", "answers no from (yes : no)"],
+            ["votes asked", "answers yes at (yes : no)", "answers no at (yes : no)"],
             [
                 [str(asked), _split(asked, yes.get(asked)), _split(asked, no.get(asked))]
                 for asked in few(sorted({*yes, *no}))
@@ -190,22 +191,22 @@ class VoteView(_CountedView):
             if len(steps) > 2 * MOST_LOOKS:
                 steps = [*steps[:MOST_LOOKS], "...", *steps[-MOST_LOOKS:]]
             console.print()
-            say(console, f"It looks only now and then: it can stop after {', '.join(steps)} votes.")
+            say(console, f"It can stop only after {', '.join(steps)} votes.")
         if not self.strategy.answers_majority:
             console.print()
-            usual = "the majority so far" if self.has_majority else "by the share of yes votes so far"
-            say(console, f"At a stop it does not always answer {usual}: see where it answers yes and no.")
+            usual = "the majority of the votes so far" if self.has_majority else "by the share of yes so far"
+            say(console, f"It does not always answer {usual}: the table shows where it answers yes and no.")
 
     @cached_property
     def by_class(self) -> dict[str, dict[FullAnswer, Figures]]:
-        """Mean and worst figures given what the full vote says; NaN for a mean over nothing."""
+        """Mean and worst figures by the answer of the full vote; NaN for a mean over no inputs."""
         return {
             "mean": dict(self.evaluation.by_class(self.distribution)),
             "worst": dict(self.evaluation.worst_by_class()),
         }
 
     def risk_fields(self) -> dict[str, Any]:
-        """Return mean and worst figures, for all and by class; null in place of a mean over nothing."""
+        """Return mean and worst figures, overall and by class; null for a mean over no inputs."""
 
         def plain(by_class: Mapping[FullAnswer, Figures]) -> dict[str, dict[str, float | None]]:
             return {
@@ -230,10 +231,10 @@ class VoteView(_CountedView):
                 rows.append(_figure_row(f"  when the full vote is {answer}", of_it))
         slowest = int(self.evaluation.expected_votes.argmax())
         riskiest = int(self.evaluation.disagreement.argmax())
-        return [*rows, ["  with this many yes votes in all", str(slowest), str(riskiest)]]
+        return [*rows, ["  at this number of yes votes", str(slowest), str(riskiest)]]
 
     def print_margins(self, console: Console) -> None:
-        """Print the disagreement by the size of the majority, or by how far the full vote is from a quota."""
+        """Print the disagreement by size of the majority, or by distance of the full vote from the quota."""
         n_voters, risk = self.strategy.n_voters, self.evaluation.disagreement
         if not self.has_majority:
             self._print_distances(console)
@@ -299,7 +300,7 @@ def print_class_comparison(console: Console, views: Mapping[str, VoteView], *, e
 
 
 def compared_votes(view: VoteView) -> dict[str, list[int]]:
-    """Return the numbers of yes votes at which strategies are compared, one of either side, by title."""
+    """Return the numbers of yes votes at which strategies are compared, on both sides, by column title."""
     n_voters, quota = view.strategy.n_voters, view.strategy.quota
     if view.has_majority:
         sizes = [size for size in majorities(n_voters, SHARES_COMPARED) if 2 * size > n_voters]
@@ -315,17 +316,17 @@ def compared_votes(view: VoteView) -> dict[str, list[int]]:
 
 
 class AnswerView(_CountedView):
-    """Votes among many answers: by the lead of the first answer over the second."""
+    """Votes among many answers; risk is by the lead of the first answer over the second."""
 
     evaluation: PluralityEvaluation
 
     @property
     def chance(self) -> str:
-        """In how many states chance decides."""
+        """The number of states in which chance decides, in words."""
         return f"in {len(self.strategy.states):,} of {self.strategy.lattice.n_states:,} states"
 
     def fields(self) -> dict[str, Any]:
-        """Return where it stops after each number of votes, and cost and risk."""
+        """Return where it stops after each number of votes, cost and risk."""
         return {
             "n_states": self.strategy.lattice.n_states,
             "n_chance_decides": len(self.strategy.states),
@@ -345,7 +346,7 @@ class AnswerView(_CountedView):
             ]
             for after in few(self.evaluation.stops(self.distribution))
         ]
-        columns = ["votes asked", "may stop from\na lead of", "always stops\nfrom a lead of", "stops here"]
+        columns = ["votes asked", "can stop at\na lead of", "always stops\nat a lead of", "stops here"]
         print_table(console, columns, rows)
         console.print(f"\nChance decides {self.chance}.")
         self._show_risks(console)
@@ -372,7 +373,7 @@ class AnswerView(_CountedView):
 
 
 class ScoreView:
-    """Scores that are added up: thresholds on the running score or the lead, and the certificate."""
+    """Scores: thresholds on the running score or the lead, and the certificate."""
 
     def __init__(self, content: Any) -> None:
         self.strategy: Any = strategy_of(content)
@@ -381,9 +382,9 @@ class ScoreView:
         self.adds_votes = hasattr(ensemble, "adds_votes") and bool(ensemble.adds_votes)
 
     def fields(self) -> dict[str, Any]:
-        """Return the thresholds that can be reached, as [asked, score] or, of many classes, [asked, lead].
+        """Return the thresholds that can be reached, as [asked, score] or, for many classes, [asked, lead].
 
-        Where each class has voters of its own, those of every class.
+        If each class has its own voters, there is one list for every class.
         """
         shape = score_shape(self.strategy)
 
@@ -408,7 +409,7 @@ class ScoreView:
         }
 
     def show(self, console: Console) -> None:
-        """Print some thresholds, and what is known from the rows that certified it."""
+        """Print some thresholds, and the result on the rows that certified it."""
         self._print_thresholds(console)
         console.print()
         certificate = self.strategy.certificate
@@ -421,8 +422,9 @@ class ScoreView:
             )
             say(
                 console,
-                f"Tried on rows it was not learned from: answered differently on {sides}; asked "
-                f"{votes(certificate.mean_asked)} of {self.strategy.n_voters:,} voters on average.",
+                f"On rows not used for learning, {sides} differ from the full vote, and "
+                f"{votes(certificate.mean_asked)} of {self.strategy.n_voters:,} voters were asked on "
+                "average.",
             )
         elif self.strategy.reason is not None:
             done = self.strategy.stops_in_words
@@ -430,11 +432,11 @@ class ScoreView:
 
     def _print_thresholds(self, console: Console) -> None:
         strategy = self.strategy
-        columns = {"answers yes from": strategy.upper, "answers no up to": strategy.lower}
+        columns = {"answers yes at or above": strategy.upper, "answers no at or below": strategy.lower}
         if strategy.drops_classes:
             columns = self._distances()
         elif strategy.adds_by_class:
-            columns = {"stops from a lead of": strategy.upper}
+            columns = {"stops at a lead of": strategy.upper}
         rows = [
             [
                 str(step),
@@ -451,26 +453,31 @@ class ScoreView:
             console.print()
             say(
                 console,
-                f"Each of {strategy.n_classes} classes has a sum of scores, and voters of its own: a round "
-                "asks one of each class. A class that trails the leader by as much as stands here, or more, "
-                "is out, and its voters are asked no more. When one class is left, it is the answer.",
+                f"Each of the {strategy.n_classes} classes has its own voters and its own sum of scores. A "
+                "round asks one voter of each class. A class that trails the leader by at least the number "
+                "in the table drops out, and its voters are no longer asked. The last class left is the "
+                "answer.",
             )
         elif strategy.adds_by_class:
             console.print()
             what = "number of votes" if self.adds_votes else "sum of scores"
             say(
                 console,
-                f"Each of {strategy.n_classes} classes has a {what}. The lead is the largest minus the "
-                "second largest; at a stop, the answer is the class with the largest, of several the first.",
+                f"Each of the {strategy.n_classes} classes has a {what}. The lead is the largest minus the "
+                "second largest. At a stop, the answer is the class with the largest, on a tie the first "
+                "one.",
             )
 
     def _distances(self) -> dict[str, FloatArray]:
-        """Return how far behind the leader each class is out; of many, where the first and the last are."""
+        """Return how far behind the leader each class drops out; for many classes, the first and the last."""
         upper: FloatArray = self.strategy.upper
         if self.strategy.n_classes > MOST_CLASSES:
-            return {"first class out at": upper.min(axis=1), "every class out at": upper.max(axis=1)}
+            return {
+                "first class drops out at": upper.min(axis=1),
+                "last class drops out at": upper.max(axis=1),
+            }
         names = range(self.strategy.n_classes) if self.classes is None else self.classes
-        return {f"class {name} out at": of_class for name, of_class in zip(names, upper.T, strict=True)}
+        return {f"class {name} drops out at": of_class for name, of_class in zip(names, upper.T, strict=True)}
 
 
 CountedView = VoteView | AnswerView
@@ -478,20 +485,20 @@ VIEWS: dict[KindOfVote, type[Any]] = {"votes": VoteView, "answers": AnswerView, 
 
 
 def view_of(content: Any) -> CountedView | ScoreView:
-    """Return the view of whatever has a strategy."""
+    """Return the view of anything that has a strategy."""
     view: CountedView | ScoreView = VIEWS[kind_of(content)](content)
     return view
 
 
 def counted_view(content: Any, distribution: AnyDistribution | None = None) -> CountedView:
-    """Return the view of whatever has a strategy that counts votes.
+    """Return the view of anything that has a strategy that counts votes.
 
     Parameters
     ----------
     content : strategy, solution or classifier
         Raises InvalidInputError if it adds up scores.
     distribution : VoteDistribution or CompositionDistribution, optional
-        What means are over; by default what it was solved for, or flat votes.
+        The votes that means are over; by default those it was solved for, or flat votes.
     """
     own = distribution_of(content)
     view: CountedView = VIEWS[kind_of(content)](content, own if distribution is None else distribution)

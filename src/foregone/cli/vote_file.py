@@ -1,4 +1,4 @@
-"""Counts and values by how many voters said yes, from small text files."""
+"""Read counts and values by number of yes votes from small text files."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class _Line(NamedTuple):
 def read_counts(file: Path, n_voters: int | None = None) -> list[float]:
     """Return ``counts[n]`` for n from 0 to the number of voters.
 
-    The file holds one number a line, or all of them on one line, or lines of two: n and its count (an n
-    that does not occur counts zero), or of three: n and how many of the inputs are truly no and truly yes.
-    Commas, semicolons, tabs and spaces separate; a first line without any number is a header; what follows a
+    The file holds one number per line, or all numbers on one line, or two columns: n and its count (a missing
+    n counts zero), or three columns: n and how many of the inputs are truly no and truly yes. Commas,
+    semicolons, tabs and spaces separate numbers. A first line without numbers is a header. Everything after a
     ``#`` is ignored.
 
     Parameters
@@ -40,7 +40,7 @@ def read_counts(file: Path, n_voters: int | None = None) -> list[float]:
     file : Path
         What to read.
     n_voters : int, optional
-        Number of voters, when it is known; the file must fit it.
+        Number of voters, if it is known; the file must fit it.
 
     Raises
     ------
@@ -51,31 +51,31 @@ def read_counts(file: Path, n_voters: int | None = None) -> list[float]:
 
 
 def read_labelled_counts(file: Path, n_voters: int | None = None) -> tuple[list[float], ...] | None:
-    """Return the counts of inputs that are truly no and truly yes; None if the file does not tell them apart.
+    """Return the counts of inputs that are truly no and truly yes; None if the file has no true answers.
 
-    It does if it has three columns: n, no and yes. The rest as in `read_counts`.
+    It has them if it has three columns: n, no and yes. All else is as in `read_counts`.
     """
     columns = _columns(file, n_voters)
     return columns if len(columns) == 2 else None
 
 
 def read_values(file: Path, n_voters: int) -> list[float]:
-    """Return what a disagreement loses for n from 0 to the number of voters.
+    """Return the loss of a disagreement for n from 0 to the number of voters.
 
-    The file holds one number a line, all of them on one line, or lines of two: n and its value.
+    The file holds one number per line, all numbers on one line, or two columns: n and its value.
     """
     lines = _lines(file)
     width = 1 if len(lines) == 1 else len(lines[0].cells)
     if width > 2:
         raise FileFormatError(
-            f"{file}, line {lines[1].number}: expected one line of values, one value a line, or two columns "
-            "(n, value)"
+            f"{file}, line {lines[1].number}: expected one line of values, one value per line, or two "
+            "columns (n, value)"
         )
     values = _column(file, lines, _value) if width == 1 else _by_n(file, lines, n_voters, _value, 2)[0]
     if len(values) != n_voters + 1:
         raise FileFormatError(
             f"{file}: {len(values)} values do not fit {number_of_voters(n_voters)}; give {n_voters + 1}, "
-            "one for each number of yes votes from 0 up"
+            f"one for each number of yes votes from 0 to {n_voters}"
         )
     return values
 
@@ -86,7 +86,7 @@ def _columns(file: Path, n_voters: int | None) -> tuple[list[float], ...]:
     width = 1 if len(lines) == 1 else len(lines[0].cells)
     if width > 3:
         raise FileFormatError(
-            f"{file}, line {lines[1].number}: expected one line of counts, one count a line, "
+            f"{file}, line {lines[1].number}: expected one line of counts, one count per line, "
             "two columns (n, count) or three (n, truly no, truly yes)"
         )
     columns = (_column(file, lines, _count),) if width == 1 else _by_n(file, lines, n_voters, _count, width)
@@ -94,10 +94,12 @@ def _columns(file: Path, n_voters: int | None) -> tuple[list[float], ...]:
     if n_voters is not None and len(counts) != n_voters + 1:
         raise FileFormatError(
             f"{file}: {len(counts)} counts do not fit {number_of_voters(n_voters)}; give {n_voters + 1}, "
-            "one for each number of yes votes from 0 up"
+            f"one for each number of yes votes from 0 to {n_voters}"
         )
     if len(counts) < 2:
-        raise FileFormatError(f"{file}: a single count; give one for each number of yes votes from 0 up")
+        raise FileFormatError(
+            f"{file}: only one count; give one for each number of yes votes, from 0 to the number of voters"
+        )
     if not any(counts):
         raise FileFormatError(f"{file}: all counts are zero; give at least one observed vote")
     return columns
@@ -116,7 +118,7 @@ def _lines(file: Path) -> list[_Line]:
     if lines and not any(_is_number(cell) for cell in lines[0].cells):
         del lines[0]
     if not lines:
-        raise FileFormatError(f"{file}: no numbers in it; give one count for each number of yes votes")
+        raise FileFormatError(f"{file}: contains no numbers; give one count for each number of yes votes")
     return lines
 
 
@@ -134,7 +136,7 @@ def _column(file: Path, lines: list[_Line], read: ReadCell) -> list[float]:
 def _by_n(
     file: Path, lines: list[_Line], n_voters: int | None, read: ReadCell, width: int
 ) -> tuple[list[float], ...]:
-    """Return the columns after that of n, in the order of n; zero where an n does not occur."""
+    """Return the columns after n, in the order of n; zero for a missing n."""
     found: dict[int, list[float]] = {}
     for line in lines:
         cells = line.cells
@@ -142,21 +144,20 @@ def _by_n(
             raise FileFormatError(f"{file}, line {line.number}: expected {_NAMES[width]}, found {len(cells)}")
         if not cells[0].isdecimal() or len(cells[0]) > MOST_DIGITS:
             raise FileFormatError(
-                f"{file}, line {line.number}: n must be an integer from 0, got {shorten(cells[0])}"
+                f"{file}, line {line.number}: n must be an integer of at least 0, got {shorten(cells[0])}"
             )
         n = int(cells[0])
         if n_voters is not None and n > n_voters:
             raise FileFormatError(
-                f"{file}, line {line.number}: n is {n}, more than the {number_of_voters(n_voters)}"
+                f"{file}, line {line.number}: n is {n}, but there are {number_of_voters(n_voters)}; correct "
+                "n or --voters"
             )
         if n in found:
-            raise FileFormatError(
-                f"{file}, line {line.number}: n = {n} stands there twice; add its counts up"
-            )
+            raise FileFormatError(f"{file}, line {line.number}: n = {n} appears twice; add up its counts")
         found[n] = [read(file, line.number, cell) for cell in cells[1:]]
     if n_voters is None and len(found) != max(found) + 1:
         raise FileFormatError(
-            f"{file}: some n do not occur, so say how many voters there are, with --voters N"
+            f"{file}: some n are missing, so the number of voters is unknown; give --voters N"
         )
     size = max(found) + 1 if n_voters is None else n_voters + 1
     none = [0.0] * (width - 1)

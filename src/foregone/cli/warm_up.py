@@ -1,4 +1,4 @@
-"""``foregone warm-up``: compile ahead of time, for container images and for those who cannot wait."""
+"""``foregone warm-up``: compile ahead of time, for example in a container image."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def warm_up_command(
             "--for",
             metavar="WHAT",
             autocompletion=lambda: ["predict", "scores", "solve", "all"],
-            help="predict (votes), scores (averaged and boosted trees), solve, or all.",
+            help="What to compile for: predict (votes), scores (averaged and boosted trees), solve, or all.",
         ),
     ] = "all",
     into: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Keep compiled code in this folder; set FOREGONE_CACHE_DIR to it where it is to be read.",
+            help="Folder for compiled code. To use it, set FOREGONE_CACHE_DIR to it where foregone runs.",
         ),
     ] = None,
     cpu: Annotated[
@@ -39,15 +39,16 @@ def warm_up_command(
         typer.Option(
             metavar="CPU",
             autocompletion=lambda: list(CPUS),
-            help="native, or generic: slower code that runs on every processor of this architecture.",
+            help="Processor to compile for: native, or generic for slower code that runs on every processor "
+            "of this architecture.",
         ),
     ] = "native",
     as_json: JsonFlag = False,
 ) -> None:
-    """Compile ahead of time what the first calls would compile.
+    """Compile ahead of time, so that first calls are fast.
 
-    Once, when a container image is built: where it runs, the folder may be
-    read-only and the user another one.
+    Run it once, for example when you build a container image. When the image
+    runs, the folder may be read-only and the user may be another one.
 
     \b
     Examples:
@@ -84,9 +85,10 @@ def warm_up_command(
     else:
         where = "nowhere" if folder is None else str(folder)
         make_console().print(
-            f"Compiled {found['compiled']} functions; {found['kept']} are kept in\n  {where}", markup=False
+            f"Compiled {found['compiled']} functions. The JIT cache has {found['kept']}, in\n  {where}",
+            markup=False,
         )
         if into is not None:
-            make_console().print(f"Where they are to be used, set  FOREGONE_CACHE_DIR={into}", markup=False)
+            make_console().print(f"To use it, set  FOREGONE_CACHE_DIR={into}", markup=False)
     if found["problem"]:
         raise typer.Exit(1)

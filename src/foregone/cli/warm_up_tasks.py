@@ -1,8 +1,8 @@
-"""What `foregone warm-up` does: small pieces of everything, so that all that users need gets compiled.
+"""The tasks of `foregone warm-up`: small calls that compile everything users need.
 
 A kernel is compiled for each combination of types that it is called with: formats of trees, types of values,
-and the forms that batches walk through. These are all that forests of the importers can have, but for trees
-split by categories, which are compiled when they are first run.
+and the forms of batches. The tasks cover all combinations that imported forests can have, except trees split
+by categories, which are compiled when they first run.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ MANY_TREES = 10**12  # asked, so that every form pays
 
 
 class CompileTask(NamedTuple):
-    """A piece of work, and what it is called while it lasts."""
+    """A call that compiles something, and its name for the progress line."""
 
     name: str
     work: Callable[[], object]
 
 
 def tasks_for(scope: Scope) -> list[CompileTask]:
-    """Return what has to be done to have all compiled that predicting, scores or solving needs."""
+    """Return the tasks that compile everything for predicting, scores or solving."""
     wanted = SCOPES[:-1] if scope == "all" else (scope,)
     by_scope: dict[str, Callable[[], Iterator[CompileTask]]] = {
         "predict": _predicting,
@@ -132,7 +132,7 @@ def _csv() -> None:
 
 
 def small_forest_agrees() -> bool:
-    """Whether a small forest counts the votes that its trees cast one by one."""
+    """Return whether a small forest counts the votes that its trees cast one by one."""
     forest = PackedForest.from_imported(_found(LEVELS[0], FEW_FEATURES, 2, votes=True))
     rows = _rows(FEW_FEATURES)[0]
     alone = [forest.run_one(row, None, seed=0)[2] for row in rows]
@@ -201,7 +201,7 @@ def _solving() -> Iterator[CompileTask]:
     counts = np.random.default_rng(0).multinomial(5, [0.6, 0.3, 0.1], 60)
     among_many = partial(solve_plurality, counts, 0.2, n_voters=5, n_classes=3)
     yield CompileTask("solving for many answers", lambda: evaluate(among_many().strategy))
-    yield CompileTask("the same with a confidence", partial(among_many, confidence=0.9))
+    yield CompileTask("solving for many answers with a confidence", partial(among_many, confidence=0.9))
 
 
 # Small forests -----------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def _found(
     votes: bool = False,
     leaves: str = "own",
 ) -> Found:
-    """Return perfect trees of so many levels, with thresholds and leaves drawn at random."""
+    """Return perfect trees with ``levels`` levels and random thresholds and leaves."""
     rng = np.random.default_rng(0)
     n_inner, n_nodes = (1 << levels) - 1, (1 << levels + 1) - 1
     numbers = np.arange(n_nodes)
@@ -265,7 +265,7 @@ def _saved_and_loaded(forest: Forest[Any, Any]) -> Any:
 
 
 def _rows(n_features: int) -> list[Any]:
-    """Return rows of both types of floats, once as arrays that may not be written to."""
+    """Return rows of both float types, writable and read-only."""
     rows = np.random.default_rng(1).normal(size=(N_ROWS, n_features))
     some: list[Any] = [rows, rows.astype(np.float32), rows.copy(), rows.astype(np.float32)]
     for array in some[2:]:

@@ -1,4 +1,4 @@
-"""``foregone watch``: look at answered rows, and exit with 1 if the promise is no longer to be trusted."""
+"""``foregone watch``: monitor predictions, and exit with 1 if the promise is at risk."""
 
 from __future__ import annotations
 
@@ -21,63 +21,68 @@ __all__ = ["watch_command"]
 
 
 def watch_command(
-    model: Annotated[Path, typer.Option(metavar="FILE", help="The saved classifier that answered the rows.")],
+    model: Annotated[
+        Path, typer.Option(metavar="FILE", help="The saved classifier that made the predictions.")
+    ],
     predictions: Annotated[
         Path | None,
         typer.Argument(
             metavar="PREDICTIONS",
-            help="Parquet or CSV, or a folder of either, as 'foregone score' writes it; of any size. Not "
-            "needed to look at states.",
+            help="Parquet or CSV file, or a folder of either, as 'foregone score' writes it; any size. Not "
+            "needed with --state or --add.",
         ),
     ] = None,
-    prefix: Annotated[
-        str, typer.Option(metavar="TEXT", help="What the names of the columns begin with.")
-    ] = "",
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Prefix of the column names.")] = "",
     target: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of true labels, for a promise about accuracy or costs; it may have gaps.",
+            help="Column of true labels, for a promise about accuracy or costs; values may be missing.",
         ),
     ] = None,
     false_alarm: Annotated[
         float,
-        typer.Option(metavar="RATE", help="Probability of ever giving an alarm though nothing has changed."),
+        typer.Option(metavar="RATE", help="Probability of ever raising an alarm if nothing changes."),
     ] = 0.01,
     state: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Go on from what this file holds, if it is there, and save to it at the end."
+            metavar="FILE",
+            help="File of the monitor state: read at the start if it exists, saved at the end.",
         ),
     ] = None,
     add: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Look at the rows of this state as well, such as another worker's; can be given several "
-            "times. It is not saved to --state.",
+            help="Include the rows of this state, such as another worker's; can be given several times. It "
+            "is not saved to --state.",
         ),
     ] = None,
     metrics: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the figures here in Prometheus's text format.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the figures to this file, in the Prometheus text format."),
     ] = None,
     png: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw evidence over rows, and votes then and now."),
+        typer.Option(
+            metavar="FILE",
+            help="Draw evidence by row, and votes asked at calibration and now, to this PNG file.",
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Watch answered rows, and tell when the promise is at risk.
+    """Monitor predictions, and raise an alarm if the promise is at risk.
 
-    Reads the columns votes_asked (or asked) and label (or yes, how many said
-    yes), and compares where rows stopped with the calibration rows. Rows with a
+    Reads the columns votes_asked (or asked) and label (or yes, the number of yes
+    votes), and compares where rows stopped with the calibration rows. Rows with a
     full_label, which 'foregone score --audit' writes, show how often the early
-    answer differs from the full vote. Give each file of rows once: with --state,
-    a second time counts them twice.
+    answer differs from the full vote. Give each file only once: with --state, a
+    second time counts its rows twice.
 
-    Exits with 0 without an alarm, with 1 if there is one, or was one in --state,
-    and with 2 if something cannot be read. With --add, the rows of all states are
-    looked at together, as one stream; their own alarms do not count.
+    Exits with 0 if there is no alarm, with 1 if there is one now or in --state,
+    and with 2 if a file cannot be read. With --add, the rows of all states are
+    monitored together, as one stream; alarms in those states do not count.
 
     \b
     Examples:
@@ -91,7 +96,7 @@ def watch_command(
 
     others = add or []
     if predictions is None and state is None and not others:
-        raise InvalidInputError("give PREDICTIONS to read, or states to look at with --state or --add")
+        raise InvalidInputError("nothing to watch: give PREDICTIONS, or states with --state or --add")
     _check_states([*([] if state is None else [state]), *others])
     for file in (state, metrics, png):
         check_writable(file)
@@ -136,21 +141,21 @@ def _monitor_of(classifier: Any, model: Path, false_alarm: float) -> Monitor:
     monitor: Monitor = classifier.monitor(false_alarm=false_alarm)
     if monitor.reference is None:
         raise InvalidInputError(
-            f"{model} does not say where its calibration rows stopped: it was made without any, or before "
-            "there were monitors. Make it anew with early_stop and calibration rows"
+            f"{model} does not record where its calibration rows stopped, because it was made without any, "
+            "or by a version without monitors: make it again with early_stop and calibration rows"
         )
     return monitor
 
 
 def _read_state(file: Path, monitor: Monitor) -> MonitorState:
-    """Return a state that belongs to a monitor, which has it then."""
+    """Load a state into a monitor and return it; raise InvalidInputError if it does not fit."""
     found = MonitorState.load(file)
     try:
         monitor.state = found
     except InvalidInputError:
         raise InvalidInputError(
             f"{file} is a state of another classifier, or of another --false-alarm than "
-            f"{monitor.false_alarm:g}: give those it was made with, or name another file"
+            f"{monitor.false_alarm:g}: use the classifier and rate it was made with, or another file"
         ) from None
     return found
 
@@ -162,7 +167,7 @@ def _print(console: Console, monitor: Monitor, n_read: int) -> None:
     lines = [f"{n_read:,} rows read{of_all}"]
     if n_rows:
         mean, expected = figures["mean_votes_asked"], figures["expected_votes_asked"]
-        lines.append(f"Votes asked a row: {votes(mean)}; on the calibration rows it was {votes(expected)}")
+        lines.append(f"Votes asked per row: {votes(mean)}; on the calibration rows {votes(expected)}")
     if n_audited:
         share = figures["audited_disagreements"] / n_audited
         lines.append(
@@ -170,7 +175,9 @@ def _print(console: Console, monitor: Monitor, n_read: int) -> None:
             f"({100 * share:.2f} %); {_limit_in_words(monitor)}"
         )
     else:
-        lines.append("Audited: none, so disagreement is not watched; 'foregone score --audit 0.01' audits")
+        lines.append(
+            "Audited: none, so disagreement is not watched. To audit, use  foregone score --audit 0.01"
+        )
     evidence, threshold = figures["evidence"], figures["threshold"]
     lines += [f"Evidence of {kind}: {evidence[kind]:.3g}, alarm at {threshold[kind]:g}" for kind in evidence]
     for line in lines:
@@ -179,8 +186,8 @@ def _print(console: Console, monitor: Monitor, n_read: int) -> None:
     if not monitor.alarms:
         say(
             console,
-            "No alarm: nothing shows that rows have changed since calibration. While nothing changes, the "
-            f"probability that an alarm is ever given is at most {monitor.false_alarm:g}.",
+            "No alarm: there is not enough evidence that rows have changed since calibration. If nothing "
+            f"changes, the probability of ever raising an alarm is at most {monitor.false_alarm:g}.",
         )
     for alarm in monitor.alarms:
         say(console, f"Alarm after {alarm.time:,} rows. {alarm.sentence} {alarm.advice}")
