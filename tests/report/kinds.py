@@ -1,7 +1,10 @@
-"""One small model of every kind that a report covers, with rows that can certify it."""
+"""One small model of every kind that a report covers, with rows that can certify it, and its report."""
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["KINDS", "LEAD", "MANY_SCORES", "SCORES", "fitted"]
+from foregone import EarlyStoppingClassifier
+from foregone.report import Report, make_report
+
+__all__ = ["KINDS", "LEAD", "MANY_SCORES", "SCORES", "called", "fitted", "reported"]
 
 N_FIT = 400
 
@@ -89,3 +95,26 @@ def fitted(name: str) -> tuple[Any, pd.DataFrame, pd.Series]:
     for part in parts:
         part.fit(rows[:N_FIT], labels[:N_FIT])
     return parts if isinstance(model, list) else model, rows[N_FIT:], labels[N_FIT:]
+
+
+@cache
+def reported(
+    name: str, labelled: bool = False, threshold: float | None = None
+) -> tuple[Report, Any, pd.DataFrame, pd.Series]:
+    """Return the report on a model, the model, its calibration rows and their labels."""
+    model, rows, labels = fitted(name)
+    if not labelled:
+        return make_report(model, rows, threshold=threshold), model, rows, labels
+    report = make_report(model, rows.assign(label=labels), target="label", threshold=threshold)
+    return report, model, rows, labels
+
+
+def called(report: Report, model: Any, rows: Any, labels: Any = None) -> EarlyStoppingClassifier:
+    """Return what the call on the page gives, pasted."""
+    code = re.search(r"<code>(.*?)</code>", report.html, re.DOTALL)
+    assert code is not None
+    names: dict[str, Any] = {"model": model, "X": rows, "y": labels}
+    exec(unescape(code[1]), names)
+    classifier = names["classifier"]
+    assert isinstance(classifier, EarlyStoppingClassifier)
+    return classifier

@@ -169,7 +169,7 @@ def test_with_labels_the_slider_moves_both_currencies(
     page, complaints = browser.new_page(viewport={"width": width, "height": 844}), []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto(path.as_uri())
-    assert page.get_by_label(re.compile("^Allowed loss of accuracy")).get_attribute("type") == "range"
+    assert page.get_by_label(re.compile("^Allowed accuracy loss")).get_attribute("type") == "range"
     page.locator("#each-class").set_checked(False)
     page.locator("#limit").focus()
     page.keyboard.press("Home")

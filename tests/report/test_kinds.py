@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,67 +15,23 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from foregone import EarlyStoppingClassifier, early_stop
+from foregone import early_stop
 from foregone.errors import InvalidInputError
 from foregone.plurality.ties import bound_with_ties
-from foregone.report import Report, make_report, read_model
+from foregone.report import make_report, read_model
 from foregone.report.trade_off import LIMITS, trade_off
 from foregone.scores import CannotCertifyWarning, solve_scores
 from foregone.strategy.limits import Limits
-from tests.report.conftest import HOSTILE
-from tests.report.kinds import KINDS, LEAD, MANY_SCORES, SCORES, fitted
+from tests.report.kinds import KINDS, LEAD, MANY_SCORES, SCORES, called, fitted, reported
 
 # Of many classes votes are counted where the model averages, and a classifier warns of that.
 pytestmark = pytest.mark.filterwarnings("ignore::foregone.classifier.HardVoteWarning")
-
-
-@cache
-def reported(name: str) -> tuple[Report, Any, Any, Any]:
-    """Return the report on a model, the model, its calibration rows and their labels."""
-    model, rows, labels = fitted(name)
-    return make_report(model, rows), model, rows, labels
-
-
-def called(report: Report, model: Any, rows: Any) -> EarlyStoppingClassifier:
-    """Return what the call on the page gives, pasted."""
-    code = re.search(r"<code>(.*?)</code>", report.html, re.DOTALL)
-    assert code is not None
-    names = {"model": model, "X": rows}
-    exec(unescape(code[1]), names)
-    return names["classifier"]
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_the_call_on_the_page_pasted_gives_what_the_page_shows(name: str) -> None:
-    report, model, rows, _ = reported(name)
-    classifier = called(report, model, rows)
-    point = report.recommended
-    assert point.reason is None
-    assert classifier.voting_ == report.model.voting == KINDS[name][1]
-    assert classifier.expected_votes_ == report.expected_votes < report.model.n_voters
-    assert str(classifier.promise_) == report.fields()["promise"]
-    assert str(classifier.promise_)[1:] in unescape(report.html)
-    assert f'value="{point.expected_votes!r}" data-live="votes"' in report.html
-    labels, asked, _ = classifier.predict_with_votes(rows)
-    assert asked.mean() == report.asked_in_order_drawn
-    assert classifier.calibration_disagreement_ == report.in_order_drawn.share
-    deployed = report.trade_off.deployed
-    np.testing.assert_array_equal(labels, report.model.predict(report.model.rows, deployed, early=True))
-    assert report.model.predict_one(report.model.rows[:1], deployed, early=True) == labels[0]
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_call_does_what_early_stop_does_by_default(name: str) -> None:
     report, model, rows, _ = reported(name)
     classifier = early_stop(model, rows, report.plan.max_disagreement, random_state=0)
-    assert classifier.expected_votes_ == report.expected_votes
-
-
-def test_limits_for_each_class_are_in_the_call(report: Report, forest: Any, rare: Any) -> None:
-    assert report.recommended.each_class
-    classifier = called(report, forest, rare[2])
-    assert classifier.max_disagreement == report.plan.max_disagreement
-    assert set(classifier.max_disagreement) == {"ham", HOSTILE}
     assert classifier.expected_votes_ == report.expected_votes
 
 
@@ -115,9 +70,9 @@ def test_classes_of_many_are_averaged_over_their_rows(name: str) -> None:
     assert (mean, votes) == pytest.approx((point.disagreement, point.expected_votes))
     html = report.html
     assert 'id="each-class"' not in html
-    assert "Limits for each class are for two classes" in html
-    assert "Disagreement by margin" not in html
-    assert "so disagreement is not shown by margin" in html
+    assert "Separate limits for each class need two classes" in html
+    assert "Disagreement by margin, as a table" not in html
+    assert "Disagreement by margin is for two classes" in html
 
 
 @pytest.mark.parametrize("name", [*MANY_SCORES, *LEAD])
@@ -134,13 +89,14 @@ def test_scores_of_many_classes_have_figures_for_each_class(name: str) -> None:
     )
     html = unescape(report.html)
     assert 'id="each-class"' not in html
-    assert "Limits for each class are for two classes" in html
-    assert "so disagreement is not shown by margin" in html
+    assert "Separate limits for each class need two classes" in html
+    assert ("Disagreement by margin is for two classes" in html) == (name in LEAD)
+    assert ("Disagreement by margin is for counted votes" in html) == (name in MANY_SCORES)
     assert ("the class with the largest sum wins" in html) == (name in MANY_SCORES)
     assert ("the class with most votes wins" in html) == (name in LEAD)
     assert f"differ from {'the full vote' if name in LEAD else 'the full sum'}, on average" in html
-    assert ("20, of one tree for each class" in html) == ("boosting" in name)
-    assert ("its trees are asked no more" in html) == ("boosting" in name)
+    assert ("20, each with one tree per class" in html) == ("boosting" in name)
+    assert ("its trees are no longer asked" in html) == ("boosting" in name)
 
 
 def test_votes_by_their_lead_are_held_against_the_full_vote() -> None:
@@ -159,7 +115,7 @@ def test_the_limit_for_scores_is_that_of_a_plan(name: str) -> None:
     before = early_stop(model, rows, 0.1, random_state=0)
     made = before.plan(X=rows)
     assert report.plan.max_disagreement == made.max_disagreement
-    assert "Disagreement by margin" not in report.html
+    assert "Disagreement by margin, as a table" not in report.html
 
 
 @pytest.mark.parametrize(
@@ -178,7 +134,7 @@ def test_files_are_reported_as_the_models_in_them(name: str, tmp_path: Path) -> 
     assert saved.recommended.expected_votes == report.recommended.expected_votes
     assert saved.expected_votes == report.expected_votes
     assert saved.own_differences is None
-    assert "The classifier that was given: with 95 % confidence" in saved.html
+    assert "The classifier in the file: with 95 % confidence" in saved.html
     assert saved.fields()["saved_limit"] == 0.05
 
 
@@ -233,8 +189,8 @@ def test_settings_of_a_classifier_are_in_the_call() -> None:
 def test_too_few_rows_for_scores_are_said_to_turn_early_stopping_off() -> None:
     _, model, rows, _ = reported("gradient boosting")
     report = make_report(model, rows[:40])
-    assert report.headline[0] == "Nothing can be certified"
-    assert "20 rows are in the learning half" in report.headline[1]
+    assert report.headline[0] == "No limit can be certified"
+    assert re.search("20 .*half", report.reasons[0])
     with pytest.warns(CannotCertifyWarning):
         classifier = called(report, model, rows[:40])
     assert 0 < classifier.expected_votes_ == report.expected_votes < 20
@@ -252,7 +208,7 @@ def test_without_enough_rows_the_promise_is_about_orders_and_the_page_says_so() 
     assert "The choice of the limit" not in report.html
     certified, *_ = reported("forest of two")
     assert certified.trade_off.promise.about == "classifier"
-    assert "random orders its trees" not in certified.html
+    assert "which of many random orders" not in certified.html
     assert "The choice of the limit" in certified.html
 
 
@@ -261,8 +217,8 @@ def test_a_certificate_that_was_asked_for_and_cannot_be_had_is_said_to_be_missin
     with pytest.warns(CannotCertifyWarning):
         before = early_stop(model, rows[:100], 1e-3, order="optimized", random_state=0)
     report = make_report(before, rows[:100])
-    assert report.headline[0] == "Nothing can be certified"
-    assert "are left to certify with" in report.headline[1]
+    assert report.headline[0] == "No limit can be certified"
+    assert "are left to certify with" in report.reasons[0]
     assert report.trade_off.promise.confidence == 1
 
 
@@ -299,7 +255,9 @@ def test_labels_by_themselves_count_as_agreement_where_scores_are_of_many_classe
 @pytest.mark.parametrize("settings", [{"criterion": "minimax"}, {"confidence": None}])
 def test_settings_that_are_for_votes_are_refused_for_scores(settings: dict[str, Any]) -> None:
     _, model, rows, _ = reported("gradient boosting")
-    with pytest.raises(InvalidInputError, match=r"adds up scores.*minimean and a confidence such as 0.95"):
+    with pytest.raises(
+        InvalidInputError, match=r"scores support only criterion minimean with a confidence, such as 0.95"
+    ):
         make_report(model, rows, **settings)
 
 

@@ -60,7 +60,7 @@ def test_types_that_are_not_trusted_are_named_with_what_to_do(tmp_path: Path, fo
 def test_pickles_are_refused_unless_trusted(name: str, tmp_path: Path) -> None:
     file = tmp_path / name
     file.write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(InvalidInputError, match=r"nothing of it was loaded.*--trust-pickle"):
+    with pytest.raises(InvalidInputError, match=r"was not loaded.*--trust-pickle"):
         read_model(file)
 
 
@@ -144,7 +144,7 @@ def test_a_tree_that_leads_astray_is_refused(changes: dict[str, int], rare: Any,
             check_trees(model, "name")
         if "node_count" not in changes and place == 0:  # what is written is as long as it says it is
             skops.io.dump(model, tmp_path / "model.skops")
-            with pytest.raises(FileFormatError, match=r"model\.skops: damaged"):
+            with pytest.raises(FileFormatError, match=r"model\.skops is damaged"):
                 read_model(tmp_path / "model.skops")
 
 

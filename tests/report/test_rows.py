@@ -82,9 +82,9 @@ def test_without_names_columns_are_counted() -> None:
 @pytest.mark.parametrize(
     ("table", "target", "words"),
     [
-        (FRAME[["age", "label"]], None, r"no column 'size', .*it has 'age', 'label'"),
-        (FRAME, "truth", "no column 'truth' for --target; there are 'age', 'size', 'label'"),
-        (np.eye(2), "x", "a number from 0 to 1, or -1 for the last, not 'x'"),
+        (FRAME[["age", "label"]], None, r"no column 'size', .*Its columns: 'age', 'label'"),
+        (FRAME, "truth", "no column 'truth'. Columns: 'age', 'size', 'label'"),
+        (np.eye(2), "x", "a number from 0 to 1, or -1 for the last, .*got 'x'"),
         (np.eye(2), "2", "a number from 0 to 1"),
     ],
 )

@@ -19,7 +19,7 @@ from tests.report.kinds import fitted
 
 def section(report: Report) -> str:
     """Return the text of the section, without markup."""
-    inside = report.html.partition('id="watch-it-in-use"')[2].partition("</section>")[0]
+    inside = report.html.partition('id="monitor-it-in-production"')[2].partition("</section>")[0]
     assert inside
     return unescape(re.sub("<[^>]+>", " ", inside)).replace("\N{NO-BREAK SPACE}", " ")
 
@@ -46,7 +46,7 @@ def test_rows_until_the_alarm_are_those_of_the_classifier_that_the_call_makes(na
 
 def test_the_page_says_where_the_promise_ends_and_how_to_watch_it(report: Report) -> None:
     words = section(report)
-    assert "The promise ends where rows in use are no longer like the calibration rows." in words
+    assert "The guarantee ends when the rows in production no longer resemble the calibration rows." in words
     assert "monitor = classifier.monitor(audit=0.01)\nlabels = monitor.predict(X)" in words
     assert "at most 1 %" in words
     assert "2 times the limit" in words
@@ -69,17 +69,17 @@ def test_with_limits_on_accuracy_audits_are_held_to_the_calibrated_disagreement(
     stops = labelled_report.trade_off.stops
     assert stops is not None
     assert limit > (stops.n_differing or 0) / stops.n_rows
-    assert "the most that the calibration rows leave plausible" in section(labelled_report)
+    assert "its upper bound by the calibration rows" in section(labelled_report)
 
 
 def test_what_always_agrees_needs_one_audited_row_and_few_rows_never_tell() -> None:
     model, rows, _ = fitted("gradient boosting")
     report = make_report(model, rows[:40])
     words = section(report)
-    assert "the first audited row that differs is an alarm" in words
-    assert "The promise is about any row" in words
+    assert "the first audited row that differs raises an alarm" in words
+    assert "The guarantee holds for any row" in words
     assert "never" in words
-    assert "40 calibration rows cannot tell that change from chance" in words
+    assert "40 calibration rows are too few to tell that change from chance" in words
     told = report.fields()["watching"]
     assert told["disagreement"] == [{"times": None, "audited_rows": 1, "rows": [None] * 3}]
     assert told["closer"][0]["rows"] is None

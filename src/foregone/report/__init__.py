@@ -1,4 +1,4 @@
-"""What stopping early would save on a model of yours, as one HTML page that needs nothing else."""
+"""An HTML report on your model: what early stopping saves, what it risks, and how to use it."""
 
 from foregone.report.model_reader import read_model
 from foregone.report.result import Report, make_report

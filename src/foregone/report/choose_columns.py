@@ -1,4 +1,4 @@
-"""From the columns of a table to the rows that a model takes, and the labels beside them."""
+"""Select the columns that a model takes from a table, and the column of labels."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ MOST_NAMED = 8
 
 
 def choose_columns(table: Any, model: Any, target: str | None) -> tuple[Any, npt.NDArray[Any] | None]:
-    """Return the columns that a fitted model wants, in its order, and the column of labels.
+    """Return the columns that a fitted model takes, in its order, and the column of labels.
 
     Parameters
     ----------
     table : frame or ndarray
-        A frame is matched by name if the model knows names, else taken as it is without ``target``.
+        Columns of a frame are matched by name if the model knows names; otherwise all but ``target`` are
+        used.
     model : fitted model, or a list of them
-        Asked for ``feature_names_in_`` and ``n_features_in_``, where it has them.
+        Its ``feature_names_in_`` and ``n_features_in_`` are used if it has them.
     target : str or None
-        Name of the column of labels; in an array its number, counted from 0, -1 for the last.
+        Name of the column of labels; for an array its number, from 0, or -1 for the last.
     """
     members = model if isinstance(model, list | tuple) else [model]
     known = (names_of_features(member, table) for member in members)
@@ -40,20 +41,20 @@ def choose_columns(table: Any, model: Any, target: str | None) -> tuple[Any, npt
     missing = [str(name) for name in names if name not in X.columns]
     if missing:
         raise InvalidInputError(
-            f"the calibration data has no column {_listed(missing)}, which the model was fitted on; it has "
-            f"{_listed([str(name) for name in X.columns])}"
+            f"the calibration data has no column {_listed(missing)}, which the model was fitted on. Its "
+            f"columns: {_listed([str(name) for name in X.columns])}"
         )
     return X[list(names)], labels
 
 
 def only_numbers(X: Any) -> npt.NDArray[Any]:
-    """Return prepared rows as an array of numbers, or name the columns that hold something else."""
+    """Return prepared rows as an array of numbers. Raises InvalidInputError that names other columns."""
     if hasattr(X, "columns"):
         others = [str(name) for name, kind in X.dtypes.items() if not _is_numeric(kind)]
         if others:
             raise InvalidInputError(
-                f"column {_listed(others)} does not hold numbers, which trees need: encode it as for "
-                "the training, or save the whole pipeline that does"
+                f"column {_listed(others)} does not hold numbers: encode it as for the training, or save the "
+                "whole pipeline"
             )
         if not all(kind == np.float32 for kind in X.dtypes):
             X = X.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -67,7 +68,7 @@ def only_numbers(X: Any) -> npt.NDArray[Any]:
 
 
 def match_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """Return for each label the number of its class, -1 where it is missing; or say what is unknown."""
+    """Return the class number of each label, -1 if it is missing. Raises InvalidInputError if unknown."""
     known: dict[Any, int] = {label: place for place, label in enumerate(classes.tolist())}
     places = []
     for label in labels.tolist():
@@ -77,8 +78,8 @@ def match_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDA
             places.append(known[label])
         else:
             raise InvalidInputError(
-                f"the column of labels holds {label!r}, but the model knows {_known(classes)}: give the "
-                "labels that it was fitted with, or leave out --target"
+                f"the column of labels holds {label!r}, but the model knows {_known(classes)}: use the "
+                "labels of the training, or leave out --target"
             )
     return np.array(places)
 
@@ -96,7 +97,7 @@ def _without_target(table: Any, target: str | None) -> tuple[Any, npt.NDArray[An
     if hasattr(table, "columns"):
         if target not in table.columns:
             raise InvalidInputError(
-                f"there is no column {target!r} for --target; there are "
+                f"--target: there is no column {target!r}. Columns: "
                 f"{_listed([str(name) for name in table.columns])}"
             )
         return table.drop(columns=[target]), np.asarray(table[target], dtype=object)
@@ -104,8 +105,8 @@ def _without_target(table: Any, target: str | None) -> tuple[Any, npt.NDArray[An
         place = range(table.shape[1])[int(target)]
     except (ValueError, IndexError):
         raise InvalidInputError(
-            f"the columns have no names: --target must be a number from 0 to {table.shape[1] - 1}, or -1 for "
-            f"the last, not {target!r}"
+            f"--target must be a number from 0 to {table.shape[1] - 1}, or -1 for the last, because the "
+            f"columns have no names; got {target!r}"
         ) from None
     others = np.delete(table, place, axis=1)
     with contextlib.suppress(TypeError, ValueError):  # texts beside the labels are for the model to take
@@ -117,9 +118,9 @@ def _check_width(X: Any, width: int | None, target: str | None) -> None:
     found = X.shape[1]
     if width is None or found == width:
         return
-    hint = "give the columns that it was fitted on"
+    hint = "give the columns that it was trained on"
     if target is None and found == width + 1:
-        hint = "if one of them holds the labels, name it with --target COLUMN"
+        hint = "if one holds the labels, name it with --target COLUMN"
     raise InvalidInputError(f"the calibration data has {found} columns, the model takes {width}: {hint}")
 
 

@@ -1,6 +1,6 @@
-"""Texts: what the page says in other words for votes between two classes, votes among many, and scores.
+"""Texts that depend on the kind of vote: votes between two classes, votes among many classes, or scores.
 
-Votes among many that are too many to count are added up like scores, and compared like votes.
+Votes among many classes that can be split in too many ways are added up like scores and compared like votes.
 """
 
 from __future__ import annotations
@@ -17,55 +17,53 @@ from foregone.strategy.thresholds import majority
 __all__ = ["Texts", "texts_of"]
 
 ONE_LIMIT = (
-    "Limits for each class are for two classes: with more, strategies do not tell the classes apart, and the "
-    "limit is a mean over all rows."
+    "Separate limits for each class need two classes. With more, strategies do not tell the classes apart, "
+    "and the limit is a mean over all rows."
 )
-OWN_HEADING = "Counting votes, or averaging probabilities"
-OWN_DIFFERS = (
-    "This comes from counting votes where the model averages probabilities, not from early stopping."
-)
-NO_ACCURACY = "Limits are on the disagreement, not on the loss of accuracy, though there are labels"
+OWN_HEADING = "The full vote compared with the model's predict"
+OWN_DIFFERS = "This comes from counting votes instead of averaging probabilities, not from early stopping."
+NO_ACCURACY = "Limits are on the disagreement, not on the accuracy loss, although there are labels"
 LEARNED_LOSSES = (
-    "When to stop is learned on a random fifth of the calibration rows, and the numbers below are estimates "
-    "from it. The recommended limit was then certified on the others."
+    "The stopping rule is learned on a random fifth of the calibration rows, and the numbers below are "
+    "estimates from that fifth."
 )
-OWN_ACCURACY = "This is rounding, where the sum is next to a tie. The limit is about the accuracy of predict."
-TIES = "Where several classes have the most votes, the full vote is the first of them."
+OWN_ACCURACY = "This is rounding, near a tie of the sum. The limit is on the accuracy of predict."
+TIES = "If several classes share the most votes, the full vote is the first of them."
 
 
 @dataclass(frozen=True)
 class Texts:
-    """What has to be said in other words for each kind.
+    """The texts of the page that differ between kinds of vote.
 
     Attributes
     ----------
     full : str
         What an early answer is compared with.
     mean : {"expected", "estimated"}
-        What the disagreement of a limit is.
+        How the disagreement at a limit was found.
     computed : str
         Where the numbers of the slider come from.
     averaged : str
-        What they are averages over.
+        What those numbers are averages over.
     limits : tuple of str
-        What is guaranteed about the limits of the slider, one paragraph each.
+        The guarantees behind the limits of the slider, one paragraph each.
     own_heading, own_meaning, own_differs : str
-        Of the section on the model's own ``predict``: heading, first sentence, and what it means if it
-        differs.
+        The section on the model's own ``predict``: its heading, its first sentence, and the cause of
+        differences.
     no_class_limits : str or None
         Why there is no limit for each class.
     no_margins : str or None
-        Why nothing is shown by the number of yes votes.
+        Why the page shows nothing by number of yes votes.
     no_exact : str or None
-        Why it is not known what it takes never to differ.
+        Why the cost of never differing is unknown.
     holds_for_every_row : bool
-        Whether the limits are about every row there can be, not a mean over rows.
+        Whether the limits hold for every possible row, not as a mean over rows.
     ties : str or None
-        What counts as agreement when everyone together leaves a tie.
+        What counts as agreement when the full vote is a tie.
     loss : {"disagreement", "accuracy"}
         What limits are on.
     no_accuracy : str or None
-        Why they are not on the loss of accuracy, where there are labels.
+        Why limits are not on the accuracy loss although there are labels.
     """
 
     full: str
@@ -86,12 +84,12 @@ class Texts:
 
     @property
     def limited(self) -> str:
-        """What is allowed only so much of."""
-        return "loss of accuracy" if self.loss == "accuracy" else "disagreement"
+        """What is limited, in words."""
+        return "accuracy loss" if self.loss == "accuracy" else "disagreement"
 
 
 def texts_of(model: ReportedModel, planned: Planned, points: Sequence[SolvedLimit]) -> Texts:
-    """Return what is said of a model, given how its limits were solved."""
+    """Return the texts for a model, given how its limits were solved."""
     texts, why = _texts_of_kind(model, planned, points), model.why_no_accuracy
     if planned.loss == "accuracy" and planned.kind == "scores":
         own = texts.own_differs if model.voting == "hard" else OWN_ACCURACY
@@ -111,65 +109,60 @@ def _texts_of_kind(model: ReportedModel, planned: Planned, points: Sequence[Solv
     is_many = planned.kind == "answers"
     for_set = "" if planned.confidence is None else ", for this confidence set"
     optimal = (
-        f"Provably optimal among strategies that count votes in random order{for_set}: none within the limit "
-        f"asks fewer votes. Every setting here is within {gap:.1e} of its proven lower bound."
+        f"Provably optimal among strategies that count votes in random order{for_set}: every setting here is "
+        f"within {gap:.1e} of the lower bound on the votes asked."
     )
     near = (
-        "With more than two classes the strategies are near the optimum, not at it: the proven lower "
-        f"bounds leave room for at most {100 * gap:.2g} % fewer votes."
+        "With more than two classes the strategies are near-optimal: by the proven lower bounds, no strategy "
+        f"asks more than {100 * gap:.2g} % fewer votes."
     )
     if all(point.gap is None for point in points):
-        near = "With more than two classes and a confidence, strategies are certified, not claimed optimal."
-    ties = "The bound counts such ties."
+        near = "With more than two classes and a confidence, strategies are certified, not proven optimal."
+    ties = "The bound includes such ties."
     if planned.confidence is None:
-        ties = "The bound counts what such ties add on average over these rows."
-    covers_classes = "The limit holds for every single row, so also for each class." if every_row else None
+        ties = "The bound includes what such ties add on average over these rows."
+    covers_classes = "The limit holds for every row, and therefore for each class." if every_row else None
     return Texts(
         full="the full vote",
         mean="expected",
-        computed="Every number below was computed exactly, for the "
-        f"{'strategy found' if is_many else 'optimal strategy'} within that limit, as a mean over random "
-        f"orders of the {model.voters}.",
+        computed=f"The numbers below are exact for the {'strategy found' if is_many else 'optimal strategy'} "
+        f"within that limit: means over random orders of the {model.voters}.",
         averaged="on average over random orders",
         limits=(_limits_of_votes(model, planned), near if is_many else optimal),
         own_heading=OWN_HEADING,
         own_meaning=_own_meaning(model),
         own_differs=OWN_DIFFERS,
         no_class_limits=ONE_LIMIT if is_many else covers_classes,
-        no_margins=f"With {n_classes} classes a full vote is more than a number of yes votes, so "
-        "disagreement is not shown by margin."
-        if is_many
-        else None,
+        no_margins=f"Disagreement by margin is for two classes; there are {n_classes}." if is_many else None,
         holds_for_every_row=every_row,
         ties=f"{TIES} {ties}" if is_many else None,
     )
 
 
 def _texts_of_labelled_votes(model: ReportedModel, planned: Planned) -> Texts:
-    """Return what is said of votes between two classes with limits on the loss of accuracy."""
+    """Return the texts for votes between two classes with limits on the accuracy loss."""
     over = f"on average over random orders of the {model.voters}"
-    mean = "The limit is a mean: one class may take most of it, unless each class has its own."
+    mean = "The limit is a mean: one class may take most of it, unless each class has its own limit."
     computed = (
-        "Every number below was computed exactly, for the strategy that asks fewest within that limit, as a "
-        f"mean over random orders of the {model.voters}; the labels are taken as they are."
+        f"The numbers below are exact for the strategy that asks the fewest {model.voters} within that "
+        f"limit: means over random orders of the {model.voters}. The labels are assumed to be correct."
     )
     limits: tuple[str, ...] = (
-        "The calibration rows and their labels are treated as the truth: on them the accuracy falls by at "
-        f"most the limit, {over}. On new rows the limit is exceeded in about half of all calibrations. Set a "
-        f"confidence to avoid that. {mean}",
+        "The calibration rows and their labels are treated as the true distribution: on them the accuracy "
+        f"falls by at most the limit, {over}. On new rows the limit is exceeded in about half of all "
+        f"calibrations. Set a confidence to avoid that. {mean}",
     )
     if planned.confidence is not None:
         computed = (
-            "For each limit a strategy was learned from a fifth of the rows, about as bold as the others "
-            "would certify. The numbers below are exact for it: means over these rows and over random "
-            f"orders of the {model.voters}."
+            "For each limit a strategy is learned from a fifth of the rows; it stops about as early as the "
+            "other rows would certify. The numbers below are exact for that strategy: means over these rows "
+            f"and over random orders of the {model.voters}."
         )
         limits = (
-            "The numbers of the other limits certify nothing. Fitting a classifier with one of them "
-            f"certifies it on labelled calibration rows, {over}; with fewer rows more {model.voters} are "
-            f"asked, and with too few it stops only where the answer is certain. {mean}",
-            "Certified, not proven optimal: which disagreements lose accuracy is learned from labels, and "
-            "labels tell it only roughly.",
+            "The numbers for the other limits certify nothing. To certify one of them, fit a classifier with "
+            f"it on labelled calibration rows; the guarantee holds {over}. With fewer rows more "
+            f"{model.voters} are asked. With too few rows it stops only once the answer is certain. {mean}",
+            "Certified, not proven optimal: which disagreements lose accuracy is estimated from the labels.",
         )
     return Texts(
         full="the full vote",
@@ -184,27 +177,27 @@ def _texts_of_labelled_votes(model: ReportedModel, planned: Planned) -> Texts:
 
 
 def _limits_of_votes(model: ReportedModel, planned: Planned) -> str:
-    """Say what the figures of every limit are worth; what the classifier is worth is its own promise."""
+    """Return the guarantee behind the figures of every limit; the classifier has its own promise."""
     over = f"on average over random orders of the {model.voters}"
     if not planned.bounds_the_mean:
         return (
-            "For every single row, whatever its votes, the early answer differs from the full vote with at "
-            f"most the allowed probability, {over}. This holds for any row, so it needs no confidence."
+            "For every row, whatever its votes, the early answer differs from the full vote with at most the "
+            f"allowed probability, {over}. This holds for any row, so it needs no confidence."
         )
     if planned.confidence is None:
         return (
-            "The calibration rows are treated as the true distribution: if votes are distributed exactly as "
-            f"on them, the early answer differs from the full vote on at most the allowed share of rows, "
-            f"{over}. On new rows the limit is exceeded in about half of all calibrations. Set a confidence "
-            "to avoid that."
+            "The calibration rows are treated as the true distribution: on rows with exactly the same "
+            "distribution of votes, the early answer differs from the full vote on at most the allowed "
+            f"share, {over}. On new rows the limit is exceeded in about half of all calibrations. Set a "
+            "confidence to avoid that."
         )
-    together = "each limit by itself" if planned.kind == "answers" else "all limits together"
+    together = "each limit separately" if planned.kind == "answers" else "all limits together"
     return (
         f"The figures of the other limits hold {over}, with {100 * planned.confidence:g} % confidence for "
-        f"{together}. Fitting a classifier with one of them certifies it in the order it uses, given about "
-        f"6 / limit rows (6,000 for 0.1 %). The certificate costs a few {model.voters} and a learned order "
-        "saves some, so it may ask more or fewer than shown above. The limit is a mean: close votes, or one "
-        "class, may take most of it."
+        f"{together}. To certify a classifier with one of them as it runs, fit it on about 6 / limit rows "
+        f"(6,000 for 0.1 %). Such a classifier may ask more {model.voters} than shown above, because the "
+        "certificate costs a few, or fewer, because it may learn a better order. The limit is a mean: close "
+        "votes, or one class, may take most of it."
     )
 
 
@@ -213,10 +206,10 @@ def _own_meaning(model: ReportedModel) -> str:
     if model.quota not in (None, majority(model.n_voters)):
         yes = model.labels[1]
         return (
-            f"Each of the {model.voters} has one vote, and the full vote is {yes} if at least "
-            f"{model.quota:,} of {model.n_voters:,} are for it."
+            f"Each of the {model.voters} has one vote. The full vote is {yes} if at least {model.quota:,} of "
+            f"{model.n_voters:,} vote for it."
         )
-    return f"Each of the {model.voters} has one vote, and the {most} wins."
+    return f"Each of the {model.voters} has one vote; the {most} wins."
 
 
 def _texts_of_votes_added_up(model: ReportedModel) -> Texts:
@@ -226,16 +219,16 @@ def _texts_of_votes_added_up(model: ReportedModel) -> Texts:
         own_heading=OWN_HEADING,
         own_meaning=_own_meaning(model),
         own_differs=OWN_DIFFERS,
-        no_margins=f"With {len(model.labels)} classes a full vote is more than a number of yes votes, so "
-        "disagreement is not shown by margin.",
-        ties=f"{TIES} The limit counts such ties.",
+        no_margins=f"Disagreement by margin is for two classes; there are {len(model.labels)}.",
+        ties=f"{TIES} The limit includes such ties.",
     )
 
 
 def _texts_of_scores(model: ReportedModel) -> Texts:
     voters, is_many = model.voters, len(model.labels) > 2
     dropped = (
-        " Each class has trees of its own, and one that trails too far is out: its trees are asked no more."
+        " Each class has its own trees. A class that trails too far is dropped, and its trees are no longer "
+        "asked."
         if model.drops_classes
         else ""
     )
@@ -245,25 +238,25 @@ def _texts_of_scores(model: ReportedModel) -> Texts:
     return Texts(
         full="the full sum",
         mean="estimated",
-        computed="When to stop is learned on a random half of the calibration rows, and the numbers below "
-        "are estimates from that half. The recommended limit was then certified on the other half.",
+        computed="The stopping rule is learned on a random half of the calibration rows, and the numbers "
+        "below are estimates from that half.",
         averaged="on average",
         limits=(
             f"The limit is a mean: close {close}, or one class, may take most of it. With fewer rows more "
-            f"{voters} are asked, and with too few it stops only where the {voters} not yet asked cannot "
+            f"{voters} are asked. With too few rows it stops only once the {voters} not yet asked cannot "
             "change the answer.",
-            "Certified, not proven optimal: the thresholds are the ones that asked fewest in learning and "
-            "passed an exact test on rows that they were not learned from. Another random_state splits the "
-            "rows differently and leads to slightly different numbers; trying several and taking the best "
-            "breaks the guarantee.",
+            f"Certified, not proven optimal: the thresholds asked the fewest {voters} in learning and passed "
+            "an exact test on rows that they were not learned from. Another random_state splits the rows "
+            "differently and gives slightly different numbers. Trying several and keeping the best breaks "
+            "the guarantee.",
         ),
-        own_heading="The full sum and the model's own predict",
-        own_meaning=f"The scores of all {voters} are added up in one order, "
-        f"{'class by class, ' if is_many else ''}as the model does in its own order and precision"
-        f"{'; the class with the largest sum wins' if is_many else ''}.{dropped}",
+        own_heading="The full sum compared with the model's predict",
+        own_meaning=f"The full sum adds up the scores of all {voters}"
+        f"{', class by class; the class with the largest sum wins' if is_many else ''}. The model adds up "
+        f"the same scores in its own order and precision.{dropped}",
         no_class_limits=ONE_LIMIT if is_many else None,
-        own_differs="This is rounding, where the sum is next to a tie. The limit is about the model's own "
-        "predict, and counts such rows as different.",
-        no_margins="Scores have no number of yes votes, so disagreement is not shown by margin.",
-        no_exact=f"How many {voters} it takes never to differ is not known for these scores.",
+        own_differs="This is rounding, near a tie of the sum. The limit is on the disagreement with the "
+        "model's predict, so it counts such rows.",
+        no_margins="Disagreement by margin is for counted votes, not for scores.",
+        no_exact=f"How many {voters} it takes to never differ is not known for these scores.",
     )

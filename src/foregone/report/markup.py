@@ -1,4 +1,4 @@
-"""HTML that is safe by construction: whatever is not marked as HTML is escaped, invisible characters too."""
+"""HTML that is safe by construction: text is escaped, invisible characters too, unless it is `Html`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from foregone._system.shown import shown
 
 __all__ = ["Html", "data_block", "definitions", "raw", "table", "tag"]
 
-EMPTY = {"circle", "input", "line", "link", "meta", "path", "rect"}  # elements that hold nothing
+EMPTY = {"circle", "input", "line", "link", "meta", "path", "rect"}  # elements without content
+ROLES = ("table", "rowgroup", "row", "columnheader", "rowheader", "cell")
 
 
 class Html(str):
-    """Text that is markup already. Only `tag`, `raw` and `data_block` make it."""
+    """Text that is already markup. Only `tag`, `raw` and `data_block` make it."""
 
     __slots__ = ()
 
@@ -26,11 +27,11 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
     Parameters
     ----------
     name : str
-        Of the element.
+        Name of the element.
     *children : object
-        Put one after another; None is left out.
+        Content, in order; None is skipped.
     **attributes : object
-        An underscore stands for a hyphen, one at the end is dropped. True gives the bare name, None nothing.
+        An underscore becomes a hyphen; one at the end is dropped. True writes the bare name, None nothing.
 
     Examples
     --------
@@ -59,25 +60,44 @@ def table(
     *,
     row_attributes: Sequence[dict[str, Any]] | None = None,
     narrow: bool = False,
+    cards: bool = False,
 ) -> Html:
-    """Return a table that scrolls by itself where it is too wide; the first column names its rows."""
+    """Return a table whose first column names its rows; a table that is too wide scrolls in its own box.
+
+    On a phone, ``cards`` shows each row as a block with one line per column.
+    """
     listed = list(rows)
     attributes = row_attributes or [{}] * len(listed)
+    names: Sequence[str | None] = columns if cards else [None] * len(columns)
+    # Browsers drop the roles of a table that is laid out as blocks, so they are stated.
+    role: Any = {part: part for part in ROLES} if cards else dict.fromkeys(ROLES)
     body = [
-        tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:]), **extra)
+        tag(
+            "tr",
+            tag("th", row[0], scope="row", role=role["rowheader"]),
+            *(
+                tag("td", cell, data_column=name, role=role["cell"])
+                for cell, name in zip(row[1:], names[1:], strict=True)
+            ),
+            role=role["row"],
+            **extra,
+        )
         for row, extra in zip(listed, attributes, strict=True)
     ]
+    head = (tag("th", name, scope="col", role=role["columnheader"]) for name in columns)
     made = tag(
         "table",
         tag("caption", caption),
-        tag("thead", tag("tr", *(tag("th", name, scope="col") for name in columns))),
-        tag("tbody", *body),
+        tag("thead", tag("tr", *head, role=role["row"]), role=role["rowgroup"]),
+        tag("tbody", *body, role=role["rowgroup"]),
+        role=role["table"],
     )
+    kinds = {"scroll": True, "narrow": narrow, "cards": cards}
     # What scrolls must be reachable by keyboard, and then needs a name.
     return tag(
         "div",
         made,
-        class_="scroll narrow" if narrow else "scroll",
+        class_=" ".join(kind for kind, applies in kinds.items() if applies),
         role="region",
         aria_label=caption,
         tabindex="0",
@@ -85,20 +105,20 @@ def table(
 
 
 def definitions(pairs: Iterable[tuple[str, Any]]) -> Html:
-    """Return a list of names, each with what is said of it."""
+    """Return a list of names, each with its explanation."""
     parts = (part for name, words in pairs for part in (tag("dt", name), tag("dd", words)))
     return tag("dl", *parts, class_="limits")
 
 
 def raw(name: str, content: str) -> Html:
-    """Return a ``style`` or ``script`` element with content of our own, which must not end it."""
+    """Return a ``style`` or ``script`` element; the content is ours and must not hold its closing tag."""
     if f"</{name}" in content.lower():
         raise AssertionError(f"the content of <{name}> would end it")
     return Html(f"<{name}>{content}</{name}>")
 
 
 def data_block(name: str, content: Any) -> Html:
-    r"""Return JSON that a script finds by its id; no text in it can end the element or begin another.
+    r"""Return a JSON block with an id; no text in it can close the element or open another.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reading a model: one of our own files, skops, or, only if told to, joblib and pickle."""
+"""Read a model from our own format or skops; from joblib or pickle only on request."""
 
 from __future__ import annotations
 
@@ -15,31 +15,30 @@ __all__ = ["read_model"]
 
 OURS, ZIP = b"foregone packed\n", b"PK\x03\x04"
 PICKLES = {".pkl", ".pickle", ".joblib", ".sav"}
-# Not trusted by skops, because numbers inside can lead a prediction astray. We look at all of them.
+# skops does not trust it, because wrong numbers inside can misdirect a prediction. We check all of them.
 CHECKED = "sklearn.tree._tree.Tree"
 
 
 def read_model(path: PathLike, *, trust: Iterable[str] = (), trust_pickle: bool = False) -> Any:
-    """Return the model in a file.
+    """Load the model in a file.
 
     Parameters
     ----------
     path : path
-        What `EarlyStoppingClassifier.save` or ``skops.io.dump`` wrote. Which of them is seen from its first
-        bytes.
+        Written by `EarlyStoppingClassifier.save` or ``skops.io.dump``; its first bytes tell which.
     trust : iterable of str
-        Types in a skops file to be trusted beyond those that skops trusts itself. scikit-learn's trees are
-        trusted too, once all of their nodes were found to be sound.
+        Types in a skops file to trust beyond those that skops trusts. scikit-learn's trees are trusted after
+        all of their nodes have been checked.
     trust_pickle : bool, default=False
-        Take a file that is neither for a pickle, as joblib writes it. Loading one can run any code, so
-        without this nothing of it is loaded.
+        Load other files as pickles, as written by joblib. A pickle can run any code when loaded, so without
+        this nothing of it is loaded.
 
     Raises
     ------
     FileFormatError
         If the file cannot be read or is damaged.
     InvalidInputError
-        If it holds what is not trusted; the message says what that is and what to do.
+        If it holds types that are not trusted; the message names them and what to do.
     """
     file = Path(path)
     named_pickle = file.suffix.lower() in PICKLES
@@ -54,10 +53,9 @@ def read_model(path: PathLike, *, trust: Iterable[str] = (), trust_pickle: bool 
         return _read_skops(file, sorted(set(trust)))
     if not trust_pickle:
         raise InvalidInputError(
-            f"{file} is neither a classifier that foregone saved nor a skops file. If it is a pickle or a "
-            "joblib file, loading it can run any code hidden in it: nothing of it was loaded. Save the model "
-            "with skops.io.dump(model, 'model.skops') and give that; or, if you know where the file is from, "
-            "add --trust-pickle"
+            f"{file} is neither a classifier saved by foregone nor a skops file, and was not loaded: a "
+            "pickle or joblib file can run any code. Save the model with skops.io.dump(model, 'model.skops') "
+            "and use that file; or, if you know where this file comes from, add --trust-pickle"
         )
     return _read_pickle(file)
 
@@ -84,8 +82,8 @@ def _read_skops(file: Path, trust: list[str]) -> Any:
         raise FileFormatError(f"cannot read {file} as a skops file: {_brief(error)}") from error
     if unknown:
         raise InvalidInputError(
-            f"{file} holds types that are not trusted: {', '.join(unknown)}. Look at them; if you know where "
-            f"the file is from, add  --trust {','.join(unknown)}"
+            f"{file} holds types that are not trusted: {', '.join(unknown)}. Check them; if you know where "
+            f"the file comes from, add  --trust {','.join(unknown)}"
         )
     check_trees(model, str(file))
     return model
@@ -95,7 +93,7 @@ def _read_pickle(file: Path) -> Any:
     import joblib
 
     try:
-        return joblib.load(file)  # asked for with trust_pickle; it reads plain pickles too
+        return joblib.load(file)  # allowed by trust_pickle; reads plain pickles too
     except Exception as error:  # a pickle may raise anything
         raise FileFormatError(f"cannot load {file} as a joblib or pickle file: {_brief(error)}") from error
 

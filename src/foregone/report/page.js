@@ -1,5 +1,5 @@
-// Moves the page from one setting to another. Every number and curve was computed by the library
-// beforehand: all that happens here is putting them in their places.
+// Shows the figures of another limit. The library has computed every number and curve beforehand;
+// this script only puts them in place.
 (() => {
   "use strict";
   const settings = JSON.parse(document.getElementById("settings").textContent);
@@ -44,7 +44,7 @@
       show();
     }
   });
-  // Paper has nothing to click on, so what is folded is unfolded for it.
+  // Print unfolds all details, because paper cannot be clicked.
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll("details:not([open])")];

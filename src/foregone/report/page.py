@@ -1,4 +1,4 @@
-"""page(): a report as one HTML page. Nothing is computed here, and nothing is fetched by it."""
+"""page(): write a report as one HTML page. It computes nothing, and the page loads nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 from foregone.certifying import LossKind
 from foregone.report.markup import Html, data_block, definitions, raw, table, tag
 from foregone.report.phrases import (
-    WAYS,
     full_against_own,
     guaranteed,
     not_covered,
@@ -20,6 +19,7 @@ from foregone.report.phrases import (
     points,
     seconds,
     times,
+    way,
 )
 from foregone.report.result import Report
 from foregone.report.slider import MOST_CLASSES, settings, tradeoff_section
@@ -30,13 +30,13 @@ __all__ = ["page"]
 
 
 def page(report: Report) -> str:
-    """Return the page.
+    """Return the HTML of a report.
 
-    Whatever comes from outside, such as labels, is escaped; and the browser is told to run no script but
-    ours and to load nothing at all, so that a mistake there would do no harm.
+    Labels, names and all other text from outside are escaped. In addition, the page's policy tells the
+    browser to run no script but ours and to load nothing.
     """
     style, script = _own("page.css"), _own("page.js")
-    allow, cost = report.headline
+    limit, cost = report.headline
     policy = (
         f"default-src 'none'; style-src {_fingerprint(style)}; script-src {_fingerprint(script)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -46,7 +46,7 @@ def page(report: Report) -> str:
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"Stopping early: {report.names['model']}"),
+        tag("title", f"Early stopping of {report.names['model']}"),
         tag("link", rel="icon", href="data:,"),
         raw("style", style),
     )
@@ -61,7 +61,7 @@ def page(report: Report) -> str:
                 f"{report.model.n_rows:,} calibration rows",
                 class_="eyebrow",
             ),
-            tag("h1", allow),
+            tag("h1", limit),
             tag("p", cost, class_="lede"),
         ),
         tag(
@@ -71,7 +71,7 @@ def page(report: Report) -> str:
             _speed(report),
             _own_predict(report),
             _guarantee(report),
-            _section("Watch it in use", *how_to_watch(report)),
+            _section("Monitor it in production", *how_to_watch(report)),
             _about(report),
         ),
         data_block("settings", settings(report)),
@@ -89,97 +89,99 @@ def _fingerprint(content: str) -> str:
 
 
 def _recommendation(report: Report) -> Html:
-    """Return why this limit, what an average hides, the call that does it, and what that promises."""
-    given = (
-        "model is the last step of the pipeline, X the calibration rows as the other steps transform them"
-        if report.model.is_prepared
-        else "model is the fitted model, X the calibration rows"
-    )
+    """Return the reasons for the recommended limit, the call that makes the classifier, and its promise."""
+    rows = "the calibration rows" + (" that have a label" if report.model.n_left_out else "")
+    given = f"model is the fitted model, X holds {rows}"
+    if report.model.is_prepared:
+        given = f"model is the last step of the pipeline, X holds {rows}, transformed by the other steps"
     if report.trade_off.loss == "accuracy":
         given += ", y their true labels. Without labels (--target), limits are on the disagreement"
     code = f"from foregone import early_stop\n\nclassifier = {report.call}"
     return _section(
-        "Why this limit",
-        tag("ul", *(tag("li", words) for words in report.trade_off.advice), class_="reasons"),
-        tag("pre", tag("code", code), aria_label="The call that does it", tabindex="0"),
+        "Recommendation",
+        tag("ul", *(tag("li", words) for words in report.reasons), class_="reasons"),
+        tag("p", "This call makes the recommended classifier:"),
+        tag("pre", tag("code", code), aria_label="The call that makes the classifier", tabindex="0"),
         tag("p", f"{given}.", class_="note"),
         tag("p", str(report.trade_off.promise)),
     )
 
 
 def _speed(report: Report) -> Html:
-    """Return what was measured on this machine."""
+    """Return the speed measured on this machine."""
     speed, model = report.speed, report.model
     rows = [
         [
-            WAYS[way],
-            f"{1 / speed.batch[way]:,.0f}",
-            "" if way == "stopped" else times(speed.ratio("batch", way)),
-            seconds(speed.single[way]),
-            "" if way == "stopped" else times(speed.ratio("single", way)),
+            _capital(way(report, name)),
+            f"{1 / speed.batch[name]:,.0f}",
+            "" if name == "stopped" else f"{times(speed.ratio('batch', name))}x",
+            seconds(speed.single[name]),
+            "" if name == "stopped" else f"{times(speed.ratio('single', name))}x",
         ]
-        for way in speed.batch
+        for name in speed.batch
     ]
     if speed.gpu is not None:
         faster = times(speed.batch["stopped"] / speed.gpu)
-        rows.append(["stopped early, on the GPU", f"{1 / speed.gpu:,.0f}", f"{faster} by the GPU", "", ""])
+        rows.append(["Early stopping, on the GPU", f"{1 / speed.gpu:,.0f}", f"{faster}x by the GPU", "", ""])
     return _section(
-        "How fast it is on this machine",
+        "Speed on this machine",
         tag(
             "p",
-            f"At the recommended limit {report.asked_in_order_drawn:.1f} of {model.n_voters:,} "
-            f"{model.voters} were asked on average about a calibration row. Medians on one thread, for a "
-            f"batch of {speed.n_rows:,} rows and for single rows; all ways take turns.",
+            f"On all {model.n_rows:,} calibration rows the recommended classifier asks "
+            f"{report.asked_in_order_drawn:.1f} of {model.n_voters:,} {model.voters} on average. The table "
+            f"shows medians on one thread, for a batch of {speed.n_rows:,} rows and for single rows.",
         ),
         table(
             "Speed on one thread",
             [
                 "",
                 "rows per second, in a batch",
-                "speed-up by stopping",
-                "single row",
-                "speed-up by stopping",
+                "early stopping is faster by",
+                "time per single row",
+                "early stopping is faster by",
             ],
             rows,
-            row_attributes=[{"class_": "best" if row[0] == WAYS["stopped"] else None} for row in rows],
+            row_attributes=[{"class_": None if place else "best"} for place in range(len(rows))],
+            cards=True,
         ),
         tag(
             "p",
             report.machine,
-            ". A short measurement: other work on the machine distorts it.",
+            ". This is a short measurement: other work on the machine distorts it.",
             class_="note",
         ),
     )
 
 
 def _own_predict(report: Report) -> Html:
-    """Return how everyone together compares with the model's predict, and with the truth if it is known."""
+    """Return how the full vote compares with the model's predict; with labels, how often each is wrong."""
     errors = None
     if report.errors:
         n_rows = next(iter(report.errors.values())).n_rows
         labels = report.model.labels if len(report.model.labels) <= MOST_CLASSES else ()
         errors = table(
             f"Wrong answers, on {n_rows:,} labelled rows",
-            ["", "rows", "share", *(f"of those truly {label}" for label in labels)],
+            ["", "wrong", "of all rows", *(f"of class {label}" for label in labels)],
             [
                 [
-                    WAYS[way],
+                    _capital(way(report, name)),
                     f"{found.n_differing:,}",
                     percent(found.share),
                     *(
                         percent(of_class.share) if of_class.n_rows else "none seen"
-                        for of_class in report.errors_by_class[way][: len(labels)]
+                        for of_class in report.errors_by_class[name][: len(labels)]
                     ),
                 ]
-                for way, found in report.errors.items()
+                for name, found in report.errors.items()
             ],
             narrow=True,
+            cards=True,
         )
     return _section(report.trade_off.texts.own_heading, tag("p", full_against_own(report)), errors)
 
 
 def _guarantee(report: Report) -> Html:
-    """Return the promise and what it is not about."""
+    """Return the guarantees, and what they do not cover."""
     return _section(
         "What is guaranteed",
         *(tag("p", words) for words in guaranteed(report)),
@@ -189,7 +191,7 @@ def _guarantee(report: Report) -> Html:
 
 
 def _about(report: Report) -> Html:
-    """Return what it was made from, with what, and when."""
+    """Return the model, rows, settings and versions behind the report, and when it was made."""
     model, confidence = report.model, report.trade_off.confidence
     in_accuracy, threshold = report.trade_off.loss == "accuracy", _threshold(report)
     sure = "" if confidence is None else f", {100 * confidence:g} % confidence"
@@ -197,24 +199,24 @@ def _about(report: Report) -> Html:
     facts = {
         "Model": f"{report.names['model']}: {model.name}, {model.n_voters:,} {model.voters}, "
         f"voting={model.voting!r}",
-        "Rounds": f"{model.n_steps:,}, of one tree for each class" if model.drops_classes else None,
-        "Classes": f"{', '.join(others)} and {last}{'' if threshold else '; of a tie, the first'}",
+        "Rounds": f"{model.n_steps:,}, each with one tree per class" if model.drops_classes else None,
+        "Classes": f"{', '.join(others)} and {last}{'' if threshold else '; a tie goes to the first'}",
         "Threshold": threshold,
         "Calibration rows": f"{model.n_rows:,}, from {report.names['data']}",
         "Criterion": f"{model.settings['criterion']}{sure}, limits on the {report.trade_off.texts.limited}",
-        "Worth": f"avoiding {'an error' if in_accuracy else 'a disagreement'} is assumed to be worth "
-        f"{report.worth:g} full votes",
+        "Acceptable cost": f"{report.worth:g} full votes per "
+        f"{'error' if in_accuracy else 'disagreement'} avoided (--worth)",
         "Saved limit": None if model.saved_limit is None else _limit(model.saved_limit, model.saved_loss),
         "Made": report.made.strftime("%Y-%m-%d %H:%M %Z"),
         "With": ", ".join(f"{name} {number}" for name, number in report.versions.items()),
         "Notes": " ".join(report.notes) or None,
     }
     shown = ((name, words) for name, words in facts.items() if words)
-    return _section("What this report is about", definitions(shown))
+    return _section("About this report", definitions(shown))
 
 
 def _threshold(report: Report) -> str | None:
-    """Say from where on the answer is the second class, unless that is a majority."""
+    """Return the probability or votes needed for the second class; None for a majority."""
     model = report.model
     parts = [] if model.threshold is None else [f"{model.threshold:g} of the probability, or of the votes"]
     if model.quota not in (None, majority(model.n_voters)):
@@ -224,13 +226,17 @@ def _threshold(report: Report) -> str | None:
 
 def _limit(limit: Any, loss: LossKind) -> str:
     if loss == "cost":
-        return f"{limit:g} on the rise of the mean cost"
+        return f"{limit:g} on the increase of the mean cost"
     shown = points if loss == "accuracy" else percent
-    what = "the loss of accuracy" if loss == "accuracy" else "the disagreement"
+    what = "the accuracy loss" if loss == "accuracy" else "the disagreement"
     if isinstance(limit, Mapping):
         limits = ", ".join(f"{shown(value)} for {label}" for label, value in limit.items())
         return f"{limits}, on {what}"
     return f"{shown(limit)} on {what}"
+
+
+def _capital(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}"
 
 
 def _section(heading: str, *parts: Html | None) -> Html:

@@ -1,4 +1,4 @@
-"""How the page says numbers, and what it says about them."""
+"""How the page writes numbers, and the sentences it builds from them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from foregone.planning.recommendation import one_in, short_looks
 from foregone.report.result import Report
 
 __all__ = [
-    "WAYS",
     "call",
     "figure",
     "full_against_own",
     "guaranteed",
-    "headline",
     "not_covered",
     "percent",
     "points",
@@ -25,15 +23,15 @@ __all__ = [
     "said",
     "seconds",
     "times",
+    "way",
 ]
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 UNKNOWN = "-"
-WAYS = {"stopped": "Stopped early", "full": "Asking everyone", "own": "The model's own predict"}
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, with three digits; tiny ones only as such.
+    """Return a share in percent with three digits; tiny shares as "below 0.0001 %".
 
     Examples
     --------
@@ -46,7 +44,7 @@ def percent(share: float) -> str:
 
 
 def points(loss: float) -> str:
-    """Return how much accuracy is lost, in percentage points; less than nothing is a gain.
+    """Return a loss of accuracy in percentage points; a negative loss is a gain.
 
     Examples
     --------
@@ -60,12 +58,12 @@ def points(loss: float) -> str:
 
 
 def row_limit(report: Report, limit: float) -> str:
-    """Return a limit as it is shown, with its unit."""
+    """Return a limit with its unit: percent, or points of accuracy."""
     return points(limit) if report.trade_off.loss == "accuracy" else percent(limit)
 
 
 def figure(value: float | None, text: str = "") -> tuple[float | None, str]:
-    """Return a number with every digit and as it is shown: ``text``, or in percent; "-" if it is not known.
+    """Return a number and its text on the page: ``text`` or a percentage; "-" for None.
 
     Examples
     --------
@@ -78,7 +76,7 @@ def figure(value: float | None, text: str = "") -> tuple[float | None, str]:
 
 
 def times(ratio: float) -> str:
-    """Return how many times.
+    """Return a ratio as it is shown: one decimal if small, else a whole number.
 
     Examples
     --------
@@ -89,7 +87,7 @@ def times(ratio: float) -> str:
 
 
 def seconds(duration: float) -> str:
-    """Return a duration in a fitting unit.
+    """Return a duration in s, ms, µs or ns.
 
     Examples
     --------
@@ -102,11 +100,17 @@ def seconds(duration: float) -> str:
     return f"{duration / 1e-9:.3g} ns"
 
 
-def call(report: Report) -> str:
-    """Return the call that does what the page shows, given ``model``, calibration rows ``X``, labels ``y``.
+def way(report: Report, name: str) -> str:
+    """Return what the page calls "stopped", "full" or "own", the three ways to get an answer."""
+    voters = f"all {report.model.n_voters:,} {report.model.voters}"
+    return {"stopped": "early stopping", "full": voters, "own": "the model's predict"}[name]
 
-    Settings are stated where they are not the defaults of `foregone.early_stop`; ``voting`` always, because
-    its default depends on the leaves of the trees, and ``random_state`` for the same numbers.
+
+def call(report: Report) -> str:
+    """Return the Python call that makes the recommended classifier from ``model``, ``X`` and labels ``y``.
+
+    It states the settings that differ from the defaults of `foregone.early_stop`, and always ``voting``,
+    because its default depends on the leaves of the trees, and ``random_state``, for the same numbers.
     """
     model, usual = report.model, inspect.signature(early_stop).parameters
     settings = {"threshold": model.threshold, **model.settings, "order": model.order}
@@ -121,60 +125,38 @@ def call(report: Report) -> str:
     return f"early_stop(model, X, {limit}{said})"
 
 
-def headline(report: Report) -> tuple[str, str]:
-    """Return the recommendation in one sentence, in two parts."""
-    point, speed, model = report.recommended, report.speed, report.model
-    if point.reason is not None:
-        return "Nothing can be certified", said(report, point)
-    why = report.trade_off.why_curtailed
-    if why is not None:
-        return "Nothing can be certified", f"{why[0].upper()}{why[1:]}"
-    each = " in each class" if point.each_class else ""
-    ratio = speed.ratio("batch", speed.slow_way)
-    whom = "the model's predict" if speed.slow_way == "own" else "asking everyone"
-    compared = f"{times(ratio)}x faster" if ratio >= 1 else f"but {times(1 / ratio)}x slower"
-    allowed = f"{percent(point.limit)} disagreement"
-    if report.trade_off.loss == "accuracy":
-        allowed = f"a loss of {points(point.limit)} of accuracy"
-    return (
-        f"Allow {allowed}{each}",
-        f"{report.expected_votes:.1f} of {model.n_voters:,} {model.voters} on average, {compared} than "
-        f"{whom} on this machine.",
-    )
-
-
 def said(report: Report, point: SolvedLimit) -> str:
-    """Return what one position of the slider comes to, as a sentence."""
+    """Return the figures of one position of the slider as a sentence."""
     traded, model = report.trade_off, report.model
     if point.reason is not None:
         return (
-            f"Stopping only where the answer is certain asks {point.expected_votes:.1f} of "
-            f"{model.n_voters:,} {model.voters} on average: {point.reason}."
+            f"This limit cannot be certified on these rows: {point.reason}. Early stopping would stop only "
+            f"once the answer is certain and ask {point.expected_votes:.1f} of {model.n_voters:,} "
+            f"{model.voters} on average."
         )
     each = " in each class" if point.each_class else ""
     sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
     texts = traded.texts
-    whom = "for every single row, " if texts.holds_for_every_row else ""
+    whom = "for every row, " if texts.holds_for_every_row else ""
     if texts.loss == "accuracy":
         on_these = f" on these rows, {texts.averaged}" if traded.confidence is None else ", once certified"
         return (
             f"{point.expected_votes:.1f} of {model.n_voters:,} {model.voters} are asked on average. The "
-            f"accuracy of {texts.full}, {percent(point.full_accuracy or 0.0)}, falls by at most "
-            f"{points(point.limit)}{each}{on_these}{sure.replace(',', '')}; {percent(point.disagreement)} of "
-            "the rows differ from it."
+            f"accuracy is at most {points(point.limit)} below that of {texts.full}{each}{on_these}"
+            f"{sure.replace(',', '')}; {percent(point.disagreement)} of the answers differ from it."
         )
     return (
         f"{point.expected_votes:.1f} of {model.n_voters:,} {model.voters} are asked on average. At most "
-        f"{one_in(point.limit)} rows differ from {texts.full}, {whom}{texts.averaged}{each}{sure}."
+        f"{one_in(point.limit)} answers differ from {texts.full}, {whom}{texts.averaged}{each}{sure}."
     )
 
 
 def guaranteed(report: Report) -> list[str]:
-    """Return what is guaranteed, one paragraph a string: the promise of each classifier, then the limits."""
+    """Return the guarantees, one paragraph each: the promise of each classifier, then the limits."""
     traded, saved = report.trade_off, report.model.saved_promise
-    promises = {"The classifier that the call above makes": traded.promise}
+    promises = {"The recommended classifier": traded.promise}
     if saved is not None:
-        promises = {"The classifier that was given": saved, **promises}
+        promises = {"The classifier in the file": saved, **promises}
     return [
         *(f"{whose}: {_inside(str(promise))}" for whose, promise in promises.items()),
         *traded.texts.limits,
@@ -182,86 +164,85 @@ def guaranteed(report: Report) -> list[str]:
 
 
 def _inside(sentence: str) -> str:
-    """Return a sentence as it goes on after a colon."""
+    """Return a sentence with a small first letter, to follow a colon."""
     return sentence[0].lower() + sentence[1:]
 
 
 def not_covered(report: Report) -> list[tuple[str, str]]:
-    """Return what the guarantee is not about: a name and a sentence each."""
+    """Return what the guarantee does not cover: a name and an explanation each."""
     voters, texts, promise = report.model.voters, report.trade_off.texts, report.trade_off.promise
     about_these_rows = [
-        ("Drift", "Rows in use that are distributed differently from the calibration rows."),
+        ("Drift", "Rows in production whose distribution differs from that of the calibration rows."),
         (
-            "Dependence",
-            "Calibration rows that come in clusters, such as several of one patient: there are fewer "
-            "independent ones than it seems, and the confidence is lower than stated. Give the call "
-            "clusters= to count each cluster once.",
+            "Dependent rows",
+            "If calibration rows are correlated, such as several rows of one patient, the confidence is "
+            "lower than stated. Add clusters= to the call to count each cluster once.",
         ),
         (
             "Training rows",
-            f"The {voters} agree more on rows that they were fitted on. If such rows are among the "
+            f"The {voters} agree more on rows that they were trained on. If such rows are among the "
             "calibration rows, this report is too optimistic.",
         ),
     ]
     left_out = [] if promise.loss == "disagreement of every row" else about_these_rows
     if promise.about == "orders":
-        left_out += [("The order in use", _order_in_use(report))]
+        left_out += [(f"The order of the {voters}", _order_in_use(report))]
     if left_out and promise.is_by_rows and not report.model.adds_up:
         chosen = (
-            "The limit was recommended by looking at the calibration rows, which the confidence does not "
-            "cover. Run the call on other rows, or on these with a limit that was fixed beforehand."
+            "The recommended limit was chosen on the calibration rows, and the confidence does not cover "
+            "that choice. Run the call on other rows, or fix the limit before you look at these."
         )
         left_out += [("The choice of the limit", chosen)]
     left_out += [] if texts.ties is None else [("Ties", texts.ties)]
     truth = f"The guarantee is about matching {texts.full}, which may itself be wrong."
     if promise.loss == "accuracy":
         truth = (
-            f"The guarantee is about the difference to the accuracy of {texts.full}, not about that accuracy "
-            "itself, and labels that are wrong are taken for true. Early answers may differ from "
-            f"{texts.full} more often than the limit says."
+            f"The guarantee limits how far the accuracy falls below that of {texts.full}. It says nothing "
+            "about that accuracy itself, and it assumes that the labels are correct. Early answers may "
+            f"differ from {texts.full} more often than the limit says."
         )
-    return [*left_out, ("Truth", truth)]
+    return [*left_out, ("Correctness", truth)]
 
 
 def _order_in_use(report: Report) -> str:
-    """Say how the classifier may differ from the mean over orders, and what it did here."""
+    """Say why one order can exceed a mean over orders, and what was measured here."""
     voters, drawn, order = report.model.voters, report.in_order_drawn, report.model.order
     how = {
-        "shared": f"All rows are asked in one random order of the {voters}",
-        "per_row": f"Each row has a random order of the {voters} of its own, and equal rows have the same",
-    }.get(order, f"The values of a row decide in which of many random orders its {voters} are asked")
+        "shared": f"All rows use one random order of the {voters}",
+        "per_row": f"Each row uses its own random order of the {voters}; equal rows use the same one",
+    }.get(order, f"The values of a row decide which of many random orders of the {voters} it uses")
     here = (
-        f"{drawn.n_differing:,} of {drawn.n_rows:,} calibration rows differ at the recommended limit "
-        f"({percent(drawn.share)}; expected {percent(report.recommended.disagreement)})"
+        f"{drawn.n_differing:,} of {drawn.n_rows:,} calibration rows change answer at the recommended limit "
+        f"({percent(drawn.share)}; expected: {percent(report.recommended.disagreement)})"
     )
     lost, expected = report.trade_off.accuracy_loss, report.recommended.accuracy_loss
     if lost is not None and expected is not None:
-        here += f", an accuracy loss of {points(lost)} on them (expected {points(expected)})"
-    share = "share" if lost is None else "loss"
+        here += f". The accuracy loss on them is {points(lost)} (expected: {points(expected)})"
+    what = "disagreement" if lost is None else "accuracy loss"
     return (
-        f"{how}. Rows asked in the same order have correlated errors, so the {share} in use may be above the "
-        f"mean over orders, which is what is bounded. Here {here}."
+        f"{how}. Rows with the same order have correlated errors. The guarantee bounds the mean over orders, "
+        f"so the actual {what} may exceed the limit. {here}."
     )
 
 
 def full_against_own(report: Report) -> str:
-    """Say how far the answer of everyone is from what the model itself predicts."""
+    """Say how often the full vote, or sum, differs from the model's own ``predict``."""
     found, saved, texts = report.own_differences, report.model.saved_hard_soft, report.trade_off.texts
     if found is None:
         measured = (
-            f"The model's own predict is not at hand, so it cannot be compared with {texts.full} here."
+            f"There is no predict of the model to compare with {texts.full}."
             if saved is None
-            else "The model itself is not in the file, so it cannot be asked here. When the classifier was "
-            f"calibrated, the model's predict differed from {texts.full} on {percent(saved)} of the rows."
+            else "The file does not hold the model itself, so its predict cannot be run here. When the "
+            f"classifier was calibrated, predict differed from {texts.full} on {percent(saved)} of the rows."
         )
     elif found.n_differing == 0:
-        measured = f"On these {found.n_rows:,} rows the model's own predict always agrees with {texts.full}."
+        measured = f"On these {found.n_rows:,} rows the model's predict always agrees with {texts.full}."
     else:
         share = percent(found.share)
         if texts.loss == "disagreement":
             share += f", {found.share / report.recommended.limit:.2g} times the recommended limit"
         measured = (
-            f"The model's own predict differs from {texts.full} on {found.n_differing:,} of "
+            f"The model's predict differs from {texts.full} on {found.n_differing:,} of "
             f"{found.n_rows:,} rows ({share}). {texts.own_differs}"
         )
     return f"{texts.own_meaning} {measured}"

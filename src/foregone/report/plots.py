@@ -1,4 +1,4 @@
-"""The two pictures of the page as SVG, and how they look at each point of the slider."""
+"""The two plots of the page as SVG, and the parts of them that change with the slider."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from foregone.strategy.thresholds import majority
 
 __all__ = ["draw_margins", "draw_risk", "draw_tradeoff", "look", "shows_exact"]
 
-# Where things are, in the units of the view box. Phones show them nearly one to one.
+# Positions in the units of the view box, which phones show nearly one to one.
 WIDTH, HEIGHT = 420, 300
 LEFT, RIGHT, TOP = 58, 406, 32
 BOTTOM = 256  # of the trade-off
@@ -27,7 +27,7 @@ MOST_POINTS = 160
 
 
 def look(report: Report, point: SolvedLimit) -> dict[str, dict[str, str]]:
-    """Return what changes in the pictures at a point: attributes of elements, by id."""
+    """Return what changes in the plots at a position of the slider: attributes of elements, by id."""
     x, y = _x(report, point.limit), _y(point.expected_votes, _most_votes(report))
     now = {
         "now-line": {"x1": f"{x:.1f}", "x2": f"{x:.1f}"},
@@ -46,7 +46,7 @@ def look(report: Report, point: SolvedLimit) -> dict[str, dict[str, str]]:
 
 
 def _lost(report: Report, point: SolvedLimit) -> float:
-    """Return the share of what is limited."""
+    """Return the disagreement or, with limits on accuracy, the accuracy loss."""
     return (point.accuracy_loss or 0.0) if report.trade_off.loss == "accuracy" else point.disagreement
 
 
@@ -63,7 +63,7 @@ def draw_tradeoff(report: Report) -> Html:
         y = _y(exact, most)
         parts += [
             tag("line", x1=LEFT, x2=RIGHT, y1=f"{y:.1f}", y2=f"{y:.1f}", class_="reference"),
-            _text(RIGHT, y - 6, "never to differ", "end"),
+            _text(RIGHT, y - 6, "never differ", "end"),
         ]
     parts += [
         *_limit_axis(report),
@@ -95,7 +95,7 @@ def draw_tradeoff(report: Report) -> Html:
 
 
 def draw_risk(report: Report) -> Html:
-    """Draw what is limited against the limit; of accuracy, the disagreement as well."""
+    """Draw the disagreement, or the accuracy loss and the disagreement, against the limit."""
     now, traded = look(report, report.recommended), report.trade_off
     mean, limits, in_accuracy = traded.texts.mean, traded.limits, traded.loss == "accuracy"
     allowed = _line([(_x(report, limit), _risk_y(limit, BOTTOM)) for limit in (limits[0], limits[-1])])
@@ -105,7 +105,7 @@ def draw_risk(report: Report) -> Html:
         places = [(_x(report, point.limit), _risk_y(point.disagreement, BOTTOM)) for point in one_limit]
         differ = [
             tag("path", d=_line(places), class_="curve thin"),
-            _text(places[-1][0], places[-1][1] - 10, "rows that differ", "end"),
+            _text(places[-1][0], places[-1][1] - 10, "answers that differ", "end"),
         ]
     parts = [
         *_risk_axis(BOTTOM),
@@ -115,14 +115,14 @@ def draw_risk(report: Report) -> Html:
         *differ,
         *_curves(report, lambda point: _risk_y(_lost(report, point), BOTTOM)),
         tag("circle", id="risk-dot", r=5, class_="dot", **now["risk-dot"]),
-        _text(2, 12, f"{'accuracy loss' if in_accuracy else 'rows that differ'}, {mean}", "start", "name"),
+        _text(2, 12, f"{'accuracy loss' if in_accuracy else 'answers that differ'}, {mean}", "start", "name"),
     ]
     what = "Accuracy loss and disagreement" if in_accuracy else "Disagreement"
     return _picture("risk-title", f"{what}, {mean}, against the allowed {traded.texts.limited}", parts)
 
 
 def draw_margins(report: Report) -> Html:
-    """Draw the disagreement by how many of all voters say yes, and how many rows are there."""
+    """Draw the disagreement by number of yes votes, with the number of rows below."""
     assert report.trade_off.votes is not None
     now, n_voters = look(report, report.recommended), report.model.n_voters
     no, yes = (_short(label) for label in report.model.labels)
@@ -156,16 +156,16 @@ def draw_margins(report: Report) -> Html:
         _text(LEFT, ROWS_BOTTOM + 17, "0", "start"),
         *_dividing_line(report),
         _text(RIGHT, ROWS_BOTTOM + 17, f"{n_voters}", "end"),
-        _text(LEFT, HEIGHT - 6, f"← all say {no}", "start", "name"),
-        _text(RIGHT, HEIGHT - 6, f"all say {yes} →", "end", "name"),
+        _text(LEFT, HEIGHT - 6, f"← all vote {no}", "start", "name"),
+        _text(RIGHT, HEIGHT - 6, f"all vote {yes} →", "end", "name"),
         _text(2, 12, "disagreement, by votes for " + yes, "start", "name"),
     ]
-    title = "Disagreement by how many voters say yes, with the number of calibration rows below"
+    title = "Disagreement by number of yes votes, with the number of calibration rows below"
     return _picture("margins-title", title, parts)
 
 
 def _dividing_line(report: Report) -> list[Html]:
-    """Draw where the full vote turns from no to yes; of a majority its name in the middle is enough."""
+    """Mark where the full vote turns from no to yes; for a majority only the middle of the axis is named."""
     n_voters, quota = report.model.n_voters, report.model.quota or 0
     if quota == majority(n_voters):
         return [_text((LEFT + RIGHT) / 2, ROWS_BOTTOM + 17, f"{n_voters / 2:g}", "middle")]
@@ -199,7 +199,7 @@ def _limit_axis(report: Report) -> list[Html]:
 
 
 def _curves(report: Report, y: Callable[[SolvedLimit], float]) -> list[Html]:
-    """Return a figure of all points as a curve, and one of those with a limit for each class."""
+    """Return a figure as a curve over all limits, and one over the limits for each class."""
     parts = []
     for each_class in (True, False):
         places = [
@@ -243,7 +243,7 @@ def _y(votes: float, most: float) -> float:
 
 
 def _most_votes(report: Report) -> float:
-    """Return the top of the axis of votes: a round number above all that is drawn."""
+    """Return the top of the vote axis: a round number above everything drawn."""
     exact = report.trade_off.exact_votes or 0.0
     drawn = max(_most_asked(report), exact if shows_exact(report) else 0.0)
     highest = max(min(1.05 * drawn, report.model.n_voters), 1.0)
@@ -256,7 +256,7 @@ def _most_asked(report: Report) -> float:
 
 
 def shows_exact(report: Report) -> bool:
-    """Whether the price of never differing is near enough to be drawn without crushing the rest."""
+    """Whether the cost of never differing fits on the plot without squeezing the rest."""
     exact = report.trade_off.exact_votes
     return exact is not None and exact < 2 * _most_asked(report)
 
@@ -285,7 +285,7 @@ def _risk_points(by_yes: FloatArray) -> list[tuple[float, float]]:
 
 
 def _binned(values: Any, join: Any) -> Any:
-    """Return the values, those of neighbours joined where there are more than can be drawn."""
+    """Return the values, with neighbours merged if there are more than can be drawn."""
     if len(values) <= MOST_POINTS:
         return values
     return np.array([join(part) for part in np.array_split(values, MOST_POINTS)])

@@ -1,6 +1,6 @@
-"""What a report is about: the voters of a model, their rows, and what the model was set to.
+"""The subject of a report: the voters of a model, the calibration rows, and the settings.
 
-All that is known here of models and classifiers, and how they are asked, is in this file.
+Only this file of the report knows models and classifiers and how to run them.
 """
 
 from __future__ import annotations
@@ -37,32 +37,34 @@ SETTINGS = ("criterion", "confidence", "looks", "answer")
 
 @dataclass(frozen=True, eq=False)
 class ReportedModel:
-    """The voters of a model and the rows that they are asked about.
+    """The voters of a model and the calibration rows.
 
     Attributes
     ----------
     name : str
         Kind of the model, such as "RandomForestClassifier".
     classifier : EarlyStoppingClassifier
-        Who is asked, and how votes or scores come to an answer.
+        Holds the voters, and how their votes or scores become an answer.
     rows : array or frame
         As the ensemble takes them.
     truth : ndarray of int, shape (n_rows,), or None
         The number of the true class of each row, -1 where it is missing; None without a column of labels.
     own_predict : callable or None
-        The model's own way from rows to labels, on one thread; None where the model is not at hand.
+        The model's own ``predict`` on one thread; None if the model is not available.
     settings : dict
         ``criterion``, ``confidence``, ``looks`` and ``answer``.
     is_prepared : bool
         Whether steps of a pipeline were applied to the rows.
+    n_left_out : int
+        How many rows were left out because they have no label.
     saved_limit : float, dict or None
-        The limit that the classifier had, if one was given.
+        The limit of the classifier in the file, if it is one.
     saved_loss : {"disagreement", "accuracy", "cost"}
         What that limit is on.
     saved_promise : Promise or None
-        What is guaranteed about that classifier.
+        The promise of that classifier.
     saved_hard_soft : float or None
-        Its ``hard_soft_disagreement_``, of use where the model itself is not at hand.
+        Its ``hard_soft_disagreement_``, for when the model itself is not available.
     """
 
     name: str
@@ -72,6 +74,7 @@ class ReportedModel:
     own_predict: Callable[[Any], Labels] | None
     settings: dict[str, Any]
     is_prepared: bool = False
+    n_left_out: int = 0
     saved_limit: float | Mapping[Any, float] | None = None
     saved_loss: LossKind = "disagreement"
     saved_promise: Promise | None = None
@@ -79,27 +82,27 @@ class ReportedModel:
 
     @property
     def ensemble(self) -> Any:
-        """Who is asked."""
+        """The voters."""
         return self.classifier.ensemble_
 
     @property
     def voting(self) -> str:
-        """Whether votes are counted, "hard", or scores added up, "soft"."""
+        """Whether votes are counted ("hard") or scores added up ("soft")."""
         return self.classifier.voting_
 
     @property
     def adds_up(self) -> bool:
-        """Whether what voters say is added up: scores, or votes of which the lead alone is followed."""
+        """Whether a sum is followed: of scores, or of votes of which only the lead counts."""
         return self.classifier._decider.scheme in ("soft", "lead")
 
     @property
     def order(self) -> str:
-        """In which order voters are to be asked, as `foregone.early_stop` takes it."""
+        """The order in which voters are asked, as `foregone.early_stop` takes it."""
         return self.classifier.order
 
     @property
     def random_state(self) -> int:
-        """What to give `foregone.early_stop` to get the same."""
+        """The ``random_state`` with which `foregone.early_stop` gives the same classifier."""
         given = self.classifier.random_state
         return int(given) if isinstance(given, int | np.integer) else 0
 
@@ -120,43 +123,43 @@ class ReportedModel:
 
     @property
     def voters(self) -> str:
-        """What the voters are called."""
+        """The word for the voters: "trees" or "voters"."""
         return "trees" if isinstance(self.ensemble, Forest) else "voters"
 
     @property
     def n_steps(self) -> int:
-        """How often someone is asked at most: each voter, or a round of voters, one a class."""
+        """The largest number of steps; a step asks one voter, or one voter per class."""
         return int(self.ensemble.n_steps)
 
     @property
     def drops_classes(self) -> bool:
-        """Whether each class has trees of its own, which are asked no more once it is out."""
+        """Whether each class has its own trees, which are no longer asked once it is dropped."""
         return self.adds_up and bool(self.ensemble.drops_classes)
 
     @property
     def labels(self) -> tuple[Any, ...]:
-        """The labels; of two, those for no and yes."""
+        """The labels; with two classes, those for no and yes."""
         return tuple(self.ensemble.classes.tolist())
 
     @property
     def threshold(self) -> float | None:
-        """From which probability, or share of votes, on the answer is yes, if that was given."""
+        """The given decision threshold: a probability, or share of votes, that makes the answer yes."""
         return self.classifier._decider.terms["threshold"]
 
     @property
     def quota(self) -> int | None:
-        """The fewest yes votes with which the full vote is yes; None where votes of two are not counted."""
+        """The fewest yes votes that make the full vote yes; None if votes of two classes are not counted."""
         decider = self.classifier._decider
         return check_quota(decider.terms["quota"], self.n_voters) if decider.scheme == "hard" else None
 
     @property
     def known_truth(self) -> IntArray | None:
-        """The numbers of the true classes, if they are known of every row."""
+        """The numbers of the true classes, if every row has a label."""
         return self.truth if self.truth is not None and (self.truth >= 0).all() else None
 
     @property
     def why_no_accuracy(self) -> str | None:
-        """Why limits cannot be on the loss of accuracy though there are labels; None if they can."""
+        """Why limits cannot be on the accuracy loss although there are labels; None if they can."""
         if self.truth is None:
             return None
         if self.known_truth is None:
@@ -164,31 +167,31 @@ class ReportedModel:
             return f"only {n_labelled:,} of {self.n_rows:,} rows have a label"
         if self.classifier._decider.scheme == "plurality":
             return (
-                "counted votes among more than two classes are planned without labels, though "
-                "early_stop(model, X, y, max_accuracy_loss=...) takes such a limit"
+                "the report does not use labels for counted votes among more than two classes; "
+                "early_stop(model, X, y, max_accuracy_loss=...) does"
             )
         if self.settings["criterion"] != "minimean":
             return (
-                f"accuracy is a mean over rows, and {self.settings['criterion']} bounds every row by itself"
+                f"accuracy is a mean over rows, and {self.settings['criterion']} limits each row separately"
             )
         if self.order == "per_row":
-            return 'it is not kept in the order "per_row"'
+            return 'the order "per_row" cannot keep such a limit'
         return None
 
     def votes(self) -> npt.NDArray[np.int32]:
-        """Return how many of all voters say yes, or how many are for each of many classes."""
+        """Return the number of yes votes of each row, or the votes for each of many classes."""
         with _taking_rows():
             return np.asarray(self.ensemble.votes(self.rows))
 
     def predict_by_itself(self) -> Labels | None:
-        """Return the labels that the model itself gives the rows; None where it is not at hand."""
+        """Return the labels by the model's own ``predict``; None if the model is not available."""
         if self.own_predict is None:
             return None
         with _taking_rows():
             return self.own_predict(self.rows)
 
     def calibrate(self, limit: Any, loss: LossKind, own: Labels | None) -> tuple[Decider, str | None]:
-        """Return what `foregone.early_stop` makes of model and rows, and why if it only curtails.
+        """Calibrate as `foregone.early_stop` does; also return why it only curtails, if it does.
 
         Parameters
         ----------
@@ -213,9 +216,9 @@ class ReportedModel:
             settings = settings._replace(max_disagreement=DEFAULT_LIMIT, max_accuracy_loss=limit)
             losses = RowLosses("accuracy", self.known_truth)
         terms = type(maker).check(settings, maker.scheme, classes, self.n_steps)
-        terms["quota"] = maker.terms["quota"]  # the model itself may have brought it
+        terms["quota"] = maker.terms["quota"]  # the model itself may have set it
         with warnings.catch_warnings(record=True) as caught, _taking_rows():
-            warnings.simplefilter("ignore")  # the page says by itself what a class loses
+            warnings.simplefilter("ignore")  # the page shows what a class loses
             warnings.simplefilter("always", CannotCertifyWarning)
             decider = type(maker).calibrate(
                 Asked(self.ensemble, maker.scheme, settings, terms),
@@ -226,12 +229,12 @@ class ReportedModel:
         return decider, str(caught[0].message) if caught else None
 
     def predict(self, rows: Any, decider: Decider, *, early: bool) -> Labels:
-        """Return the label of each row, stopped early or by asking everyone; on one thread."""
+        """Return the label of each row on one thread, stopped early or by asking all voters."""
         labels: Labels = self.ensemble.classes.take(decider.run(rows, 1, early=early)[0])
         return labels
 
     def predict_one(self, row: Any, decider: Decider, *, early: bool) -> Any:
-        """Return the label of rows of length one, the short way if there is one."""
+        """Return the label of a single row, by the faster path for one row if there is one."""
         has_short_way = isinstance(self.ensemble, Forest) and type(row) is np.ndarray
         if not has_short_way or (not early and isinstance(self.ensemble, PluralityForest)):
             return self.predict(row, decider, early=early)[0]
@@ -247,27 +250,27 @@ def reported_model(
     voting: str | None = None,
     threshold: float | None = None,
 ) -> ReportedModel:
-    """Return the voters of a fitted model, and the rows of a table as they are to be given to them.
+    """Return the voters of a fitted model, and the rows of a table as the voters take them.
 
     Parameters
     ----------
     model : fitted model
-        A classifier of ours, or an ensemble that `foregone.early_stop` takes; as the last step of a pipeline,
-        or found by a search, too.
+        An `EarlyStoppingClassifier`, or an ensemble that `foregone.early_stop` takes, also as the last step
+        of a pipeline or the result of a search.
     table : frame or ndarray
-        Columns are matched by name where the model knows the names of its features.
+        Columns are matched by name if the model knows the names of its features.
     target : str, optional
-        Column that holds the true labels. If at most half of them are missing, the other rows are left out,
+        Column of the true labels. If at most half of them are missing, rows without a label are left out,
         with a warning.
     voting : {"auto", "hard", "soft"}, optional
-        As in `foregone.early_stop`; a classifier of ours has its own.
+        As in `foregone.early_stop`; an `EarlyStoppingClassifier` has its own.
     threshold : float, optional
-        As in `foregone.early_stop`; a classifier of ours has its own.
+        As in `foregone.early_stop`; an `EarlyStoppingClassifier` has its own.
 
     Raises
     ------
     InvalidInputError
-        If the model is of another kind or not fitted, or columns are missing or no numbers.
+        If the model is of another kind or not fitted, or if columns are missing or not numeric.
     """
     X, labels = choose_columns(table, model, target)
     model, preparations = peel(model)
@@ -276,7 +279,7 @@ def reported_model(
             X = preparation.transform(X)
     saved = isinstance(model, EarlyStoppingClassifier)
     if not saved and will_be_packed(model) and not is_boosted(model):
-        X = only_numbers(X)  # says which columns hold something else
+        X = only_numbers(X)  # its error names the columns that hold something else
     classifier = (
         _check_own(model, voting, threshold)
         if saved
@@ -290,6 +293,7 @@ def reported_model(
     with _taking_rows():
         rows = validated(classifier, X, classifier.ensemble_)
     truth = None if labels is None else match_labels(labels, classifier.ensemble_.classes)
+    n_given = rows.shape[0]
     rows, truth = _labelled(rows, truth)
     at_hand = hasattr(model, "predict") and hasattr(model, "get_params")
     name = type(model).__name__ if at_hand else "list of classifiers"
@@ -305,6 +309,7 @@ def reported_model(
         own_predict=_on_one_thread(model, classifier._decider.terms["threshold"]) if at_hand else None,
         settings={name: value for name, value in classifier._decider.terms.items() if name in SETTINGS},
         is_prepared=bool(preparations),
+        n_left_out=n_given - rows.shape[0],
         saved_limit=_limit_of(classifier) if saved else None,
         saved_loss=classifier._decider.terms["loss"],
         saved_promise=classifier.promise_ if saved else None,
@@ -313,15 +318,15 @@ def reported_model(
 
 
 def _labelled(rows: Any, truth: IntArray | None) -> tuple[Any, IntArray | None]:
-    """Return the rows that have a label, with a warning, unless these are fewer than the others."""
+    """Return the rows that have a label, with a warning; all rows if most have none."""
     if truth is None:
         return rows, None
     known, n_rows = np.flatnonzero(truth >= 0), len(truth)
     if len(known) == n_rows or 2 * len(known) < n_rows:
         return rows, truth
     warnings.warn(
-        f"{n_rows - len(known):,} of {n_rows:,} rows have no label and are left out: "
-        "the others stand for them",
+        f"{n_rows - len(known):,} of {n_rows:,} rows have no label and are left out. The report assumes that "
+        "the others are like them",
         stacklevel=2,
     )
     return _safe_indexing(rows, known), truth[known]
@@ -333,7 +338,7 @@ def _limit_of(classifier: EarlyStoppingClassifier) -> Any:
 
 
 def _classifier_of(model: Any, X: Any, voting: Any, threshold: float | None) -> EarlyStoppingClassifier:
-    """Return what `early_stop` makes of a model; a few rows are enough to see who is asked, and how."""
+    """Return `early_stop` of a model; two rows are enough to find its voters and how they vote."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that so few rows cannot certify anything
         try:
@@ -347,20 +352,20 @@ def _check_own(
     classifier: EarlyStoppingClassifier, voting: str | None, threshold: float | None
 ) -> EarlyStoppingClassifier:
     if not hasattr(classifier, "ensemble_"):
-        raise InvalidInputError("the classifier is not fitted: fit it, then save it")
+        raise InvalidInputError("the classifier is not fitted: fit it before you save it")
     own = classifier._decider.terms["threshold"]
     for name, given, has in (("voting", voting, classifier.voting_), ("threshold", threshold, own)):
         if given not in (None, "auto", has):
             raise InvalidInputError(
-                f"the classifier was fitted with {name}={has!r}, not {given!r}: give the model itself, or "
-                f"leave out {name}"
+                f"the classifier was fitted with {name}={has!r}, got {given!r}: leave out {name}, or give "
+                "the model itself"
             )
     return classifier
 
 
 @contextlib.contextmanager
 def _taking_rows() -> Iterator[None]:
-    """Turn whatever a model raises because it cannot take these rows into one kind of error."""
+    """Turn any error of a model that cannot take these rows into an InvalidInputError."""
     try:
         yield
     except (ForegoneError, NotFittedError):
@@ -373,7 +378,7 @@ def _taking_rows() -> Iterator[None]:
 
 
 def _on_one_thread(model: Any, threshold: float | None) -> Callable[[Any], Labels] | None:
-    """Return the model's own way to labels, by its probability where there is a threshold; None without."""
+    """Return the model's own ``predict``, at the threshold if there is one; None if it has no probability."""
     if threshold is not None and not hasattr(model, "predict_proba"):
         return None
     if "n_jobs" in model.get_params(deep=False):

@@ -1,4 +1,4 @@
-"""make_report(): everything that the page says, computed and measured, before any of it is written down."""
+"""make_report(): compute and measure everything that the page shows."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ POINT_FIELDS = (
     *("limit", "each_class", "expected_votes", "disagreement", "at_most", "worst", "gap", "reason"),
     *("accuracy_loss", "accuracy_loss_by_class", "full_accuracy"),
 )
-AUDITS = (0.001, 0.01, 0.1)  # shares of rows that a monitor may ask everyone about
+AUDITS = (0.001, 0.01, 0.1)  # shares of rows that a monitor may audit
 
 
 @dataclass(frozen=True)
 class Differences:
-    """How often two ways to answer differ: a number of rows, and of how many."""
+    """On how many rows two ways to answer differ."""
 
     n_differing: int
     n_rows: int
 
     @property
     def share(self) -> float:
-        """As a share of the rows."""
+        """The same as a share of the rows."""
         return self.n_differing / self.n_rows
 
     @classmethod
@@ -50,7 +50,7 @@ class Differences:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What stopping early would save on a model, and what it would risk. Made by `make_report`.
+    """What early stopping saves on a model, and what it risks. Made by `make_report`.
 
     Attributes
     ----------
@@ -59,28 +59,29 @@ class Report:
     trade_off : TradeOff
         What every limit costs and risks, and the recommendation.
     speed : Speed
-        Measured with the recommended strategy.
+        Measured with the recommended classifier.
     own_differences : Differences or None
-        Everyone together against the model's own ``predict``, on the calibration rows; None where the model
-        is not at hand.
+        The full vote against the model's own ``predict``, on the calibration rows; None if the model is not
+        available.
     in_order_drawn : Differences
-        What the call on the page makes against everyone together, on the calibration rows.
+        The recommended classifier against the full vote, on the calibration rows.
     asked_in_order_drawn : float
-        Voters asked on average in that.
+        Voters that it asks on average about these rows.
     errors : dict of str to Differences
-        Against the true labels, if they were given, of "stopped", "full" and "own": over all labelled rows.
+        With labels: errors of "stopped" (the recommended classifier), "full" (the full vote) and "own" (the
+        model's ``predict``), over all labelled rows.
     errors_by_class : dict of str to list of Differences
-        The same over those that are truly of each class.
+        The same for the rows of each true class.
     foresight : Foresight
-        How soon a monitor of what the call makes would notice a change.
+        How soon a monitor of the recommended classifier would detect a change.
     worth : float
-        What avoiding one disagreement, or one error, is taken to be worth, in full votes.
+        How many full votes avoiding one disagreement, or one error, is worth.
     made : datetime
-        When.
+        When the report was made.
     names : dict of str to str
-        What the model and the data were called.
+        Names of the model and of the data on the page.
     notes : tuple of str
-        Warnings that came up on the way.
+        Warnings that were raised.
     """
 
     model: ReportedModel
@@ -104,54 +105,61 @@ class Report:
 
     @property
     def recommended(self) -> SolvedLimit:
-        """The one of them that is recommended."""
+        """The recommended position."""
         return self.trade_off.recommended
 
     @property
     def expected_votes(self) -> float:
-        """Voters asked on average by what the call on the page makes: its ``expected_votes_``."""
+        """Voters that the recommended classifier asks on average: its ``expected_votes_``."""
         return self.trade_off.deployed_votes
 
     @property
     def plan(self) -> Plan:
-        """The recommendation."""
+        """The plan behind the recommendation."""
         return self.trade_off.plan
 
     @property
     def call(self) -> str:
-        """What to run to get what the page shows, given ``model``, rows ``X`` and labels ``y``."""
+        """The Python call that makes the recommended classifier from ``model``, ``X`` and labels ``y``."""
         from foregone.report.phrases import call
 
         return call(self)
 
     @property
     def html(self) -> str:
-        """One page that needs nothing else."""
+        """The page: one HTML file that loads nothing else."""
         from foregone.report.page import page
 
         return page(self)
 
     @property
     def headline(self) -> tuple[str, str]:
-        """The recommendation in two short sentences."""
-        from foregone.report.phrases import headline
+        """The recommendation in two short phrases: the limit, and how much it asks."""
+        from foregone.report.reasons import headline
 
         return headline(self)
 
     @property
+    def reasons(self) -> tuple[str, ...]:
+        """The recommendation in a sentence, then what speaks for and against it, a paragraph each."""
+        from foregone.report.reasons import reasons
+
+        return reasons(self)
+
+    @property
     def versions(self) -> dict[str, str]:
-        """What it was made with."""
+        """Versions of the software that made the report."""
         found = {name: version(name) for name in ("numpy", "scikit-learn", "numba")}
         return {"foregone": foregone.__version__, "Python": platform.python_version(), **found}
 
     @property
     def machine(self) -> str:
-        """What it was measured on, without names."""
+        """The machine that it was measured on, without its name."""
         cores = os.cpu_count() or 1
         return f"{platform.system()}, {platform.machine()}, {cores} core{'' if cores == 1 else 's'}"
 
     def fields(self) -> dict[str, Any]:
-        """Return every number of the page as plain values, ready for JSON."""
+        """Return every number of the page as plain values, for JSON."""
         model, traded = self.model, self.trade_off
         labels = [_plain(label) for label in model.labels]
         return {
@@ -171,7 +179,7 @@ class Report:
             "max_accuracy_loss": _by_label(self.plan.max_accuracy_loss),
             "full_accuracy": self.plan.full_accuracy,
             "headline": list(self.headline),
-            "recommendation": list(traded.advice),
+            "recommendation": list(self.reasons),
             "call": self.call,
             "expected_votes": self.expected_votes,
             "promise": str(traded.promise),
@@ -213,10 +221,10 @@ def make_report(
     caught: Iterable[warnings.WarningMessage] = (),
     advance: Callable[[str], None] = lambda words: None,
 ) -> Report:
-    """Work out what stopping early would save on a fitted model.
+    """Report what early stopping saves on a fitted model, and what it risks.
 
-    It is about what ``early_stop(model, X)`` does: votes are counted where that is what the model itself
-    does, otherwise scores are added up.
+    The report is about ``early_stop(model, X)``: it counts votes if the model itself does, and adds up scores
+    otherwise.
 
     Parameters
     ----------
@@ -224,26 +232,26 @@ def make_report(
         An ensemble that `foregone.early_stop` takes, alone or at the end of a pipeline; or an
         `EarlyStoppingClassifier`.
     table : frame or ndarray
-        Calibration rows, like those to come and none that the model was fitted on. Columns are matched by
-        name where the model knows names.
+        Calibration rows: like those in production, and none that the model was trained on. Columns are
+        matched by name if the model knows names.
     target : str, optional
-        Column of the true labels: limits are then on the loss of accuracy where they can be, and every one
-        shows the disagreement as well. Otherwise limits are on the disagreement, and labels tell error rates.
+        Column of the true labels. Limits are then on the accuracy loss if possible, and the disagreement is
+        shown as well. Otherwise limits are on the disagreement, and labels give error rates.
     voting : {"auto", "hard", "soft"}, optional
         As in `foregone.early_stop`; by default "auto", or that of the classifier.
     threshold : float, optional
         As in `foregone.early_stop`; a classifier, or a model with a threshold, has its own.
     criterion, confidence
-        As in `foregone.solve`; by default those of the classifier, else minimean at 0.95. ``"own"`` stands
-        for that default, because None has a meaning.
+        As in `foregone.solve`; by default those of the classifier, or else minimean at 0.95. ``"own"`` means
+        that default, because None has another meaning.
     worth : float, default=25
         As in `foregone.plan`.
     names : dict, optional
-        What to call the model (``"model"``) and the data (``"data"``) on the page.
+        Names of the model (``"model"``) and the data (``"data"``) on the page.
     caught : iterable of warnings.WarningMessage, optional
-        Warnings that came up when model and rows were read: they belong on the page, too.
+        Warnings raised while model and rows were read; the page shows them, too.
     advance : callable, optional
-        Told what is done next.
+        Called with a word for each step, to show progress.
 
     Examples
     --------
@@ -328,13 +336,13 @@ def _watching(found: Foresight, labels: list[Any]) -> dict[str, Any]:
 
 
 def _errors(answers: dict[str, Any], model: ReportedModel) -> dict[str, list[Differences]]:
-    """Return how often each way to answer is wrong: on all labelled rows, then on those of each class."""
+    """Return the errors of each way to answer: on all labelled rows, then on those of each class."""
     assert model.truth is not None
     truth = model.truth
     if (truth < 0).all():
         return {}
     parts = [truth >= 0, *(truth == number for number in range(len(model.labels)))]
-    right = model.ensemble.classes.take(truth)  # of a row without label it is not looked at
+    right = model.ensemble.classes.take(truth)  # not used for rows without a label
     return {
         way: [Differences.between(labels[part], right[part]) for part in parts]
         for way, labels in answers.items()
@@ -342,7 +350,7 @@ def _errors(answers: dict[str, Any], model: ReportedModel) -> dict[str, list[Dif
 
 
 def _notes(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Return what users are warned of, each thing once; not that we gave the model rows without names."""
+    """Return the warnings for users, each once; not the one about rows without names, which we caused."""
     said = [
         " ".join(str(warning.message).split())
         for warning in caught
@@ -356,5 +364,5 @@ def _by_label(limit: Any) -> Any:
 
 
 def _plain(label: Any) -> Any:
-    """Return a label as JSON can hold it."""
+    """Return a label as a value that JSON can hold."""
     return label if isinstance(label, str | int | float | None) else str(label)

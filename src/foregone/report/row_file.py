@@ -1,4 +1,4 @@
-"""Reading rows: parquet, CSV or a NumPy array."""
+"""Read rows from parquet, CSV or a NumPy file."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def read_rows(path: PathLike, n_axes: Container[int] = (2,)) -> Any:
         Parquet (a folder of its parts too), ``.npy``, or ``.csv`` and ``.tsv``, which may be compressed as
         in ``.csv.gz``. A CSV file whose first line holds nothing but numbers has no names.
     n_axes : container of int
-        How many axes an array may have.
+        Allowed numbers of axes of an array.
 
     Raises
     ------
     FileFormatError
-        If it cannot be read or is of another format.
+        If the file cannot be read or has another format.
     InvalidInputError
         If it has no rows.
     """
@@ -45,9 +45,9 @@ def read_rows(path: PathLike, n_axes: Container[int] = (2,)) -> Any:
         )
         raise FileFormatError(f"cannot read {file}: {reason}") from error
     if getattr(table, "ndim", 2) not in n_axes:
-        raise FileFormatError(f"{file}: must hold rows and columns, its array has the shape {table.shape}")
+        raise FileFormatError(f"{file} must hold rows and columns, but its array has the shape {table.shape}")
     if len(table) == 0:
-        raise InvalidInputError(f"{file} has no rows: give rows like those to come")
+        raise InvalidInputError(f"{file} has no rows: give rows like those in production")
     return table
 
 
@@ -59,7 +59,7 @@ def _read(file: Path) -> Any:
         return np.load(file, allow_pickle=False)
     if not start.startswith(b"PAR1") and separator is None:
         raise FileFormatError(
-            f"{file} is no table of a known format: give parquet, .csv, .tsv or .npy, one row per input"
+            f"{file} has an unknown format: give parquet, .csv, .tsv or .npy, one row per input"
         )
     try:
         import pandas

@@ -1,4 +1,4 @@
-"""The interactive part of the page: the slider, what it changes, and the same as tables."""
+"""The interactive part of the page: the slider, the figures it changes, and the same figures as tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_CLASSES = 5  # columns of the table of all limits
 
 
 def settings(report: Report) -> dict[str, list[dict[str, Any]]]:
-    """Return for each position of the slider all that it shows: what the page's script puts in place."""
+    """Return all that the page shows at each position of the slider; its script puts it in place."""
     shown: dict[str, list[dict[str, Any]]] = {"all": [], "each": []}
     for point in report.points:
         shown["each" if point.each_class else "all"].append(
@@ -36,14 +36,14 @@ def settings(report: Report) -> dict[str, list[dict[str, Any]]]:
 
 
 def live(report: Report, point: SolvedLimit) -> Live:
-    """Return the numbers that change with the slider: each with every digit, and as it is shown."""
+    """Return the numbers that change with the slider, each with all digits and as text."""
     n_voters, votes = report.model.n_voters, point.expected_votes
     fewer = n_voters / votes if votes > 0 else None
     figures: Live = {
         "limit": figure(point.limit, row_limit(report, point.limit)),
         "one-in": figure(point.limit, one_in(point.limit)),
         "votes": figure(votes, f"{votes:.1f}"),
-        "fewer": figure(fewer, f"{times(fewer or 0)} times"),
+        "fewer": figure(fewer, f"{times(fewer or 0)}x"),
         "mean": figure(point.disagreement),
         "at-most": figure(point.at_most),
         "worst": figure(point.worst),
@@ -80,9 +80,10 @@ def _spoken(report: Report, point: SolvedLimit) -> str:
 
 
 def _close_votes(report: Report) -> list[tuple[int, int | None, int | None]]:
-    """Return a few margins, from the closest, each with the yes votes that a "no" and a "yes" then have.
+    """Return a few margins, the closest first, each with the yes votes of a "no" and of a "yes".
 
-    Margins are sizes of the majority or, with another quota, numbers of votes that turn the full vote.
+    A margin is the size of the majority or, with another quota, how many votes must change to turn the
+    full vote.
     """
     n_voters, quota = report.model.n_voters, report.model.quota
     assert quota is not None
@@ -103,29 +104,28 @@ def _close_votes(report: Report) -> list[tuple[int, int | None, int | None]]:
 def tradeoff_section(report: Report) -> Html:
     """Return the section with the slider."""
     now, traded, voters = live(report, report.recommended), report.trade_off, report.model.voters
-    bounded = "for the worst row, " if traded.texts.holds_for_every_row else ""
+    bounded = "for every row, " if traded.texts.holds_for_every_row else ""
     sure = "" if traded.confidence is None else f", with {100 * traded.confidence:g} % confidence"
     maximum = "guaranteed maximum" if traded.texts.mean == "expected" else "maximum, once certified"
-    differ = ("mean", "", f"of rows differ from {traded.texts.full}, {traded.texts.mean}")
+    differ = ("mean", "", f"of answers differ from {traded.texts.full}, {traded.texts.mean}")
     limited = ("at-most", "", f"{maximum}, {bounded}{traded.texts.averaged}{sure}")
     if traded.loss == "accuracy":
-        right = percent(report.recommended.full_accuracy or 0.0)
-        limited = ("loss", "", f"accuracy loss, {traded.texts.mean}; {traded.texts.full} has {right}")
+        right = percent(1 - report.errors["full"].share)
+        limited = ("loss", "", f"accuracy loss, {traded.texts.mean}; {traded.texts.full} is right on {right}")
     figures = [
         ("votes", f"of {report.model.n_voters:,}", f"{voters} asked on average"),
         ("fewer", "", f"fewer {voters} than all"),
         *((limited, differ) if traded.loss == "accuracy" else (differ, limited)),
     ]
-    question = f"How often may the early answer differ from {traded.texts.full}?"
+    question = f"Move the slider to choose how often the early answer may differ from {traded.texts.full}."
     if traded.loss == "accuracy":
-        question = f"How much accuracy may be lost, compared with {traded.texts.full}?"
+        question = (
+            f"Move the slider to choose how far the accuracy may fall below that of {traded.texts.full}."
+        )
     return tag(
         "section",
-        tag("h2", "What each limit costs and risks", id="tradeoff-heading"),
-        tag(
-            "p",
-            f"{question} Move the slider. {traded.texts.computed}",
-        ),
+        tag("h2", "Cost and risk of each limit", id="tradeoff-heading"),
+        tag("p", f"{question} {traded.texts.computed} {_recommended_asks(report)}"),
         tag("p", traded.texts.no_accuracy, class_="note") if traded.texts.no_accuracy else None,
         _control(report, now),
         tag("output", said(report, report.recommended), id="said", for_="limit", name="said"),
@@ -141,7 +141,7 @@ def tradeoff_section(report: Report) -> Html:
             ),
             class_="figures",
         ),
-        tag("h3", "Cost and risk"),
+        tag("h3", f"{voters.capitalize()} asked and {traded.texts.limited}"),
         tag(
             "div",
             tag("figure", draw_tradeoff(report), tag("figcaption", _tradeoff_caption(report)), id="tradeoff"),
@@ -157,6 +157,18 @@ def tradeoff_section(report: Report) -> Html:
         tag("details", tag("summary", "Every limit, as a table"), _limit_table(report), class_="fine"),
         aria_labelledby="tradeoff-heading",
     )
+
+
+def _recommended_asks(report: Report) -> str:
+    """Say what the recommended classifier asks, which may be more or fewer than the slider shows."""
+    traded = report.trade_off
+    asked = f"asks {report.expected_votes:.1f} {report.model.voters} on average"
+    if traded.promise.confidence == 1:
+        return f"The recommended classifier stops only once the answer is certain and {asked}."
+    if traded.promise.is_by_rows:
+        n_rows = f"{traded.promise.n_rows:,} other rows"
+        return f"The recommended classifier was then certified on {n_rows} and {asked}."
+    return f"The recommended classifier {asked}."
 
 
 def _control(report: Report, now: Live) -> Html:
@@ -215,23 +227,23 @@ def _tradeoff_caption(report: Report) -> str:
         return f"Stricter limits ask more {voters}. {traded.texts.no_exact}{broken}"
     dotted = " (dotted)" if shows_exact(report) else ""
     return (
-        f"Stricter limits ask more {voters}. To stop only when the rest cannot change the outcome, and never "
-        f"differ, takes {traded.exact_votes:.1f} of them{dotted}.{broken}"
+        f"Stricter limits ask more {voters}. To never differ, that is, to stop only once the rest cannot "
+        f"change the answer, takes {traded.exact_votes:.1f} {voters}{dotted}.{broken}"
     )
 
 
 def _margins(report: Report, now: Live) -> Html:
     line = "Dashed: the limit."
     if report.trade_off.loss == "accuracy":
-        line = "There the full vote is often wrong, too, so that little accuracy is lost."
+        line = "On close votes the full vote is often wrong, too, so little accuracy is lost."
     return tag(
         "figure",
         draw_margins(report),
         tag(
             "figcaption",
-            "Close votes are where the early answer may differ: the worst row differs with a probability of ",
+            "Early answers differ mainly on close votes: the hardest row differs with a probability of ",
             _data(now, "worst"),
-            f". {line} The bars are the calibration rows, as the square root of their number.",
+            f". {line} Bars: the number of calibration rows, on a square-root scale.",
         ),
     )
 
@@ -243,12 +255,12 @@ def _risk(report: Report, now: Live) -> Html:
         if report.recommended.worst is None
         else [" The hardest possible row differs with a probability of ", _data(now, "worst"), "."]
     )
-    shown = f"The {texts.mean} share of rows that differ from {texts.full}, below the allowed one (dashed)."
+    shown = f"The {texts.mean} share of answers that differ from {texts.full}. Dashed: the limit."
     if texts.loss == "accuracy":
         shown = (
-            f"The accuracy loss, {texts.mean}, below the allowed one (dashed), and the share of rows that "
-            f"differ from {texts.full} (thin), which may be above it: where they differ, {texts.full} is "
-            "often wrong, too. No loss, or a gain, is drawn at the bottom."
+            f"The {texts.mean} accuracy loss (thick; zero and gains at the bottom) and the share of answers "
+            f"that differ from {texts.full} (thin). Dashed: the limit on the loss. More answers may differ, "
+            f"because {texts.full} is often wrong on those rows, too."
         )
     return tag(
         "figure",
@@ -267,8 +279,8 @@ def _class_table(report: Report, now: Live) -> Html:
     columns = {
         "votes": f"{voters} asked",
         "mean": f"differ, {traded.texts.mean}",
-        "at-most": f"differ, {'worst row' if traded.texts.holds_for_every_row else 'at most'}",
-        "worst": "differ, closest vote",
+        "at-most": f"differ, {'any row' if traded.texts.holds_for_every_row else 'at most'}",
+        "worst": "differ, hardest row",
         "loss": f"accuracy loss, {traded.texts.mean}",
     }
     known = [
@@ -276,10 +288,10 @@ def _class_table(report: Report, now: Live) -> Html:
         for name in columns
         if any(now.get(f"class-{place}-{name}", (None,))[0] is not None for place in _places(report))
     ]
-    caption = f"{voters.capitalize()} asked and disagreement, by the class that {traded.texts.full} gives"
-    first = f"{traded.texts.full} says"
+    caption = f"{voters.capitalize()} asked and disagreement, by the answer of {traded.texts.full}"
+    first = f"answer of {traded.texts.full}"
     if "loss" in known:
-        caption += f"; accuracy loss, by the class that is true {BELOW_0}"
+        caption += f"; accuracy loss, by true class {BELOW_0}"
         first = "class"
     if traded.loss == "accuracy":  # about disagreement, which is not limited
         known = [name for name in known if name not in ("at-most", "worst")]
@@ -293,15 +305,16 @@ def _class_table(report: Report, now: Live) -> Html:
             ]
             for place, label in enumerate(report.model.labels)
         ],
+        cards=True,
     )
 
 
 def _shares(report: Report, place: int) -> str:
-    """Say how many rows are of a class: by everyone together, and truly where limits are about that."""
-    said, truth = f"{percent(report.trade_off.shares[place])} of the rows", report.model.known_truth
+    """Return the share of rows in a class: by the full vote or sum and, with such limits, in truth."""
+    shown, truth = f"{percent(report.trade_off.shares[place])} of the rows", report.model.known_truth
     if truth is None or report.recommended.accuracy_loss is None:
-        return said
-    return f"{said}, {percent(float((truth == place).mean()))} truly"
+        return shown
+    return f"{shown}, in truth {percent(float((truth == place).mean()))}"
 
 
 def _places(report: Report) -> range:
@@ -311,9 +324,9 @@ def _places(report: Report) -> range:
 def _margin_table(report: Report, now: Live) -> Html:
     n_voters = report.model.n_voters
     no, yes = report.model.labels
-    by, first = f"the size of the majority, of all {report.model.voters}", "majority"
+    by, first = f"size of the majority of all {report.model.voters}", "majority"
     if report.model.quota != majority(n_voters):
-        by, first = "how many votes would have to change to turn the full vote", "votes to change"
+        by, first = "number of votes to change to turn the full vote", "votes to change"
     return table(
         f"Disagreement by {by}",
         [first, f"for {no}", f"for {yes}"],
@@ -331,15 +344,15 @@ def _limit_table(report: Report) -> Html:
     labels = report.model.labels if len(report.model.labels) <= MOST_CLASSES else ()
     traded, limits = report.trade_off, report.trade_off.limits
     mean, has_loss = traded.texts.mean, report.recommended.accuracy_loss is not None
-    # Name in `live`: heading. What is limited by itself has no column of its own.
+    # Name in `live`: heading. The limit is the first column, so it is not repeated.
     columns = {"loss": f"accuracy loss, {mean}"} if has_loss else {}
     columns["mean"] = f"differ, {mean}"
     if traded.loss == "accuracy":
-        columns |= {f"class-{place}-loss": f"loss, truly {label}" for place, label in enumerate(labels)}
+        columns |= {f"class-{place}-loss": f"loss, class {label}" for place, label in enumerate(labels)}
     else:
         columns["at-most"] = "at most"
         if report.recommended.worst is not None:
-            columns["worst"] = "worst row"
+            columns["worst"] = "hardest row"
         columns |= {f"class-{place}-mean": f"{mean} for {label}" for place, label in enumerate(labels)}
     rows, attributes = [], []
     for point in report.points:
@@ -361,13 +374,13 @@ def _limit_table(report: Report) -> Html:
     return table(
         f"{report.model.voters.capitalize()} asked on average, disagreement{lost}, for every limit on the "
         f"{traded.texts.limited}",
-        ["allowed", report.model.voters, *columns.values()],
+        ["limit", report.model.voters, *columns.values()],
         rows,
         row_attributes=attributes,
     )
 
 
 def _data(now: Live, name: str) -> Html:
-    """Return a number that changes with the slider, with every digit for machines."""
+    """Return a number that changes with the slider, with all digits in its value."""
     value, text = now[name]
     return tag("data", text, value="" if value is None else repr(float(value)), data_live=name)

@@ -1,8 +1,7 @@
-"""Whether the trees of a model read from a file can be walked safely.
+"""Check that the trees of a model read from a file can be walked safely.
 
-scikit-learn walks its trees without looking at the numbers of nodes and features that it meets, so one that
-was tampered with can crash the process or read memory that is none of its business. What is checked here is
-all that such a walk depends on.
+scikit-learn walks its trees without checking node and feature numbers, so a manipulated tree can crash the
+process or read memory outside of its arrays. Everything that such a walk depends on is checked here.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ MOST_OUTPUTS = 10_000  # labels that a tree has at a time
 
 
 def check_tree_states(file: Path) -> None:
-    """Raise ValueError unless scikit-learn can make the trees of a skops file without leaving their memory.
+    """Raise ValueError unless scikit-learn can build the trees of a skops file within their memory.
 
-    It believes the numbers of outputs and of nodes that it is given, so they are held to the arrays beside
-    them before anything is made.
+    scikit-learn trusts the numbers of outputs and nodes that it is given, so they are compared with the
+    arrays beside them before any tree is built.
     """
     with zipfile.ZipFile(file) as members:
 
         def array(state: dict[str, Any]) -> Any:
             if state["__loader__"] != "NdArrayNode" or state["type"] != "numpy":
-                raise ValueError("an array of a tree is not one of NumPy")
+                raise ValueError("an array of a tree is not a NumPy array")
             with members.open(state["file"]) as stream:
                 return np.lib.format.read_array(stream, allow_pickle=False)
 
@@ -43,7 +42,7 @@ def check_tree_states(file: Path) -> None:
             fields = state["content"]["content"]
             numbers, nodes = array(n_classes), array(fields["nodes"])
             if numbers.shape != (_whole(n_outputs, MOST_OUTPUTS),) or nodes.ndim != 1:
-                raise ValueError("a tree has other numbers of classes than of outputs")
+                raise ValueError("a tree has different numbers of classes and outputs")
             _whole(fields["node_count"], len(nodes))
 
 
@@ -62,23 +61,21 @@ def _tree_states(schema: Any) -> Iterator[dict[str, Any]]:
 def _whole(state: dict[str, Any], most: int) -> int:
     number = json.loads(state["content"])
     if state["__loader__"] != "JsonNode" or type(number) is not int or not 1 <= number <= most:
-        raise ValueError(f"a tree has a number that is not from 1 to {most}")
+        raise ValueError(f"a tree has a number outside 1 to {most}")
     return number
 
 
 def check_trees(model: Any, name: str) -> None:
-    """Raise FileFormatError unless every scikit-learn tree in ``model``, wherever it is, is sound."""
+    """Raise FileFormatError unless every scikit-learn tree anywhere in ``model`` is sound."""
     for part in _parts(model):
         if isinstance(part, Tree) and not _is_sound(part):
-            raise FileFormatError(f"{name}: damaged, a tree in it points outside of itself or of its rows")
+            raise FileFormatError(f"{name} is damaged: a tree in it points outside of itself or of its rows")
         if not _fits_its_rows(part):
-            raise FileFormatError(
-                f"{name}: damaged, it holds trees for other numbers of features than it has"
-            )
+            raise FileFormatError(f"{name} is damaged: its trees take other numbers of features than it has")
 
 
 def _is_sound(tree: Any) -> bool:
-    """Whether a walk ends in a leaf, whatever the row: children come after their parents, and exist."""
+    """Whether a walk ends in a leaf for any row: all children exist and come after their parents."""
     n_nodes = tree.node_count
     if not 1 <= n_nodes <= tree.capacity:
         return False
@@ -91,9 +88,9 @@ def _is_sound(tree: Any) -> bool:
 
 
 def _fits_its_rows(part: Any) -> bool:
-    """Whether what holds trees gives them rows of the width that they are for.
+    """Whether an ensemble gives its trees rows of the width that they take.
 
-    A tree checks the rows it is given itself, but a forest checks them once, for all of its trees.
+    A tree checks its rows itself, but a forest checks them once for all of its trees.
     """
     width = getattr(part, "n_features_in_", None)
     held = getattr(part, "tree_", None)
@@ -108,7 +105,7 @@ def _fits_its_rows(part: Any) -> bool:
 
 
 def _parts(model: Any) -> Iterator[Any]:
-    """Yield everything that a model is made of, itself included, each once."""
+    """Yield every object inside a model, itself included, once each."""
     waiting, seen = [model], {id(model): model}
     while waiting:
         part = waiting.pop()

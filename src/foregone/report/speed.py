@@ -1,4 +1,4 @@
-"""How fast it is on this machine: stopped, asking everyone, and the model's own predict, in turns."""
+"""Measure the speed on this machine: early stopping, all voters, and the model's own predict, in turns."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ PROBE = 100
 
 @dataclass(frozen=True)
 class Speed:
-    """Median seconds, each on one thread; ``own`` is None where the model is not at hand.
+    """Median seconds on one thread.
 
     Attributes
     ----------
     n_rows : int
         Size of the batch.
     batch, single : dict of str to float
-        Seconds for a row in the batch, and for a row alone, of "stopped", "full" and, if it is at hand,
-        "own".
+        Seconds per row in a batch, and for a single row: "stopped" early, "full" for asking all voters and,
+        if the model is available, "own" for its ``predict``.
     gpu : float or None
-        Seconds for a row in the batch, stopped, on the GPU; None if there is none that can be used.
+        Seconds per row in a batch with early stopping on a GPU; None without a usable GPU.
     """
 
     n_rows: int
@@ -46,11 +46,11 @@ class Speed:
 
     @property
     def slow_way(self) -> str:
-        """What stopping is compared with: the model's own predict, or else asking everyone."""
+        """What early stopping is compared with: "own" if the model is available, else "full"."""
         return "own" if "own" in self.batch else "full"
 
     def ratio(self, kind: str, way: str) -> float:
-        """Return how many times faster than ``way`` the stopped ensemble is, in a "batch" or "single"."""
+        """Return how many times faster than ``way`` early stopping is, in a "batch" or for a "single" row."""
         seconds = self.batch if kind == "batch" else self.single
         return seconds[way] / seconds["stopped"]
 
@@ -58,14 +58,14 @@ class Speed:
 def measure_speed(
     model: ReportedModel, decider: Decider, advance: Callable[[], None] = lambda: None
 ) -> Speed:
-    """Time the rows of a report; a few seconds on any machine and model.
+    """Measure the speed on the rows of a report, in a few seconds.
 
     Parameters
     ----------
     model : ReportedModel
         Voters and rows.
     decider : Decider
-        When to stop, and in which order voters are asked.
+        The recommended classifier's stopping rule and order of voters.
     advance : callable, optional
         Called after the batch and after single rows.
     """
@@ -101,7 +101,7 @@ def measure_speed(
 
 
 def _on_gpu(model: ReportedModel, decider: Decider, rows: Any) -> float | None:
-    """Return the median seconds for rows on the host, stopped, on a GPU; None if there is none."""
+    """Return the median seconds with early stopping on a GPU for rows on the host; None without a GPU."""
     if not isinstance(model.ensemble, Forest) or find_gpu().problem is not None:
         return None
     ways = {"gpu": lambda part: decider.run(part, 1, early=True, device="cuda")}
@@ -109,7 +109,7 @@ def _on_gpu(model: ReportedModel, decider: Decider, rows: Any) -> float | None:
 
 
 def _batch_size(ways: dict[str, Callable[[Any], Any]], rows: Any, most: int) -> int:
-    """Return how many rows keep the slowest busy for long enough, or all there are."""
+    """Return how many rows keep the slowest way busy for long enough, at most ``most``."""
     n_rows = min(PROBE, most)
     while n_rows < most:
         if max(_medians(ways, {way: [rows[:n_rows]] for way in ways}, 1).values()) > SECONDS:
@@ -121,13 +121,13 @@ def _batch_size(ways: dict[str, Callable[[Any], Any]], rows: Any, most: int) -> 
 def _medians(
     ways: dict[str, Callable[[Any], Any]], parts: dict[str, list[Any]], rounds: int
 ) -> dict[str, float]:
-    """Return for each way the median seconds for its parts, in rounds in which all take turns."""
+    """Return the median seconds of each way for its parts; all ways take turns in each round."""
     spent: dict[str, list[float]] = {way: [] for way in ways}
     for way, work in ways.items():
-        work(parts[way][0])  # what is loaded or compiled the first time is not counted
+        work(parts[way][0])  # loading and compilation are not counted
     for _ in range(rounds):
         for way, work in ways.items():
-            work(parts[way][0][:1])  # back in the caches, where the others pushed it out
+            work(parts[way][0][:1])  # refill the caches, which the other ways have used
             start = time.perf_counter()
             for part in parts[way]:
                 work(part)

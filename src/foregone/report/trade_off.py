@@ -1,4 +1,4 @@
-"""TradeOff: every limit of the slider solved, and the plan made of them; the same for every kind of vote."""
+"""TradeOff: a solution for every limit of the slider, and the plan made of them, for every kind of vote."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from foregone.votes import VoteDistribution
 
 __all__ = ["LIMITS", "TradeOff", "positions_for", "trade_off"]
 
-# From the strictest to the loosest, six a decade; those that plan() tries are among them.
+# From the strictest to the loosest, six per decade, including all that plan() tries.
 LIMITS = (*(float(f"{digits}e{power}") for power in range(-5, -1) for digits in (1, 1.5, 2, 3, 5, 7)), 0.1)
 TRIED: dict[LossKind, tuple[float, ...]] = {"disagreement": PLANNED, "accuracy": ACCURACY_LIMITS}
 
@@ -40,29 +40,29 @@ ClassNumbers = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class TradeOff:
-    """What every limit costs and risks, and the one that is recommended.
+    """What every limit costs and risks, and the recommended limit.
 
     Attributes
     ----------
     points : tuple of SolvedLimit
-        One for each position of the slider: first over all rows, then, where that is possible, for each
+        One for each position of the slider: first limits over all rows, then, if possible, limits for each
         class.
     plan : Plan
-        The recommendation.
+        The plan that recommends a limit.
     texts : Texts
-        What has to be said of this kind.
+        Texts for this kind of vote.
     shares : list of float
-        Share of the rows that everyone together gives to each class.
+        Share of the rows in each class, by the full vote.
     full : ndarray of int, shape (n_rows,)
-        Number of the class that everyone together gives each row.
+        Class number of the full vote, or full sum, for each row.
     right : ndarray of int, shape (n_rows,)
-        Number of the class that counts as agreement.
+        Class number that counts as agreement.
     deployed : Decider
-        What `foregone.early_stop` makes of the recommended limit and these rows.
+        The decider that `foregone.early_stop` makes from the recommended limit and these rows.
     why_curtailed : str or None
-        Why it stops only where the answer is certain, if it does.
+        Why it stops only once the answer is certain, if it does.
     exact_votes : float or None
-        Voters asked on average if the answer may never differ; None where it is not known.
+        Voters asked on average if the answer may never differ; None if unknown.
     """
 
     points: tuple[SolvedLimit, ...]
@@ -77,32 +77,27 @@ class TradeOff:
 
     @property
     def promise(self) -> Promise:
-        """What is guaranteed about what is deployed, with limits by label."""
+        """The promise of the recommended classifier, with limits by label."""
         return self.deployed.promise.labelled(self.deployed.ensemble.classes.tolist())
 
     @property
     def stops(self) -> Stops | None:
-        """Where calibration rows stop that had no part in it, or all of them: its ``stops_``."""
+        """Where calibration rows stop: the ``stops_`` of the recommended classifier."""
         return self.deployed.attributes().get("stops_")
 
     @property
     def deployed_votes(self) -> float:
-        """Voters that it asks on average: its ``expected_votes_``."""
+        """Voters that the recommended classifier asks on average: its ``expected_votes_``."""
         return float(self.deployed.attributes()["expected_votes_"])
 
     @property
-    def advice(self) -> tuple[str, ...]:
-        """The recommendation in words, one paragraph each."""
-        return tuple(self.plan.advise())
-
-    @property
     def confidence(self) -> float | None:
-        """With which the limit holds; None where it has no meaning."""
+        """The confidence of the limits; None if it has no meaning."""
         return self.plan.confidence
 
     @property
     def loss(self) -> LossKind:
-        """What limits are on: the disagreement or, with labels, the loss of accuracy."""
+        """What limits are on: the disagreement or, with labels, the accuracy loss."""
         return self.plan.loss
 
     @property
@@ -112,12 +107,12 @@ class TradeOff:
 
     @property
     def accuracy_loss(self) -> float | None:
-        """How much accuracy what is deployed loses on the calibration rows; None without limits on it."""
+        """The accuracy loss of the recommended classifier on these rows; None without limits on it."""
         return self.deployed.attributes().get("calibration_accuracy_loss_")
 
     @property
     def votes(self) -> VoteDistribution | None:
-        """How many voters say yes; only for votes between two classes."""
+        """The distribution of yes votes; only for votes between two classes."""
         return self.plan.votes if isinstance(self.plan.votes, VoteDistribution) else None
 
     @property
@@ -127,31 +122,31 @@ class TradeOff:
 
     @property
     def has_class_limits(self) -> bool:
-        """Whether the limit can be kept for each class."""
+        """Whether each class can have its own limit."""
         return any(point.each_class for point in self.points)
 
     def differing(self, answers: npt.NDArray[Any]) -> int:
-        """Return how many rows are answered in a way that does not agree, given class numbers."""
+        """Return how many of these answers, given as class numbers, do not agree."""
         return int(np.count_nonzero(answers != self.right))
 
 
 def positions_for(loss: LossKind) -> tuple[float, ...]:
-    """Return the limits that the slider goes through: from the strictest that a plan tries to the loosest."""
+    """Return the limits of the slider, from the strictest to the loosest that a plan tries."""
     return tuple(limit for limit in LIMITS if min(TRIED[loss]) <= limit <= max(TRIED[loss]))
 
 
 def trade_off(
     model: ReportedModel, own: Labels | None, worth: float, advance: Callable[[], None]
 ) -> TradeOff:
-    """Ask everyone about every row and solve for every limit.
+    """Ask all voters about every row and solve for every limit.
 
     Parameters
     ----------
     model : ReportedModel
         Voters, rows and settings.
     own : ndarray or None
-        The model's own predictions. Scores agree with them, or with the full sum where there are none, as in
-        a classifier; counted votes agree with the full vote.
+        The model's own predictions. As in a classifier, scores are compared with them, or with the full sum
+        if there are none; counted votes are compared with the full vote.
     worth : float
         As in `foregone.plan`.
     advance : callable
@@ -184,7 +179,7 @@ def trade_off(
 
 
 class _Tally(NamedTuple):
-    """What everyone together says: as `foregone.plan` takes it, by row, and what it takes to be sure."""
+    """The full vote: as `foregone.plan` takes it, by row, and what it takes to never differ."""
 
     votes: VoteDistribution | LabelledVotes | ClassVotes | ScoreRows
     full: ClassNumbers
@@ -193,12 +188,12 @@ class _Tally(NamedTuple):
 
 
 def _tally(model: ReportedModel, own: Labels | None) -> _Tally:
-    """Ask everyone: the one place where the page tells votes, answers and scores apart."""
+    """Ask all voters: the only place where the report tells votes, answers and scores apart."""
     n_voters, n_classes, quota = model.n_voters, len(model.labels), model.quota
-    truth = model.known_truth if model.order != "per_row" else None  # the one order without such limits
+    truth = model.known_truth if model.order != "per_row" else None  # the only order without such limits
     if model.adds_up:
         scores, order = scores_of(model.ensemble, model.rows), first_order(model.ensemble, model.seed)
-        # Votes are held against the full vote, as in a classifier.
+        # Votes are compared with the full vote, as in a classifier.
         held_against = None if model.voting == "hard" else own
         rows = ScoreRows(
             scores,

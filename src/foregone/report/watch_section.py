@@ -1,4 +1,4 @@
-"""What the page says about watching: where the promise ends, the call, and how soon a change would show."""
+"""The section on monitoring: when the guarantee ends, the call, and how soon a change is detected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLOSEST = "as close as the closest tenth of the calibration rows"
 
 
 def roughly(rows: int | float | None) -> str:
-    """Return a number of rows with two digits, in words where it is large; "never" for None.
+    """Return a number of rows with two digits, large ones as "19 million"; "never" for None.
 
     Examples
     --------
@@ -34,41 +34,45 @@ def roughly(rows: int | float | None) -> str:
 def how_to_watch(report: Report) -> Iterator[Html]:
     """Return the parts of the section."""
     voters, found, traded = report.model.voters, report.foresight, report.trade_off
-    holds = "The promise ends where rows in use are no longer like the calibration rows."
+    holds = "The guarantee ends when the rows in production no longer resemble the calibration rows."
     if traded.promise.loss == "disagreement of every row":
-        holds = "The promise is about any row, but rows that are unlike the calibration rows may cost more."
+        holds = (
+            f"The guarantee holds for any row, but rows unlike the calibration rows may ask more {voters}."
+        )
     yield tag(
         "p",
-        f"{holds} A monitor answers as the classifier does and watches two things, without labels: after how "
-        f"many {voters} rows stop, and how often early answers differ from {traded.texts.full} on a small "
-        f"share of rows, about which it asks all {voters}.",
+        f"{holds} A monitor predicts as the classifier does and checks two things without labels: after how "
+        f"many {voters} rows stop, and how often early answers differ from {traded.texts.full}. For the "
+        f"second, it audits a small share of rows: it asks all {voters} about them.",
     )
-    yield tag("pre", tag("code", CODE), aria_label="The call that watches", tabindex="0")
+    yield tag("pre", tag("code", CODE), aria_label="The call that makes a monitor", tabindex="0")
     yield tag(
         "p",
-        "X are the rows in use. An alarm says what has moved and what to do. While nothing changes and the "
-        f"limit is kept, the probability of ever giving one is at most {percent(found.false_alarm)}.",
+        "X holds the rows in production. An alarm names what has changed and what to do. While nothing "
+        "changes and the limit is kept, the probability of any alarm at all is at most "
+        f"{percent(found.false_alarm)}.",
         class_="note",
     )
-    yield tag("h3", "How soon would a change show?")
+    yield tag("h3", "Rows until a change is detected")
     yield tag("div", tag("div", *_disagreement(report)), tag("div", *_closer(report)), class_="two")
     yield tag(
         "p",
-        "Estimates, for a change from the first row on: about half of all alarms come sooner.",
+        "Estimates for a change from the first row on; about half of all alarms come earlier.",
         class_="note",
     )
 
 
 def _disagreement(report: Report) -> Iterator[Html]:
-    """Return when audits would show that more answers differ."""
+    """Return how many rows it takes audits to detect that more answers differ."""
     model, found, texts = report.model, report.foresight, report.trade_off.texts
     if found.why_no_disagreement is not None:
-        yield tag("p", f"Audits show nothing here: {found.why_no_disagreement}.")
+        yield tag("p", f"Audits detect nothing here: {found.why_no_disagreement}.")
         return
     if not any(found.limits.values()):
         yield tag(
             "p",
-            f"Early answers always agree with {texts.full}: the first audited row that differs is an alarm.",
+            f"Early answers always agree with {texts.full}: the first audited row that differs raises an "
+            "alarm.",
         )
         return
     limit = found.limits.get(None)
@@ -83,37 +87,37 @@ def _disagreement(report: Report) -> Iterator[Html]:
     yield table(
         "Rows until the alarm, if more answers differ",
         ["disagreement", *(f"{percent(audit)} audited" for audit in AUDITS)],
-        [*rows, [_named(f"{model.voters} added", "to each row"), *added]],
+        [*rows, [_named("cost of auditing", f"{model.voters} per row"), *added]],
     )
     if report.trade_off.promise.loss == "accuracy":
         yield tag(
             "p",
-            f"Without labels, audits hold the disagreement to {percent(limit or 0.0)}, the most that the "
-            "calibration rows leave plausible. Give labels to monitor.audited(early, full, truth) to hold "
-            "the loss of accuracy to its limit.",
+            f"Without labels, audits compare the disagreement with {percent(limit or 0.0)}, its upper bound "
+            "by the calibration rows. To monitor the accuracy loss, pass labels to "
+            "monitor.audited(early, full, truth).",
             class_="note",
         )
 
 
 def _closer(report: Report) -> Iterator[Html]:
-    """Return when the spread of votes would show that they are closer."""
+    """Return how many rows it takes to detect that votes become closer."""
     found, stops = report.foresight, report.trade_off.stops
     if found.why_no_closer is not None or stops is None:
-        yield tag("p", f"The spread of votes is not watched: {found.why_no_closer}.")
+        yield tag("p", f"The spread of votes is not monitored: {found.why_no_closer}.")
         return
     yield table(
         "Rows until the alarm, if votes become closer",
-        [f"share of rows that become {CLOSEST}", "with any audit"],
+        [f"share of rows that become {CLOSEST}", "with any share audited"],
         [[percent(share), roughly(rows)] for share, rows in found.closer.items()],
     )
     if None in found.closer.values():
         yield tag(
             "p",
-            f"Never: {stops.n_rows:,} calibration rows cannot tell that change from chance. More may.",
+            f"Never: {stops.n_rows:,} calibration rows are too few to tell that change from chance.",
             class_="note",
         )
 
 
 def _named(name: str, more: str | None) -> Html:
-    """Return the name of a row with what is said below it."""
+    """Return the name of a row with a small note below it."""
     return tag("span", name, None if more is None else tag("small", more))
