@@ -11,84 +11,84 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: help demo test lint format docs images examples clean fuzz fuzz-kill paper
 .PHONY: bench-solve bench-predict bench-guarantees bench-orders bench-scores bench-accuracy bench-replay bench-plurality bench-polls bench-scale bench-monitor bench-before-after bench-as-you-go bench-latency bench-start bench-gpu
 
-help:  ## Say what there is to make
+help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.has-plot  ## Train a forest, stop it early and say what that saves (writes ./demo)
+demo: $(VENV)/.has-plot  ## Train a forest, stop it early and show what that saves (writes ./demo)
 	@$(BIN)/foregone demo -o demo
 
 test: $(VENV)/.has-test $(VENV)/.looked-for-browser  ## Run the whole test suite, doctests included
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
-lint: $(VENV)/.has-lint  ## Check style, types and the direction of imports
+lint: $(VENV)/.has-lint  ## Check style, formatting, types and import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(VENV)/.has-lint  ## Put the code into shape
+format: $(VENV)/.has-lint  ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench-solve: $(VENV)/.has-test  ## Time our solver against HiGHS, in one run
+bench-solve: $(VENV)/.has-test  ## Time the solver against HiGHS
 	$(BIN)/python benchmarks/solve.py $(BENCH)
 
 # BEFORE is the folder of another checkout, such as `git worktree add --detach ../before COMMIT` makes.
-bench-before-after: $(VENV)/.has-test  ## Time this checkout against another one (BEFORE=FOLDER), in one run (5 minutes)
+bench-before-after: $(VENV)/.has-test  ## Time this checkout against another one, BEFORE=FOLDER (5 minutes)
 	$(BIN)/python -m benchmarks.before_after $(BEFORE) $(BENCH)
 
-bench-predict: $(VENV)/.has-bench  ## Time stopped forests against every other way to run them (25 minutes)
+bench-predict: $(VENV)/.has-bench  ## Time early-stopped forests against other engines (25 minutes)
 	$(BIN)/python -m benchmarks.predict $(BENCH)
 
-bench-latency: $(VENV)/.has-bench  ## Time one row as a server sees it: slowest calls, threads, processes, memory (4 minutes)
+bench-latency: $(VENV)/.has-bench  ## Time single rows as in a server: slowest calls, threads, processes, memory (4 minutes)
 	$(BIN)/python -m benchmarks.latency $(BENCH)
 
-bench-start: $(VENV)/.has-test  ## Measure what starting costs, with and without compiled code (4 minutes)
+bench-start: $(VENV)/.has-test  ## Measure start-up time with and without cached compiled code (4 minutes)
 	$(BIN)/python -m benchmarks.start $(if $(BEFORE),--before $(BEFORE)) $(BENCH)
 
-bench-guarantees: $(VENV)/.has-test  ## Show that promised limits are kept, simulated, by classifiers in use and on real data (25 minutes)
+bench-guarantees: $(VENV)/.has-test  ## Test that limits are kept: simulated, by classifiers in use and on real data (25 minutes)
 	$(BIN)/python -m benchmarks.guarantees $(BENCH)
 
-bench-orders: $(VENV)/.has-test  ## Deal rows over many orders: what it costs, and what luck it evens out (3 minutes)
+bench-orders: $(VENV)/.has-test  ## Compare one tree order with many: cost, and spread of the disagreement (3 minutes)
 	$(BIN)/python -m benchmarks.orders $(BENCH)
 
-bench-scores: $(VENV)/.has-bench  ## Stop soft forests and boosted trees early: trees asked, limits kept, speed beside other engines (30 minutes)
+bench-scores: $(VENV)/.has-bench  ## Measure averaged forests and boosted trees: trees asked, limits kept, speed against other engines (30 minutes)
 	$(BIN)/python -m benchmarks.scores $(BENCH)
 	$(BIN)/python -m benchmarks.class_scores $(BENCH)
 	$(BIN)/python -m benchmarks.boosted $(filter --write-docs,$(BENCH))
 
-bench-accuracy: $(VENV)/.has-bench  ## Limit the loss of accuracy instead of the disagreement, and decide at a threshold (40 minutes)
+bench-accuracy: $(VENV)/.has-bench  ## Measure limits on accuracy and decision thresholds (40 minutes)
 	$(BIN)/python -m benchmarks.accuracy $(BENCH)
 
-bench-monitor: $(VENV)/.has-test  ## Watch promises in use: false alarms, rows until drift is found, real drift, time and memory (10 minutes)
+bench-monitor: $(VENV)/.has-test  ## Measure monitors: false alarms, rows until drift is detected, real drift, time and memory (10 minutes)
 	$(BIN)/python -m benchmarks.monitor $(BENCH)
 
-bench-replay: $(VENV)/.has-test  ## Replay real votes of language models under every rule (6 minutes)
+bench-replay: $(VENV)/.has-test  ## Replay recorded votes of language models under every rule (6 minutes)
 	$(BIN)/python -m benchmarks.replay $(BENCH)
 
-bench-as-you-go: $(VENV)/.has-test  ## Learn while polling recorded votes of language models (10 minutes)
+bench-as-you-go: $(VENV)/.has-test  ## Measure learning while polling, on recorded votes of language models (10 minutes)
 	$(BIN)/python -m benchmarks.as_you_go $(BENCH)
 
-bench-polls: $(VENV)/.has-test  ## Poll a troubled server about 10,000 questions and count the calls (4 minutes)
+bench-polls: $(VENV)/.has-test  ## Poll an unreliable server about 10,000 questions and count the calls (4 minutes)
 	$(BIN)/python -m benchmarks.polls $(BENCH)
 
-bench-scale: $(VENV)/.has-test  ## Score 10 million rows here, on Dask and on Spark (10 minutes)
+bench-scale: $(VENV)/.has-test  ## Score 10 million rows locally, on Dask and on Spark (10 minutes)
 	$(BIN)/python -m benchmarks.scale $(BENCH)
 
-bench-gpu: $(VENV)/.has-bench  ## Time forests on a GPU against nvForest, the CPU and copying; skips itself without one (6 minutes)
+bench-gpu: $(VENV)/.has-bench  ## Time forests on a GPU against nvForest, the CPU and copying; skipped without a GPU (6 minutes)
 	$(BIN)/python -m benchmarks.gpu $(BENCH)
 
-bench-plurality: $(VENV)/.has-test  ## Many answers: ours beside other rules on real votes, and the limit (10 minutes)
+bench-plurality: $(VENV)/.has-test  ## Compare rules for many answers on recorded votes, and test the limit (10 minutes)
 	$(BIN)/python -m benchmarks.plurality $(BENCH)
 
 # PAPER is what to reproduce ('run fig1 table3'), or options for all of it ('--repeats 5').
-paper: $(VENV)/.has-paper  ## Reproduce every figure and table of the paper into ./results (hours; run it again to resume)
+paper: $(VENV)/.has-paper  ## Reproduce every figure and table of the paper into ./results (hours; run again to resume)
 	$(BIN)/python -m paper $(if $(filter-out -%,$(firstword $(PAPER))),,all) $(PAPER)
 
-fuzz: $(VENV)/.has-test  ## Attack every reader with 100,000 damaged and hostile files (10 minutes)
+fuzz: $(VENV)/.has-test  ## Test every file reader with 100,000 damaged and hostile files (10 minutes)
 	$(BIN)/python -m fuzzing files $(FUZZ)
 
-fuzz-kill: $(VENV)/.has-test  ## Kill resumable jobs 500 times and check what they make (10 minutes)
+fuzz-kill: $(VENV)/.has-test  ## Kill resumable jobs 500 times and check their results (10 minutes)
 	$(BIN)/python -m fuzzing kills $(FUZZ)
 
 images: $(VENV)/.has-plot  ## Draw the pictures of the README and of "How it works" again
@@ -96,7 +96,7 @@ images: $(VENV)/.has-plot  ## Draw the pictures of the README and of "How it wor
 	$(BIN)/foregone compare --voters 101 --max-disagreement 0.001 --png docs/images/envelopes.png
 	$(BIN)/python docs/_pictures.py
 
-examples: $(VENV)/.has-plot  ## Run the examples and make their pictures anew (2 minutes)
+examples: $(VENV)/.has-plot  ## Run the examples and redraw their pictures (2 minutes)
 	@for script in $(filter-out examples/llm_judge.py examples/serving.py,$(wildcard examples/*.py)); do echo "$$script"; \
 		$(BIN)/python -W error $$script --output docs/images/examples || exit 1; done
 
@@ -104,7 +104,7 @@ docs: $(VENV)/.has-docs  ## Build the documentation site into ./site; every warn
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo "Open site/index.html"
 
-clean:  ## Remove everything that was made here, the .venv included
+clean:  ## Remove everything that was built here, including .venv
 	rm -rf $(VENV) demo build dist results site fuzz-findings .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks fuzzing paper -name __pycache__ -type d -prune -exec rm -rf {} +
 
