@@ -1,1 +1,1 @@
-"""What foregone is measured against, and how: `python -m benchmarks.predict --help`."""
+"""The measurements of foregone; to begin, `python -m benchmarks.predict --help`."""

@@ -1,4 +1,4 @@
-"""Limits on the loss of accuracy beside limits on the disagreement; and decision thresholds.
+"""Compare limits on the loss of accuracy with limits on the disagreement, and measure decision thresholds.
 
 For every dataset one model is trained. The other rows are divided at random, many times, into calibration and
 test rows. Forests of 101 trees count votes; boosted trees add up scores. What a forest loses on test rows is
@@ -57,13 +57,13 @@ def main(arguments: list[str]) -> int:
     )
     add = parser.add_argument
     add("--data", type=Path, help="folder of NAME.parquet files with a last column `target`")
-    add("--only", nargs="+", choices=DATASETS, default=DATASETS, metavar="NAME", help="these datasets alone")
+    add("--only", nargs="+", choices=DATASETS, default=DATASETS, metavar="NAME", help="only these datasets")
     add("--parts", nargs="+", choices=("forests", "boosted", "threshold"), metavar="PART")
     add("--splits", type=int, default=20, help="random calibrations of each model")
-    add("--threshold-splits", type=int, default=100, help="the same for the threshold")
-    add("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder to keep models in")
-    add("--again", action="store_true", help="measure anew what is kept")
-    add("--write-docs", action="store_true", help="put the tables into docs/measurements/accuracy.md")
+    add("--threshold-splits", type=int, default=100, help="random calibrations for the threshold")
+    add("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for trained models")
+    add("--again", action="store_true", help="repeat measurements that are cached")
+    add("--write-docs", action="store_true", help="write the tables to docs/measurements/accuracy.md")
     options = parser.parse_args(arguments)
     text = "\n".join(_pages(options))
     print(text)

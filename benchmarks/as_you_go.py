@@ -1,4 +1,4 @@
-"""Learn while polling, on real votes of language models: calls, and whether the limit is kept.
+"""Measure learning while polling, on recorded votes of language models: calls, and whether the limit is kept.
 
     python -m benchmarks.as_you_go
     python -m benchmarks.as_you_go --shuffles 10 --write-docs
@@ -48,13 +48,13 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--shuffles", type=int, default=100, help="random orders of the questions")
     parser.add_argument(
-        "--write-docs", action="store_true", help="put the table into docs/measurements/as_you_go.md"
+        "--write-docs", action="store_true", help="write the table to docs/measurements/as_you_go.md"
     )
     options = parser.parse_args(arguments)
     folder = data_folder()
     found = [] if folder is None else sorted((folder / "llm_votes").glob("*.parquet"))
     if not found:
-        print("No votes to poll: there are no llm_votes in FOREGONE_DATA or ../shared/data.")
+        print("No recorded votes: there is no folder llm_votes in FOREGONE_DATA or ../shared/data.")
         return 0
     rows, missed = [], []
     for file in found:

@@ -1,4 +1,4 @@
-"""Time this checkout against another one of foregone, in one run: what a change costs, or gains.
+"""Time this checkout of foregone against another one, in one run, to see what a change costs or gains.
 
     git worktree add --detach ../before COMMIT
     python -m benchmarks.before_after ../before
@@ -86,10 +86,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("before", type=Path, help="folder of the other checkout")
     parser.add_argument("--cases", nargs="+", choices=KINDS, default=list(USUAL), metavar="KIND")
     parser.add_argument("--before-cpu", choices=("native", "generic"), default="native")
-    parser.add_argument("--starts", type=int, default=3, help="of both processes (default 3)")
-    parser.add_argument("--rounds", type=int, default=7, help="of every case, in each of them (default 7)")
-    parser.add_argument("--allowed", type=float, default=1.03, help="largest ratio (default 1.03)")
-    parser.add_argument("--write-docs", help="put the table into this part of docs/measurements/speed.md")
+    parser.add_argument("--starts", type=int, default=3, help="times to start both processes (default 3)")
+    parser.add_argument("--rounds", type=int, default=7, help="rounds per case and process (default 7)")
+    parser.add_argument("--allowed", type=float, default=1.03, help="largest allowed ratio (default 1.03)")
+    parser.add_argument("--write-docs", help="section of docs/measurements/speed.md to write the table to")
     options = parser.parse_args(arguments)
     times: dict[str, list[tuple[float, float]]] = {}
     for start in range(options.starts):

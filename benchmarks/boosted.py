@@ -1,4 +1,4 @@
-"""Time boosted trees, stopped early and in full, against every other way to run them.
+"""Time boosted trees, stopped early and in full, against other engines.
 
     python -m benchmarks.boosted
     python -m benchmarks.boosted --only income --rounds 15
@@ -75,11 +75,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", nargs="+", choices=DATASETS[:4], default=DATASETS[:4], metavar="NAME")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="NAME")
     parser.add_argument("--rivals", nargs="*", choices=RIVALS, default=list(RIVALS), metavar="NAME")
-    parser.add_argument("--rows", type=int, default=20_000, help="most test rows in a batch")
-    parser.add_argument("--rounds", type=int, default=9, help="one-row calls get three times as many")
+    parser.add_argument("--rows", type=int, default=20_000, help="largest number of test rows in a batch")
+    parser.add_argument(
+        "--rounds", type=int, default=9, help="rounds of timing; single-row calls get three times as many"
+    )
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for models")
     parser.add_argument(
-        "--write-docs", action="store_true", help="put the tables into docs/measurements/scores.md"
+        "--write-docs", action="store_true", help="write the tables to docs/measurements/scores.md"
     )
     options = parser.parse_args(arguments)
     results = []

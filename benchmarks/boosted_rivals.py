@@ -1,4 +1,4 @@
-"""Other ways to run boosted trees of two classes: a function for each makes an engine."""
+"""Other engines for boosted trees of two classes; each function makes one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a budget of votes buys: spent by the value of the next vote, or evenly, or question by question."""
+"""Compare ways to spend a budget of votes: by the value of the next vote, evenly, or question by question."""
 
 from __future__ import annotations
 

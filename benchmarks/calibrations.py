@@ -1,4 +1,4 @@
-"""Simulated calibrations: votes are drawn from a known distribution, so that the truth can be told."""
+"""Simulated calibrations, with votes from a known distribution, so that the true disagreement is known."""
 
 from __future__ import annotations
 

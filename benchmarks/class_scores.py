@@ -1,4 +1,4 @@
-"""Stop models of many classes early: trees asked, how often the answer differs, how fast it is, how small.
+"""Measure models of many classes stopped early: trees asked, disagreement, speed and size.
 
     python -m benchmarks.class_scores
     python -m benchmarks.class_scores --only digits --parts table

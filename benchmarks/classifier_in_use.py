@@ -1,4 +1,4 @@
-"""What a fitted classifier does on new rows, beside its limit: one classifier a seed, each in its own order.
+"""The disagreement of fitted classifiers on new rows: one classifier per seed, each in its own order.
 
 `early_stop` draws calibration rows and an order for each seed, and what it returns is run on many test rows.
 Beside the default stands ``order="shared"``: one random order, and a promise about the mean over orders.

@@ -1,4 +1,4 @@
-"""The datasets of the benchmark: real ones from a folder, or generated ones that stand in for them."""
+"""The datasets of the benchmarks: real ones from a folder, or generated replacements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environments of their own for rivals whose packages do not go with ours, made when first needed."""
+"""Separate environments for engines whose packages conflict with ours, made when first needed."""
 
 from __future__ import annotations
 

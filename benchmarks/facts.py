@@ -1,4 +1,4 @@
-"""What a measurement must be read with: when, on which machine, by which command, with which versions."""
+"""The context of a measurement: date, machine, command and versions."""
 
 from __future__ import annotations
 

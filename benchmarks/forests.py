@@ -1,4 +1,4 @@
-"""The forests that are timed: trained once, and kept in a folder of the user's own for the next run."""
+"""The forests that are timed: trained once, and cached in a folder for the next run."""
 
 from __future__ import annotations
 

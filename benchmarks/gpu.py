@@ -1,4 +1,4 @@
-"""Time stopped forests on a GPU against nvForest, all trees, the CPU, and the speed of copying.
+"""Time early-stopped forests on a GPU against nvForest, all trees, the CPU, and the speed of copying.
 
     python -m benchmarks.gpu
     python -m benchmarks.gpu --only ground_cover --rows 2000000
@@ -109,7 +109,7 @@ def nvforest_seconds(task: Task, there: Any, briefly: bool) -> tuple[float, str]
     try:
         import nvforest
     except ImportError as error:
-        print(f"nvForest is left out: {error}", flush=True)
+        print(f"Without nvForest: {error}", flush=True)
         return None
     best, how, source = np.inf, "", treelite_of(task)
     for layout in LIKELY_LAYOUTS if briefly else LAYOUTS:
@@ -276,11 +276,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--data", type=Path, help="folder of NAME.parquet files with a last column `target`")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="datasets; by default all")
     parser.add_argument("--rows", type=int, default=8_000_000)
-    parser.add_argument("--briefly", action="store_true", help="try only likely layouts of nvForest")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was measured")
-    parser.add_argument("--from-json", type=Path, metavar="FILE", help="measure nothing: show what was")
+    parser.add_argument("--briefly", action="store_true", help="try only the likely layouts of nvForest")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the measurements to this file")
     parser.add_argument(
-        "--write-docs", action="store_true", help="put the tables into docs/measurements/gpu.md"
+        "--from-json", type=Path, metavar="FILE", help="measure nothing, show the measurements in this file"
+    )
+    parser.add_argument(
+        "--write-docs", action="store_true", help="write the tables to docs/measurements/gpu.md"
     )
     given = parser.parse_args(arguments)
     if given.from_json:

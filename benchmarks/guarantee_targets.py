@@ -1,4 +1,4 @@
-"""What `benchmarks.guarantees` must show, and whether it did."""
+"""The targets of `benchmarks.guarantees`."""
 
 from __future__ import annotations
 

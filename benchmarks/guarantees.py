@@ -1,4 +1,4 @@
-"""Show that what is promised is kept: by simulated calibrations, by classifiers in use, and on real data.
+"""Test that limits are kept: in simulated calibrations, by classifiers in use, and on real data.
 
     python -m benchmarks.guarantees
     python -m benchmarks.guarantees --draws 50 --splits 1 --seeds 10
@@ -116,14 +116,14 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--draws", type=int, default=200, help="calibrations drawn for each figure")
-    parser.add_argument("--seeds", type=int, default=60, help="classifiers in use, for each figure")
+    parser.add_argument("--draws", type=int, default=200, help="simulated calibrations per figure")
+    parser.add_argument("--seeds", type=int, default=60, help="classifiers in use per figure")
     parser.add_argument("--splits", type=int, default=5, help="splits of each real dataset")
-    parser.add_argument("--orders", type=int, default=200, help="shared orders drawn, on the first split")
+    parser.add_argument("--orders", type=int, default=200, help="shared orders drawn on the first split")
     parser.add_argument("--workers", type=int, default=2, help="processes for the simulations")
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for votes")
     parser.add_argument(
-        "--write-docs", action="store_true", help="put the tables into docs/measurements/guarantees.md"
+        "--write-docs", action="store_true", help="write the tables to docs/measurements/guarantees.md"
     )
     return parser
 

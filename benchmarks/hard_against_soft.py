@@ -1,4 +1,4 @@
-"""How often counting votes and averaging differ, for forests grown elsewhere.
+"""How often counting votes and averaging differ, for forests from other libraries.
 
 Run  python -m benchmarks.hard_against_soft  (some minutes; Spark needs Java, ranger needs R), or name some of
 treelite, ydf, ranger, spark after it. The same 1,000 rows are given to each library and 4,000 others are
@@ -98,7 +98,7 @@ def ydf_models(X: np.ndarray, y: np.ndarray, rows: np.ndarray) -> Iterator[Grown
 
 def spark_models(X: np.ndarray, y: np.ndarray, rows: np.ndarray) -> Iterator[Grown]:
     if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
-        print("Spark ML is left out: it needs pyspark (extra spark) and Java")
+        print("Without Spark ML: it needs pyspark (extra spark) and Java")
         return
     from pyspark.ml.classification import RandomForestClassifier as SparkForest
     from pyspark.ml.linalg import Vectors
@@ -120,7 +120,7 @@ def spark_models(X: np.ndarray, y: np.ndarray, rows: np.ndarray) -> Iterator[Gro
 
 def ranger_models(X: np.ndarray, y: np.ndarray, rows: np.ndarray) -> Iterator[Grown]:
     if shutil.which("Rscript") is None:
-        print("ranger is left out: it needs R with ranger and jsonlite")
+        print("Without ranger: it needs R with ranger and jsonlite")
         return
     names = [f"x{place:02d}" for place in range(X.shape[1])]
     for depth, kind in ((0, "votes"), (SHALLOW, "votes"), (SHALLOW, "shares")):

@@ -1,4 +1,4 @@
-"""Kill polls at random moments and begin them again: what was paid for is not asked for a second time.
+"""Kill polls at random moments and restart them, to check that no paid vote is requested twice.
 
 The polls are those of `benchmarks.polls`, in batches, with a journal. Before every request the voters that it
 asks are written to a file. After a kill, the votes in the journal are those that are paid for and kept: no

@@ -1,4 +1,4 @@
-"""Measure one row a call as a server sees it: slow calls, several at once, and memory.
+"""Measure single rows as in a server: slow calls, parallel calls, and memory.
 
     python -m benchmarks.latency
     python -m benchmarks.latency --datasets skin --calls 1000000
@@ -48,10 +48,10 @@ def main(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--datasets", nargs="+", choices=NAMES, default=list(DATASETS), metavar="NAME")
-    parser.add_argument("--calls", type=int, default=400_000, help="of each thread (default 400,000)")
+    parser.add_argument("--calls", type=int, default=400_000, help="calls per thread (default 400,000)")
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for models")
     parser.add_argument(
-        "--write-docs", action="store_true", help="put the tables into docs/measurements/speed.md"
+        "--write-docs", action="store_true", help="write the tables to docs/measurements/speed.md"
     )
     options = parser.parse_args(arguments)
     load_before = load_average()

@@ -1,4 +1,4 @@
-"""Forests of more than two classes: what stopping early asks, how often it differs and how fast it is."""
+"""Forests of more than two classes stopped early: trees asked, disagreement and speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown tables, and where they go in a page of the documentation."""
+"""Markdown tables, and their places in the documentation."""
 
 from __future__ import annotations
 

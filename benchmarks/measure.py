@@ -1,4 +1,4 @@
-"""One dataset's measurements: every engine made, checked and timed."""
+"""The measurements on one dataset: make, check and time every engine."""
 
 from __future__ import annotations
 

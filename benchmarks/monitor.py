@@ -1,4 +1,4 @@
-"""What a monitor promises and costs: false alarms, rows until drift is found, real drift, time and memory.
+"""Measure monitors: false alarms, rows until drift is detected, real drift, time and memory.
 
 Four parts. ``level``: thousands of simulated streams of a million rows in which nothing changes. ``drift``:
 how many rows it takes to find simulated drift, beside a test of fixed size that knows with hindsight where to
@@ -57,15 +57,32 @@ def main(arguments: list[str]) -> int:
     )
     add = parser.add_argument
     add("--data", type=Path, help="folder of NAME.parquet files with a last column `target`")
-    add("--parts", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
-    add("--streams", type=int, default=2000, help="simulated streams without drift; a tenth of them with it")
+    add(
+        "--parts",
+        nargs="+",
+        choices=PARTS,
+        default=PARTS,
+        metavar="PART",
+        help=f"parts to run: {', '.join(PARTS)}",
+    )
+    add(
+        "--streams",
+        type=int,
+        default=2000,
+        help="simulated streams without drift; a tenth as many with drift",
+    )
     add("--splits", type=int, default=20, help="random splits of real data")
-    add("--rounds", type=int, default=60, help="of interleaved timing")
-    add("--memory-share", type=float, default=1.0, help="of the 10 million rows whose memory is measured")
-    add("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder to keep models in")
-    add("--again", action="store_true", help="measure anew what is kept")
-    add("--figure", type=Path, default=ROOT / "docs" / "images" / "monitor.png", help="where it is drawn")
-    add("--write-docs", action="store_true", help="put the tables into docs/measurements/monitoring.md")
+    add("--rounds", type=int, default=60, help="rounds of interleaved timing")
+    add(
+        "--memory-share",
+        type=float,
+        default=1.0,
+        help="share of the 10 million rows of the memory measurement",
+    )
+    add("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for trained models")
+    add("--again", action="store_true", help="repeat measurements that are cached")
+    add("--figure", type=Path, default=ROOT / "docs" / "images" / "monitor.png", help="file for the figure")
+    add("--write-docs", action="store_true", help="write the tables to docs/measurements/monitoring.md")
     options = parser.parse_args(arguments)
     targets: list[Target] = []
     text = "\n\n".join([*_parts(options, targets), _closing(options, targets)]) + "\n"

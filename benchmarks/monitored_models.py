@@ -1,4 +1,4 @@
-"""Fitted classifiers under a monitor: real drift beside none, and what watching costs in time and memory."""
+"""Fitted classifiers with a monitor: with and without real drift, and the cost in time and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated streams of rows that a monitor watches: with nothing changed, and with drift.
+"""Simulated streams of rows for a monitor, with and without drift.
 
 Only counts are drawn. Given a strategy and how votes are spread, the probability of every stop (answer,
 voters asked) is computed exactly; a block of rows is one draw from the multinomial distribution of these.

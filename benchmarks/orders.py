@@ -1,4 +1,4 @@
-"""What it costs to deal rows over many orders of the voters, and how much of an order's luck that evens out.
+"""Compare one order of the voters with many: cost in time, and spread of the disagreement.
 
     python -m benchmarks.orders
 
@@ -31,7 +31,7 @@ def main() -> None:
     """Measure, and print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7, help="rounds of timing")
-    parser.add_argument("--seeds", type=int, default=60, help="classifiers, for each number of orders")
+    parser.add_argument("--seeds", type=int, default=60, help="classifiers per number of orders")
     options = parser.parse_args()
     print(
         table(["forest", "a row", *map(_named, NUMBERS), "an order for each row"], [*_speed(options.rounds)])

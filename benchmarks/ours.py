@@ -1,4 +1,4 @@
-"""What is compared with the rivals: the packed forest, stopped early, and the classifier in front of it."""
+"""Our engines: the packed forest, stopped early, and the classifier in front of it."""
 
 from __future__ import annotations
 

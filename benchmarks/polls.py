@@ -1,4 +1,4 @@
-"""Poll a troubled server about thousands of questions, check every verdict, and count what it costs.
+"""Poll an unreliable server about thousands of questions, check every verdict, and count the calls.
 
     python -m benchmarks.polls
     python -m benchmarks.polls --questions 500
@@ -253,9 +253,11 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--questions", type=int, default=10_000)
     parser.add_argument("--concurrency", type=int, default=64)
-    parser.add_argument("--kills", type=int, default=50, help="how often polls are killed and begun again")
     parser.add_argument(
-        "--write-docs", action="store_true", help="put the tables into docs/measurements/polling.md"
+        "--kills", type=int, default=50, help="number of times that polls are killed and restarted"
+    )
+    parser.add_argument(
+        "--write-docs", action="store_true", help="write the tables to docs/measurements/polling.md"
     )
     options = parser.parse_args(arguments)
     runs = {}

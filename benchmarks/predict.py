@@ -1,4 +1,4 @@
-"""Time early-stopped forests against every other way to run them, in batches and row by row.
+"""Time early-stopped forests against other engines, in batches and row by row.
 
     python -m benchmarks.predict
     python -m benchmarks.predict --datasets skin dota2 --rivals onnx onedal --rounds 9
@@ -125,15 +125,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="folder of NAME.parquet files with a last column `target`")
     parser.add_argument("--datasets", nargs="+", choices=NAMES, default=list(NAMES), metavar="NAME")
     parser.add_argument("--rivals", nargs="*", choices=ADAPTERS, default=list(ADAPTERS), metavar="NAME")
-    parser.add_argument("--rows", type=int, default=20_000, help="most test rows in a batch")
-    parser.add_argument("--training-rows", type=int, default=100_000, help="most rows to train on")
-    parser.add_argument("--more-trees", type=int, nargs="*", default=[300, 1000], help="larger forests, too")
-    parser.add_argument("--rounds", type=int, default=5, help="one-row calls get three times as many")
-    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for models")
-    parser.add_argument("--resume", action="store_true", help="take figures that an earlier run has kept")
-    parser.add_argument("--json", type=Path, help="write the figures to this file, too")
+    parser.add_argument("--rows", type=int, default=20_000, help="largest number of test rows in a batch")
+    parser.add_argument("--training-rows", type=int, default=100_000, help="largest number of training rows")
     parser.add_argument(
-        "--write-docs", action="store_true", help="put the tables into docs/measurements/speed.md"
+        "--more-trees", type=int, nargs="*", default=[300, 1000], help="also time forests of these sizes"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="rounds of timing; single-row calls get three times as many"
+    )
+    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder for models")
+    parser.add_argument("--resume", action="store_true", help="reuse figures from an earlier run")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="write the tables to docs/measurements/speed.md"
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""What stopping early does to each class of real data, exactly, and how far a shared order strays from it."""
+"""The exact disagreement of each class on real data, and how far a shared order deviates from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay real votes of language models: calls against disagreement, ours and other rules.
+"""Replay recorded votes of language models: calls against disagreement, for our strategies and other rules.
 
     python -m benchmarks.replay
     python -m benchmarks.replay --splits 5
@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--splits", type=int, default=100, help="random splits of the items")
     parser.add_argument(
-        "--write-docs", action="store_true", help="put the tables into docs/measurements/replay.md"
+        "--write-docs", action="store_true", help="write the tables to docs/measurements/replay.md"
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""Score many generated rows here, on a Dask cluster and on Spark, and say what a cluster run costs.
+"""Score many generated rows locally, on a Dask cluster and on Spark, and measure the overhead of a cluster.
 
     python -m benchmarks.scale
     python -m benchmarks.scale --rows 1000000 --engines local,dask
@@ -111,10 +111,10 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--rows", type=int, default=10_000_000, help="how many to score")
-    parser.add_argument("--engines", default="local,dask,spark", help="of local, dask, spark")
+    parser.add_argument("--rows", type=int, default=10_000_000, help="number of rows to score")
+    parser.add_argument("--engines", default="local,dask,spark", help="engines to run: local, dask, spark")
     parser.add_argument(
-        "--write-docs", action="store_true", help="put the tables into docs/measurements/scale.md"
+        "--write-docs", action="store_true", help="write the tables to docs/measurements/scale.md"
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""One model on one dataset: what stopping it early asks, how often it differs, and how long it takes."""
+"""One model on one dataset, stopped early: trees asked, disagreement and time."""
 
 from __future__ import annotations
 

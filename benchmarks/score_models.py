@@ -1,4 +1,4 @@
-"""The models of `benchmarks.scores`: forests that average, and boosted trees; trained once and kept."""
+"""The models of `benchmarks.scores`: forests that average, and boosted trees; trained once and cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other rules ask where they disagree as often as ours did on the very same fresh rows."""
+"""Trees asked by other rules at the same disagreement as ours, on the same test rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `benchmarks.scores` and `benchmarks.class_scores` share: options, pieces that are kept, the report."""
+"""Shared parts of `benchmarks.scores` and `benchmarks.class_scores`: options, cached results, the report."""
 
 from __future__ import annotations
 
@@ -35,17 +35,27 @@ def options_of(
     )
     add = parser.add_argument
     add("--data", type=Path, help="folder of NAME.parquet files with a last column `target`")
-    add("--only", nargs="+", choices=DATASETS, metavar="NAME", help="these datasets alone")
+    add("--only", nargs="+", choices=DATASETS, metavar="NAME", help="only these datasets")
     add("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
-    add("--rows", type=int, help="most fresh rows")
-    add("--training-rows", type=int, help="most rows to train on")
-    add("--boosting-rows", type=int, default=200_000, help="most to train boosted trees of two classes on")
+    add("--rows", type=int, help="largest number of test rows")
+    add("--training-rows", type=int, help="largest number of training rows")
+    add(
+        "--boosting-rows",
+        type=int,
+        default=200_000,
+        help="largest number of training rows for boosted trees of two classes",
+    )
     add("--splits", type=int, default=100, help="random calibrations")
     add("--rounds", type=int, help="rounds of timing")
-    add("--no-rivals", dest="rivals", action="store_false", help="leave the other rules out")
-    add("--again", action="store_true", help="measure anew what is kept")
-    add("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder to keep it in")
-    add("--write-docs", action="store_true", help="put the tables into the docs")
+    add("--no-rivals", dest="rivals", action="store_false", help="omit the other rules")
+    add("--again", action="store_true", help="repeat measurements that are cached")
+    add(
+        "--cache",
+        type=Path,
+        default=ROOT / "build" / "benchmarks",
+        help="folder for cached measurements and models",
+    )
+    add("--write-docs", action="store_true", help="write the tables to the docs")
     parser.set_defaults(**defaults)
     return parser.parse_args(arguments)
 

@@ -1,4 +1,4 @@
-"""How often a certified limit is exceeded: over random calibrations of real data, and of a known truth."""
+"""How often a certified limit is exceeded, over random calibrations of real and of simulated data."""
 
 from __future__ import annotations
 

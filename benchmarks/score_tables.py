@@ -1,4 +1,4 @@
-"""The tables of docs/measurements/scores.md, and what `benchmarks.scores` must show."""
+"""The tables of docs/measurements/scores.md, and the targets of `benchmarks.scores`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stop forests that average, and boosted trees, early: what it asks, how often it differs, how fast it is.
+"""Measure averaging forests and boosted trees stopped early: trees asked, disagreement and speed.
 
     python -m benchmarks.scores
     python -m benchmarks.scores --only income --parts table

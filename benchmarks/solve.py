@@ -1,4 +1,4 @@
-"""Time our solver against HiGHS on the paper's linear program: one command, one run, ratios of medians.
+"""Time our solver against HiGHS on the paper's linear program; report ratios of medians.
 
 Run it with ``make bench-solve``. Options: ``--large`` also solves 100,001 voters (about a minute),
 ``--quick`` leaves out HiGHS's slowest case.
@@ -125,7 +125,7 @@ def main() -> None:
     """Run it all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", action="store_true", help="also solve 100,001 voters")
-    parser.add_argument("--quick", action="store_true", help="leave out HiGHS on minimax")
+    parser.add_argument("--quick", action="store_true", help="omit HiGHS on minimax")
     options = parser.parse_args()
     for criterion in CRITERIA:
         solve(criterion, 11, LIMIT)  # the kernels are loaded beforehand

@@ -1,4 +1,4 @@
-"""What asking ahead costs and saves: poll_async in time and calls, ask_batch in requests, tokens and rounds.
+"""Measure asking ahead: poll_async in time and calls, ask_batch in requests, tokens and rounds.
 
 On a clock that does not wait, or without one.
 """

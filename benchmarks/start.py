@@ -1,4 +1,4 @@
-"""Measure what starting costs: importing, loading a saved model, compiling the first time, in processor time.
+"""Measure start-up in processor time: importing, loading a saved model, compiling the first time.
 
     python -m benchmarks.start
     python -m benchmarks.start --before ../before --rounds 5
@@ -132,11 +132,11 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--before", type=Path, help="folder of another checkout")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="CASE")
-    parser.add_argument("--rounds", type=int, default=5, help="of starts with a warm cache (default 5)")
-    parser.add_argument("--cold-rounds", type=int, default=1, help="of starts with an empty one (default 1)")
+    parser.add_argument("--rounds", type=int, default=5, help="starts with a warm cache (default 5)")
+    parser.add_argument("--cold-rounds", type=int, default=1, help="starts with an empty cache (default 1)")
     parser.add_argument("--warm-only", action="store_true", help="do not report cold starts")
     parser.add_argument(
-        "--write-docs", action="store_true", help="put the table into docs/measurements/speed.md"
+        "--write-docs", action="store_true", help="write the table to docs/measurements/speed.md"
     )
     options = parser.parse_args(arguments)
     checkouts = {"before": options.before, "now": ROOT} if options.before else {"now": ROOT}

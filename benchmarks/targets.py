@@ -1,4 +1,4 @@
-"""What the benchmark must show, and whether it did."""
+"""The targets of the benchmark."""
 
 from __future__ import annotations
 
