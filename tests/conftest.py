@@ -3,13 +3,13 @@
 import os
 import sys
 
-# Tests run side by side, one on each core. Threads of OpenMP that wait for each other would take a hundred times as
-# long. This must be set before scikit-learn is imported; threads of foregone do not depend on it.
+# Tests run side by side, one on each core. OpenMP threads that wait for each other would take up to a hundred
+# times as long. This must be set before scikit-learn is imported; foregone's own threads do not depend on it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np  # noqa: E402  # after the setting above
-import pytest  # noqa: E402
-from hypothesis import settings  # noqa: E402
+import numpy as np
+import pytest
+from hypothesis import settings
 
 # No deadline: a slow machine is no failure. The same examples every time: a failure can be repeated.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
