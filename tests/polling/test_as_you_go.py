@@ -219,7 +219,7 @@ def test_a_question_without_a_verdict_does_not_hold_up_the_others():
     ("settings", "problem"),
     [
         ({"calibrate": "first"}, "calibrate"),
-        ({"calibrate": "as_you_go", "budget": 100}, "give one of the two"),
+        ({"calibrate": "as_you_go", "budget": 100}, "Pass only one of the two"),
         ({"calibrate": "as_you_go", "confidence": 1.5}, "confidence"),
     ],
 )

@@ -110,10 +110,10 @@ def test_the_promise_adds_the_limit_and_the_risks_of_what_was_cut_short():
     assert promise.bound == pytest.approx(0.01 + sum(cut) / N)
     assert promise.expected_disagreement == pytest.approx(sum(verdict.risk for verdict in verdicts) / N)
     assert (promise.n_questions, promise.n_cut_short, promise.limit) == (N, len(cut), 0.01)
-    assert f"{len(cut)} were cut short" in str(promise)
+    assert f"cut {len(cut)} short" in str(promise)
     assert promise.to_dict()["bound"] == promise.bound
-    assert "none was cut short" in str(BudgetPromise(5, 0, 0.01, 0.0, 0.01))
-    assert "is not known" in str(BudgetPromise(5, 1, None, None, None))
+    assert "cut none short" in str(BudgetPromise(5, 0, 0.01, 0.0, 0.01))
+    assert "is unknown" in str(BudgetPromise(5, 1, None, None, None))
     nobody = poll_many(range(N), strategy=SOLUTION, budget=0, seed=0, **asking())
     nobody.run()
     assert nobody.promise.bound == pytest.approx(nobody.promise.expected_disagreement)

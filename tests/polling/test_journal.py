@@ -103,7 +103,7 @@ def test_what_a_damaged_journal_says_to_do_is_enough(written):
     lines = written.read_bytes().splitlines(keepends=True)
     written.write_bytes(b"".join([lines[0], lines[1], lines[2].replace(b"false", b"true"), lines[3]]))
     with pytest.raises(
-        FileFormatError, match=r"line 3: .*checksum does not fit.*delete this line and all after"
+        FileFormatError, match=r"line 3: .*checksum does not match.*delete this line and all after"
     ):
         reopen(written)
     written.write_bytes(b"".join(lines[:2]))
@@ -150,13 +150,13 @@ def test_a_journal_of_an_older_version_takes_more_questions_and_refuses_others(p
         ("{}", '"question" is missing'),
         ("[1]", "not an object"),
         ("true false", "not valid JSON"),
-        ('{"question": true, "voter": 2, "vote": true}', '"question" must be a text or an integer'),
+        ('{"question": true, "voter": 2, "vote": true}', '"question" must be a string or an integer'),
         ('{"question": "a", "voter": -1, "vote": true}', '"voter" must be an integer'),
         (
             '{"question": "a", "voter": 2, "vote": "yes"}',
             '"vote" cannot be counted by this .*: no vote',
         ),
-        ('{"question": "a", "voter": 1, "vote": true}', "has voted on this question before"),
+        ('{"question": "a", "voter": 1, "vote": true}', "already voted on this question"),
         ('{"question": "c", "voter": 1, "vote": true}', '"content" is missing'),
         ("[" * 100_000, "not valid JSON"),
     ],
@@ -239,7 +239,7 @@ def test_a_full_disk_is_a_clear_error_and_what_was_written_stays_whole(written, 
         return write(file, line[:taken])
 
     monkeypatch.setattr(os, "write", full)
-    with pytest.raises(JournalError, match=r"cannot write .*No space left on device.*make room"):
+    with pytest.raises(JournalError, match=r"cannot write .*No space left on device.*free disk space"):
         journal.vote("b", 0, True)
     assert written.read_bytes() == before
     monkeypatch.undo()
@@ -391,9 +391,9 @@ def test_a_disk_that_is_full_ends_the_run_and_it_can_go_on_later(path, monkeypat
 
 
 def test_questions_that_cannot_be_named_in_a_journal_are_refused(path):
-    with pytest.raises(InvalidInputError, match="must be a text or an int"):
+    with pytest.raises(InvalidInputError, match="must be a string or an integer"):
         poll_many({(1, 2): "x"}, Ask(), SOLUTION, journal=path).run()
-    with pytest.raises(InvalidInputError, match="give ids as questions"):
+    with pytest.raises(InvalidInputError, match="pass ids as questions"):
         poll_many([object()], Ask(), SOLUTION, journal=path).run()
     assert not path.exists()
 

@@ -118,7 +118,7 @@ def test_when_nothing_works_it_gives_up_soon():
         calls.append(question)
         raise ConnectionError("down")
 
-    with pytest.raises(PollManyError, match="3 of 1000 questions have no verdict, no more were asked"):
+    with pytest.raises(PollManyError, match="3 of 1000 questions have no verdict, so polling stopped"):
         poll_many(range(1000), ask, SOLUTION, concurrency=4, retries=0, max_failures=1, max_failed=2).run()
     assert len(calls) < 20
 
@@ -223,7 +223,7 @@ def test_bad_arguments_are_refused_at_once():
         with pytest.raises(InvalidInputError, match=next(iter(settings))):
             poll_many([1], print, SOLUTION, **settings)
     for single in ("question", 5):
-        with pytest.raises(InvalidInputError, match=f"questions must be a list .*not {single!r}"):
+        with pytest.raises(InvalidInputError, match=f"questions must be a list .*got {single!r}"):
             poll_many(single, print, SOLUTION)
     with pytest.raises(InvalidInputError, match="ask must be a function, got 'ask'"):
         poll_many([1], "ask", SOLUTION)

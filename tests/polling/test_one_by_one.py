@@ -71,7 +71,7 @@ def test_a_voter_that_keeps_failing_is_replaced_by_the_next():
 
 def test_too_many_failures_end_in_an_error_that_has_the_votes():
     voters = itertools.chain([True, voter(0, failures=99), False], itertools.repeat(voter(0, failures=99)))
-    with pytest.raises(PollError, match=r"2 votes: 4 voters have failed.*ConnectionError: no line") as caught:
+    with pytest.raises(PollError, match=r"2 votes: 4 voters failed.*ConnectionError: no line") as caught:
         poll(voters, SOLUTION, retries=0, max_failures=3)
     assert caught.value.votes == {0: True, 2: False}
     assert isinstance(caught.value.__cause__, ConnectionError)
@@ -86,7 +86,7 @@ def test_too_few_votes_end_in_an_error_that_has_them():
 def test_a_committee_of_which_one_never_answers_is_asked_without_it():
     voters = [voter(True) for _ in range(4)] + [voter(True, failures=99)]
     assert poll(voters, rules.curtailment(5), retries=0).answer
-    with pytest.raises(PollError, match="no voter is left to ask, 3 have failed"):
+    with pytest.raises(PollError, match=r"no voter is left to ask \(3 failed\)"):
         poll([voter(True)] * 2 + [voter(True, failures=99)] * 3, rules.curtailment(5), retries=0)
 
 
@@ -102,7 +102,7 @@ def test_a_strategy_for_another_number_of_voters_is_refused():
     for number in (20, 22):
         with pytest.raises(InvalidInputError, match=f"solve for {number}"):
             poll([voter(True)] * number, SOLUTION)
-    with pytest.raises(InvalidInputError, match="22 voters are more than the 21"):
+    with pytest.raises(InvalidInputError, match="for 21 voters, got 22"):
         poll([True] * 22, SOLUTION)
 
 

@@ -1,4 +1,4 @@
-"""Votes from anyone: one by one, several at once, or on thousands of questions; thin loops around Ballot."""
+"""Poll voters one by one, several at once, or about thousands of questions; thin loops around `Ballot`."""
 
 from foregone.polling.budget_promise import BudgetPromise
 from foregone.polling.costs import Costs, Prices, Reply

@@ -1,9 +1,9 @@
-"""Course: begin without past votes, learn how votes are spread from the first questions, become bolder.
+"""Course: start without past votes, learn their distribution from the first questions, then ask fewer voters.
 
-Some questions are put to every voter; from their full votes a bolder strategy is certified, at numbers of
-questions that are fixed beforehand. All others follow what is certified by then, and before that a strategy
-that keeps the limit for every question by itself. The proof is in docs/theory.md, "Learning while polling".
-No I/O.
+Some questions get a full vote. After fixed numbers of questions, a bolder strategy is certified from these
+full votes. All other questions follow the latest certified strategy; before there is one, they follow a
+strategy that keeps the limit for every single question. The proof is in docs/theory.md, "Learning while
+polling". No I/O.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from foregone.votes import VoteDistribution
 
 __all__ = ["Course", "Phase"]
 
-FIRST_CHECK = 32  # questions put to everyone before the first check; twice as many before every later one
-MOST_IN_FULL = 1 / 16  # share of the questions that may be put to everyone before something is certified
-EXTRA = 0.1  # by which questions put to everyone may raise the votes asked, once something is certified
-WORTH_IT = 0.98  # a strategy is changed for one that asks at most this share of the votes
+FIRST_CHECK = 32  # full votes before the first check; the number doubles with every later check
+MOST_IN_FULL = 1 / 16  # largest share of questions that get a full vote before a strategy is certified
+EXTRA = 0.1  # largest relative increase of the votes asked by full votes, once a strategy is certified
+WORTH_IT = 0.98  # switch to a new strategy only if it asks at most this share of the votes
 
 
 @dataclass(frozen=True)
 class Phase:
-    """What is done with the questions from one place on.
+    """The strategy, and the share of full votes, from one question on.
 
     Attributes
     ----------
     first : int
-        The place of the first question, in the order in which they are begun.
+        Position of the first question, in the order in which questions are started.
     strategy : Solution, PluralitySolution
-        What questions follow that are not put to everyone.
+        The strategy of all questions that do not get a full vote.
     expected_votes : float or None
-        What it asks on average of the questions put to everyone so far; None before there are any.
+        Mean votes it would ask about the questions with a full vote so far; None before there are any.
     in_full : float
-        The share of questions that are put to everyone.
+        Share of questions that get a full vote.
     confidence : float or None
-        At which the strategy was certified; None for the one that keeps its limit for every question.
+        Confidence of the certificate; None for the first strategy, which keeps its limit for every question.
     """
 
     first: int
@@ -60,26 +60,26 @@ class Phase:
 
 
 class Course:
-    """Which strategy each of many questions follows, in the order in which they are begun.
+    """Choose the strategy of each question, in the order in which questions are started.
 
-    A function of the places, the seed and the votes of questions put to everyone, and of nothing else: who
-    begins again with the same votes takes the same course.
+    The choice depends only on positions, the seed and the full votes: restarting with the same votes gives
+    the same strategies.
 
     Parameters
     ----------
     careful : Solution or PluralitySolution
-        For ``"minimixed"`` or ``"minimax"``: it keeps its limit for every question by itself.
+        Solved for ``"minimixed"`` or ``"minimax"``, which keep the limit for every single question.
     n_questions : int
-        How many questions there are; their order must be random.
+        Number of questions; their order must be random.
     confidence : float, default=0.95
-        With which the limit is kept, on average over questions, by all strategies together.
+        Confidence that all strategies together keep the limit, on average over questions.
     seed : int, optional
-        Draws which questions are put to everyone.
+        Seed that decides which questions get a full vote.
 
     Attributes
     ----------
     phases : list of Phase
-        What has been done so far.
+        The phases so far.
 
     Examples
     --------
@@ -100,18 +100,20 @@ class Course:
         solution = solution_of(careful)
         if solution is None or traits_of(solution.criterion).bounds_the_mean:
             raise InvalidInputError(
-                'calibrate="as_you_go" begins with a strategy that keeps its limit for every question: give '
+                'calibrate="as_you_go" needs a strategy that keeps its limit for every single question: pass '
                 'solve("minimixed", n_voters, limit), or solve_plurality(None, limit, n_voters=..., '
                 'criterion="minimixed")'
             )
         if isinstance(solution.max_disagreement, dict):
             raise InvalidInputError(
-                'calibrate="as_you_go" has one limit for all questions, not one by answer'
+                'calibrate="as_you_go" needs one limit for all answers, got one per answer: pass a number'
             )
         if isinstance(solution, Solution) and (
             solution.values is not None or solution.quota not in (None, solution.n_voters // 2 + 1)
         ):
-            raise InvalidInputError('calibrate="as_you_go" learns majorities: leave out quota and values')
+            raise InvalidInputError(
+                'calibrate="as_you_go" supports only majority votes: solve without quota and values'
+            )
         self.careful = solution
         self.confidence = check_confidence(confidence)
         self._limit = float(solution.max_disagreement)
@@ -119,42 +121,42 @@ class Course:
         self._seed = 0 if seed is None else seed
         self._everyone = _ask_all(solution)
         self._votes: dict[int, Any] = {}  # by place: what everyone said
-        self._places: list[int] = []  # put to everyone, as far as is known
+        self._places: list[int] = []  # of the full votes known so far
         can_learn = n_questions * MOST_IN_FULL >= FIRST_CHECK
         self.phases = [Phase(0, solution, None, 1.0 if can_learn else 0.0, None)]
         self._end = self._end_of_phase()
 
     def is_in_full(self, place: int) -> bool:
-        """Whether a question of this phase, or of an earlier one, is put to everyone."""
+        """Whether a question of this or an earlier phase gets a full vote."""
         phase = next(phase for phase in reversed(self.phases) if phase.first <= place)
         if phase.in_full in (0.0, 1.0):
             return bool(phase.in_full)
         return random.Random(derive_seed(self._seed, "in full", place)).random() < phase.in_full
 
     def strategy_for(self, place: int) -> Followed | None:
-        """Return what a question follows; None before the `check` that decides it."""
+        """Return the strategy of a question; None before the `check` that decides it."""
         if place >= self._end:
             return None
         return self._everyone if self.is_in_full(place) else self.phases[-1].strategy
 
     def note(self, place: int, votes: Sequence[Any]) -> None:
-        """Take down the votes on a question that has ended; those that everyone has cast are learned from."""
+        """Record the votes on a finished question; full votes are used for learning."""
         if self.is_in_full(place):
             whole = len(votes) == self.careful.n_voters
             self._votes[place] = list(votes) if whole else None  # or it failed
 
     @property
     def is_due(self) -> bool:
-        """Whether all votes are there that the next check needs."""
+        """Whether all votes that the next check needs have arrived."""
         return self._end < self._n_questions and all(place in self._votes for place in self._places)
 
     @property
     def n_in_full(self) -> int:
-        """How many questions have been put to everyone so far, or are to be in this phase."""
+        """Number of questions with a full vote, up to the end of this phase."""
         return len(self._places)
 
     def _end_of_phase(self) -> int:
-        """Return the place of the first question after the phase, and list those put to everyone in it."""
+        """Return the position of the first question after the phase, and list its full votes."""
         phase = self.phases[-1]
         wanted = FIRST_CHECK * 2 ** (len(self.phases) - 1)
         if phase.in_full == 0.0:
@@ -167,9 +169,9 @@ class Course:
         return self._n_questions
 
     def check(self) -> None:
-        """Certify a bolder strategy with all full votes so far, and begin the next phase; takes a while."""
+        """Certify a bolder strategy from all full votes so far, and begin the next phase; can be slow."""
         number, now = len(self.phases), self.phases[-1]
-        # The chances to fail of all checks, 1/2 + 1/6 + 1/12 + ... of what is allowed, add up to it.
+        # Check k may fail with 1 / (k (k + 1)) of the allowed probability; these shares sum to 1.
         confidence = 1 - (1 - self.confidence) / (number * (number + 1))
         votes = _distribution([said for _, said in sorted(self._votes.items()) if said], self.careful)
         best, certified = now.strategy, now.confidence
@@ -185,7 +187,7 @@ class Course:
         self._end = self._end_of_phase()
 
     def _share_in_full(self, expected_votes: float, number: int, *, is_bold: bool) -> float:
-        """Return the share of questions to put to everyone; 0 where the next check would not be reached."""
+        """Return the share of questions that get a full vote; 0 if the next check would not be reached."""
         wanted, left = FIRST_CHECK * 2**number, self._n_questions - self._end
         share = min(1.0, EXTRA * expected_votes / self.careful.n_voters) if is_bold else 1.0
         reaches = self.n_in_full + share * left >= wanted and wanted <= MOST_IN_FULL * self._n_questions
@@ -193,7 +195,7 @@ class Course:
 
 
 def _ask_all(solution: AnySolution) -> StoppingStrategy | PluralityStrategy:
-    """Return the strategy that asks everyone."""
+    """Return the strategy that asks all voters."""
     if isinstance(solution, Solution):
         return StoppingStrategy.ask_all(solution.n_voters, solution.strategy.quota)
     lattice = solution.strategy.lattice
@@ -221,6 +223,6 @@ def _solve(votes: Any, limit: float, confidence: float, solution: AnySolution) -
 
 
 def _mean_votes(solution: AnySolution, votes: Any) -> float:
-    """Return the votes asked on average of questions like those put to everyone."""
+    """Return the mean votes asked about questions like those with a full vote."""
     evaluation: Any = evaluate(solution)
     return float(evaluation.mean(votes).expected_votes)

@@ -1,4 +1,4 @@
-"""Asking voters at the same time: a request with a time limit and retries, a pool of them, a loop for it."""
+"""Ask voters concurrently: requests with a time limit and retries, a task pool, an event loop."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["Asker", "Failure", "TaskPool", "read_reply", "run_to_end"]
 
 Tag = TypeVar("Tag")
 Result = TypeVar("Result")
-# Takes down what came of one request, and returns its votes in the form in which they are counted.
+# Records the result of one request, and returns its votes in the form in which they are counted.
 Note = Callable[[dict[int, Any], Costs], dict[int, Any]]
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A voter that did not answer, however often it was asked."""
+    """A voter that gave no answer after all retries."""
 
     error: Exception
 
@@ -43,7 +43,7 @@ class Asker:
 
     def __post_init__(self) -> None:
         if self.ask is not None and self.ask_batch is not None:
-            raise InvalidInputError("ask and ask_batch are two ways to ask the same voters: pass one of them")
+            raise InvalidInputError("got both ask and ask_batch, which ask the same voters: pass only one")
         for name, function in (("ask", self.ask), ("ask_batch", self.ask_batch)):
             if function is not None and not callable(function):
                 raise InvalidInputError(f"{name} must be a function, got {function!r}")
@@ -54,22 +54,22 @@ class Asker:
         return self.ask_batch is not None
 
     def requests(self, voters: list[int]) -> list[list[int]]:
-        """Return which voters to ask together."""
+        """Return the voters of each request."""
         if self.in_batches:
             return [voters] if voters else []
         return [[voter] for voter in voters]
 
     async def votes(self, about: tuple[Any, ...], voters: list[int], note: Note) -> dict[int, Any]:
-        """Ask these voters by one request, and those again that gave no vote; return votes and failures.
+        """Ask these voters in one request, retry those without a vote, and return votes and failures.
 
-        An exception is a failure of all voters of a request, and so is a reply that takes longer than
-        ``timeout`` seconds. What is no ``Exception`` (KeyboardInterrupt, SystemExit, a cancellation from
-        outside) is passed on at once. Votes that came are noted before the others are asked for again.
+        An exception, or a reply that takes longer than ``timeout`` seconds, fails all voters of a request.
+        Anything that is not an ``Exception`` (KeyboardInterrupt, SystemExit, a cancellation from outside)
+        is raised at once. Votes that arrived are recorded before the missing ones are requested again.
 
         Returns
         -------
         dict
-            Voter -> vote, or a `Failure` when there was none once more often than ``retries``.
+            Voter -> vote, or a `Failure` if all ``retries`` were used up.
         """
         answers: dict[int, Any] = {}
         errors: list[Exception] = []
@@ -86,7 +86,7 @@ class Asker:
                 task = asyncio.current_task()
                 if task is None or task.cancelling():
                     raise
-                errors = [RuntimeError("the voter cancelled itself")]  # nobody else wanted that
+                errors = [RuntimeError("the voter cancelled its own task")]  # not cancelled from outside
             else:
                 votes, cost, reason = read_reply(answer, missing, in_batch=self.in_batches)
                 errors = [] if reason is None else [reason]
@@ -94,7 +94,7 @@ class Asker:
             missing = [voter for voter in missing if voter not in votes]
             if not missing:
                 return answers
-        failure = Failure(errors.pop())  # popped: a frame that holds an error that holds the frame is a leak
+        failure = Failure(errors.pop())  # popped: a frame and an error that refer to each other would leak
         return answers | dict.fromkeys(missing, failure)
 
     async def _request(self, about: tuple[Any, ...], voters: list[int]) -> Any:
@@ -106,29 +106,30 @@ class Asker:
 def read_reply(
     answer: Any, voters: Sequence[int], *, in_batch: bool
 ) -> tuple[dict[int, Any], Costs, Exception | None]:
-    """Return the votes in a reply by voter, what it cost, and why some voters have none.
+    """Return the votes in a reply by voter, its costs, and an error if some votes are missing.
 
     Raises
     ------
     InvalidInputError
-        If the reply to a batch is not a list of at most as many votes.
+        If the reply to a batch is not a list, or has more votes than voters.
     """
     given, error = answer.votes if isinstance(answer, Reply) else answer, None
     if in_batch:
         check_several(given, "what ask_batch returns")
         if isinstance(given, Mapping):
             raise InvalidInputError(
-                "ask_batch must return a list of votes, one for each voter, not a mapping"
+                "ask_batch must return a list with one vote for each voter, got a mapping: return its "
+                "values in the order of the voters"
             )
         entries = list(given)
         if len(entries) > len(voters):
             raise InvalidInputError(
-                f"ask_batch returned {len(entries)} votes for {len(voters)} voters: return one for each, in "
-                "their order"
+                f"ask_batch returned {len(entries)} votes for {len(voters)} voters: return one vote for each "
+                "voter, in the order of the voters"
             )
     else:
         entries = [given]
-        if not isinstance(answer, Reply):  # what is not a vote is a mistake then, and is said to be one
+        if not isinstance(answer, Reply):  # an invalid vote raises an error later
             return {voters[0]: given}, Costs(1, 1), None
     votes = {}
     for voter, entry in zip(voters, entries, strict=False):
@@ -137,7 +138,7 @@ def read_reply(
         elif entry is not None:
             votes[voter] = entry
     if error is None and len(votes) < len(voters):
-        error = RuntimeError(f"a reply held {len(votes)} of {len(voters)} votes")
+        error = RuntimeError(f"the reply has only {len(votes)} of {len(voters)} votes")
     tokens = (answer.prompt_tokens, answer.completion_tokens) if isinstance(answer, Reply) else (0, 0)
     return votes, Costs(1, len(votes), *tokens), error
 
@@ -150,9 +151,9 @@ async def _call(ask: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 
 async def _in_thread(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Run a blocking call in a thread of its own; if nobody waits any more, its answer is dropped.
+    """Run a blocking call in its own thread; after a cancellation its answer is dropped.
 
-    A pool would do, but for calls that outlive their time limit: they would keep the next ones waiting.
+    Not in a pool: calls that exceed their time limit would block the threads that later calls need.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Any] = loop.create_future()
@@ -170,7 +171,7 @@ async def _in_thread(call: Callable[..., Any], arguments: tuple[Any, ...]) -> An
         error: BaseException | None = None
         try:
             result = context.run(call, *arguments)
-        except StopIteration as stop:  # no future can hold one
+        except StopIteration as stop:  # which a future cannot hold
             error = RuntimeError(f"the voter raised {stop!r}")
         except BaseException as raised:
             error = raised
@@ -183,7 +184,7 @@ async def _in_thread(call: Callable[..., Any], arguments: tuple[Any, ...]) -> An
 
 
 class TaskPool(Generic[Tag]):
-    """Up to ``size`` tasks at once, each with a tag; leaving the block cancels the rest and waits for it."""
+    """Run up to ``size`` tagged tasks at once; leaving the block cancels the rest and waits for them."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -192,12 +193,12 @@ class TaskPool(Generic[Tag]):
 
     @property
     def free(self) -> int:
-        """How many more can be started now."""
+        """Number of tasks that can be started now."""
         return self._size - len(self._running)
 
     @property
     def busy(self) -> bool:
-        """Whether there is something to wait for."""
+        """Whether a task is running, or finished and not collected."""
         return bool(self._running)
 
     def start(self, tag: Tag, work: Coroutine[Any, Any, Any]) -> None:
@@ -223,18 +224,18 @@ class TaskPool(Generic[Tag]):
         while any(not task.done() for task in self._running):
             try:
                 await asyncio.wait(self._running)
-            except asyncio.CancelledError as again:  # we, too, are to stop: but not before they have
+            except asyncio.CancelledError as again:  # raised below, after all tasks have stopped
                 cancelled = again
         for task in self._running:
             if not task.cancelled():
-                task.exception()  # looked at, so that asyncio does not complain that nobody did
+                task.exception()  # retrieved, or asyncio would log it as never retrieved
         self._running.clear()
         if cancelled is not None and error is None:
             raise cancelled
 
 
 def run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine on an event loop of its own; in a thread of its own if this one has a running loop."""
+    """Run a coroutine on a new event loop, in a new thread if this one has a running loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -243,8 +244,8 @@ def run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def _run_in_thread(work: Coroutine[Any, Any, Result]) -> Result:
-    ready = threading.Event()  # from then on an interrupt of this thread cancels the work
-    started: Future[Callable[[], object]] = Future()  # what cancels it
+    ready = threading.Event()  # set once an interrupt of this thread would cancel the work
+    started: Future[Callable[[], object]] = Future()  # a function that cancels the work
     ended: Future[Result] = Future()
 
     async def main() -> Result:

@@ -1,4 +1,4 @@
-"""What polls cost: replies that say how many tokens they took, prices, and a running account."""
+"""Costs of polls: replies with token counts, prices, and a running account."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Account", "Costs", "Prices", "Reply"]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a request gave, with the tokens it took: returned by ``ask`` or ``ask_batch`` instead of votes.
+    """The votes and token counts of one request; return it from ``ask`` or ``ask_batch`` instead of votes.
 
     Attributes
     ----------
     votes : any
-        What would have been returned without it: a vote by ``ask``, a list of votes by ``ask_batch``. None,
-        or an exception, where there is no vote in the reply: the voter is asked again.
+        What ``ask`` (a vote) or ``ask_batch`` (a list of votes) would otherwise return. Use None or an
+        exception for a missing vote: the voter is then asked again.
     prompt_tokens, completion_tokens : int
-        What the server says it read and wrote; `poll_many` adds them up.
+        Tokens read and written, as the server reports them; `poll_many` sums them.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a request, a token read and a token written cost, in any currency.
+    """Prices of a request, a prompt token and a completion token, in any currency.
 
     Examples
     --------
@@ -66,18 +66,18 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What was spent, or saved.
+    """Requests, votes, tokens, rounds and money that were spent or saved.
 
     Attributes
     ----------
     requests : int
-        Calls of ``ask`` or ``ask_batch``, those that failed included.
+        Calls of ``ask`` or ``ask_batch``, including failed ones.
     votes : int
-        Votes that came back, counted or not.
+        Votes received, counted or not.
     prompt_tokens, completion_tokens : int
-        As replies stated them.
+        As reported by the replies.
     rounds : int
-        How often a question had to wait for votes before more of them were asked for, summed over questions.
+        Sequential rounds of requests, summed over questions.
     money : float or None
         None without prices.
     """
@@ -99,14 +99,14 @@ class Costs:
         )
 
     def priced(self, prices: Prices | None) -> Costs:
-        """Return the same with the money it takes."""
+        """Return these costs with ``money`` computed from prices."""
         if prices is None:
             return self
         tokens = self.prompt_tokens * prices.prompt_token + self.completion_tokens * prices.completion_token
         return replace(self, money=self.requests * prices.request + tokens)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it by name, as JSON can hold it."""
+        """Return all fields as a dictionary that JSON can store."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -116,14 +116,14 @@ class Costs:
 
 
 class Account:
-    """What polls have spent so far, and what they saved on the questions that are finished.
+    """Running account of what polls spent so far, and saved on finished questions.
 
     Parameters
     ----------
     prices : Prices or None
-        What things cost.
+        Prices of requests and tokens.
     n_voters : int
-        How many votes a full vote takes.
+        Votes in a full vote.
     in_batches : bool
         Whether a request may ask for several votes.
     recorded : Costs
@@ -142,13 +142,13 @@ class Account:
         self._risk = self._cut_risk = 0.0  # of all verdicts, of those cut short; NaN if one is not known
 
     def pay(self, cost: Costs, *, finished: bool) -> None:
-        """Take down what a request has cost, and whether its question had a verdict already."""
+        """Record the costs of a request, and whether its question already had a verdict."""
         self._total += cost
         if finished:
             self._finished += cost
 
     def finish(self, cost: Costs, verdict: Verdict) -> None:
-        """Take down the verdict on a question, and what it has cost."""
+        """Record the verdict on a question, and its costs."""
         self._finished += cost
         self._n_finished += 1
         self._n_cut_short += verdict.cut_short
@@ -157,7 +157,7 @@ class Account:
         self._cut_risk += risk if verdict.cut_short else 0.0
 
     def promise(self, limit: float | None) -> BudgetPromise:
-        """Return what can be said about the verdicts so far, given the limit of the strategy."""
+        """Return how far the verdicts so far may be from full votes, given the limit of the strategy."""
         n = max(self._n_finished, 1)
         ended = 0.0 if self._n_cut_short == self._n_finished > 0 else limit
         bound = None if ended is None or math.isnan(self._cut_risk) else ended + self._cut_risk / n
@@ -166,17 +166,17 @@ class Account:
 
     @property
     def spent(self) -> Costs:
-        """All that was spent, in earlier runs with the same journal, too."""
+        """Everything spent, including earlier runs with the same journal."""
         return self._total.priced(self._prices)
 
     @property
     def saved(self) -> Costs:
-        """What a full vote on every finished question would have cost, less what was spent on them.
+        """Costs of full votes on all finished questions, minus what was spent on them.
 
-        A full vote is taken to be asked at once, in one round: with ``ask_batch`` by one request, else by
-        one request for each voter. A request is taken to read as many tokens, and a vote to take as many
-        written ones, as on average so far. Where a question is asked in several rounds and a full vote
-        would be one request, requests and prompt tokens come out below 0: stopping early costs those.
+        Assumes that a full vote takes one round: one request with ``ask_batch``, otherwise one request for
+        each voter. Also assumes the mean prompt tokens per request and completion tokens per vote so far.
+        With ``ask_batch`` and several rounds, requests and prompt tokens may be negative: early stopping
+        then costs more of those.
         """
         total, n = self._total, self._n_finished
         n_requests = n if self._in_batches else n * self._n_voters
@@ -191,9 +191,9 @@ class Account:
         ).priced(self._prices)
 
     def unit_costs(self) -> tuple[float, float] | None:
-        """Return what a request and what a vote in it are expected to cost; None if nothing is known yet.
+        """Return the expected costs of a request and of a vote in it; None if nothing is known yet.
 
-        In money, or in votes where there are no prices.
+        In money, or in votes if there are no prices.
         """
         if self._prices is None:
             return 0.0, 1.0

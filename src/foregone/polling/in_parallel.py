@@ -1,4 +1,4 @@
-"""poll_async: ask several voters at once, and decide as if they had been asked one by one."""
+"""poll_async: ask several voters at once, with the same verdict as asking one by one."""
 
 from __future__ import annotations
 
@@ -28,51 +28,51 @@ async def poll_async(
     speculate: bool | int | Literal["expected"] | None = None,
     seed: int | None = None,
 ) -> Verdict:
-    """Ask voters, up to ``concurrency`` of them at once, and return the verdict as soon as there is one.
+    """Ask up to ``concurrency`` voters at once, and return the verdict as soon as it is reached.
 
     Votes are counted in the order in which the voters were asked: a vote that arrives early waits for those
-    asked before it. So the verdict is the one that asking one by one would have given, and voters that are
-    quick with a yes have no more weight than others. When the verdict falls, calls still running are
-    cancelled and waited for.
+    asked before it. So the verdict is the same as when asking one by one, and does not follow the fastest
+    responders. Once the verdict is reached, running calls are cancelled and awaited.
 
     Parameters
     ----------
     ask : callable
-        ``ask(voter)`` returns the vote of the voter with that number, or a coroutine that does. A plain
-        function is called in a thread of its own, several of them at once. Any ``Exception`` it raises means
-        that the voter failed. None with ``ask_batch``.
+        ``ask(voter)`` returns the vote of the voter with that number, or a coroutine. A plain function is
+        called in its own thread, several at once. Any ``Exception`` it raises means that the voter failed.
+        None with ``ask_batch``.
     strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
-        When to stop and what to answer; those of plurality take any hashable answers as votes, that of scores
-        votes with a weight.
+        When to stop and what to answer. Plurality strategies take any hashable answers as votes, score
+        strategies take weighted votes.
     ask_batch : callable, optional
         ``ask_batch(voters)`` takes a list of voters and returns a list of their votes, in that order, or a
-        coroutine that does: several votes by one request. Where a vote is None or an exception, or the list
-        is shorter, these voters are asked again; an ``Exception`` that it raises is a failure of them all.
+        coroutine: several votes per request. Voters whose vote is None, an exception, or missing at the end
+        of the list are asked again. An ``Exception`` that it raises fails all voters of the request.
     concurrency : int
-        Most calls at once.
+        Maximum number of simultaneous calls.
     timeout : float, optional
-        Seconds after which one call has failed. A plain function goes on for itself; its answer is ignored.
+        Seconds after which a call counts as failed. A plain function keeps running in its thread; its answer
+        is ignored.
     retries : int
-        How often a voter that failed is asked again, before another one is asked instead. A voter keeps its
-        place in the order while it is asked again; the other one comes after all that have been asked before.
+        How often a failed voter is asked again before another one replaces it. A voter keeps its position
+        in the order while it is asked again; its replacement comes after all voters asked so far.
     voters : int, optional
-        How many voters there are, at least as many as the strategy is for: numbered from 0, asked in a
-        random order, each for at most one vote. By default there is no end of them (samples of a language
-        model), and they are numbered as they are asked.
+        Number of voters, at least as many as the strategy is for. They are numbered from 0 and asked in a
+        random order, each for at most one vote. By default the number is unlimited (such as samples of a
+        language model), and voters are numbered as they are asked.
     max_failures : int
-        How many voters may fail for good before the poll is given up.
+        How many voters may fail, after their retries, before the poll raises `PollError`.
     speculate : bool, int or "expected", optional
-        How many voters are asked at once although their votes may turn out not to be needed. With 0 or False,
-        only as many are asked at once as must answer before any stop is possible: slower, and no vote in
-        vain. A number lets so many wait for their votes at once, "expected" as many as are needed on average
-        (which needs a solution). By default ``concurrency`` (as True), and 0 with ``ask_batch``.
+        How many votes to request ahead although they may not be needed. With 0 or False, only votes that
+        must arrive before any stop is possible are requested together: slower, but none wasted. A number
+        allows that many outstanding votes; "expected" allows as many as are needed on average (which needs
+        a solution). By default ``concurrency`` (the same as True), or 0 with ``ask_batch``.
     seed : int, optional
-        For the order and for the states where the strategy leaves the stop to chance; by default drawn anew.
+        For the order, and for randomised stops; random by default.
 
     Raises
     ------
     PollError
-        If too many voters fail; its ``votes`` has what was answered.
+        If too many voters fail; its ``votes`` holds the votes so far.
     InvalidInputError
         If an answer is not a vote.
 
@@ -101,7 +101,7 @@ async def poll_async(
     max_failures, timeout = check_whole(max_failures, "max_failures", 0), check_timeout(timeout)
     asker = Asker(ask, ask_batch, timeout, retries)
     if ask is None and ask_batch is None:
-        raise InvalidInputError("pass ask, or ask_batch to get several votes from one request")
+        raise InvalidInputError("ask is None: pass ask, or ask_batch to get several votes per request")
     ballot = Ballot(strategy, derive_seed(seed, "stop"))
     voters = check_voters(voters, ballot.n_voters)
     order = voter_order(voters, derive_seed(seed, "order"))

@@ -1,8 +1,8 @@
-"""Journal: every vote on a line of its own as soon as it is there, so that a killed run can go on.
+"""Journal: each vote is written on its own line as soon as it arrives, so that a killed run can resume.
 
-A file of JSON lines. The first names the voters and the seed of the first run. Every other line is a vote, a
-voter that failed for good, or a request without a vote; the first line on a question has a digest of what was
-asked::
+A file of JSON lines. The first holds the number of voters and the seed of the first run. Every other line is
+a vote, a voter that failed after all retries, or a request without a vote. The first line on a question has
+a digest of its content::
 
     {"format": "foregone-journal", "version": 4, "voters": null, "seed": 5, "checksum": "9b3c8d3c"}
     {"question": 17, "voter": 0, "vote": true, "content": "0f1e6b8d2c7a9e35", "checksum": "5d0f6b1a"}
@@ -11,25 +11,25 @@ asked::
     {"question": 17, "voter": 2, "vote": true, "prompt_tokens": 120, "completion_tokens": 6, "checksum": ...}
     {"question": 17, "voter": 3, "vote": false, "requests": 0, "checksum": "7be1c02d"}
 
-The costs of a request stand on the line of its first vote: the tokens, and the ``round`` if it is not the
-first one of its question. A vote has cost one request, unless ``requests`` says that it came together with
-the vote before. The votes of a request are written in one piece.
+The line of a request's first vote holds the costs of the request: the tokens, and the ``round`` unless it is
+the first one of its question. A vote counts as one request, unless ``requests`` is 0 because it came together
+with the vote before. The votes of a request are written in one piece.
 
-A vote belongs to a question (its id and its content) and to a voter, and to nothing else. So a poll may go on
-with other questions beside these, another strategy or another seed; it is refused only if a question of the
-file has another content now, or the voters are others.
+A vote depends only on a question (its id and its content) and a voter. So a poll may resume with more
+questions, another strategy or another seed. It is refused only if the content of a recorded question or the
+number of voters has changed.
 
-The checksum of a line is the CRC-32 of all lines up to this one, without their checksums. So any changed byte
-is noticed, and any line that was removed, repeated or moved, but for lines missing at the very end: those
-votes are asked for again.
+The checksum of a line is the CRC-32 of all lines up to this one, without their checksums. It detects any
+changed byte, and any line that was removed, repeated or moved. Only lines missing at the very end go
+unnoticed: those votes are requested again.
 
-Journals of versions 1 to 3 are read and continued as they are. They hold no costs: of each vote it is known
-that it took a request. The first line of versions 1 and 2 has one digest of all questions of the first run,
-so those must come first and unchanged; version 1 has no checksums.
+Journals of versions 1 to 3 are read and continued as they are. They hold no costs: each vote counts as one
+request. The first line of versions 1 and 2 has one digest of all questions of the first run, so those must
+come first and unchanged; version 1 has no checksums.
 
-Each line is handed to the operating system in one piece before anything is made of the vote, so a process
-that is killed loses nothing that was answered. It is forced to the disk once a second and at the end: when
-the machine itself dies, at most the last second is lost. A last line that was cut off is taken away.
+Each line is handed to the operating system in one piece before the vote is counted, so a killed process loses
+no answer. It is forced to disk once a second and at the end: if the machine itself fails, at most the last
+second is lost. A truncated last line is removed.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ from foregone.tally import shorten
 __all__ = ["FAILED", "Journal"]
 
 FORMAT, VERSION = "foregone-journal", 4
-SEAL = b', "checksum": "'  # what a line ends with, before the checksum
+SEAL = b', "checksum": "'  # the end of a line, before the checksum
 SECONDS_UNSAVED = 1.0
-FAILED = object()  # what is recorded of a voter that failed for good
+FAILED = object()  # recorded for a voter that failed after all retries
 
 Key = str | int
 
@@ -71,13 +71,13 @@ class Journal:
     Parameters
     ----------
     path : path
-        Made if it does not exist; gone on with if it does and is of the same questions and voters.
+        Created if it does not exist; resumed if it does and has the same questions and voters.
     questions : mapping
-        Id -> content of what is polled now.
+        Id -> content of the questions to poll now.
     check_vote : callable
         Returns a vote read from the file in the form in which it is counted, or raises InvalidInputError.
     voters : int, optional
-        How many voters there are; None if there is no end of them.
+        Number of voters; None if unlimited.
     seed : int
         The seed to write into a new journal.
 
@@ -88,7 +88,7 @@ class Journal:
     recorded : dict
         Question id -> voter -> vote, or `FAILED`.
     costs : dict
-        Question id -> what was spent on it.
+        Question id -> costs so far.
     """
 
     def __init__(
@@ -117,8 +117,8 @@ class Journal:
         try:
             if not lock_file(self._file):
                 raise JournalError(
-                    f"{self._name}: another process is writing to this journal: wait for it, or name another "
-                    "file"
+                    f"{self._name}: another process is writing to this journal: wait until it ends, or use "
+                    "another file"
                 )
             self._end = 0
             self._checksum: int | None = 0  # of the lines up to the end; None in journals without
@@ -135,7 +135,9 @@ class Journal:
 
     def _read(self, questions: Mapping[Any, Any], voters: int | None) -> None:
         if not Path(self._name).is_file():
-            raise InvalidInputError(f"cannot keep a journal in {self._name}: it is not a regular file")
+            raise InvalidInputError(
+                f"cannot write a journal to {self._name}: it is not a regular file; use another path"
+            )
         with Path(self._name).open("rb") as stream:
             first = stream.readline()
             if not first.endswith(b"\n"):
@@ -154,15 +156,13 @@ class Journal:
         """Write the first line into a file that is empty, or whose first line was cut off."""
         start = f'{{"format": "{FORMAT}", '.encode()
         if not (found.startswith(start) or start.startswith(found)):
-            raise FileFormatError(
-                f"{self._name}: not a journal: name another file, this one is left as it is"
-            )
+            raise FileFormatError(f"{self._name}: not a journal, so it was left unchanged: use another path")
         self._refuse_damaged_end(found, 1)
         os.ftruncate(self._file, 0)
         self._append({"format": FORMAT, "version": VERSION, "voters": voters, "seed": self.seed})
 
     def _repair(self, line: bytes, number: int) -> None:
-        """Take the last line if only its end is missing, and take it away if more is."""
+        """Keep the last line if only its newline is missing; otherwise remove it."""
         try:
             fields = self._record(line, number)
         except FileFormatError:
@@ -174,7 +174,7 @@ class Journal:
         self._end += len(line) + 1
 
     def _refuse_damaged_end(self, line: bytes, number: int) -> None:
-        """Raise if a line that seems cut off is whole, and only its end is another byte."""
+        """Raise if a line that seems truncated is complete except for a changed last byte."""
         if self._checksum is not None and _checksum_of(line[:-1], self._checksum) is not None:
             raise self._damaged(number, "its end was changed")
 
@@ -198,13 +198,13 @@ class Journal:
             return
         checksum = _checksum_of(line, self._checksum)
         if checksum is None:
-            raise self._damaged(number, "its checksum does not fit it and the lines before")
+            raise self._damaged(number, "its checksum does not match it and the lines before")
         self._checksum = checksum
 
     def _damaged(self, number: int, problem: str) -> FileFormatError:
         return FileFormatError(
-            f"{self._name}, line {number}: damaged, or not a journal ({problem}). The file is left as it is: "
-            "restore it from a copy, or delete this line and all after it to have those votes asked for again"
+            f"{self._name}, line {number}: damaged, or not a journal ({problem}). It was left unchanged: "
+            "restore it from a copy, or delete this line and all after it to request those votes again"
         )
 
     def _check_header(self, line: bytes, questions: Mapping[Any, Any], voters: int | None) -> None:
@@ -241,7 +241,7 @@ class Journal:
     def _take(self, record: Fields) -> None:
         key = record.entry("question")
         if isinstance(key, bool) or not isinstance(key, str | int):
-            raise record.error("question", "must be a text or an integer")
+            raise record.error("question", "must be a string or an integer")
         if key not in self._described:
             self._check_content(key, record.entry("content"))
         self._take_costs(key, record)
@@ -250,7 +250,7 @@ class Journal:
         votes = self.recorded.setdefault(key, {})
         voter = record.whole("voter", 0)
         if voter in votes:
-            raise record.error("voter", f"{voter} has voted on this question before: the file was edited")
+            raise record.error("voter", f"{voter} already voted on this question: the file was edited")
         self._n_records += 1
         if "failed" in record:
             votes[voter] = FAILED
@@ -290,12 +290,12 @@ class Journal:
         self.request(key, {voter: vote}, Costs(1, 1))
 
     def request(self, key: Key, votes: Mapping[int, Any], cost: Costs, in_round: int = 1) -> None:
-        """Record what came of one request: its votes, none if it failed, and what it cost.
+        """Record the votes of one request (none if it failed) and its costs.
 
         Raises
         ------
         InvalidInputError
-            If a line of JSON cannot hold a vote so that it comes back the same; nothing is recorded then.
+            If a vote would not survive being written as JSON; nothing is recorded then.
         """
         for vote in votes.values():
             self.check_fits(vote)
@@ -314,15 +314,15 @@ class Journal:
         self._append_records(key, records)
 
     def check_fits(self, vote: Any) -> None:
-        """Raise InvalidInputError if a line of JSON cannot hold a vote so that it comes back the same."""
+        """Raise InvalidInputError if a vote would not survive being written as JSON."""
         if not self._comes_back(vote):
             raise InvalidInputError(
-                f"with a journal, answers must be texts, finite numbers or booleans, got {shorten(vote)}: "
-                "turn them into texts"
+                f"with a journal, answers must be strings, finite numbers or booleans, got {shorten(vote)}: "
+                "convert answers to strings"
             )
 
     def _comes_back(self, vote: Any) -> bool:
-        """Whether JSON gives a vote back as it is; a pair becomes a list, which not every strategy takes."""
+        """Whether a vote is the same after JSON; a pair becomes a list, which not every strategy accepts."""
         if not isinstance(vote, tuple):
             return isinstance(vote, str | int) or (isinstance(vote, float) and math.isfinite(vote))
         try:
@@ -331,7 +331,7 @@ class Journal:
             return False
 
     def failure(self, key: Key, voter: int, error: Exception) -> None:
-        """Record that a voter has failed for good."""
+        """Record that a voter failed after all retries."""
         text = f"{type(error).__name__}: {str(error)[:200]}"
         self._append_records(key, [{"question": key, "voter": voter, "failed": text}])
 
@@ -358,7 +358,7 @@ class Journal:
     def _write(self, line: bytes) -> None:
         try:
             written = os.write(self._file, line)
-            while written < len(line):  # a disk that is full takes a part first
+            while written < len(line):  # a nearly full disk accepts only a part
                 written += os.write(self._file, line[written:])
             now = time.monotonic()
             if now - getattr(self, "_saved_at", now) >= SECONDS_UNSAVED:
@@ -368,12 +368,12 @@ class Journal:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._end)
             raise JournalError(
-                f"cannot write {self._name}: {error.strerror or error}. All votes before are safe in it: "
-                "make room, and run again to go on"
+                f"cannot write {self._name}: {error.strerror or error}. All earlier votes are saved in it: "
+                "free disk space, and run again to resume"
             ) from error
 
     def close(self) -> None:
-        """Force everything to the disk and let go of the file."""
+        """Force everything to disk and close the file."""
         try:
             os.fsync(self._file)
         except OSError as error:
@@ -391,13 +391,13 @@ class Journal:
 
 
 def _with_checksum(line: bytes, before: int) -> tuple[bytes, int]:
-    """Return a line with its checksum, and that, given the one of the line before."""
+    """Return a line with its checksum, and the checksum, given that of the line before."""
     checksum = zlib.crc32(line, before)
     return line[:-1] + SEAL + f'{checksum:08x}"}}'.encode(), checksum
 
 
 def _checksum_of(line: bytes, before: int) -> int | None:
-    """Return the checksum at the end of a line, None if there is none that fits."""
+    """Return the checksum at the end of a line; None if it is missing or wrong."""
     whole, checksum = _with_checksum(line.rpartition(SEAL)[0] + b"}", before)
     return checksum if whole == line else None
 
@@ -408,16 +408,18 @@ def _dump(key: Any, content: Any) -> bytes:
     Raises
     ------
     InvalidInputError
-        If JSON cannot hold it, or its id.
+        If JSON cannot store it, or its id.
     """
     if isinstance(key, bool) or not isinstance(key, str | int):
-        raise InvalidInputError(f"with a journal, the id of a question must be a text or an int, got {key!r}")
+        raise InvalidInputError(
+            f"with a journal, the id of a question must be a string or an integer, got {key!r}"
+        )
     try:
         return json.dumps(content, sort_keys=True).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(
-            "with a journal, questions must be made of texts, numbers, lists and dicts, "
-            f"and {key!r} is not ({error}): give ids as questions, and let `ask` look up the rest"
+            "with a journal, questions must consist of strings, numbers, lists and dicts, "
+            f"but question {key!r} does not ({error}): pass ids as questions, and look up the rest in `ask`"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""poll_many: thousands of questions through one budget of calls."""
+"""poll_many: poll about thousands of questions, with one limit on simultaneous calls."""
 
 from __future__ import annotations
 
@@ -59,72 +59,72 @@ def poll_many(
     journal: PathLike | None = None,
     progress: bool = False,
 ) -> Polls:
-    """Poll voters about many questions, up to ``concurrency`` calls at once for all of them together.
+    """Poll voters about many questions, with at most ``concurrency`` calls at once over all questions.
 
-    By default no vote is asked for that its question may turn out not to need: calls at once come from having
-    many questions, and within a question only from votes that must come before any stop is possible. Each
-    question has the verdict that asking its voters one by one would have given.
+    By default no vote is wasted: simultaneous calls come from different questions, or are votes on one
+    question that must all arrive before any stop is possible. Each question gets the same verdict as when
+    asking its voters one by one.
 
     Parameters
     ----------
     questions : mapping or iterable
-        Id -> question; the ids of an iterable are 0, 1, 2, ... With a journal, ids have to be texts or whole
-        numbers, and questions made of texts, numbers, lists and dicts.
+        Id -> question; the ids of an iterable are 0, 1, 2, ... With a journal, ids must be strings or
+        integers, and questions must consist of strings, numbers, lists and dicts.
     ask : callable
-        ``ask(question, voter)`` returns a vote, or a coroutine that does, as in `poll_async`. It may return
-        a `Reply` that also says how many tokens the vote took. None with ``ask_batch``, or if all votes are
-        in the journal.
+        ``ask(question, voter)`` returns a vote, or a coroutine, as in `poll_async`. It may return a `Reply`
+        that also holds the tokens used. None with ``ask_batch``, or if all votes are in the journal.
     strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
-        When to stop and what to answer; those of plurality take any hashable answers as votes, that of scores
-        votes with a weight.
+        When to stop and what to answer. Plurality strategies take any hashable answers as votes, score
+        strategies take weighted votes.
     ask_batch : callable, optional
         ``ask_batch(question, voters)`` takes a list of voters and returns a list of their votes, in that
-        order, a `Reply` with such a list, or a coroutine that returns one: several votes by one request, as
-        in `poll_async`. Votes that are missing are asked for again; those that came are not.
+        order, a `Reply` with such a list, or a coroutine that returns one: several votes per request, as in
+        `poll_async`. Only missing votes are requested again.
     speculate : int or "expected"
-        How many votes are asked for at once although they may turn out not to be needed. It saves rounds, and
-        with ``ask_batch`` requests, and costs votes; as in `poll_async`.
+        How many votes to request ahead although they may not be needed. It saves rounds (and, with
+        ``ask_batch``, requests), but costs votes; as in `poll_async`.
     prices : Prices, optional
-        What a request and tokens cost, for the money in ``spent`` and ``saved`` of the result.
+        Prices of requests and tokens, for the money in ``spent`` and ``saved`` of the result.
     budget : float, optional
-        The most votes over all questions; with ``prices``, the most money. It is spent on the question whose
-        next vote lowers the risk most, which needs a solution. When it is spent, questions without a verdict
-        get that of their votes so far, with its ``risk`` and marked as ``cut_short``. What earlier runs with
-        the same journal have spent counts. A budget of votes is never exceeded. One of money may be, by what
-        the requests under way cost above average.
+        Maximum number of votes over all questions or, with ``prices``, maximum amount of money. It is spent
+        on the question whose next vote lowers the risk most, which needs a solution. Once it is spent,
+        questions without a verdict get the verdict of their votes so far, with its ``risk`` and marked as
+        ``cut_short``. Earlier runs with the same journal count. A budget of votes is never exceeded. A
+        budget of money may be exceeded by what running requests cost above average.
     calibrate : "as_you_go", optional
-        Learn how votes are spread while polling, where there are no past votes. ``strategy`` is then one that
+        Learn the distribution of votes while polling, if there are no past votes. Pass a ``strategy`` that
         keeps its limit for every question, such as ``solve("minimixed", n_voters, limit)``. Questions are
-        begun in a random order. The first are put to all voters, and from their full votes a strategy is
-        certified that asks fewer; others go on being put to all voters now and then, to become bolder.
-        It takes some 500 questions to begin with that. ``course`` of the result says what was done.
+        started in a random order. The first ones get a full vote, from which a strategy that asks fewer
+        voters is certified; some later ones also get a full vote, to certify a bolder strategy. Needs about
+        500 questions before it starts to save votes. ``course`` of the result records what was done.
     confidence : float, default=0.95
-        With which, if it learns, all strategies together keep the limit on average over questions.
+        With ``calibrate``, the confidence that all strategies together keep the limit on average over
+        questions.
     concurrency : int
-        Most calls at once.
+        Maximum number of simultaneous calls.
     timeout, retries, voters, max_failures
-        As in `poll_async`, for each question by itself.
+        As in `poll_async`, for each question.
     max_failed : int
-        How many questions may end without a verdict before no more are asked. Up to so many the others are
-        finished first.
+        How many questions may end without a verdict before polling stops. Up to this number, all other
+        questions are finished first.
     seed : int, optional
-        For the order of voters and for stops left to chance, different for each question; by default drawn
-        anew, or that of the journal's first run.
+        For the order of voters and for randomised stops, different for each question. By default random, or
+        the seed of the journal's first run.
     journal : path, optional
-        Where every vote is written as soon as it is there. Run again with the same journal, and what is in it
-        is not asked again, however the last run ended: also with more or fewer questions, another strategy or
-        another seed. A question whose content has changed and another number of voters are refused. Answers
-        have to be texts, numbers or booleans.
+        File in which every vote is written as soon as it arrives. A run with the same journal does not
+        request recorded votes again, however the last run ended, even with more or fewer questions, another
+        strategy or another seed. Raises InvalidInputError if the content of a question or the number of
+        voters has changed. Answers must be strings, numbers or booleans.
     progress : bool
         Whether to show a progress bar on stderr, if that is a terminal.
 
     Returns
     -------
     Polls
-        Iterate over it with ``async for question_id, verdict in ...``, in the order in which they are
-        decided, or call ``run()`` for a dict of all. Either ends in a `PollManyError` if
-        some questions got no verdict; its ``failed`` says which and why. Meanwhile and afterwards, its
-        ``spent``, ``saved`` and ``promise`` say what it cost and what can be said about the verdicts.
+        Iterate over it with ``async for question_id, verdict in ...``, in the order in which questions are
+        decided, or call ``run()`` for a dict of all. Both raise a `PollManyError` at the end if some
+        questions got no verdict; its ``failed`` holds the reason for each. During and after the run,
+        ``spent``, ``saved`` and ``promise`` report the costs and how far verdicts may be from full votes.
 
     Examples
     --------
@@ -162,14 +162,14 @@ def poll_many(
     if budget is not None:
         if not 0 <= as_float(budget) < math.inf:  # also True for NaN
             raise InvalidInputError(f"budget must be a number of at least 0, got {budget!r}")
-        ballot.value_of_a_vote()  # or the reason why it cannot be told
+        ballot.value_of_a_vote()  # raises if it is unknown
     if calibrate is not None:
         if check_choice(calibrate, "calibrate", ("as_you_go",)) and budget is not None:
             raise InvalidInputError(
-                'a budget is spent by risks that past votes tell, and calibrate="as_you_go" begins without '
-                "any: give one of the two"
+                'budget cannot be combined with calibrate="as_you_go": spending a budget needs risks known '
+                "from past votes. Pass only one of the two"
             )
-        Course(strategy, 0, confidence=confidence)  # which checks them
+        Course(strategy, 0, confidence=confidence)  # checks both
     by_id = dict(questions) if isinstance(questions, Mapping) else dict(enumerate(questions))
     return Polls(
         by_id, Asker(ask, ask_batch, timeout, retries), strategy, check_ahead(speculate, ballot), prices,
@@ -180,7 +180,7 @@ def poll_many(
 
 
 class _Request(NamedTuple):
-    """A request under way: about which question, in which of its rounds, and what was put aside for it."""
+    """A running request: its question, the round, and the part of the budget reserved for it."""
 
     question: Question
     in_round: int
@@ -189,20 +189,20 @@ class _Request(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Polls:
-    """Polls to be run, as `poll_many` makes them; every iteration over it runs them from the start.
+    """Polls to run, as returned by `poll_many`; every iteration runs them from the start.
 
     Attributes
     ----------
     spent : Costs
-        What was spent so far, in earlier runs with the same journal too: requests, votes, tokens, rounds and,
-        with prices, money. Up to date at any time during a run and after it.
+        Costs so far, including earlier runs with the same journal: requests, votes, tokens, rounds and, with
+        prices, money. Up to date at any time during and after a run.
     saved : Costs
-        What was saved on the questions with a verdict, against full votes on them asked at once. The tokens
-        of a full vote are estimated from the mean of a request and of a vote so far.
+        Costs saved on questions with a verdict, compared with full votes in one round. The tokens of a full
+        vote are estimated from the means per request and per vote so far.
     promise : BudgetPromise
-        What can be said about the verdicts so far, those that a budget has cut short included.
+        How far the verdicts so far may be from full votes, including verdicts that a budget cut short.
     course : Course or None
-        What was learned while polling, and which strategies were followed: ``course.phases``.
+        With ``calibrate``, the strategies used: ``course.phases``.
     """
 
     questions: dict[Any, Any]
@@ -227,27 +227,27 @@ class Polls:
 
     @property
     def spent(self) -> Costs:
-        """What was spent so far."""
+        """Costs so far."""
         return self._account.spent
 
     @property
     def saved(self) -> Costs:
-        """What was saved so far, estimated."""
+        """Estimated costs saved so far."""
         return self._account.saved
 
     @property
     def promise(self) -> BudgetPromise:
-        """What can be said about the verdicts so far."""
+        """How far the verdicts so far may be from full votes."""
         plain = isinstance(self.strategy, SolvedStrategy) and getattr(self.strategy, "values", None) is None
         limit = Limits.of(self.strategy.max_disagreement).loosest if plain else None  # type: ignore[union-attr]  # solved
         return self._account.promise(limit)
 
     def run(self) -> dict[Any, Verdict]:
-        """Run them all and return id -> verdict.
+        """Run all polls and return id -> verdict.
 
-        In a notebook, too: where an event loop is running already, they run on another one in a thread, and
-        this call waits for it. In a program with an event loop of its own use ``async for``, which lets other
-        tasks go on meanwhile.
+        Also works in a notebook: if an event loop is already running, the polls run on another one in a
+        thread, and this call waits for them. In an async program use ``async for``, so that other tasks can
+        run meanwhile.
         """
         return run_to_end(self._collect())
 
@@ -273,7 +273,7 @@ class Polls:
                         if len(failed) > self.max_failed:
                             break
                         continue
-                    verdict = question.queue.cut_short()  # stays as it is where the strategy has ended it
+                    verdict = question.queue.cut_short()  # unchanged if the strategy ended the question
                     account.finish(question.cost, verdict)
                     advance(words=f"polling: {account.spent}")
                     yield question.key, verdict
@@ -281,7 +281,7 @@ class Polls:
             raise _error(failed, len(self.questions), self.max_failed)
 
     async def _closed(self, journal: Journal | None) -> AsyncGenerator[Question]:
-        """Ask, and yield every question when it is closed; at last those for which no budget is left."""
+        """Ask, and yield every question once it is closed; finally those that the budget cut short."""
         turns, n_voters = self._turns(journal), self.strategy.n_voters
         purse = Purse(
             self.budget,
@@ -300,12 +300,12 @@ class Polls:
                         request = _Request(question, in_round, purse.reserve(len(several)))
                         pool.start(request, self._votes(question, several, in_round, journal))
                     if len(voters) == most and question.is_open:
-                        turns.put_first(question)  # it may not have got all that it wants
+                        turns.put_first(question)  # it may need more votes
                 elif pool.busy:
                     (question, in_round, reserved), answers = await pool.next()
                     purse.give_back(reserved)
                     if not question.is_open:
-                        continue  # it failed for other voters, or did not need these
+                        continue  # other voters failed, or these votes were not needed
                     question.note(answers, in_round)
                     turns.put(question)
                 else:
@@ -324,9 +324,9 @@ class Polls:
         return Turns(unopened) if self.budget == math.inf else TurnsByValue(unopened, self.strategy.n_voters)
 
     def _unopened(self, journal: Journal | None) -> Iterator[Question | None]:
-        """Yield the questions one by one, each ready to be asked, with what was recorded about it.
+        """Yield the questions one by one, ready to be asked, with their recorded votes.
 
-        None where the next one has to wait for votes on others.
+        Yields None if the next question has to wait for votes on others.
         """
         seed = journal.seed if self.seed is None and journal is not None else self.seed
         keys = list(self.questions)
@@ -351,7 +351,7 @@ class Polls:
     async def _votes(
         self, question: Question, voters: list[int], in_round: int, journal: Journal | None
     ) -> dict[int, Any]:
-        """Ask some voters by one request and record what comes of it, at once, whoever waits for it."""
+        """Ask some voters in one request and record the result at once."""
 
         def note(votes: dict[int, Any], cost: Costs) -> dict[int, Any]:
             checked, mistakes = {}, []
@@ -388,7 +388,7 @@ class Polls:
 
 
 def _error(failed: dict[Any, PollError], n_questions: int, max_failed: int) -> PollManyError:
-    stopped = "no more were asked" if len(failed) > max_failed else "all others have one"
+    stopped = "so polling stopped (max_failed)" if len(failed) > max_failed else "all others have one"
     first = next(iter(failed.values()))
     return PollManyError(
         f"{len(failed)} of {n_questions} questions have no verdict, {stopped}. The first: {first}", failed
@@ -396,4 +396,4 @@ def _error(failed: dict[Any, PollError], n_questions: int, max_failed: int) -> P
 
 
 def _nothing(*, words: str) -> None:
-    """Stand for the step of a bar that is not wanted."""
+    """Replace the step of a progress bar that is not shown."""

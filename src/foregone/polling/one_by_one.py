@@ -1,4 +1,4 @@
-"""poll: ask one voter after the other until the strategy knows enough."""
+"""poll: ask one voter after the other until the strategy stops."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ def poll(
     max_failures: int = 10,
     seed: int | None = None,
 ) -> Verdict:
-    """Ask voters one by one, or a few at a time, and return the verdict as soon as there is one.
+    """Ask voters one by one, or a few at a time, and return the verdict as soon as it is reached.
 
     Parameters
     ----------
     voters : list or tuple of callables, or iterable of votes or callables
-        A list or tuple of callables is the ensemble, as many as the strategy is for: they are asked in a
-        random order, each by calling it without arguments. Anything else is taken in the order in which it
-        comes, and no further than needed; that order must then be random already, as that of independent
-        samples is. A callable that raises an ``Exception`` is asked again up to ``retries`` times, then
-        the next one is asked instead. With ``ask_batch`` it is the number of voters, at least as many as the
-        strategy is for, who are asked in a random order; or None for no end of them, numbered as they are
-        asked.
+        A list or tuple of callables is the ensemble: as many as the strategy is for, called without arguments
+        and in a random order. Any other iterable is consumed in its own order, and only as far as needed;
+        that order must already be random, such as that of independent samples. A callable that raises an
+        ``Exception`` is called again up to ``retries`` times, then the next one replaces it. With
+        ``ask_batch``, pass the number of voters, at least as many as the strategy is for, who are asked in a
+        random order; or None for an unlimited number, numbered as they are asked.
     strategy : Solution, StoppingStrategy, PluralitySolution, PluralityStrategy or ScoreStrategy
-        When to stop and what to answer; those of plurality take any hashable answers as votes, that of scores
-        votes with a weight.
+        When to stop and what to answer. Plurality strategies take any hashable answers as votes, score
+        strategies take weighted votes.
     ask_batch : callable, optional
-        ``ask_batch(voters)`` takes a list of numbers of voters and returns a list of their votes, in that
-        order: several votes by one request. Where a vote is None or an exception, or the list is shorter,
-        these voters are asked again; an ``Exception`` that it raises is a failure of them all.
+        ``ask_batch(voters)`` takes a list of voter numbers and returns a list of their votes, in that order:
+        several votes per request. Voters whose vote is None, an exception, or missing at the end of the list
+        are asked again. An ``Exception`` that it raises fails all voters of the request.
     speculate : int or "expected"
-        How many voters ``ask_batch`` is asked for at once although their votes may turn out not to be needed;
-        as in `poll_async`.
+        How many votes to request from ``ask_batch`` ahead although they may not be needed; as in
+        `poll_async`.
     retries, max_failures : int
-        How often a voter is asked again, and how many may fail for good before the poll is given up.
+        How often a voter is asked again, and how many may fail after that before the poll raises
+        `PollError`.
     seed : int, optional
-        For the order and for the states where the strategy leaves the stop to chance; by default drawn anew.
+        For the order, and for randomised stops; random by default.
 
     Raises
     ------
     PollError
-        If too many voters fail, or there are too few of them; its ``votes`` has what was answered.
+        If too many voters fail, or there are too few of them; its ``votes`` holds the votes so far.
     InvalidInputError
-        If something is not a vote, or there are more or fewer voters than the strategy is for.
+        If something is not a vote, or the number of voters is not what the strategy is for.
 
     Examples
     --------
@@ -76,19 +76,21 @@ def poll(
         order = voter_order(check_voters(voters, ballot.n_voters), derive_seed(seed, "order"))
         return _run_batches(ask_batch, VoterQueue(ballot, order, max_failures, ahead), retries)
     if ahead:
-        raise InvalidInputError("speculate is for ask_batch: other voters are asked one by one")
+        raise InvalidInputError(
+            "speculate needs ask_batch, because other voters are asked one by one: pass ask_batch, or leave "
+            "out speculate"
+        )
     check_several(voters, "voters")
     assert isinstance(voters, Iterable)
     known = voters if isinstance(voters, list | tuple) else None
     if known is not None and len(known) > ballot.n_voters:
         raise InvalidInputError(
-            f"{len(known)} voters are more than the {ballot.n_voters} that the strategy is for: "
-            f"solve for {len(known)}"
+            f"the strategy is for {ballot.n_voters} voters, got {len(known)}: solve for {len(known)}"
         )
     if known and all(map(callable, known)):
         if len(known) < ballot.n_voters:
             raise InvalidInputError(
-                f"the strategy is for {ballot.n_voters} voters, not for {len(known)}: solve for {len(known)}"
+                f"the strategy is for {ballot.n_voters} voters, got {len(known)}: solve for {len(known)}"
             )
         order = voter_order(len(known), derive_seed(seed, "order"))
         asked: Iterator[tuple[int, Any]] = ((voter, known[voter]) for voter in order)
@@ -117,7 +119,7 @@ def _run(voters: Iterator[tuple[int, Any]], ballot: Ballot, retries: int, max_fa
 
 
 def _run_batches(ask_batch: Callable[[list[int]], Any], queue: VoterQueue, retries: int) -> Verdict:
-    """Ask for votes in batches; those that are missing are asked for again, then their voters fail."""
+    """Request votes in batches; voters whose votes are still missing after the retries fail."""
     while queue.verdict is None:
         missing, failure = queue.take(MOST_VOTERS), None
         for _ in range(retries + 1):

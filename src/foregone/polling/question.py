@@ -1,4 +1,4 @@
-"""One of many questions, while it is being asked."""
+"""Question: the state of one of many questions while voters are asked about it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Question"]
 
 @dataclass(eq=False)
 class Question:
-    """A question that is being asked.
+    """A question that voters are asked about.
 
     Attributes
     ----------
@@ -28,13 +28,13 @@ class Question:
     recorded : dict
         Voter -> vote, or `FAILED`, of earlier runs.
     cost : Costs
-        What was spent on it, in earlier runs too.
+        Costs so far, including earlier runs.
     error : PollError or None
-        Why it has no verdict and will not get one.
+        The reason if it will not get a verdict.
     rounds_done : int
-        The last round of which something has come back. Voters asked now are asked in the next one.
+        The last round with a reply. Voters asked now belong to the next one.
     place : int
-        Which one it is, in the order in which questions are begun.
+        Its position in the order in which questions are started.
     """
 
     key: Any
@@ -52,11 +52,11 @@ class Question:
 
     @property
     def is_open(self) -> bool:
-        """Whether votes are needed, and hoped for."""
+        """Whether it still needs votes, and can get them."""
         return self.queue.verdict is None and self.error is None
 
     def take(self, most: int) -> list[int]:
-        """Return up to ``most`` voters to ask now; what others have voted is taken from the record."""
+        """Return up to ``most`` voters to ask now; recorded votes of others are counted."""
         to_ask, self._unasked = self._unasked[:most], self._unasked[most:]
         try:
             while len(to_ask) < most and (voters := self.queue.take(most - len(to_ask))):
@@ -70,7 +70,7 @@ class Question:
         return to_ask
 
     def recall(self, n_voters: int) -> None:
-        """Count the votes on record, as far as they go without asking anybody."""
+        """Count recorded votes, as far as possible without asking anyone."""
         if self.recorded and not self._unasked:
             self._unasked = self.take(n_voters)
 
@@ -82,7 +82,7 @@ class Question:
             self.queue.answered(voter, vote)
 
     def note(self, answers: Mapping[int, Any], in_round: int) -> None:
-        """Take down what voters answered, or that they failed."""
+        """Record the votes or failures of voters."""
         self.rounds_done = max(self.rounds_done, in_round)
         try:
             for voter, answer in answers.items():
@@ -94,7 +94,7 @@ class Question:
             self.error = error
 
     def pay(self, cost: Costs, in_round: int) -> Costs:
-        """Take down what a request of some round has cost, and return it, with a round if it is a new one."""
+        """Record the costs of a request, and return them, with one round added if the round is new."""
         whole = cost + Costs(rounds=int(in_round > self.cost.rounds))
         self.cost += whole
         return whole

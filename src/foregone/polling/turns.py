@@ -1,4 +1,4 @@
-"""Whose turn it is: which question to ask about next, and how many votes can still be paid for."""
+"""Scheduling: which question to ask about next, and how many votes the budget still allows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Purse", "Turns", "TurnsByValue"]
 
 
 class Turns:
-    """Open questions that may have voters to ask, in the order of their turn; new ones come last."""
+    """Queue of open questions that may have voters to ask; new ones come last."""
 
     def __init__(self, unopened: Iterator[Question | None]) -> None:
-        self._unopened = unopened  # None where the next one cannot be begun yet
+        self._unopened = unopened  # yields None if the next one cannot be started yet
         self._waiting: dict[Question, None] = {}
 
     def next(self) -> Question | None:
-        """Return the question whose turn it is, None if no question waits."""
+        """Return the next question, None if none is waiting."""
         question = next(iter(self._waiting), None)
         if question is None:
             return next(self._unopened, None)
@@ -29,11 +29,11 @@ class Turns:
         return question
 
     def put_first(self, question: Question) -> None:
-        """Let a question have the next turn, too."""
+        """Put a question at the front of the queue."""
         self._waiting = {question: None} | self._waiting
 
     def put(self, question: Question) -> None:
-        """Let a question have another turn."""
+        """Put a question at the end of the queue."""
         self._waiting[question] = None
 
     def drop(self, question: Question) -> None:
@@ -47,9 +47,9 @@ class Turns:
 
 
 class TurnsByValue(Turns):
-    """The same, but it is the turn of the question whose next vote is worth most.
+    """Priority queue of questions, by the value of their next vote.
 
-    Questions are opened no earlier than their turn comes: one without a vote is worth as much as any other.
+    Questions are opened lazily, because all questions without a vote have the same value.
     """
 
     def __init__(self, unopened: Iterator[Question | None], n_voters: int) -> None:
@@ -61,7 +61,7 @@ class TurnsByValue(Turns):
         self._newest: Question | None = None  # without a vote; the next to be opened
 
     def next(self) -> Question | None:
-        """Return the question whose next vote is worth most, None if no question waits."""
+        """Return the question whose next vote has the highest value, None if none is waiting."""
         self._open()
         while self._heap and self._place.get(self._heap[0][2]) != self._heap[0][1]:
             heapq.heappop(self._heap)  # an older entry of a question
@@ -85,11 +85,11 @@ class TurnsByValue(Turns):
                 self._newest = question
 
     def put_first(self, question: Question) -> None:
-        """Let a question have another turn: that it was its turn says how much it is worth."""
+        """Put a question back; its value decides its position."""
         self.put(question)
 
     def put(self, question: Question) -> None:
-        """Let a question have another turn; one without votes to ask for at once."""
+        """Put a question back by its value; a closed question comes first."""
         value = question.queue.value_of_a_vote() if question.is_open else math.inf
         self._place[question] = next(self._counter)
         heapq.heappush(self._heap, (-value, self._place[question], question))
@@ -100,9 +100,9 @@ class TurnsByValue(Turns):
 
 
 class Purse:
-    """What is left of a budget: in votes, or with prices in money. Without a budget there is no end of it.
+    """The rest of a budget, in votes or, with prices, in money; infinite without a budget.
 
-    Money is known when a reply comes. Until then a request is taken to cost what others did on average,
+    The cost of a request in money is known only with its reply. Until then the mean cost so far is assumed,
     and before the first reply only one request is made.
     """
 
@@ -115,7 +115,7 @@ class Purse:
         self._n_running = 0
 
     def affords(self, most: int) -> int:
-        """Return how many of ``most`` votes can be asked for now."""
+        """Return how many of ``most`` votes the budget allows now."""
         if self._budget == math.inf:
             return most
         costs = self._account.unit_costs()
@@ -135,7 +135,7 @@ class Purse:
         return self._budget - (spent.money or 0.0 if self._in_money else spent.votes) - self._reserved
 
     def reserve(self, n_votes: int) -> float:
-        """Put aside what a request is expected to cost, and return that, to be given back with its reply."""
+        """Reserve the expected cost of a request, and return it, to be given back with its reply."""
         request, vote = self._account.unit_costs() or (0.0, 0.0)
         amount = request + n_votes * vote
         self._reserved += amount
@@ -143,6 +143,6 @@ class Purse:
         return amount
 
     def give_back(self, amount: float) -> None:
-        """Give back what was put aside for a request: what it did cost is in the account."""
+        """Give back what was reserved for a request; its actual cost is in the account."""
         self._n_running -= 1
         self._reserved = self._reserved - amount if self._n_running else 0.0

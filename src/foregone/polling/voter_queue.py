@@ -1,4 +1,4 @@
-"""VoterQueue: the voters asked about one question, and the verdict on their votes in that order. No I/O."""
+"""VoterQueue: the voters asked about one question, whose votes are counted in the order asked. No I/O."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ __all__ = ["Ahead", "VoterQueue", "check_ahead", "check_voters", "derive_seed", 
 
 Ahead = int | Literal["expected"]
 
-_PENDING = object()  # stands in the queue for a vote that has not come yet
+_PENDING = object()  # placeholder for a vote that has not arrived yet
 
 
 class VoterQueue:
-    """Voters queue as they are asked; votes are counted from the head, and a failed voter leaves.
+    """Queue of voters in the order asked; votes are counted from its head, and failed voters leave it.
 
-    So the votes counted are those of the voters that answer, in the order asked, however long each of them
-    takes. A voter asked in place of a failed one stands at the end, because that is when it was asked: the
-    random order of all voters, without those that do not answer, is a random order of the others.
+    So votes are counted in the order asked, however long each voter takes. The replacement of a failed voter
+    joins at the end: a random order of all voters, without those that fail, is a random order of the others.
 
     Parameters
     ----------
     ballot : Ballot
         Counts the votes.
     voters : iterator of int
-        The voters in the random order in which they are to be asked.
+        The voters in the random order in which they will be asked.
     max_failures : int
-        How many voters may fail before the poll is given up.
+        How many voters may fail before the poll raises `PollError`.
     ahead : int or "expected"
-        How long the queue may be although not all of its votes may be needed; 0 asks only those that must
-        come before any stop is possible, "expected" as many as are needed on average.
+        Length of the queue up to which votes that may not be needed are requested; 0 requests only votes
+        that must arrive before any stop is possible, "expected" as many as are needed on average.
     about : str
-        What the poll is about, for errors.
+        Name of the poll, for error messages.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class VoterQueue:
 
     @property
     def verdict(self) -> Verdict | None:
-        """How it ended; None as long as votes are needed."""
+        """The verdict; None as long as votes are needed."""
         return self._ballot.verdict
 
     @property
@@ -71,26 +70,26 @@ class VoterQueue:
         return list(self._counted.values())
 
     def check(self, voter: int, answer: object) -> Any:
-        """Return the vote of a voter in the form in which it is counted. Raises if it is not a vote."""
+        """Return a vote in the form in which it is counted. Raises InvalidInputError if it is not a vote."""
         try:
             return self._ballot.check(answer)
         except InvalidInputError as error:
             raise InvalidInputError(f"{self._about}, voter {voter}: {error}") from None
 
     def take(self, most: int) -> list[int]:
-        """Return up to ``most`` voters to ask now, and let them queue.
+        """Add up to ``most`` voters to the queue, and return them to be asked now.
 
         Raises
         ------
         PollError
-            If votes are needed and there is no voter left to wait for or to ask.
+            If votes are needed, but no voter is pending or left to ask.
         """
         wanted = max(self._ballot.needed_at_least(), self._useful_ahead()) - len(self._queue)
         voters = list(itertools.islice(self._voters, max(0, min(most, wanted))))
         if wanted > 0 and most > 0 and not voters and not self._queue:
-            failed = f", {self._n_failures} have failed" if self._n_failures else ""
+            failed = f" ({self._n_failures} failed)" if self._n_failures else ""
             raise self._error(
-                f"no voter is left to ask{failed}, and the strategy is for {self._ballot.n_voters}"
+                f"no voter is left to ask{failed}, but the strategy is for {self._ballot.n_voters} voters"
             ) from self._last_error
         self._queue.update(dict.fromkeys(voters, _PENDING))
         return voters
@@ -100,7 +99,7 @@ class VoterQueue:
         return self._ballot.useful(ahead) if ahead else 0
 
     def value_of_a_vote(self) -> float:
-        """Return what the next vote is worth, see `Ballot.value_of_a_vote`; infinity with the verdict."""
+        """Return the value of the next vote, see `Ballot.value_of_a_vote`; infinity after the verdict."""
         return math.inf if self.verdict is not None else self._ballot.value_of_a_vote()
 
     def cut_short(self) -> Verdict:
@@ -108,24 +107,28 @@ class VoterQueue:
         return self._ballot.cut_short()
 
     def answered(self, voter: int, vote: Any) -> None:
-        """Take down a checked vote, and count whatever can be counted now."""
+        """Record a checked vote, and count all votes that can be counted now."""
         self._queue[voter] = vote
         self._count()
 
     def failed(self, voter: int, error: Exception | None) -> None:
-        """Let a voter leave that has failed for good; None as error: in an earlier run, which does not count.
+        """Remove a voter that failed after all retries.
+
+        An error of None means that it failed in an earlier run, which does not count.
 
         Raises
         ------
         PollError
-            If that is one voter too many.
+            If more than ``max_failures`` voters have failed.
         """
         del self._queue[voter]
         if error is not None:
             self._n_failures += 1
             self._last_error = error
             if self._n_failures > self._max_failures:
-                raise self._error(f"{self._n_failures} voters have failed, more than max_failures") from error
+                raise self._error(
+                    f"{self._n_failures} voters failed, more than max_failures={self._max_failures}"
+                ) from error
         self._count()
 
     def _count(self) -> None:
@@ -140,18 +143,18 @@ class VoterQueue:
     def _error(self, what: str) -> PollError:
         votes = self._counted | {voter: vote for voter, vote in self._queue.items() if vote is not _PENDING}
         last = self._last_error
-        reason = "" if last is None else f" (the last with {type(last).__name__}: {str(last)[:200]})"
+        reason = "" if last is None else f" (last error: {type(last).__name__}: {str(last)[:200]})"
         return PollError(
             f"{self._about} has no verdict after {len(votes)} votes: {what}{reason}. "
-            "The votes so far are in the error's `votes`",
+            "See `votes` of this error for the votes so far",
             votes,
         )
 
 
 def voter_order(n_available: int | None, seed: int | None) -> Iterator[int]:
-    """Return the numbers of the voters in a random order; without an end, and just counted, if None.
+    """Return the numbers of the voters in a random order; for None, count without end.
 
-    Made of ``random.Random.random`` alone, which gives the same numbers in every version of Python.
+    Uses only ``random.Random.random``, which gives the same numbers in every version of Python.
     """
     if n_available is None:
         return itertools.count()
@@ -160,7 +163,7 @@ def voter_order(n_available: int | None, seed: int | None) -> Iterator[int]:
 
 
 def derive_seed(seed: int | None, purpose: str, key: Hashable = None) -> int | None:
-    """Return a seed for one purpose and question, unlike those for all others; None for None."""
+    """Return a separate seed for one purpose and question; None for None."""
     if seed is None:
         return None
     name = f"{check_seed(seed)}/{purpose}/{type(key).__name__}/{key}"
@@ -168,21 +171,19 @@ def derive_seed(seed: int | None, purpose: str, key: Hashable = None) -> int | N
 
 
 def check_voters(voters: Any, n_voters: int) -> int | None:
-    """Return how many voters there are: as many as the strategy is for, or more; None for no end of them."""
+    """Return the number of voters, at least as many as the strategy is for; None if unlimited."""
     if voters is None:
         return None
     number = check_whole(voters, "voters")
     if number < n_voters:
-        raise InvalidInputError(
-            f"the strategy is for {n_voters} voters, and there are only {number}: solve for {number}"
-        )
+        raise InvalidInputError(f"the strategy is for {n_voters} voters, got {number}: solve for {number}")
     return number
 
 
 def check_ahead(speculate: Any, ballot: Ballot) -> Ahead:
-    """Return how far to ask ahead. Raises InvalidInputError if that cannot be told for the ballot."""
+    """Return how many votes to request ahead. Raises InvalidInputError if the ballot does not know."""
     if isinstance(speculate, str):
         check_choice(speculate, "speculate", ["expected"])
-        ballot.expected_votes()  # or the reason why it cannot be told
+        ballot.expected_votes()  # raises if it is unknown
         return "expected"
     return check_whole(speculate, "speculate", 0)
