@@ -80,16 +80,16 @@ def test_scores_and_answers_are_read_from_every_form_of_a_log(tmp_path, log):
 def test_the_score_c_counts_as_yes_if_that_is_said(tmp_path):
     votes = read_votes(written(tmp_path, LOGS["zstandard"]), scorer="match")
     assert YesNoItems.of(votes, 5, yes="C").yes.tolist() == [3, 3, 3, 3]
-    with pytest.raises(InvalidInputError, match="say which answer counts as yes"):
+    with pytest.raises(InvalidInputError, match="choose the answer that counts as yes"):
         YesNoItems.of(votes, 5)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"several scorers \(match, graded\); choose one"),
-        ({"scorer": "pattern"}, "no scorer 'pattern', found match, graded"),
-        ({"scorer": "graded"}, r"'graded' gives several values \(fluent, right\); choose one .*graded:KEY"),
+        ({}, r"several scorers \(match, graded\): choose one"),
+        ({"scorer": "pattern"}, "no scorer 'pattern': choose from match, graded"),
+        ({"scorer": "graded"}, r"'graded' gives several values \(fluent, right\): choose one .*graded:KEY"),
         ({"scorer": "graded:wrong"}, "gives several values"),
         ({"scorer": "match:right"}, "'match' gives one value, not 'right'"),
     ],
@@ -106,28 +106,28 @@ def log_of(*samples: Any) -> bytes:
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (log_of({"id": 1, "epoch": 1, "scores": None}), {}, "no sample has been scored"),
-        (log_of(), {}, "no sample has been scored"),
-        (log_of({"id": 1, "scores": {}}), {}, "a sample without an epoch"),
-        (log_of(7), {}, "a sample without an epoch"),
+        (log_of({"id": 1, "epoch": 1, "scores": None}), {}, "no sample has a score"),
+        (log_of(), {}, "no sample has a score"),
+        (log_of({"id": 1, "scores": {}}), {}, "a sample has no epoch"),
+        (log_of(7), {}, "a sample has no epoch"),
         (log_of({"epoch": 1, "scores": {"m": {"value": 1}}}), {}, "no item"),
         (log_of({"id": 1, "epoch": 1, "scores": {"m": {"value": [1, 2]}}}), {}, "gives a list"),
         (
             log_of({"id": 1, "epoch": 1, "scores": {"m": {"value": 1}}}),
             {"count": "answer"},
-            "no sample has an answer of scorer 'm'; count scores",
+            "no sample has an answer of scorer 'm': count scores",
         ),
         (b'{"eval": {}, "samples": null}', {}, "no column item"),
         (b'{"eval": {},\n "status": "started"}', {}, "line 1: not a JSON object"),
-        (zip_of({"word/document.xml": b"<w/>"}), {}, "a zip file without samples"),
+        (zip_of({"word/document.xml": b"<w/>"}), {}, "the zip file has no samples"),
         (zip_of({"samples/1_epoch_1.json": b"{"}), {}, "is not valid JSON"),
         (zip_of({"samples/1_epoch_1.json": b"[" * 100_000}), {}, "is not valid JSON"),
-        (zip_of({"summaries.json": b"7"}), {}, "a sample without an epoch"),
-        (LOGS["zstandard"][:-30], {}, "damaged, or not a log of Inspect"),
-        (b"PK and nothing else", {}, "damaged, or not a log of Inspect"),
-        (zip_of(MEMBERS, sizes={"summaries.json": 10}), {}, "its size or checksum does not fit"),
-        (zip_of(MEMBERS, sizes={"summaries.json": 10**5}), {}, "its size or checksum does not fit"),
-        (zip_of(MEMBERS, 12), {}, "compressed in a way that Inspect does not use"),
+        (zip_of({"summaries.json": b"7"}), {}, "a sample has no epoch"),
+        (LOGS["zstandard"][:-30], {}, "damaged, or not an Inspect log"),
+        (b"PK and nothing else", {}, "damaged, or not an Inspect log"),
+        (zip_of(MEMBERS, sizes={"summaries.json": 10}), {}, "its size or checksum does not match"),
+        (zip_of(MEMBERS, sizes={"summaries.json": 10**5}), {}, "its size or checksum does not match"),
+        (zip_of(MEMBERS, 12), {}, "which Inspect does not use"),
     ],
 )
 def test_what_is_no_log_is_refused_with_the_reason(tmp_path, content, options, message):
@@ -191,7 +191,7 @@ BOMBS = {
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(tmp_path, bomb):
     file = written(tmp_path, BOMBS[bomb])
-    with pytest.raises(FileFormatError, match=r"max_memory to|claims to unpack"):
+    with pytest.raises(FileFormatError, match=r"max_memory to|would decompress"):
         read_votes(file)
     tracemalloc.start()
     with pytest.raises(ForegoneError):
@@ -203,7 +203,7 @@ def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(tmp_pat
 
 def test_many_members_that_unpack_to_too_much_together_are_refused(tmp_path):
     members = {f"samples/{k}_epoch_1.json": b"{}" for k in range(200)}
-    with pytest.raises(FileFormatError, match="claims to unpack to 800 MB, more than 1,000 times its size"):
+    with pytest.raises(FileFormatError, match="would decompress to 800 MB, more than 1,000 times its size"):
         read_votes(written(tmp_path, zip_of(members, sizes=dict.fromkeys(members, 4 * 10**6))))
 
 

@@ -135,5 +135,5 @@ def test_what_cannot_be_replayed_is_refused():
     assert PluralityItems.of(recorded(ROWS), 5, skip_short=True).n_left_out == 1
     with pytest.raises(InvalidInputError, match="at most 2 different answers"):
         PluralityItems.of(recorded(ROWS), 4, n_classes=2)
-    with pytest.raises(InvalidInputError, match="no method 'e-process'"):
+    with pytest.raises(InvalidInputError, match="no rule 'e-process'"):
         choose_methods(["e-process"], many_answers=True)

@@ -72,17 +72,26 @@ def test_tokens_go_with_their_votes_and_those_of_failed_calls_do_not_matter():
     [
         ({"item": [1], "answer": ["yes"], "model": ["x"]}, "no column draw, found item, answer, model"),
         ({}, "no column item and no column draw and no column answer, found none"),
-        ({"item": [], "draw": [], "answer": []}, "no votes in it"),
-        ({"item": [1, 1], "draw": [3, 3.0], "answer": ["yes", "no"]}, "draw 3 of item '1' is there twice"),
+        ({"item": [], "draw": [], "answer": []}, "has no votes"),
+        ({"item": [1, 1], "draw": [3, 3.0], "answer": ["yes", "no"]}, "draw 3 of item '1' occurs twice"),
         ({"item": [1, None], "draw": [0, 1], "answer": ["yes", "no"]}, "row 2: no item"),
         ({"item": [1], "draw": ["x"], "answer": ["yes"]}, "row 1: draw must be an integer, got 'x'"),
         ({"item": [1], "draw": [0.5], "answer": ["yes"]}, "draw must be an integer, got 0.5"),
         ({"item": [1], "draw": [True], "answer": ["yes"]}, "draw must be an integer, got True"),
         ({"item": [1], "draw": [None], "answer": ["yes"]}, "draw must be an integer, got None"),
         ({"item": [1], "draw": [math.inf], "answer": ["yes"]}, "draw must be an integer, got inf"),
-        ({"item": [1], "draw": [0], "answer": ["yes"], "tokens": [-1]}, "tokens must be a number from 0"),
-        ({"item": [1], "draw": [0], "answer": ["yes"], "tokens": [None]}, "tokens must be a number from 0"),
-        ({"item": [1], "draw": [0], "answer": ["a"], "tokens": [10**400]}, "tokens must be a number from 0"),
+        (
+            {"item": [1], "draw": [0], "answer": ["yes"], "tokens": [-1]},
+            "tokens must be a number of at least 0",
+        ),
+        (
+            {"item": [1], "draw": [0], "answer": ["yes"], "tokens": [None]},
+            "tokens must be a number of at least 0",
+        ),
+        (
+            {"item": [1], "draw": [0], "answer": ["a"], "tokens": [10**400]},
+            "tokens must be a number of at least 0",
+        ),
     ],
 )
 def test_columns_that_cannot_be_votes_are_refused_with_the_reason(columns, message):
@@ -118,13 +127,13 @@ def test_a_parquet_file_gives_what_the_csv_file_gives(tmp_path: Path):
     ("content", "message"),
     [
         (b"", "no column item"),
-        (b"item,draw,answer\n", "no votes in it"),
-        (b"item,draw,answer\na,0\n", "line 2: 2 values, but 3 columns"),
-        (b"item,draw,answer,answer\na,0,yes,no\n", "name is there twice"),
-        (b"item,draw,answer\na,0,yes\na,0,no\n", "draw 0 of item 'a' is there twice"),
-        (b"\xff\xfe\x00\x01", "neither Parquet nor CSV"),
-        (b'item,draw,answer\na,0,"yes', "neither Parquet nor CSV"),
-        (b"PAR1 and then nothing", "not a Parquet file that can be read"),
+        (b"item,draw,answer\n", "has no votes"),
+        (b"item,draw,answer\na,0\n", "line 2: expected 3 values, got 2"),
+        (b"item,draw,answer,answer\na,0,yes,no\n", "name occurs twice"),
+        (b"item,draw,answer\na,0,yes\na,0,no\n", "draw 0 of item 'a' occurs twice"),
+        (b"\xff\xfe\x00\x01", "unknown format"),
+        (b'item,draw,answer\na,0,"yes', "unknown format"),
+        (b"PAR1 and then nothing", "not a readable Parquet file"),
     ],
 )
 def test_damaged_files_are_refused_by_name(tmp_path: Path, content, message):
@@ -176,13 +185,13 @@ def test_scores_of_epochs_are_votes_unless_there_are_answers(tmp_path: Path):
     for file in table_files(tmp_path, ["item", "epoch", "score", "answer"], SCORED):
         assert as_lists(read_votes(file)) == {"a": ["y", "x"], "b": ["x"]}
         assert len(read_votes(file, count="score").labels) == 2
-        with pytest.raises(FileFormatError, match="a scorer can be chosen in logs of Inspect"):
+        with pytest.raises(FileFormatError, match="scorer is only for Inspect logs"):
             read_votes(file, scorer="match")
 
 
 @pytest.mark.parametrize(
     ("worker", "message"),
-    [("ann", "row 2: worker 'ann' votes twice on 't'; keep one"), (None, "row 2: no worker")],
+    [("ann", "row 2: worker 'ann' votes twice on 't': keep only one"), (None, "row 2: no worker")],
 )
 def test_a_worker_votes_once_on_a_task(worker, message):
     with pytest.raises(InvalidInputError, match=message):
@@ -202,7 +211,7 @@ def test_what_counts_as_the_vote_is_one_of_two(tmp_path: Path):
         ('{"item": 1, "draw": 0, "answer": "a"}\n{"draw": 1}\n', "row 2: no item"),
         ('{"x": 1, "draw": 0}', "no column item and no column answer, found x, draw"),
         ("{" * 10**5, "line 1: not a JSON object"),
-        ('{"item": "\udcff"}', "not a text in UTF-8"),
+        ('{"item": "\udcff"}', "not UTF-8 text"),
     ],
 )
 def test_json_lines_that_are_no_votes_are_refused(tmp_path: Path, content, message):

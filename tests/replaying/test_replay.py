@@ -117,7 +117,7 @@ def test_a_limit_that_turned_out_worse_is_not_taken():
         ({"splits": 0}, "splits must be an integer of at least 1"),
         ({"splits": 1.5}, "splits must be an integer"),
         ({"seed": -1}, "seed must be an integer of at least 0"),
-        ({"calibrate_share": 0}, "leaves none to calibrate with"),
+        ({"calibrate_share": 0}, "leaves no items to calibrate on"),
         ({"calibrate_share": 1.0}, "or none to measure on"),
         ({"calibrate_share": 2}, "calibrate_share must be a number from 0 to 1"),
     ],
@@ -144,9 +144,9 @@ def test_methods_are_chosen_by_name_one_for_each_limit_and_none_twice():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nonsense", "no method 'nonsense': choose from minimean, "),
-        ("curtailment:3", "no method 'curtailment:3'"),
-        ("esc:x", "'x' is no number"),
+        ("nonsense", "no rule 'nonsense': choose from minimean, "),
+        ("curtailment:3", "no rule 'curtailment:3'"),
+        ("esc:x", "expected a number after the colon"),
         ("e-process:2", "max_disagreement must be a number from 0 to 1"),
     ],
 )

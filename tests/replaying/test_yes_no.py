@@ -113,11 +113,11 @@ def test_what_counts_as_yes_is_told_from_the_words_or_by_the_user(row, yes, labe
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        ([["A", "B", "A"]], {}, r"not yes or no, found 'A' \(2\), 'B' \(1\): say which"),
-        ([["yes", "no", "unsure"]], {}, "not yes or no"),
-        ([["yes", "no", "no"]], {"yes": "maybe"}, "nobody answered 'maybe'.* found 'no'"),
-        ([["yes"] * 3, ["no"] * 2], {}, "1 of 2 items have fewer than 3 votes, the first is '1' with 2"),
-        ([["yes"] * 2, ["no"] * 2], {"skip_short": True}, "no item has 3 votes: the most .* are 2"),
+        ([["A", "B", "A"]], {}, r"yes or no votes, found 'A' \(2\), 'B' \(1\): choose"),
+        ([["yes", "no", "unsure"]], {}, "expected yes or no"),
+        ([["yes", "no", "no"]], {"yes": "maybe"}, "no vote has the answer yes='maybe'.* found: 'no'"),
+        ([["yes"] * 3, ["no"] * 2], {}, "1 of 2 items have fewer than 3 votes, such as '1' with 2"),
+        ([["yes"] * 2, ["no"] * 2], {"skip_short": True}, "no item has 3 votes, the largest number is 2"),
         ([[None, None, None]], {}, "no vote has an answer"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Replaying recorded votes: what each way to stop would have asked, and how often it would have disagreed."""
+"""Replay recorded votes: how many votes each stopping rule would have asked, and how often it disagrees."""
 
 from foregone.replaying.items import Items, Measured, PluralityItems, YesNoItems
 from foregone.replaying.recorded import RecordedVotes, are_yes_or_no

@@ -1,4 +1,4 @@
-"""Recorded items that strategies are played on: exact means over every choice and order of their votes."""
+"""Recorded items to evaluate strategies on: exact means over all choices and orders of their votes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy  # whose parts are loaded when first used, and take a while
+import scipy  # its submodules load lazily, because they are slow to import
 
 from foregone.checks import FloatArray, IntArray, check_n_voters
 from foregone.kinds import AnyDistribution, AnyEvaluation, CountingStrategy, evaluate
@@ -23,7 +23,7 @@ __all__ = ["Items", "Measured", "Played", "PluralityItems", "YesNoItems", "expec
 
 
 class Measured(NamedTuple):
-    """Votes asked of an item, probability to disagree with its full vote, tokens taken; means over items."""
+    """Means over items: votes asked, probability of disagreeing with the full vote, and tokens used."""
 
     calls: float
     disagreement: float
@@ -32,9 +32,9 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Items(ABC):
-    """Recorded items of which ``n_voters`` votes each are a full vote.
+    """Recorded items with at least ``n_voters`` votes each, which make a full vote.
 
-    Where an item has more votes than that, every choice of ``n_voters`` of them counts equally, as does every
+    If an item has more votes, every choice of ``n_voters`` of them has the same weight, and so does every
     order in which they are asked. All means over choices and orders are exact.
 
     Attributes
@@ -42,15 +42,16 @@ class Items(ABC):
     n_voters : int
         Votes in a full vote.
     drawn : ndarray of int, shape (n_items,)
-        How many votes each item has.
+        Number of votes of each item.
     mean_tokens : ndarray of shape (n_items,), or None
         Mean tokens of the votes of each item.
     n_left_out : int
         Items left out because they have too few votes.
     n_classes : int or None
-        How many different answers there can be to one item; None for any number.
+        Maximum number of different answers to one item; None for any number.
     quota : int or None
-        The fewest yes votes with which the full vote is yes; None for a majority, and for many answers.
+        Smallest number of yes votes for which the full vote is yes; None for a majority, and for many
+        answers.
     """
 
     many_answers: ClassVar[bool]
@@ -67,7 +68,7 @@ class Items(ABC):
         return len(self.drawn)
 
     def calibrate(self, indices: IntArray) -> KnownVotes:
-        """Return what these items say about the votes."""
+        """Return these items as calibration votes for a method."""
         return KnownVotes(
             self.n_voters,
             self.n_classes,
@@ -77,7 +78,7 @@ class Items(ABC):
         )
 
     def play(self, strategy: CountingStrategy) -> Played:
-        """Return what the strategy does to the items, averaged over every order."""
+        """Evaluate a strategy on the items, averaged over all orders."""
         return Played(self, evaluate(strategy))
 
     def full_tokens(self) -> float | None:
@@ -86,27 +87,27 @@ class Items(ABC):
 
     @abstractmethod
     def weights(self, indices: IntArray) -> FloatArray:
-        """Return the mean over items of the chances of each full vote."""
+        """Return the probability of each full vote, averaged over items."""
 
     @abstractmethod
     def tokens_asked(self, evaluation: Any) -> FloatArray:
-        """Return the mean tokens that an evaluated strategy takes of each item."""
+        """Return the mean tokens that an evaluated strategy uses for each item."""
 
     @abstractmethod
     def votes(self, which: WhichVotes, indices: IntArray) -> AnyDistribution:
-        """Return what some of the items say about the votes of all: see `KnownVotes`."""
+        """Return the vote distribution estimated from some of the items: see `KnownVotes`."""
 
     @abstractmethod
     def answer_fields(self) -> dict[str, Any]:
-        """Return which answers there are, ready for JSON."""
+        """Return the answers as plain values for JSON."""
 
     @abstractmethod
     def describe_answers(self) -> str:
-        """Say which answers there are."""
+        """Describe the answers in words."""
 
 
 def _kept(votes: RecordedVotes, n_voters: int, *, skip_short: bool) -> tuple[list[int], dict[str, Any]]:
-    """Return which items are replayed, and what items of every kind have."""
+    """Return which items are replayed, and the fields that items of every kind have."""
     kept = votes.long_enough(n_voters, skip_short=skip_short).tolist()
     tokens = votes.tokens
     return kept, {
@@ -119,7 +120,7 @@ def _kept(votes: RecordedVotes, n_voters: int, *, skip_short: bool) -> tuple[lis
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """What a strategy costs and risks on the items."""
+    """A strategy evaluated on recorded items."""
 
     items: Items
     evaluation: AnyEvaluation
@@ -134,7 +135,7 @@ class Played:
         )
 
     def worst(self) -> Measured:
-        """Return the largest figures for any votes that an item could have."""
+        """Return the largest values for any votes that an item could have."""
         worst = self.evaluation.worst()
         return Measured(worst.expected_votes, worst.disagreement, None)
 
@@ -148,7 +149,7 @@ class Played:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class YesNoItems(Items):
-    """Items with two answers. How many of the votes chosen say yes is hypergeometric.
+    """Recorded items with two answers; the yes votes in a random choice of votes are hypergeometric.
 
     Attributes
     ----------
@@ -187,16 +188,16 @@ class YesNoItems(Items):
         Parameters
         ----------
         votes : RecordedVotes
-            What was recorded.
+            The recorded votes.
         n_voters : int
             Votes in a full vote.
         yes : str, optional
             The answer that counts as yes; all others count as no. Not needed if the answers are yes and no,
             true and false, or 1 and 0.
         skip_short : bool
-            Leave out items with fewer than ``n_voters`` votes, which are otherwise refused.
+            Leave out items with fewer than ``n_voters`` votes, which otherwise raise an error.
         quota : int, optional
-            The fewest yes votes with which the full vote is yes; by default a majority.
+            Smallest number of yes votes for which the full vote is yes; by default a majority.
         """
         n_voters = check_n_voters(n_voters)
         counts_as_yes = is_yes(votes, yes)
@@ -221,18 +222,18 @@ class YesNoItems(Items):
 
     @cached_property
     def _alike(self) -> tuple[IntArray, FloatArray]:
-        """Which items are alike (drawn, yes), and the distribution of the yes votes chosen of each."""
+        """Groups of items with equal (drawn, yes), and the distribution of the yes votes of each group."""
         pairs, place = np.unique(np.stack([self.drawn, self.yes]), axis=1, return_inverse=True)
         return place.ravel(), _chosen_yes(pairs[0], pairs[1], self.n_voters)
 
     def weights(self, indices: IntArray) -> FloatArray:
-        """Return the mean over items of the chances of 0 to ``n_voters`` yes votes."""
+        """Return the probability of 0 to ``n_voters`` yes votes, averaged over items."""
         place, chances = self._alike
         counts = np.bincount(place[indices], minlength=len(chances))
         return np.asarray(counts @ chances) / len(indices)
 
     def tokens_asked(self, evaluation: Any) -> FloatArray:
-        """Return the mean tokens: each yes vote of an item is asked equally often, and each no vote."""
+        """Return the mean tokens; votes of an item with the same answer are equally likely to be asked."""
         assert self.tokens_yes is not None
         assert self.tokens_no is not None
         place, chances = self._alike
@@ -243,7 +244,7 @@ class YesNoItems(Items):
         )
 
     def votes(self, which: WhichVotes, indices: IntArray) -> VoteDistribution:
-        """Return the votes of some items: every choice of them, the first drawn, fitted, or flat."""
+        """Return the votes of some items: over all choices, the first drawn, fitted, or flat."""
         if which == "averaged":
             return VoteDistribution.from_counts(self.weights(indices))
         if which == "observed":
@@ -253,21 +254,20 @@ class YesNoItems(Items):
         return VoteDistribution.flat(self.n_voters)
 
     def answer_fields(self) -> dict[str, Any]:
-        """Return which answers count as yes and as no, ready for JSON."""
+        """Return which answers count as yes and as no, as plain values for JSON."""
         return {"yes": self.yes_label, "no": list(self.no_labels)}
 
     def describe_answers(self) -> str:
-        """Say which answers count as yes and as no."""
+        """Describe which answers count as yes and as no."""
         no = self.no_labels
         more = f" and {len(no) - 4} more" if len(no) > 4 else ""
-        said_no = f"no: {', '.join(no[:4])}{more}" if no else "no no"
-        return f"yes: {self.yes_label or 'none'}; {said_no}"
+        return f"yes: {self.yes_label or 'none'}; no: {', '.join(no[:4]) or 'none'}{more}"
 
 
 def expected_yes(strategy: StoppingStrategy) -> FloatArray:
-    """Return, for every number of yes votes of all, the mean number of yes votes among those asked.
+    """Return the mean number of yes votes asked, for every number of yes votes in the full vote.
 
-    Where yes and no votes differ in cost, that is what the cost depends on.
+    The expected cost depends on it if yes and no votes differ in cost.
 
     Examples
     --------
@@ -276,8 +276,8 @@ def expected_yes(strategy: StoppingStrategy) -> FloatArray:
     array([0.        , 0.33333333, 0.66666667, 1.        ])
     """
     n_voters = strategy.n_voters
-    # Given that the votes so far hold j yes: the chance that they were all asked, and the sum of what the
-    # polls that ended before had of yes votes.
+    # Entry j, given j yes among the votes so far: the probability that all of them were asked, and the
+    # expected yes votes of polls that ended before.
     reached, ended = np.ones(1), np.zeros(1)
     for asked in range(n_voters + 1):
         stop = strategy.stop_probabilities(asked)
@@ -289,7 +289,7 @@ def expected_yes(strategy: StoppingStrategy) -> FloatArray:
 
 
 def _one_more(row: FloatArray) -> FloatArray:
-    """Return the means with one vote more, over which of the votes came last."""
+    """Return the means after one more vote, averaged over which of the votes came last."""
     last_was_yes = np.arange(len(row) + 1) / len(row)
     return np.asarray(np.append(row, 0.0) * (1 - last_was_yes) + np.concatenate([[0.0], row]) * last_was_yes)
 
@@ -299,11 +299,11 @@ def _mean(values: FloatArray) -> float:
 
 
 def _chosen_yes(drawn: IntArray, yes: IntArray, n_voters: int) -> FloatArray:
-    """Return the chances of 0 to ``n_voters`` yes among as many votes chosen from those drawn."""
+    """Return the probability of 0 to ``n_voters`` yes votes in a random choice of the votes drawn."""
     n = np.arange(n_voters + 1)
     all_votes, all_yes = drawn[:, None], yes[:, None]
     possible = (n <= all_yes) & (n_voters - n <= all_votes - all_yes)
-    with np.errstate(invalid="ignore"):  # infinite minus infinite where it is not possible
+    with np.errstate(invalid="ignore"):  # infinity minus infinity for impossible counts
         logs = (
             _log_choose(all_yes, n)
             + _log_choose(all_votes - all_yes, n_voters - n)
@@ -324,7 +324,7 @@ def _log_choose(n: IntArray, k: IntArray | int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PluralityItems(Items):
-    """Items with any answers.
+    """Recorded items with any number of different answers.
 
     Attributes
     ----------
@@ -333,9 +333,9 @@ class PluralityItems(Items):
     lattice : Lattice
         The states of a vote of ``n_voters``.
     lattices : dict of Lattice
-        Those of each number of votes that items have.
+        The lattice for each number of votes that items have.
     composition : ndarray of int, shape (n_items,)
-        The state of all votes of each item, by its number on the lattice of that many votes.
+        The state of all votes of each item, as its number on the lattice of that many votes.
     of_first : ndarray of int, shape (n_items,)
         The state of the first ``n_voters`` drawn: one full vote of each item, as if observed.
     tokens : tuple of float arrays, or None
@@ -367,13 +367,13 @@ class PluralityItems(Items):
         Parameters
         ----------
         votes : RecordedVotes
-            What was recorded.
+            The recorded votes.
         n_voters : int
             Votes in a full vote.
         n_classes : int, optional
-            How many different answers there can be to one item; any number by default.
+            Maximum number of different answers to one item; any number by default.
         skip_short : bool
-            Leave out items with fewer than ``n_voters`` votes, which are otherwise refused.
+            Leave out items with fewer than ``n_voters`` votes, which otherwise raise an error.
         """
         n_voters = check_n_voters(n_voters)
         kept, common = _kept(votes, n_voters, skip_short=skip_short)
@@ -402,21 +402,21 @@ class PluralityItems(Items):
         )
 
     def weights(self, indices: IntArray) -> FloatArray:
-        """Return the mean over items of the chances of each composition of a full vote."""
+        """Return the probability of each composition of a full vote, averaged over items."""
         first, last = self.lattice.level[-2:]
         total = np.zeros(last - first)
         for drawn, lattice in self.lattices.items():
             some = self.composition[indices[self.drawn[indices] == drawn]] - lattice.level[-2]
             counts = np.bincount(some, minlength=lattice.n_compositions).astype(np.float64)
-            # States have the same numbers on every lattice that has them.
+            # A state has the same number on every lattice that contains it.
             total += counts if drawn == self.n_voters else lattice.pull_back(counts)[first:last]
         return total / len(indices)
 
     def tokens_asked(self, evaluation: Any) -> FloatArray:
-        """Return the mean tokens: of the votes for one answer, each is asked equally often."""
+        """Return the mean tokens: all votes for one answer are equally likely to be asked."""
         assert self.tokens is not None
         theta = evaluation.strategy.stop_probabilities()
-        asked: dict[int, FloatArray] = {}  # of each part of a state in which all votes drawn are counted
+        asked: dict[int, FloatArray] = {}  # for each part of a state with all votes drawn
         for drawn, lattice in self.lattices.items():
             stop = np.zeros(lattice.n_states)
             stop[: len(theta)] = theta
@@ -430,7 +430,7 @@ class PluralityItems(Items):
         return tokens
 
     def votes(self, which: WhichVotes, indices: IntArray) -> CompositionDistribution:
-        """Return the votes of some items: every choice of them, the first drawn, smoothed, or flat."""
+        """Return the votes of some items: over all choices, the first drawn, smoothed, or flat."""
         if which == "assumed":
             return CompositionDistribution.flat(self.lattice)
         if which == "observed":
@@ -441,12 +441,12 @@ class PluralityItems(Items):
         return averaged if which == "averaged" else averaged.smoothed(self.n_classes)
 
     def answer_fields(self) -> dict[str, Any]:
-        """Return how many different answers there can be and are, ready for JSON."""
+        """Return the possible and the observed number of different answers, as plain values for JSON."""
         return {"n_classes": self.n_classes, "most_different_answers": self.n_answers}
 
     def describe_answers(self) -> str:
-        """Say how many different answers there are."""
-        return f"up to {self.n_answers} different answers to one"
+        """Describe how many different answers there are."""
+        return f"up to {self.n_answers} different answers per item"
 
 
 def _tokens_by_count(codes: IntArray, tokens: FloatArray, counts: IntArray) -> FloatArray:

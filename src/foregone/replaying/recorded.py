@@ -1,4 +1,4 @@
-"""RecordedVotes: the answers that were given to each item, in the order drawn."""
+"""RecordedVotes: the answers to each item, in the order drawn."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from foregone.errors import InvalidInputError
 
 __all__ = ["COLUMNS", "COUNTED", "Counted", "RecordedVotes", "are_yes_or_no", "is_yes"]
 
-Counted = Literal["answer", "score"]  # what of a vote is counted, where both were recorded
+Counted = Literal["answer", "score"]  # which part of a vote is counted if both were recorded
 COUNTED: tuple[Counted, ...] = ("answer", "score")
 
-# What is recorded of a vote, and the names of the columns that hold it; the first that is there is taken.
+# Possible names of each column; the first that exists is used.
 ITEM, DRAW, WORKER, TOKENS = ("item", "task"), ("draw", "epoch"), ("worker",), ("tokens",)
 VOTE = {"answer": ("answer", "label"), "score": ("score",)}
 COLUMNS = (*ITEM, *DRAW, *WORKER, *VOTE["answer"], *VOTE["score"], *TOKENS)
-NOT_A_VALUE = {"nan", "NaT", "<NA>"}  # how data frames spell nothing
+NOT_A_VALUE = {"nan", "NaT", "<NA>"}  # missing values of data frames, as text
 YES_WORDS = frozenset({"yes", "y", "true", "1", "1.0"})
 NO_WORDS = frozenset({"no", "n", "false", "0", "0.0"})
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedVotes:
-    """Recorded votes on many items; answers of any kind, any number of votes an item.
+    """Recorded votes on many items, with any answers and any number of votes per item.
 
-    Made by `from_columns` or by `read_votes` from a file. A vote without an answer (nothing, NaN or blank: a
-    call that failed) is not a vote: it is left out and counted.
+    Create it with `from_columns`, or with `read_votes` from a file. Votes without an answer (None, NaN or
+    blank, such as from failed calls) are left out and counted in ``n_missing``.
 
     Attributes
     ----------
     items : tuple of str
-        Their names, in the order of their first appearance.
+        Item names, in the order of their first appearance.
     labels : tuple of str
         The answers that occur, the most frequent first.
     answers : tuple of int arrays
-        For each item its answers in the order of the draws, as places in ``labels``.
+        For each item its answers in the order of the draws, as indices into ``labels``.
     tokens : tuple of float arrays, or None
-        What each of these votes took, if it was recorded.
+        Tokens of each of these votes, if recorded.
     n_missing : int
-        Votes without an answer, which were left out.
+        Number of votes without an answer.
 
     Examples
     --------
@@ -73,20 +73,20 @@ class RecordedVotes:
         *,
         count: Counted | None = None,
     ) -> RecordedVotes:
-        """From columns that say on which item each vote is, which of its votes it is, and what was said.
+        """Create recorded votes from columns with one entry per vote: its item, its draw and its answer.
 
         Columns are ``item`` (or ``task``), ``draw`` (or ``epoch``), ``answer`` (or ``label``, or ``score``)
-        and ``tokens``, if known; others are ignored. Instead of draws, there may be a ``worker`` who gave
-        each vote: those of an item are then taken in the order of the rows.
+        and optionally ``tokens``; others are ignored. Instead of ``draw`` there may be a ``worker`` who gave
+        each vote: the votes of an item are then in the order of the rows.
 
         Parameters
         ----------
         columns : mapping of str to sequences of equal length
-            One entry a vote. Within an item, draws are integers that say in which order they were made.
+            One entry per vote. Draws are integers that give the order of the votes of an item.
         source : str
-            How to call them in what is said when something is wrong.
+            Name of the data in error messages.
         count : {"answer", "score"}, optional
-            What counts as the vote; by default the answer, or the score in tables without answers.
+            Which column is the vote; by default the answer, or the score in tables without answers.
 
         Examples
         --------
@@ -100,7 +100,7 @@ class RecordedVotes:
             raise _lacking(columns, source, item, draw or worker, vote, said)
         names = [_name(value, row, source) for row, value in enumerate(columns[item], start=1)]
         if not names:
-            raise InvalidInputError(f"{source}: no votes in it; give one row for each vote")
+            raise InvalidInputError(f"{source}: has no votes: give one row for each vote")
         if draw is None:
             assert worker is not None
             draws = _turns(names, columns[worker], source)
@@ -116,7 +116,7 @@ class RecordedVotes:
             of_item = found.setdefault(name, {})
             if turn in of_item:
                 raise InvalidInputError(
-                    f"{source}: draw {turn} of item {name!r} is there twice; number the draws of an item"
+                    f"{source}: draw {turn} of item {name!r} occurs twice: number the draws of each item"
                 )
             cost = 0.0 if tokens is None or answer is None else _tokens(tokens[row], row + 1, source)
             of_item[turn] = None if answer is None else (codes[answer], cost)
@@ -133,24 +133,24 @@ class RecordedVotes:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each answer was given, the most frequent first."""
+        """Number of votes for each answer, the most frequent first."""
         times = np.bincount(np.concatenate(self.answers), minlength=len(self.labels))
         return dict(zip(self.labels, times.tolist(), strict=True))
 
     def long_enough(self, n_voters: int, *, skip_short: bool) -> IntArray:
-        """Return which items have that many votes; that others are left out must have been asked for."""
+        """Return the items with at least ``n_voters`` votes. Raises if others exist and are not skipped."""
         drawn = np.array([len(codes) for codes in self.answers], np.int64)
         kept = np.flatnonzero(drawn >= n_voters)
         if len(kept) < len(drawn) and not skip_short:
             short = int(np.argmax(drawn < n_voters))
             raise InvalidInputError(
-                f"{len(drawn) - len(kept):,} of {len(drawn):,} items have fewer than {n_voters} votes, the "
-                f"first is {self.items[short]!r} with {drawn[short]}: take fewer voters, or leave such items "
+                f"{len(drawn) - len(kept):,} of {len(drawn):,} items have fewer than {n_voters} votes, "
+                f"such as {self.items[short]!r} with {drawn[short]}: use fewer voters, or leave such items "
                 "out (skip_short=True, or --skip-short)"
             )
         if len(kept) == 0:
             raise InvalidInputError(
-                f"no item has {n_voters} votes: the most votes of any are {drawn.max()}; take fewer voters"
+                f"no item has {n_voters} votes, the largest number is {drawn.max()}: use fewer voters"
             )
         return kept
 
@@ -174,26 +174,26 @@ def _lacking(
     vote: str | None,
     said: tuple[Counted, ...],
 ) -> InvalidInputError:
-    """Return the error for columns that are not there."""
+    """Return the error for missing columns."""
     lacking = [name for name, found in (("item", item), ("draw", draw), (said[0], vote)) if found is None]
     return InvalidInputError(
-        f"{source}: no column {' and no column '.join(lacking)}, found {', '.join(columns) or 'none'}; "
-        "needed are item, draw and answer; or task, worker and label; or item, epoch and score; and tokens "
-        "if known"
+        f"{source}: no column {' and no column '.join(lacking)}, found {', '.join(columns) or 'none'}: "
+        "give the columns item, draw and answer; or task, worker and label; or item, epoch and score; and "
+        "tokens if known"
     )
 
 
 def _turns(names: list[str], workers: Sequence[Any], source: str) -> list[int]:
-    """Return the place of each vote among those of its item; nobody may vote twice on one."""
+    """Return the number of each vote within its item. Raises if a worker votes twice on an item."""
     seen: dict[str, set[str]] = {}
     turns = []
     for row, (name, worker) in enumerate(zip(names, workers, strict=True), start=1):
         voted, voter = seen.setdefault(name, set()), str(worker).strip()
         if _is_nothing(worker):
-            raise InvalidInputError(f"{source}, row {row}: no worker; say who gave each vote")
+            raise InvalidInputError(f"{source}, row {row}: no worker: every vote needs one")
         if voter in voted:
             raise InvalidInputError(
-                f"{source}, row {row}: worker {voter!r} votes twice on {name!r}; keep one vote"
+                f"{source}, row {row}: worker {voter!r} votes twice on {name!r}: keep only one vote"
             )
         turns.append(len(voted))
         voted.add(voter)
@@ -207,7 +207,7 @@ def _is_nothing(value: Any) -> bool:
 
 def _name(value: Any, row: int, source: str) -> str:
     if _is_nothing(value):
-        raise InvalidInputError(f"{source}, row {row}: no item; say which one each vote is on")
+        raise InvalidInputError(f"{source}, row {row}: no item: every vote needs one")
     return str(value).strip()
 
 
@@ -231,8 +231,8 @@ def _tokens(value: Any, row: int, source: str) -> float:
         number = math.nan
     if not 0 <= number < math.inf:
         raise InvalidInputError(
-            f"{source}, row {row}: tokens must be a number from 0, got {value!r}; fill it in, or leave the "
-            "column out"
+            f"{source}, row {row}: tokens must be a number of at least 0, got {value!r}: correct it, or "
+            "leave out the column"
         )
     return number
 
@@ -246,20 +246,22 @@ def are_yes_or_no(votes: RecordedVotes) -> bool:
 
 
 def is_yes(votes: RecordedVotes, yes: str | None) -> npt.NDArray[np.bool_]:
-    """Return which of the labels count as yes. Raises InvalidInputError if that cannot be told."""
+    """Return which labels count as yes. Raises InvalidInputError if it is unclear."""
     if not votes.labels:
-        raise InvalidInputError("no vote has an answer: give votes that have one")
+        raise InvalidInputError("no vote has an answer: give votes with answers")
     found = ", ".join(f"{label!r} ({times:,})" for label, times in list(votes.counts.items())[:6])
     found += ", ..." if len(votes.labels) > 6 else ""
     if yes is not None:
         counts_as_yes = [label == yes for label in votes.labels]
         if not any(counts_as_yes):
-            raise InvalidInputError(f"nobody answered {yes!r}, which should count as yes; found {found}")
+            raise InvalidInputError(
+                f"no vote has the answer yes={yes!r}: choose one of the answers found: {found}"
+            )
     else:
         counts_as_yes = [label.casefold() in YES_WORDS for label in votes.labels]
         if not are_yes_or_no(votes):
             raise InvalidInputError(
-                f"the votes are not yes or no, found {found}: say which answer counts as yes, all others "
-                "being no (yes=ANSWER, or --yes ANSWER), or take all answers as they are (--answers any)"
+                f"expected yes or no votes, found {found}: choose the answer that counts as yes, so that all "
+                "others count as no (yes=ANSWER, or --yes ANSWER), or use all answers (--answers any)"
             )
     return np.array(counts_as_yes, dtype=bool)

@@ -1,4 +1,4 @@
-"""read_votes: recorded votes from files of several kinds, told by their content."""
+"""read_votes: read recorded votes from tables and Inspect logs; the content decides the format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from foregone.replaying.recorded import COLUMNS, Counted, RecordedVotes
 __all__ = ["read_votes"]
 
 PARQUET_MAGIC = b"PAR1"
-BYTES_A_VOTE = 800  # measured where every vote is on an item of its own; on items of many it is half
+BYTES_A_VOTE = 800  # measured with one vote per item; half of it with many votes per item
 
 VoteColumns = Mapping[str, Sequence[Any]]
 
@@ -30,34 +30,35 @@ def read_votes(
     scorer: str | None = None,
     max_memory: float | None = None,
 ) -> RecordedVotes:
-    """Read the votes in a file: a table with one vote a row, or a log of Inspect.
+    """Read recorded votes from a file: a table with one vote per row, or an Inspect log.
 
-    A table is Parquet (which needs the extra ``replay``), CSV with a line of names, or JSON lines, with the
-    columns that `RecordedVotes.from_columns` takes. A log of Inspect (``inspect_ai``) is an ``.eval`` or
-    ``.json`` file: items are its samples, draws are epochs, tokens are those of all models. The content tells
-    which it is, whatever the name.
+    A table is Parquet (which needs the extra ``replay``), CSV with a header line, or JSON lines, with the
+    columns of `RecordedVotes.from_columns`. An Inspect log (``inspect_ai``) is an ``.eval`` or ``.json``
+    file: items are its samples, draws are epochs, tokens are those of all models. The content decides the
+    format, not the file name.
 
     Parameters
     ----------
     path : path
-        Of the file.
+        The file.
     count : {"answer", "score"}, optional
-        What counts as the vote. In tables, by default the answer, or without answers the score; in logs the
-        score, which is the value that a scorer gave (such as C and I), and not the answer that it read.
+        What counts as the vote. For tables the default is the answer, or the score if there are no answers.
+        For logs the default is the score: the value that a scorer gave (such as C or I), not the answer that
+        it read.
     scorer : str, optional
-        Whose scores or answers to take from a log; not needed if it has one scorer. ``NAME:KEY`` for a scorer
+        Name of the scorer to use from a log; not needed if it has only one. Use ``NAME:KEY`` for a scorer
         that gives several values.
     max_memory : float, optional
-        Bytes that may be used besides 100 times the size of the file; by default 256 MiB. A Parquet file can
-        hold a million votes in half a megabyte.
+        Bytes that may be used in addition to 100 times the size of the file; by default 256 MiB. (A Parquet
+        file can hold a million votes in half a megabyte.)
 
     Raises
     ------
     FileFormatError
-        If it cannot be read, or holds no votes.
+        If the file cannot be read, or has no votes.
     MissingExtraError
-        If pyarrow is needed and not installed: for Parquet, and for logs that are compressed with Zstandard,
-        as Inspect does.
+        If pyarrow is not installed but needed: for Parquet, and for logs compressed with Zstandard, as
+        Inspect does.
     """
     file, memory = Path(path), Memory(str(path), max_memory)
     try:
@@ -79,7 +80,9 @@ def read_votes(
         if log is not None:
             columns, count = columns_of_log(log, str(file), count or "score", scorer), "answer"
         elif scorer is not None:
-            raise InvalidInputError(f"{file}: a scorer can be chosen in logs of Inspect, and this is a table")
+            raise InvalidInputError(
+                f"{file}: scorer is only for Inspect logs, but this is a table: leave it out"
+            )
         return RecordedVotes.from_columns(columns, str(file), count=count)
     except InvalidInputError as error:
         raise FileFormatError(str(error)) from None
@@ -99,8 +102,8 @@ def _parquet_columns(file: Path, memory: Memory) -> VoteColumns:
             wanted = [name for name in COLUMNS if name in names]
             table = parquet.read(columns=wanted).to_pydict()
     except (ArrowException, OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"{file}: not a Parquet file that can be read: {error}") from None
-    # Names alone are enough for columns that are ignored.
+        raise FileFormatError(f"{file}: not a readable Parquet file: {error}") from None
+    # Ignored columns need only their names.
     return {name: table.get(name, ()) for name in names}
 
 
@@ -111,14 +114,14 @@ def _csv_columns(file: Path) -> VoteColumns:
             names = [name.strip() for name in next(reader, [])]
             columns: dict[str, list[str]] = {name: [] for name in names}
             if len(columns) < len(names):
-                raise FileFormatError(f"{file}: a column name is there twice; rename one")
+                raise FileFormatError(f"{file}: a column name occurs twice: rename one")
             for cells in reader:
                 if not cells:
                     continue
                 if len(cells) != len(names):
                     raise FileFormatError(
-                        f"{file}, line {reader.line_num}: {len(cells)} values, but {len(names)} columns; "
-                        "put quotes around answers with a comma"
+                        f"{file}, line {reader.line_num}: expected {len(names)} values, got {len(cells)}: "
+                        "put answers that contain a comma in quotes"
                     )
                 for name, cell in zip(names, cells, strict=True):
                     columns[name].append(cell)
@@ -126,22 +129,22 @@ def _csv_columns(file: Path) -> VoteColumns:
         raise cannot_read(file, error) from None
     except (UnicodeDecodeError, csv.Error):
         raise FileFormatError(
-            f"{file}: neither Parquet nor CSV, JSON lines or a log of Inspect; give one of them"
+            f"{file}: unknown format: give Parquet, CSV, JSON lines or an Inspect log"
         ) from None
     return dict(columns)
 
 
 def _json_content(file: Path) -> tuple[list[Any] | None, VoteColumns]:
-    """Return the samples of a log of Inspect, or None and the columns of JSON lines."""
+    """Return the samples of an Inspect log, or None and the columns of JSON lines."""
     try:
         text = file.read_text("utf-8-sig")
     except OSError as error:
         raise cannot_read(file, error) from None
     except UnicodeDecodeError:
-        raise FileFormatError(f"{file}: not a text in UTF-8; give JSON lines or a log of Inspect") from None
+        raise FileFormatError(f"{file}: not UTF-8 text: give JSON lines or an Inspect log") from None
     try:
         content = json.loads(text)
-    except (ValueError, RecursionError):  # after the first line there is another one
+    except (ValueError, RecursionError):  # several lines of JSON
         content = None
     return (content["samples"], {}) if is_log(content) else (None, _line_columns(file, text))
 
@@ -158,10 +161,10 @@ def _line_columns(file: Path, text: str) -> VoteColumns:
             content = None
         if not isinstance(content, dict):
             raise FileFormatError(
-                f"{file}, line {number}: not a JSON object; give one vote a line, or a log of Inspect that "
-                "has its samples"
+                f"{file}, line {number}: not a JSON object: give one vote per line, or an Inspect log with "
+                "samples"
             )
         names.update(dict.fromkeys(content if number == 1 else [name for name in COLUMNS if name in content]))
         votes.append({name: content[name] for name in COLUMNS if name in content})
-    # Names alone are enough for columns that are ignored.
+    # Ignored columns need only their names.
     return {name: [vote.get(name) for vote in votes] if name in COLUMNS else () for name in names}

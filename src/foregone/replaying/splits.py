@@ -1,4 +1,4 @@
-"""replay(): what each method would have asked and answered on recorded votes."""
+"""replay(): votes asked and disagreement of each method on recorded votes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from foregone.rules.methods import Method
 
 __all__ = ["Curve", "Replay", "ReplayRow", "replay"]
 
-# Limits that the trade-off of a method is computed at: four a decade, and none.
+# Limits at which the trade-off of a method is computed: 0, and four per decade.
 CURVE_LIMITS = (0.0, *(10.0 ** (k / 4) for k in range(-36, -1)))
 
 
 @dataclass(frozen=True)
 class ReplayRow:
-    """What one method did to the items it was not calibrated with; means over the splits.
+    """Results of one method on the items it was not calibrated with; means over the splits.
 
     Attributes
     ----------
@@ -32,12 +32,12 @@ class ReplayRow:
     calls, disagreement, tokens : float
         Votes asked, probability to disagree with the full vote, tokens (None if not recorded).
     above_limit : float or None
-        In which share of the splits the disagreement was above the limit.
+        Share of the splits in which the disagreement was above the limit.
     worst_calls, worst_disagreement : float
-        The largest for any votes an item could have, in any split.
+        The largest values for any votes an item could have, in any split.
     ours_at_equal : dict
-        For each tunable method of ours, by label: the calls it takes at the same disagreement; None where it
-        cannot have so little.
+        For each tunable method of ours, by label: its calls at the same disagreement; None if it cannot get
+        that low.
     """
 
     method: str
@@ -55,14 +55,14 @@ class ReplayRow:
 
 @dataclass(frozen=True)
 class Curve:
-    """What a method of ours takes and risks as its limit varies; means over the splits.
+    """Calls and disagreement of one of our methods as its limit varies; means over the splits.
 
     Attributes
     ----------
     label : str
         The method.
     limits, calls, disagreement : tuple of float
-        Equally long, limits rising.
+        Of equal length, by increasing limit.
     """
 
     label: str
@@ -71,10 +71,10 @@ class Curve:
     disagreement: tuple[float, ...]
 
     def calls_at(self, disagreement: float) -> float | None:
-        """Return the calls at which it disagrees so often; None if it never does as rarely.
+        """Return the calls at a given disagreement; None if the method never gets that low.
 
-        Between two limits it mixes them, which gives every mean in between. At a disagreement above that
-        of every limit, the boldest limit's calls are returned.
+        Interpolates between two limits, which a random mixture of both strategies achieves. Above the
+        largest disagreement, returns the fewest calls.
         """
         best = min(
             (
@@ -94,7 +94,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Replay:
-    """Recorded votes replayed under several methods. Made by `replay`.
+    """Results of replaying recorded votes under several methods, as returned by `replay`.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Replay:
     curves : tuple of Curve
         One for each tunable method of ours.
     n_items, n_calibration, n_splits, seed : int
-        All items, those calibrated with in each split, how many splits, and what they were drawn by.
+        Number of items, of calibration items in each split, and of splits; and the seed of the splits.
     full_tokens : float or None
         Mean tokens of a full vote.
     """
@@ -117,7 +117,7 @@ class Replay:
     full_tokens: float | None
 
     def record(self) -> dict[str, Any]:
-        """Return everything as plain values, ready for JSON."""
+        """Return all fields as plain values for JSON."""
         return asdict(self)
 
 
@@ -131,23 +131,24 @@ def replay(
     curve_limits: Iterable[float] = CURVE_LIMITS,
     advance: Callable[[], None] = lambda: None,
 ) -> Replay:
-    """Replay recorded votes: calibrate each method with some of the items, and measure it on the others.
+    """Replay recorded votes: calibrate each method on some of the items, and measure it on the others.
 
     Parameters
     ----------
     items : Items
         The recorded votes: `YesNoItems`, or `PluralityItems` for many answers.
     methods : iterable of Method
-        From `choose_methods`, which also takes a rule of your own.
+        From `choose_methods`, which also takes custom rules.
     calibrate_share : float, default 0.5
-        Share of the items to calibrate with; all others are measured on.
+        Share of the items used to calibrate; the others are used to measure.
     splits : int, default 20
-        How many times the items are split, at random, anew.
+        Number of random splits.
     seed : int, default 0
-        What the splits are drawn by; the same one gives the same figures.
+        Seed of the splits; the same seed gives the same results.
     curve_limits : iterable of float
-        The limits that the trade-offs of ours are computed at, rising, by default four a decade from 1e-9 on.
-        Between two of them both are mixed, which costs up to 1 % more calls than a limit in between.
+        Limits at which the trade-offs of our methods are computed, increasing; by default four per decade
+        from 1e-9. Between two limits, both are mixed, which costs up to 1 % more calls than a limit in
+        between.
     advance : callable
         Called after each split.
 
@@ -208,8 +209,8 @@ def _calibration_size(n_items: int, share: Any) -> int:
     n_calibration: int = round(share * n_items)
     if not 0 < n_calibration < n_items:
         raise InvalidInputError(
-            f"a share of {share:g} of {n_items:,} items leaves none to calibrate with, or none to measure "
-            "on: take another share, or more items"
+            f"calibrate_share={share:g} of {n_items:,} items leaves no items to calibrate on, or none to "
+            "measure on: use another share, or more items"
         )
     return n_calibration
 
@@ -231,7 +232,7 @@ def _row(
     tokens = [one.tokens for one in measured if one.tokens is not None]
     above = None
     if method.limit is not None:
-        allowed = method.limit * (1 + 1e-9)  # what rounding may add
+        allowed = method.limit * (1 + 1e-9)  # tolerates rounding
         above = _mean(one.disagreement > allowed for one in measured)
     return ReplayRow(
         method=method.name,
