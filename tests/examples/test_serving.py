@@ -313,7 +313,7 @@ def test_rows_that_drift_give_an_alarm_that_says_what_to_do(client, caplog):
     alarm = client.get("/alarm").json()["alarm"]
     assert alarm["kind"] == "spread"
     assert "Votes are closer" in alarm["sentence"]
-    assert "calibrate again" in alarm["advice"]
+    assert "recalibrate" in alarm["advice"]
     assert metrics_in(client.get("/metrics").text)['foregone_alarm{kind="spread"}'] == 1
     logged = [record.message for record in caplog.records if record.name == "serving"]
     assert len(logged) == 1

@@ -111,7 +111,7 @@ def test_what_is_not_watched_has_a_reason() -> None:
     anything = foresee(watching(replace(PROMISE, limit=1.0), stops()))
     assert "limit of 1" in (anything.why_no_disagreement or "")
     unknown = foresee(watching(replace(PROMISE, loss="accuracy"), stops()))
-    assert "not known" in (unknown.why_no_disagreement or "")
+    assert "is unknown" in (unknown.why_no_disagreement or "")
 
 
 @pytest.mark.parametrize("loss", ["accuracy", "cost"])

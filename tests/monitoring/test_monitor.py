@@ -134,7 +134,7 @@ def test_accuracy_is_watched_with_labels_and_disagreement_without():
     full = np.repeat(["green", "red"], 5000)
     early = np.where(np.arange(10_000) % 20 == 0, np.roll(full, 5000), full)  # 5 % differ
     monitor = classifier.monitor()
-    with pytest.warns(MonitorWarning, match="The accuracy lost by stopping early is too high: 5.00%"):
+    with pytest.warns(MonitorWarning, match="The loss of accuracy from early stopping is too high: 5.00%"):
         monitor.audited(early, full, truth=full)
     fine = classifier.monitor()
     assert fine.audited(full, full, truth=early).alarm is None
@@ -235,11 +235,11 @@ def test_a_poll_is_watched_by_its_solution():
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda m: m.update([3]), "give yes or labels"),
-        (lambda m: m.update([3], [1], labels=["red"]), "give yes or labels"),
+        (lambda m: m.update([3]), "either yes or labels"),
+        (lambda m: m.update([3], [1], labels=["red"]), "either yes or labels"),
         (lambda m: m.update([32], [1]), "from 0 to 31"),
         (lambda m: m.update([3], [4]), "yes from 0 to asked"),
-        (lambda m: m.update([3, 4], [1]), "one of each"),
+        (lambda m: m.update([3, 4], [1]), "one for each row"),
         (lambda m: m.update([3.5], [1]), "integers"),
         (lambda m: m.update([3], labels=["pink"]), "labels has 'pink', which is not one of the classes"),
         (lambda m: m.update([3, 4], labels=["red"]), "one entry for each row"),
@@ -276,11 +276,11 @@ def test_settings_that_make_no_sense_are_refused(options, problem):
 def test_a_promise_is_needed():
     with pytest.raises(InvalidInputError, match="Expected a strategy"):
         Monitor(3)
-    with pytest.raises(InvalidInputError, match="promises nothing"):
+    with pytest.raises(InvalidInputError, match="has no promise to watch"):
         Monitor(solve("minimixed", 5, 0.1).strategy)
-    with pytest.raises(InvalidInputError, match="not all among classes"):
+    with pytest.raises(InvalidInputError, match="classes must contain all labels"):
         Monitor(Promise("classifier", "disagreement", {"a": 0.1, "b": 0.1}, 0.95, 0.0, 10))
-    with pytest.raises(InvalidInputError, match="3 classes"):
+    with pytest.raises(InvalidInputError, match="one for each class of the reference, got 3"):
         Monitor(stopped().promise_, reference=stopped().stops_, classes=["a", "b", "c"])
     with pytest.raises(InvalidInputError, match="no calibration rows to compare with"):
         Monitor(stopped().promise_).update([1], labels=[True])

@@ -48,8 +48,8 @@ FINE = {"n_voters": 5, "n_classes": 2, "n_differing": 0, "rows": [[0, 3, 100], [
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_voters": 6}, 'field "stops" are of another number of voters or classes'),
-        ({"n_classes": 3}, 'field "stops" are of another number of voters or classes'),
+        ({"n_voters": 6}, 'field "stops" does not match the number of voters or classes'),
+        ({"n_classes": 3}, 'field "stops" does not match the number of voters or classes'),
         ({"n_voters": 0}, 'field "n_voters"'),
         ({"n_voters": 2**31, "n_classes": 2**31}, "memory"),
         ({"n_differing": 151}, 'field "n_differing" is larger than the number of rows'),

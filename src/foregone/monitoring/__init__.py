@@ -1,4 +1,4 @@
-"""Watching a promise in use: whether rows stop where they did, and answers agree with those of everyone."""
+"""Monitor a promise in production: whether rows stop as at calibration, and answers match full votes."""
 
 from foregone.monitoring.monitor import Monitor, MonitorWarning
 from foregone.monitoring.monitor_state import Alarm, Moment, MonitorState

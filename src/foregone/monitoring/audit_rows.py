@@ -1,4 +1,4 @@
-"""AuditRows: which rows are audited, a share of them by a hash of their values."""
+"""AuditRows: choose the share of rows to audit, by a hash of their values."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from foregone.checks import IntArray
 
 __all__ = ["AuditRows", "take_rows"]
 
-SEED = 20_261_118  # the same everywhere: a row is audited on every machine, or on none
+SEED = 20_261_118  # constant, so that a row is audited on every machine or on none
 
 
 class AuditRows:
-    """A share of all rows, chosen by their values: the same ones in every batch and on every machine.
+    """Choose a share of rows by their values: the same rows in every batch and on every machine.
 
-    Numbers are rounded to float32 first. A text counts as a number made of its letters, and whatever stands
-    for a missing value as NaN, so that an array, a frame and the columns of a file are sampled alike.
+    Numbers are first rounded to float32, strings are hashed to a number, and missing values become NaN, so
+    that arrays, frames and columns of files give the same rows.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class AuditRows:
         self._multipliers = np.zeros(1, np.uint64)
 
     def multipliers(self, n_features: int) -> npt.NDArray[np.uint64]:
-        """Return what the kernels multiply the values of a row with."""
+        """Return the factors of the hash, by which the kernels multiply the values of a row."""
         if len(self._multipliers) != n_features + 1:
             self._multipliers = np.empty(n_features + 1, np.uint64)
             fill_multipliers(SEED, self._multipliers)
@@ -45,7 +45,7 @@ class AuditRows:
         return self._multipliers
 
     def choose(self, rows: Any) -> IntArray:
-        """Return the numbers of the rows that are audited."""
+        """Return the indices of the rows to audit."""
         n_rows = rows.shape[0]
         if self.share <= 0 or n_rows == 0:
             return np.empty(0, np.int64)
@@ -58,7 +58,7 @@ class AuditRows:
 
 
 def take_rows(rows: Any, chosen: IntArray | slice) -> Any:
-    """Return some of the rows, of an array, a frame, a sparse matrix or columns of a file."""
+    """Return some rows of an array, a frame, a sparse matrix or columns of a file."""
     if hasattr(rows, "columns") and isinstance(rows.columns, tuple):
         return type(rows)(tuple(take_rows(column, chosen) for column in rows.columns))
     if hasattr(rows, "iloc"):
@@ -68,7 +68,7 @@ def take_rows(rows: Any, chosen: IntArray | slice) -> Any:
 
 
 def _as_numbers(rows: Any) -> npt.NDArray[np.float64]:
-    """Return rows as an array of floats; what a value becomes does not depend on the other rows."""
+    """Return rows as an array of floats; each value is converted independently of other rows."""
     if hasattr(rows, "toarray"):
         rows = rows.toarray()
     if hasattr(rows, "columns") and isinstance(rows.columns, tuple):  # columns of a file

@@ -1,7 +1,7 @@
-"""What a monitor bets on: that votes are closer, clearer or for another class; that too many answers differ.
+"""Bets of a monitor: that votes are closer, clearer or for another class, or that too many answers differ.
 
-Cells are what can be observed of a row, bets pay a factor for each. "As calibrated" is not known exactly, but
-from some calibration rows: a bet is against every probability that they leave plausible, so that its mean
+A cell is one possible observation of a row, and a bet pays a factor for each cell. The distribution at
+calibration is known only from some rows, so a bet is against every probability consistent with them: its mean
 factor is at most 1 for all of these.
 """
 
@@ -24,26 +24,27 @@ __all__ = ["AuditBets", "SpreadBets", "Wager", "What"]
 
 What = Literal["closer", "clearer", "class", "disagreement", "accuracy", "cost"]
 
-# How much larger the odds of an event may have become, besides everything in between.
+# By which factors the odds of an event may have grown; changes in between are also detected.
 SPREAD_ODDS = np.array([1.1, 1.25, 1.5, 2.0, 4.0, 16.0])
 AUDIT_ODDS = np.array([1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0])
-STAKES = 0.98 * 2.0 ** -np.arange(10.0)  # shares of the largest that cannot ruin
-LEVELS = 256  # steps of a cost between none and the largest
+STAKES = 0.98 * 2.0 ** -np.arange(10.0)  # shares of the largest stake that cannot lose everything
+LEVELS = 256  # steps of a cost from 0 to the largest
 
 
 @dataclass(frozen=True)
 class Wager:
-    """What a bet is on.
+    """The event that a bet is on.
 
     Attributes
     ----------
     what : str
-        "closer" and "clearer": rows that ask at least, or at most, so many voters have become more frequent;
-        "class": rows answered with a class have; "disagreement", "accuracy", "cost": these are above a limit.
+        "closer", "clearer": rows that ask at least, or at most, ``at`` voters are more frequent; "class":
+        rows answered with class ``at`` are more frequent; "disagreement", "accuracy", "cost": the loss is
+        above the limit.
     at : int or None
-        So many voters, or the number of the class; of limits by class that of the class, otherwise None.
+        The number of voters, or of the class; None for a limit on all rows.
     bound : float
-        The probability, or the mean loss, that is bet against.
+        The probability, or the mean loss, to bet against.
     """
 
     what: What
@@ -52,7 +53,7 @@ class Wager:
 
 
 def asked_steps(n_voters: int) -> list[int]:
-    """Return the numbers of votes at which rows are told apart: fixed beforehand, denser where there are few.
+    """Return the numbers of votes that separate the cells: fixed beforehand, denser for few votes.
 
     Examples
     --------
@@ -65,10 +66,9 @@ def asked_steps(n_voters: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class SpreadBets:
-    """Bets that rows stop elsewhere than the calibration rows did.
+    """Bets that rows stop at other numbers of votes, or with other answers, than the calibration rows.
 
-    Cells are the numbers of votes asked, between steps, and the classes that are answered: every row is in
-    one of either.
+    Cells are intervals of the number of votes asked, and the classes answered. Every row is in one of each.
     """
 
     bets: list[Wager]
@@ -78,12 +78,12 @@ class SpreadBets:
 
     @classmethod
     def against(cls, reference: Stops, failure: float) -> SpreadBets:
-        """Return bets against all distributions that the reference leaves plausible.
+        """Return bets against all distributions consistent with the reference.
 
         ``failure`` is the probability, over the reference, that the true one is not among these.
         """
         steps = asked_steps(reference.n_voters)
-        # Rows that ask fewer than the first step, at least it but fewer than the second, and so on.
+        # Rows that ask fewer voters than the first step, then from the first to before the second, and so on.
         cells = np.add.reduceat(reference.asked, [0, *steps])
         n_steps, n_classes, n_rows = len(steps), reference.n_classes, reference.n_rows
         events: list[tuple[What, int | None, npt.NDArray[np.bool_]]] = []
@@ -113,23 +113,23 @@ class SpreadBets:
         return RunningEvidence.start(self.log_payoffs, self.weights)
 
     def cells(self, counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return how many rows, or which share of them, are in each cell, of a table of stops."""
+        """Return the number, or the share, of rows in each cell, given a table of stops."""
         by_asked = np.add.reduceat(counts.sum(axis=0), self.steps)
         return np.concatenate([by_asked, counts.sum(axis=1)])
 
 
 @dataclass(frozen=True, eq=False)
 class AuditBets:
-    """Bets that answers of audited rows lose more than was promised.
+    """Bets that answers of audited rows lose more than promised.
 
-    Cells are pairs for each class of the full answer, rows that agree with it and rows that differ; behind
-    them, where accuracy or costs are limited, for each true class how much a row loses, in steps.
+    For each class of the full answer there are two cells: rows that agree with it and rows that differ. If
+    accuracy or costs are limited, cells for each true class and each step of the loss follow.
     """
 
     bets: list[Wager]
     log_payoffs: FloatArray
     weights: FloatArray
-    losses: FloatArray | None  # what each step stands for, as a share of the largest loss
+    losses: FloatArray | None  # the loss of each step, as a share of the largest loss
     costs: FloatArray | None
 
     @classmethod
@@ -142,11 +142,11 @@ class AuditBets:
         reference: Stops | None = None,
         failure: float = 0.0,
     ) -> AuditBets:
-        """Return bets against what is promised.
+        """Return bets against a promise.
 
-        Where a loss of accuracy or of costs is promised, which takes true labels to see, it is also bet that
-        more answers differ than in the reference, which takes none; with a probability of at most
-        ``failure``, over the reference, its bound is too low.
+        A promise about accuracy or costs can be checked only with true labels. So there is another bet, which
+        needs no labels: that more answers differ than in the reference. Its bound is too low with probability
+        at most ``failure``, over the reference.
         """
         n_classes = len(classes)
         is_loss = promise.loss in ("accuracy", "cost")
@@ -168,7 +168,7 @@ class AuditBets:
             row = (among & (places % 2 == 1)).astype(float)
             found.extend(_on_event(Wager("disagreement", number, bound), row, among, AUDIT_ODDS))
 
-        if promise.confidence == 1:  # it always agrees, whatever limit was asked for
+        if promise.confidence == 1:  # answers always agree, whatever the limit
             on_differing(None, 0.0)
         elif promise.loss.startswith("disagreement"):
             for number, limit in _by_number(promise.limit, classes):
@@ -193,20 +193,20 @@ class AuditBets:
         return RunningEvidence.start(self.log_payoffs, self.weights)
 
     def cells(self, early: IntArray, full: IntArray, truth: IntArray | None) -> IntArray:
-        """Return how many audited rows are in each cell, given the numbers of classes."""
+        """Return the number of audited rows in each cell, given the numbers of classes."""
         n_cells = self.log_payoffs.shape[1]
         counts = np.bincount(2 * full + (early != full), minlength=n_cells)
         if truth is None or self.losses is None or self.costs is None:
             return counts
         lost = self.costs[truth, early] - self.costs[truth, full]
-        # Rounded down, so that no bet gains by it.
+        # Rounded down, so that no bet gains from rounding.
         step = np.floor((lost + 1) * (len(self.losses) // 2) + 1e-9).astype(np.int64)
         n_classes = len(self.costs)
         return counts + np.bincount(2 * n_classes + truth * len(self.losses) + step, minlength=n_cells)
 
 
 def _by_number(limit: float | dict[Any, float], classes: Sequence[Any]) -> list[tuple[int | None, float]]:
-    """Return limits by the number of the class; one limit for all rows has none."""
+    """Return limits by the number of the class; None as number for one limit for all rows."""
     if not isinstance(limit, dict):
         return [(None, limit)]
     return [(list(classes).index(label), each) for label, each in limit.items()]
@@ -219,15 +219,14 @@ def _loss_kind(promise: Promise) -> What:
 def _on_event(
     bet: Wager, inside: FloatArray, among: npt.NDArray[np.bool_], odds: FloatArray = SPREAD_ODDS
 ) -> list[tuple[Wager, FloatArray]]:
-    """Return bets, one for each of some odds, that an event is more probable than the bound.
+    """Return one bet for each odds factor that an event is more probable than the bound.
 
-    A row pays ``alternative / bound`` if it is in the event and ``(1 - alternative) / (1 - bound)`` if it is
-    not: on average at most 1 for every probability up to the bound. Cells that are not ``among`` those
-    looked at pay 1.
+    A row in the event pays ``alternative / bound``, any other row ``(1 - alternative) / (1 - bound)``: on
+    average at most 1 for every probability up to the bound. Cells outside ``among`` pay 1.
     """
     if bet.bound >= 1:
         return []
-    if bet.bound <= 0:  # a single row is a contradiction
+    if bet.bound <= 0:  # a single row contradicts it
         return [(bet, LARGEST_LOG * inside)]
     alternatives = odds * bet.bound / (1 - bet.bound + odds * bet.bound)
     outside = np.asarray(among, np.float64) - inside
@@ -238,7 +237,7 @@ def _on_event(
 
 
 def _on_mean(bet: Wager, loss: FloatArray, among: npt.NDArray[np.bool_]) -> list[tuple[Wager, FloatArray]]:
-    """Return bets, one for each of some stakes, that a mean loss from -1 to 1 is above the bound.
+    """Return one bet for each stake that a mean loss between -1 and 1 is above the bound.
 
     A row pays ``1 + stake * (loss - bound)``: on average at most 1 for every mean up to the bound.
     """

@@ -1,10 +1,10 @@
-"""RunningEvidence: capital that grows when rows stop being what they were, in constant memory.
+"""RunningEvidence: capital of bets that grows when rows change, in constant memory.
 
-Many small bets run side by side. Each pays a factor for every observation whose mean is at most 1 as long as
-nothing has changed, so that the capital of all bets together is an e-process: the probability that it ever
-reaches c is at most 1 / c, however long it is watched (Ville's inequality). Of every bet a part starts at
-once, and the rest later and later, so that a change is found whenever it comes. The proof is in
-docs/theory.md, "Watching a promise in use".
+Many small bets run in parallel. For every observation each pays a factor whose mean is at most 1 if nothing
+has changed. So the capital of all bets together is an e-process: the probability that it ever reaches c is at
+most 1 / c, however long it is watched (Ville's inequality). A part of every bet starts at once and the rest
+gradually later, so that a change is detected whenever it occurs. The proof is in docs/theory.md, "Watching a
+promise in use".
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from foregone.checks import FloatArray, IntArray
 
 __all__ = ["LARGEST_LOG", "Capital", "RunningEvidence"]
 
-LARGEST_LOG = 700.0  # of a capital: e to this is still a float
+LARGEST_LOG = 700.0  # of a capital: exp(700) is still a float
 SCALE = 256.0  # rows until half of every bet has started
 
 
 def _reserve(n_rows: float) -> float:
-    """Return how much of every bet has not started after so many rows; from 1, it falls ever slower."""
+    """Return the share of every bet that has not started after ``n_rows``; it falls from 1, ever slower."""
     return 1 / (1 + math.log2(1 + n_rows / SCALE))
 
 
 @dataclass(frozen=True, eq=False)
 class Capital:
-    """What bets are worth at a time.
+    """Capital of bets after some observations.
 
     Attributes
     ----------
     running : ndarray of shape (n_bets,)
-        Logarithm of what each bet is worth that has started.
+        Logarithm of the capital of the started part of each bet.
     reserve : float
-        Logarithm of the part of every bet that has not.
+        Logarithm of the part of every bet that has not started.
     n_rows : int
-        Observations so far, which say how much of the reserve starts next.
+        Observations so far, which determine how much of the reserve starts next.
     """
 
     running: FloatArray
@@ -47,40 +47,40 @@ class Capital:
 
     @classmethod
     def start(cls, n_bets: int) -> Capital:
-        """Return that of bets of which nothing has started."""
+        """Return the capital before any bet has started."""
         return cls(np.full(n_bets, -LARGEST_LOG))
 
     def after(self, log_factors: FloatArray, n_rows: int) -> Capital:
-        """Return it after ``n_rows`` more observations, which multiply each bet by a factor."""
+        """Return the capital after ``n_rows`` more observations, which multiply each bet by a factor."""
         if n_rows == 0:
             return self
         stays = _reserve(self.n_rows + n_rows) / _reserve(self.n_rows)
         starts = self.reserve + math.log1p(-stays)
         running = np.logaddexp(self.running, starts) + log_factors
         return Capital(
-            np.minimum(np.maximum(running, -LARGEST_LOG), LARGEST_LOG),  # a third of the time of np.clip
+            np.minimum(np.maximum(running, -LARGEST_LOG), LARGEST_LOG),  # 3x faster than np.clip
             self.reserve + math.log(stays),
             self.n_rows + n_rows,
         )
 
     def __add__(self, other: Capital) -> Capital:
-        """Return that of the same bets on two streams of rows: every bet is worth the product of both."""
+        """Return the capital of the same bets on two streams of rows: the product for every bet."""
         reserve = max(self.reserve + other.reserve, -LARGEST_LOG)
         both = self.worth + other.worth  # logarithms
-        # What has started is all but the reserve. The two logarithms may be equal but for rounding.
+        # The started part is all but the reserve. The two logarithms may differ only by rounding.
         share = np.minimum(reserve - both, -1e-16)
         running = both + np.log(-np.expm1(share))
         return Capital(np.clip(running, -LARGEST_LOG, LARGEST_LOG), reserve, self.n_rows + other.n_rows)
 
     @property
     def worth(self) -> FloatArray:
-        """The logarithm of what each bet is worth in all."""
+        """Logarithm of the total capital of each bet."""
         return np.asarray(np.logaddexp(self.running, self.reserve))
 
 
 @dataclass(frozen=True, eq=False)
 class RunningEvidence:
-    """Bets against "nothing has changed", and what they are worth.
+    """Bets against "nothing has changed", and their capital.
 
     Attributes
     ----------
@@ -88,9 +88,9 @@ class RunningEvidence:
         Logarithm of the factor that each bet pays for an observation in each cell. The mean factor of every
         bet is at most 1 if nothing has changed.
     weights : ndarray of shape (n_bets,)
-        How the capital is divided at the start; they sum to 1.
+        Initial shares of the capital; they sum to 1.
     capital : Capital
-        What the bets are worth now.
+        The capital of the bets now.
 
     Examples
     --------
@@ -112,21 +112,21 @@ class RunningEvidence:
         return cls(log_payoffs, weights, Capital.start(len(weights)))
 
     def after(self, counts: IntArray, n_rows: int) -> RunningEvidence:
-        """Return the evidence after a block of observations, of which so many are in each cell.
+        """Return the evidence after a block of observations, given the counts in each cell.
 
-        How many observations a block has must not depend on what they are.
+        The size of a block must not depend on the observations.
         """
         return replace(self, capital=self.capital.after(self.log_payoffs @ counts, n_rows))
 
     @property
     def value(self) -> float:
-        """What all bets are worth together; 1 at the start, and always 1 without bets."""
+        """Total capital of all bets; 1 at the start, and always 1 without bets."""
         if len(self.weights) == 0:
             return 1.0
         return float(self.weights @ np.exp(np.minimum(self.capital.worth, LARGEST_LOG)))
 
     @property
     def log_worths(self) -> FloatArray:
-        """The logarithm of the part of every bet in `value`."""
+        """Logarithm of the contribution of each bet to `value`."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.weights) + self.capital.worth)

@@ -1,4 +1,4 @@
-"""How soon a monitor would notice: rows until the alarm, for changes that it is told beforehand."""
+"""Foresight: how many rows a monitor would need to detect given changes."""
 
 from __future__ import annotations
 
@@ -16,34 +16,33 @@ __all__ = ["Foresight", "foresee"]
 
 TIMES = (2.0, 5.0)  # of the limit
 REPLACED = (0.1, 0.25, 0.5)  # shares of rows
-CLOSEST = 0.1  # share of the calibration rows that are the closest
-STEP = 1.01  # by which the number of rows grows until the alarm
+CLOSEST = 0.1  # share of the calibration rows with the closest votes
+STEP = 1.01  # factor between the numbers of rows tried
 MOST_ROWS = 10**12
 
 
 @dataclass(frozen=True)
 class Foresight:
-    """How many rows it takes until a monitor gives an alarm, if rows have changed from the first one on.
+    """Number of rows until a monitor raises an alarm, if rows have changed from the first one on.
 
-    These are estimates: every count is taken to be at its mean. An alarm comes sooner or later than that by
-    chance, and somewhat later if the change comes after many rows.
+    These are estimates with every count at its mean. By chance an alarm comes earlier or later, and it comes
+    somewhat later if the change starts after many rows.
 
     Attributes
     ----------
     false_alarm : float
-        The probability that the monitor ever gives an alarm if nothing changes.
+        Probability that the monitor ever raises an alarm if nothing changes.
     limits : dict of int or None to float
-        The disagreement that audits are held to: under None that of all rows, or by the number of the class.
-        Of a promise about accuracy or costs, the most that the calibration rows leave plausible.
+        Limit on the disagreement of audited rows: under None for all rows, or by the number of the class. For
+        a promise about accuracy or costs, the largest disagreement consistent with the calibration rows.
     disagreement : dict of float to int or None
-        By how many times the limit the disagreement becomes: *audited* rows until the alarm, None for never.
-        Where the limit is 0, the one entry 1 is for a row that differs.
+        Factor by which the disagreement exceeds the limit -> *audited* rows until the alarm, None for never.
+        With a limit of 0, the only key is 1: one row that differs.
     closer : dict of float to int or None
-        Rows until the alarm, by the share of rows that become as close as the closest tenth of the
-        calibration rows, which are those that ask most voters; None for never, where the two cannot be told
-        apart.
+        Share of rows whose votes become as close as on the closest tenth of the calibration rows (those that
+        ask most voters) -> rows until the alarm. None for never: the change cannot be detected.
     why_no_disagreement, why_no_closer : str or None
-        Why a dict is empty.
+        The reason if a dict is empty.
 
     Examples
     --------
@@ -65,7 +64,7 @@ class Foresight:
 
 
 def foresee(monitor: Monitor) -> Foresight:
-    """Return how soon a monitor would notice that more answers differ, and that votes are closer."""
+    """Estimate how many rows a monitor needs to detect more disagreement, or closer votes."""
     audits, reference, thresholds = monitor.watched.audits, monitor.reference, monitor.thresholds
     limits = {bet.at: bet.bound for bet in audits.bets if bet.what == "disagreement"}
     disagreement: dict[float, int | None] = {}
@@ -92,14 +91,14 @@ def foresee(monitor: Monitor) -> Foresight:
 
 def _why_not_audited(monitor: Monitor) -> str:
     if monitor.promise.loss in ("accuracy", "cost"):
-        return "without labels, audits are held to the disagreement of calibration rows, which is not known"
+        return "without labels, audits need the disagreement on the calibration rows, which is unknown"
     if monitor.promise.loss.startswith("values"):
-        return "the promise is about values of disagreements, which audits do not know"
+        return "the promise is about the values of disagreements, which audits do not measure"
     return "a limit of 1 allows every answer to differ"
 
 
 def _audited(monitor: Monitor, limits: dict[int | None, float], times: float) -> FloatArray:
-    """Return the expected share of audited rows in each cell, if so many times the limits differ."""
+    """Return the expected share of audited rows in each cell, at ``times`` the limits."""
     n_classes, reference = len(monitor.classes), monitor.reference
     answered = np.full(n_classes, 1 / n_classes)
     if reference is not None and reference.n_rows > 0:
@@ -113,7 +112,7 @@ def _audited(monitor: Monitor, limits: dict[int | None, float], times: float) ->
 
 
 def _closest(reference: Stops) -> FloatArray:
-    """Return how the stops of the closest tenth of the rows are distributed; of ties, a part of each."""
+    """Return the distribution of stops of the closest tenth of the rows; ties count partially."""
     at_least = np.cumsum(reference.asked[::-1])[::-1]  # rows that ask i voters or more
     beyond = at_least - reference.asked
     needed = np.clip(CLOSEST * reference.n_rows - beyond, 0, reference.asked)
@@ -122,7 +121,7 @@ def _closest(reference: Stops) -> FloatArray:
 
 
 def _rows_until(evidence: RunningEvidence, shares: FloatArray, threshold: float) -> int | None:
-    """Return how many rows, of which these shares are in each cell, raise evidence to a threshold.
+    """Return how many rows, with these shares in each cell, raise the evidence to a threshold.
 
     None if no bet gains on average, or 10**12 rows are not enough.
     """

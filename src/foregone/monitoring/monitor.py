@@ -1,4 +1,4 @@
-"""Monitor: watch rows in use, and give an alarm when they are no longer like the calibration rows."""
+"""Monitor: watch rows in production, and raise an alarm when they differ from the calibration rows."""
 
 from __future__ import annotations
 
@@ -26,57 +26,59 @@ from foregone.monitoring.watched import Watched
 
 __all__ = ["Monitor", "MonitorWarning"]
 
-PENDING = 1024  # rows that are kept until their evidence is looked at
+PENDING = 1024  # rows that are buffered before their evidence is updated
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-LEAST_FACTOR = 1.02  # by which the number of rows grows between two moments of the history
+LEAST_FACTOR = 1.02  # by which the number of rows grows between two entries of the history
 
 
 class MonitorWarning(UserWarning):
-    """Rows in use are no longer like the calibration rows, or more is lost than was promised."""
+    """Rows are no longer like the calibration rows, or answers lose more than promised."""
 
 
 class Monitor:
-    """Watch a promise in use, without labels.
+    """Monitor a classifier's promise in production, without labels.
 
-    Two things are looked at. *Spread*: after how many votes rows stop, and with which answer, beside the
-    calibration rows. *Disagreement*: a small share of rows, chosen by a hash of their values, is also asked
-    in full, and how often the early answer differs is held to the promised limit. For either there is
-    evidence that grows when rows change. An alarm is given when it reaches a threshold. If nothing changes,
-    the probability that an alarm is ever given is at most ``false_alarm``, for both together and however
-    long it is watched. With a promise on average over random orders, the disagreement in the orders in use
-    may be above the limit from the start; an alarm then is about that.
+    It tests two things. *Spread*: after how many votes rows stop, and with which answer, compared with the
+    calibration rows. *Disagreement*: a small share of rows, chosen by a hash of their values, also gets a
+    full vote, and the share of early answers that differ is compared with the promised limit. Each test has
+    evidence that grows when rows change, and raises an alarm when it reaches a threshold. If nothing changes,
+    the probability of any alarm, from both tests together and however long you watch, is at most
+    ``false_alarm``. If the promise is an average over random orders, the disagreement in the orders used
+    may exceed the limit from the start; then an alarm reports that.
 
-    Make one with `EarlyStoppingClassifier.monitor`, and call its `predict` instead of the classifier's. Where
-    something else predicts, tell a monitor with `update` and `audited` what was answered.
+    Create one with `EarlyStoppingClassifier.monitor`, and call its `predict` instead of the classifier's. If
+    something else predicts, report its answers with `update` and `audited`.
 
     Parameters
     ----------
-    promise : Promise, or a fitted classifier or a solution, which have one
-        What is watched, such as ``classifier.promise_``. A classifier also predicts.
+    promise : Promise, fitted classifier or solution
+        The promise to watch, such as ``classifier.promise_``, or an object that has one. With a classifier,
+        the monitor can also predict.
     reference : Stops, optional
-        Where calibration rows stopped; without it the spread is not watched.
+        Where calibration rows stopped; without it, spread is not tested.
     classes : sequence, optional
         The labels, in the order of their numbers; by default False and True.
     audit : float, default=0.01
-        Share of rows that `predict` asks everyone about. 0 for none.
+        Share of rows for which `predict` also asks all voters; 0 for none.
     false_alarm : float, default=0.01
-        Probability that an alarm is ever given although nothing has changed.
+        Probability of ever raising an alarm if nothing has changed.
     on_alarm : callable, optional
         Called with each `Alarm`, once for each kind.
     costs : array-like of shape (n_classes, n_classes), optional
-        What answers cost, where the promise is about costs.
+        The cost matrix, if the promise is about costs.
 
     Attributes
     ----------
     watched : Watched
-        What is tested: the promise, the reference and the bets.
+        The promise, the reference and the bets that are tested.
     alarm : Alarm or None
         The first alarm, if any.
     alarms : tuple of Alarm
-        The first of each kind.
+        The first alarm of each kind.
     state : MonitorState
-        All that was seen: ``monitor.state.save(path)``, and ``monitor.state = MonitorState.load(path)`` to go
-        on; ``monitor.state = sum(states)`` to look at several workers together.
+        Everything seen so far. Save it with ``monitor.state.save(path)``; resume with
+        ``monitor.state = MonitorState.load(path)``; combine several workers with
+        ``monitor.state = sum(states)``.
 
     Examples
     --------
@@ -116,17 +118,16 @@ class Monitor:
         )
         self.audit = check_share(audit, "audit")
         if on_alarm is not None and not callable(on_alarm):
-            raise InvalidInputError(f"on_alarm must be a function of an alarm, got {on_alarm!r}")
+            raise InvalidInputError(f"on_alarm must be a function that takes an Alarm, got {on_alarm!r}")
         self.on_alarm = on_alarm
         self._lock = threading.RLock()
         self._state = self.watched.start()
-        # The evidence of each kind when it was last looked at.
+        # The evidence of each kind at its last update.
         self._values: dict[AlarmKind, float] = dict.fromkeys(KINDS, 1.0)
-        # Rows whose evidence has not been looked at: single ones, with their values as bytes, and a table of
-        # all others.
+        # Rows not yet in the evidence: single ones, with their values as bytes, and a table of all others.
         self._pending: list[tuple[int, int, bytes]] = []
         self._counted, self._n_counted = np.zeros_like(self._state.stops), 0
-        self._most_pending = max(PENDING, self._counted.size // 8)  # large tables take a while to look at
+        self._most_pending = max(PENDING, self._counted.size // 8)  # large tables are slow to process
         self._rows = AuditRows(self.audit)
         self._one_row = None
         if self._classifier is not None:
@@ -136,16 +137,16 @@ class Monitor:
     # Predicting ------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return what the classifier's own `predict` returns, and watch.
+        """Return the same as the classifier's `predict`, and record the answers.
 
-        Single rows are kept, and counted and audited a thousand at a time, or when the state or an alarm is
-        asked for: that takes less time than looking at each.
+        Single rows are buffered, and counted and audited a thousand at a time, or when you read the state or
+        an alarm. This is faster than processing each row.
         """
-        # As in the classifier's own predict, a row of this shape takes a short way.
+        # As in the classifier's predict, a single row of this shape takes a fast path.
         if type(X) is ndarray and X.shape == self._one_row and (X.dtype is FLOAT64 or X.dtype is FLOAT32):
             answer, asked, _ = self._answer_one(X)
             pending = self._pending
-            pending.append((answer, asked, X.tobytes()))  # safe among threads
+            pending.append((answer, asked, X.tobytes()))  # thread-safe
             if len(pending) >= self._most_pending:
                 self._flush()
             label: npt.NDArray[Any] = self._one_label[answer].copy()
@@ -153,14 +154,14 @@ class Monitor:
         return self.predict_with_votes(X)[0]
 
     def predict_with_votes(self, X: Any) -> tuple[npt.NDArray[Any], Any, Any]:
-        """Return what the classifier's own `predict_with_votes` returns, and watch."""
+        """Return the same as the classifier's `predict_with_votes`, and record the answers."""
         classifier = self._of_classifier()
         rows = classifier._check_rows(X)
         answers, asked, came_to = classifier._ask_checked(rows, "run", early=True)
         chosen = self._rows.choose(rows)
         with self._lock:
             if self.reference is not None:
-                count_stops(asked, answers, self._counted)  # which cannot be outside of the table
+                count_stops(asked, answers, self._counted)  # always inside the table here
             self._count(len(asked))
         if len(chosen):
             self._ask_everyone(take_rows(rows, chosen), answers[chosen])
@@ -169,8 +170,8 @@ class Monitor:
     def _of_classifier(self) -> Any:
         if self._classifier is None:
             raise InvalidInputError(
-                "this monitor has no classifier to predict with: make it with classifier.monitor(), or tell "
-                "it with update() and audited() what others answered"
+                "this monitor has no classifier to predict with: create it with classifier.monitor(), or "
+                "report answers with update() and audited()"
             )
         return self._classifier
 
@@ -184,24 +185,27 @@ class Monitor:
     def update(
         self, asked: npt.ArrayLike, yes: npt.ArrayLike | None = None, *, labels: npt.ArrayLike | None = None
     ) -> Monitor:
-        """Count rows that were answered elsewhere.
+        """Record rows that were answered by something other than this monitor's `predict`.
 
         Parameters
         ----------
         asked : array-like of shape (n_rows,)
-            How many voters were asked about each.
+            Number of voters asked about each row.
         yes : array-like of shape (n_rows,), optional
-            How many of them said yes. For votes between two answers it tells the answer, given the strategy.
+            Number of yes votes among them; for votes between two answers, from which the strategy gives the
+            answer.
         labels : array-like of shape (n_rows,), optional
-            What was answered, as labels; not needed with ``yes``.
+            The labels answered; use them instead of ``yes``.
         """
         if self.reference is None:
             raise InvalidInputError(
-                "this monitor has no calibration rows to compare with: give it reference=Stops.count(...)"
+                "this monitor has no calibration rows to compare with: create it with "
+                "reference=Stops.count(...)"
             )
         asked = np.atleast_1d(np.asarray(asked))
         if (yes is None) == (labels is None):
-            raise InvalidInputError("give yes or labels, which tell what was answered: one of the two")
+            found = "neither" if yes is None else "both"
+            raise InvalidInputError(f"pass the answers as either yes or labels, got {found}")
         if labels is not None:
             answers = self.watched.numbers_of(labels, "labels")
         else:
@@ -214,32 +218,38 @@ class Monitor:
     def audited(
         self, early: npt.ArrayLike, full: npt.ArrayLike, truth: npt.ArrayLike | None = None
     ) -> Monitor:
-        """Count rows about which everyone was asked as well, chosen without regard to their answers.
+        """Record rows that also got a full vote; they must be chosen independently of their answers.
 
         Parameters
         ----------
         early, full : array-like of shape (n_rows,)
-            The labels that were answered early, and that all voters together are for.
+            The labels of the early answers, and of the full votes.
         truth : array-like of shape (n_rows,), optional
-            The true labels, with which a promise about accuracy or costs is looked at, too.
+            The true labels, to also test a promise about accuracy or costs.
         """
         given = [self.watched.numbers_of(early, "early"), self.watched.numbers_of(full, "full")]
         known = None if truth is None else self.watched.numbers_of(truth, "truth")
         if any(len(one) != len(given[0]) for one in (*given, *(() if known is None else (known,)))):
-            raise InvalidInputError("early, full and truth must have one label for each audited row")
+            lengths = ", ".join(str(len(one)) for one in (*given, *(() if known is None else (known,))))
+            raise InvalidInputError(
+                f"early, full and truth must have one label for each audited row, got {lengths}"
+            )
         with self._lock:
             self._audited(given[0], given[1], known)
         return self
 
     def _answers(self, asked: npt.NDArray[Any], yes: npt.NDArray[Any]) -> IntArray:
-        """Return what was answered at states between two answers."""
+        """Return the answers, given votes asked and yes votes."""
         if self._yes_from is None:
             raise InvalidInputError(
-                "yes tells the answer of votes that are counted between two classes, if the monitor was made "
-                "from a classifier or a solution: give labels instead"
+                "yes gives the answer only for counted votes between two classes, in a monitor created from "
+                "a classifier or a solution: pass labels instead"
             )
         if asked.shape != yes.shape or asked.dtype.kind not in "biu" or yes.dtype.kind not in "biu":
-            raise InvalidInputError("asked and yes must be integers, one of each for each row")
+            raise InvalidInputError(
+                f"asked and yes must be integers, one for each row, got {asked.dtype} of shape {asked.shape} "
+                f"and {yes.dtype} of shape {yes.shape}"
+            )
         n_voters = len(self._yes_from) - 1
         if ((asked < 0) | (asked > n_voters) | (yes < 0) | (yes > asked)).any():
             raise InvalidInputError(
@@ -250,18 +260,18 @@ class Monitor:
     # Looking ---------------------------------------------------------------------------------
 
     def _count(self, n_rows: int) -> None:
-        """Add so many rows to those whose evidence has not been looked at."""
+        """Count rows that are not yet in the evidence."""
         self._n_counted += n_rows
         if self._n_counted >= self._most_pending:
             self._flush()
 
     def _flush(self) -> None:
-        """Look at the evidence of all rows counted so far."""
+        """Update the evidence with all rows counted so far."""
         if not (self._pending or self._n_counted):
             return
         with self._lock:
             pending = self._pending[:]
-            del self._pending[: len(pending)]  # what other threads have added meanwhile stays
+            del self._pending[: len(pending)]  # rows that other threads added meanwhile stay
             counts, n_rows = self._counted, self._n_counted + len(pending)
             early = np.array([answer for answer, _, _ in pending], np.int64)
             spread = self.watched.spread
@@ -282,7 +292,7 @@ class Monitor:
                     self._ask_everyone(rows[chosen], early[chosen])
 
     def _audited(self, early: IntArray, full: IntArray, truth: IntArray | None) -> None:
-        """Add audited rows, and look at their evidence."""
+        """Add audited rows, and update their evidence."""
         self._flush()
         state, cells = self._state, self.watched.audits.cells(early, full, truth)
         capital = self.evidence_of("disagreement").after(cells, len(early)).capital
@@ -295,7 +305,7 @@ class Monitor:
         self._look("disagreement")
 
     def _look(self, *kinds: AlarmKind) -> None:
-        """Give an alarm where evidence of these kinds has reached its threshold, and remember it."""
+        """Raise an alarm for each kind whose evidence has reached its threshold, and record the evidence."""
         state, values = self._state, self._values
         new = []
         for kind in kinds:
@@ -315,17 +325,17 @@ class Monitor:
             warnings.warn(str(alarm), MonitorWarning, stacklevel=4)
 
     def evidence_of(self, kind: AlarmKind) -> RunningEvidence:
-        """Return the evidence of a kind, and the bets behind it."""
+        """Return the evidence of a kind, with its bets."""
         return self.watched.evidence(self._state, kind)
 
     @property
     def promise(self) -> Promise:
-        """What is watched."""
+        """The promise that is watched."""
         return self.watched.promise
 
     @property
     def reference(self) -> Stops | None:
-        """Where calibration rows stopped, if that is known."""
+        """Where calibration rows stopped, if known."""
         return self.watched.reference
 
     @property
@@ -335,17 +345,17 @@ class Monitor:
 
     @property
     def false_alarm(self) -> float:
-        """Probability that an alarm is ever given although nothing has changed."""
+        """Probability of ever raising an alarm if nothing has changed."""
         return self.watched.false_alarm
 
     @property
     def thresholds(self) -> dict[AlarmKind, float]:
-        """The evidence at which an alarm of either kind is given."""
+        """The evidence at which an alarm of each kind is raised."""
         return dict(self.watched.thresholds)
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
-        """The first alarm of each kind, as they came."""
+        """The first alarm of each kind, in order of time."""
         return self.state.alarms
 
     @property
@@ -355,7 +365,7 @@ class Monitor:
 
     @property
     def state(self) -> MonitorState:
-        """All that was seen so far."""
+        """Everything seen so far."""
         self._flush()
         return self._state
 
@@ -368,8 +378,8 @@ class Monitor:
         ]
         if state.watched != self._state.watched or shapes[0] != shapes[1] or sizes[0] != sizes[1]:
             raise InvalidInputError(
-                "this state is of a monitor with another promise, other calibration rows or other settings: "
-                "make the monitor as that one was made, or begin anew without a state"
+                "this state belongs to a monitor with another promise, calibration rows or settings: create "
+                "the monitor with the same ones, or start without a state"
             )
         with self._lock:
             self._pending.clear()
@@ -381,7 +391,7 @@ class Monitor:
     # Showing ---------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what there is to log, as plain values."""
+        """Return all figures as plain values, for logging."""
         state = self.state
         disagreements = int(state.audits[1 : 2 * len(self.classes) : 2].sum())
         alarm = self.alarm
@@ -402,7 +412,7 @@ class Monitor:
         }
 
     def metrics(self) -> str:
-        """Return what there is to log as Prometheus scrapes it: text in its exposition format."""
+        """Return all figures in the text format of Prometheus."""
         return metrics_text(self.to_dict())
 
     def __repr__(self) -> str:
@@ -420,7 +430,7 @@ class Monitor:
 
 
 def _rows_of(kept: list[bytes], n_features: int) -> npt.NDArray[Any]:
-    """Return rows that were kept as bytes, of float32 or float64; where there are both, as float64."""
+    """Return rows that were buffered as bytes of float32 or float64; a mixture becomes float64."""
     joined = bytearray().join(kept)
     for dtype in (FLOAT32, FLOAT64):
         if len(joined) == len(kept) * n_features * dtype.itemsize:

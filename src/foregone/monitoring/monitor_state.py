@@ -1,4 +1,4 @@
-"""MonitorState: all that a monitor has seen, in constant memory; to be saved, loaded and added up."""
+"""MonitorState: everything a monitor has seen, in constant memory; states can be saved, loaded and added."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ __all__ = ["Alarm", "AlarmKind", "Moment", "MonitorState"]
 AlarmKind = Literal["spread", "disagreement"]
 KINDS: tuple[AlarmKind, ...] = get_args(AlarmKind)
 HALF_LIVES = {"recent": 3_000, "latest": 300}  # rows after which a row counts half there
-MOST_MOMENTS = 256  # kept of the past
+MOST_MOMENTS = 256  # entries of the history
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """Why a monitor gave an alarm, and what to do.
+    """An alarm of a monitor: what changed, and what to do.
 
     Attributes
     ----------
     kind : {"spread", "disagreement"}
-        Votes are no longer spread as on the calibration rows; or more is lost than was promised.
+        Votes are distributed differently than on the calibration rows; or answers lose more than promised.
     what : str
-        "closer", "clearer" or "class", one of which has become more frequent; "disagreement", "accuracy" or
-        "cost".
+        What changed: votes are "closer" or "clearer", a "class" is more frequent, or the "disagreement",
+        "accuracy" loss or "cost" is too high.
     time : int
-        How many rows had been seen.
+        Number of rows seen before the alarm.
     evidence, threshold : float
-        The evidence then, and what it takes to give an alarm.
+        The evidence at the alarm, and the threshold that raises one.
     sentence : str
-        What has moved, in words.
+        What changed, in words.
     advice : str
         What to do.
     """
@@ -58,7 +58,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Moment:
-    """The evidence at a time: how many rows were seen by then, and the evidence of either kind."""
+    """The evidence of each kind after a number of rows."""
 
     n_rows: int
     spread: float
@@ -67,29 +67,29 @@ class Moment:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MonitorState(SavedAsJson):
-    """What a `Monitor` has seen.
+    """Everything that a `Monitor` has seen, in constant memory.
 
-    The states of several workers can be added up, in any order: ``sum(states)`` has the evidence of all their
-    rows. It has none of their alarms, each of which had a chance to be false of its own; a monitor that is
-    given the sum looks at its evidence anew. Its size does not depend on the number of rows.
+    The states of several workers can be added in any order: ``sum(states)`` has the evidence of all their
+    rows. The sum has no alarms, because each worker's alarm had its own probability of being false; a monitor
+    that is given the sum tests its evidence again. The size does not depend on the number of rows.
 
     Attributes
     ----------
     watched : str
-        Which promise and calibration rows it belongs to; only states with the same can be added up.
+        Identifies the promise, calibration rows and settings; only states with the same value can be added.
     n_rows, n_audited : int
-        Rows seen, and rows about which everyone was asked.
+        Rows seen, and rows with a full vote.
     stops, recent, latest : ndarray of shape (n_classes, n_voters + 1)
-        Rows by answer and number of votes asked: all of them; the recent ones, where a row counts half after
-        3,000 others; and the latest, where it does after 300.
+        Rows by answer and number of votes asked: all rows; recent rows, weighted with a half-life of 3,000
+        rows; and the latest rows, with a half-life of 300.
     audits : ndarray
-        Audited rows by what was seen of them, see `foregone.monitoring.bets.AuditBets`.
+        Audited rows by outcome, see `foregone.monitoring.bets.AuditBets`.
     capital : dict
-        What the bets of either kind of alarm are worth.
+        The capital of the bets of each kind of alarm.
     alarms : tuple of Alarm
-        At most one of each kind, the first one first.
+        At most one of each kind, in order of time.
     history : tuple of Moment
-        The evidence at no more than 256 times.
+        The evidence at up to 256 times.
 
     Examples
     --------
@@ -129,12 +129,12 @@ class MonitorState(SavedAsJson):
         )
 
     def with_stops(self, counts: IntArray, spread: Capital) -> MonitorState:
-        """Return it after more rows, given a table of their stops and what bets on these are worth then."""
+        """Return the state after more rows, given a table of their stops and the new capital of the bets."""
         n_rows = int(counts.sum())
 
         def forgetting(old: FloatArray, half_life: int) -> FloatArray:
             kept = 0.5 ** (n_rows / half_life)
-            # Rows of one block count alike, and less the longer it is: as if they came one by one.
+            # All rows of a block get the same weight; in total, as if they came one by one.
             weight = (1 - kept) / (max(n_rows, 1) * -math.expm1(-math.log(2) / half_life))
             return np.asarray(old * kept + counts * weight)
 
@@ -148,7 +148,7 @@ class MonitorState(SavedAsJson):
         )
 
     def remember(self, moment: Moment) -> MonitorState:
-        """Return it with one more moment in its history, thinned out where it becomes long."""
+        """Return the state with one more entry in its history, which is thinned out when it is full."""
         history = (*self.history, moment)
         if len(history) > MOST_MOMENTS:
             history = (*history[:-1:2], history[-1])
@@ -161,8 +161,8 @@ class MonitorState(SavedAsJson):
             return NotImplemented
         if other.watched != self.watched:
             raise InvalidInputError(
-                "these states are of monitors with different promises, calibration rows or settings: only "
-                "states of one classifier, watched with the same settings, can be added up"
+                "these states belong to monitors with different promises, calibration rows or settings: add "
+                "only states of one classifier with the same settings"
             )
         return MonitorState(
             self.watched,

@@ -1,4 +1,4 @@
-"""What a monitor says: the sentence and the advice of an alarm, and its figures for Prometheus."""
+"""Texts of a monitor: the sentence and the advice of an alarm, and its figures for Prometheus."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from foregone.monitoring.stops import Stops
 
 __all__ = ["advice_for", "metrics_text", "sentence_for"]
 
-CALIBRATE = "calibrate again with recent rows, early_stop(model, recent_rows, ...), and begin a new monitor"
+CALIBRATE = "recalibrate on recent rows, early_stop(model, recent_rows, ...), and start a new monitor"
 
 
 def advice_for(kind: AlarmKind) -> str:
     """Return what to do about an alarm."""
     if kind == "spread":
         return (
-            "The promise was made for rows like the calibration rows. Look at what has changed; if it stays, "
-            f"{CALIBRATE}."
+            "The promise holds for rows like the calibration rows. Find out what has changed; if the change "
+            f"is permanent, {CALIBRATE}."
         )
     return f"{CALIBRATE[0].upper()}{CALIBRATE[1:]}. Until then, use full_predict."
 
@@ -29,7 +29,7 @@ def advice_for(kind: AlarmKind) -> str:
 def sentence_for(
     bet: Wager, state: MonitorState, reference: Stops | None, classes: Sequence[Any], audits: AuditBets
 ) -> str:
-    """Return what has moved, in words, with figures of then and now."""
+    """Return what changed, in words, with figures at calibration and now."""
     if bet.what in ("closer", "clearer", "class"):
         assert reference is not None
         return _spread_sentence(bet, state, reference, classes)
@@ -39,20 +39,20 @@ def sentence_for(
     if bet.what == "disagreement":
         seen = pairs if bet.at is None else pairs[bet.at : bet.at + 1]
         most = f"the limit is {bet.bound:.2%}"
-        if audits.losses is not None:  # which is not a limit on the disagreement
+        if audits.losses is not None:  # the limit is not on the disagreement
             most = f"on the calibration rows it was at most {bet.bound:.2%}"
         return (
             f"The disagreement with the full vote is too high: {seen[:, 1].sum():,} of {seen.sum():,} "
-            f"audited rows{whose} differ ({seen[:, 1].sum() / seen.sum():.2%}), and {most}."
+            f"audited rows{whose} differ ({seen[:, 1].sum() / seen.sum():.2%}); {most}."
         )
     assert audits.losses is not None
     levels = state.audits[2 * n_classes :].reshape(n_classes, -1)
     levels = levels.sum(axis=0) if bet.at is None else levels[bet.at]
     mean = float(levels @ audits.losses / levels.sum())
-    what = "accuracy lost by stopping early" if bet.what == "accuracy" else "rise of costs by stopping early"
+    what = "loss of accuracy" if bet.what == "accuracy" else "rise in costs"
     return (
-        f"The {what} is too high: {mean:.2%} on {levels.sum():,} audited rows{whose} with true labels, and "
-        f"{bet.bound:.2%} is the limit"
+        f"The {what} from early stopping is too high: {mean:.2%} on {levels.sum():,} audited rows{whose} "
+        f"with true labels; the limit is {bet.bound:.2%}"
         + ("." if bet.what == "accuracy" else ", as shares of the largest cost.")
     )
 
@@ -71,23 +71,23 @@ def _spread_sentence(bet: Wager, state: MonitorState, reference: Stops, classes:
         return float(inside / max(table.sum(), 1e-300))
 
     def how_far(table: Any) -> float:
-        """Return by how many standard deviations a table is above what is bet against."""
+        """Return by how many standard deviations a table exceeds the bound."""
         return (share(table) - bet.bound) * float(np.sqrt(table.sum() / (bet.bound * (1 - bet.bound))))
 
-    # Few rows of a large change, or many of a small one: whichever shows it best.
+    # Few rows show a large change best, many rows a small one.
     shown = max((state.latest, state.recent, state.stops), key=how_far)
     now, then = share(shown), share(reference.counts)
     rows = "all rows" if shown is state.stops else "recent rows"
     voters = f"{place} voter{'' if place == 1 else 's'}"
     if bet.what == "class":
         moved = f"Class {classes[place]!r} is more frequent"
-        which = "are answered with it"
+        which = "get this answer"
     elif bet.what == "closer":
-        moved, which = "Votes are closer", f"take {voters} or more"
+        moved, which = "Votes are closer", f"ask {voters} or more"
     else:
-        moved, which = "Votes are clearer", f"take {voters} or fewer"
+        moved, which = "Votes are clearer", f"ask {voters} or fewer"
     return (
-        f"{moved} than on the calibration rows: {_percent(now)} of {rows} {which}, where it was "
+        f"{moved} than on the calibration rows: {_percent(now)} of {rows} {which}; at calibration it was "
         f"{_percent(then)}."
     )
 
@@ -98,7 +98,7 @@ def _percent(share: float) -> str:
 
 
 def metrics_text(figures: dict[str, Any]) -> str:
-    """Return the figures of `Monitor.to_dict` in Prometheus's text format.
+    """Return the figures of `Monitor.to_dict` in the text format of Prometheus.
 
     Examples
     --------
@@ -114,24 +114,24 @@ def metrics_text(figures: dict[str, Any]) -> str:
 def _lines(figures: dict[str, Any]) -> Iterator[str]:
     plain = [
         ("rows_total", "counter", "Rows answered.", "rows"),
-        ("audited_total", "counter", "Rows about which every voter was asked.", "audited"),
+        ("audited_total", "counter", "Rows for which all voters were asked.", "audited"),
         (
             "audited_disagreements_total",
             "counter",
             "Audited rows whose early answer differs from the full vote.",
             "audited_disagreements",
         ),
-        ("votes_asked_mean", "gauge", "Voters asked for a row, on average.", "mean_votes_asked"),
+        ("votes_asked_mean", "gauge", "Mean voters asked per row.", "mean_votes_asked"),
         (
             "votes_asked_recent_mean",
             "gauge",
-            "Voters asked for a recent row, on average.",
+            "Mean voters asked per recent row.",
             "recent_mean_votes_asked",
         ),
         (
             "votes_asked_expected",
             "gauge",
-            "Voters asked for a calibration row, on average.",
+            "Mean voters asked per calibration row.",
             "expected_votes_asked",
         ),
     ]
@@ -145,8 +145,8 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
     kinds = list(figures["evidence"])
     for name, text, values in (
         ("evidence", "Evidence that something has changed.", figures["evidence"]),
-        ("evidence_threshold", "Evidence at which an alarm is given.", figures["threshold"]),
-        ("alarm", "Whether an alarm was given.", {kind: int(kind in alarms) for kind in kinds}),
+        ("evidence_threshold", "Evidence at which an alarm is raised.", figures["threshold"]),
+        ("alarm", "1 if an alarm was raised, otherwise 0.", {kind: int(kind in alarms) for kind in kinds}),
     ):
         yield from _metric(name, "gauge", text, [(f'{{kind="{kind}"}}', values[kind]) for kind in kinds])
 

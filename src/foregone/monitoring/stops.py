@@ -1,4 +1,4 @@
-"""Stops: after how many votes rows stopped, and with which answer."""
+"""Stops: the number of votes after which rows stopped, and their answers."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Stops"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stops:
-    """How many rows stopped after each number of votes, with each answer.
+    """Number of rows that stopped after each number of votes, with each answer.
 
-    That of calibration rows is what a `Monitor` compares the rows in use with.
+    A `Monitor` compares rows in production with the stops of the calibration rows.
 
     Attributes
     ----------
     counts : ndarray of shape (n_classes, n_voters + 1)
-        Entry (c, i): the rows that were answered with class number c after i votes.
+        Entry (c, i): number of rows answered with class number c after i votes.
     n_differing : int or None
-        The rows whose answer is not that of all voters; None where that is not known.
+        Number of rows whose answer differs from the full vote; None if unknown.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Stops:
         n_classes: int,
         n_differing: int | None = None,
     ) -> Stops:
-        """Count rows by how many voters they asked and the number of the class that was answered."""
+        """Count rows by the number of voters asked and the number of the class answered."""
         counts = np.zeros((n_classes, n_voters + 1), np.int64)
         add_stops(asked, answers, counts)
         return cls(counts, n_differing)
@@ -70,21 +70,21 @@ class Stops:
 
     @property
     def asked(self) -> IntArray:
-        """For each number of votes, how many rows stopped then."""
+        """Number of rows that stopped after each number of votes."""
         return np.asarray(self.counts.sum(axis=0))
 
     @property
     def answered(self) -> IntArray:
-        """For each class, how many rows were answered with it."""
+        """Number of rows answered with each class."""
         return np.asarray(self.counts.sum(axis=1))
 
     @property
     def mean_asked(self) -> float:
-        """Number of votes asked on average; 0 without rows."""
+        """Mean number of votes asked; 0 without rows."""
         return float(self.asked @ np.arange(self.n_voters + 1) / max(self.n_rows, 1))
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the fields of a file: only the states in which rows stopped."""
+        """Return the fields of a file; only entries with rows are stored."""
         places = np.argwhere(self.counts)
         return {
             "n_voters": self.n_voters,
@@ -95,7 +95,7 @@ class Stops:
 
     @classmethod
     def from_fields(cls, fields: Fields) -> Stops:
-        """Check what `to_fields` gave."""
+        """Check and read the fields written by `to_fields`."""
         n_voters, n_classes = fields.whole("n_voters", 1, 2**31), fields.whole("n_classes", 1, 2**31)
         fields.memory.take(16 * n_classes * (n_voters + 1), "a table of stops")
         table = read_table(fields, "rows", (n_classes, n_voters + 1))
@@ -112,7 +112,7 @@ class Stops:
 
 
 def add_stops(asked: npt.ArrayLike, answers: npt.ArrayLike, counts: IntArray) -> None:
-    """Add rows to a table of counts by answer and number of votes asked; raise if one has no place there."""
+    """Add rows to a table of counts by answer and number of votes asked; raise if one is outside of it."""
     numbers = [_whole(given, name) for given, name in ((asked, "asked"), (answers, "answers"))]
     if numbers[0].shape != numbers[1].shape:
         raise InvalidInputError(
@@ -130,19 +130,19 @@ def add_stops(asked: npt.ArrayLike, answers: npt.ArrayLike, counts: IntArray) ->
 
 
 def _whole(given: Any, name: str) -> npt.NDArray[Any]:
-    """Return an array of integers as kernels take it."""
+    """Return an array of integers in the format of the kernels."""
     array = np.ascontiguousarray(given)
     if array.ndim != 1 or (array.dtype.kind not in "biu" and array.size):
         raise InvalidInputError(
-            f"{name} must be one row of integers, got {array.dtype} of shape {array.shape}"
+            f"{name} must be a one-dimensional array of integers, got {array.dtype} of shape {array.shape}"
         )
     if array.dtype.itemsize >= 4 and array.dtype != np.int32:
-        array = np.clip(array, -1, 2**31 - 1)  # what no int32 holds is no number of votes either
+        array = np.clip(array, -1, 2**31 - 1)  # larger values are invalid anyway
     return array.astype(np.int32, copy=False)
 
 
 def read_table(fields: Fields, key: str, shape: tuple[int, int]) -> npt.NDArray[np.float64]:
-    """Return a table of which a file has the entries that are not 0, as row, column and value."""
+    """Return a table from its entries that are not 0, stored as row, column and value."""
     table = np.zeros(shape)
     for entry in fields.rows(key, 3):
         row, column, value = entry

@@ -1,4 +1,4 @@
-"""Watched: what a monitor tests, and how much evidence it takes: fixed before the first row is seen."""
+"""Watched: what a monitor tests, and its thresholds; fixed before the first row."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ __all__ = ["Watched"]
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """A promise, the calibration rows that rows in use are compared with, and bets that something changes.
+    """A promise, the calibration rows to compare with, and the bets that something changes.
 
     Attributes
     ----------
     promise : Promise
-        What is watched.
+        The promise that is watched.
     reference : Stops or None
         Where calibration rows stopped.
     classes : list
         The labels, in the order of their numbers.
     false_alarm : float
-        Probability that an alarm is ever given although nothing has changed.
+        Probability of ever raising an alarm if nothing has changed.
     spread : SpreadBets or None
-        Bets that rows stop elsewhere than the calibration rows; None without a reference.
+        Bets that rows stop differently from the calibration rows; None without a reference.
     audits : AuditBets
-        Bets that audited rows lose more than was promised.
+        Bets that audited rows lose more than promised.
     thresholds : dict
-        The evidence at which an alarm of either kind is given.
+        The evidence at which an alarm of each kind is raised.
     """
 
     promise: Promise
@@ -63,13 +63,13 @@ class Watched:
         false_alarm: float,
         costs: Any,
     ) -> Watched:
-        """Check what a user gave, and choose the bets."""
+        """Check the arguments of a user, and choose the bets."""
         promise = _promise_of(promise)
         labels = list(_classes_of(classes, promise, reference))
         false_alarm = check_share(false_alarm, "false_alarm")
         if not 0 < false_alarm < 1:
             raise InvalidInputError(f"false_alarm must be above 0 and below 1, got {false_alarm!r}")
-        # A half for each kind of alarm, and of that one for the luck of the calibration rows.
+        # A half for each kind of alarm; of that, a half for the randomness of the calibration rows.
         quarter = false_alarm / 4
         bounded = promise.loss in ("accuracy", "cost")
         audits = AuditBets.against(
@@ -86,7 +86,7 @@ class Watched:
         )
 
     def start(self) -> MonitorState:
-        """Return the state before the first row; its name is that of everything watched in the same way."""
+        """Return the state before the first row; its ``watched`` is equal for equal settings."""
         settings = {
             "promise": _told(self.promise),
             "false_alarm": self.false_alarm,
@@ -103,7 +103,7 @@ class Watched:
         return MonitorState.start(name, shape, self.audits.log_payoffs.shape[1], n_bets)
 
     def evidence(self, state: MonitorState, kind: AlarmKind) -> RunningEvidence:
-        """Return the evidence of a kind in a state, and the bets behind it."""
+        """Return the evidence of a kind in a state, with its bets."""
         bets: Any = self.spread if kind == "spread" else self.audits
         capital = state.capital[kind]
         if bets is None:
@@ -111,7 +111,7 @@ class Watched:
         return RunningEvidence(bets.log_payoffs, bets.weights, capital)
 
     def alarm(self, state: MonitorState, kind: AlarmKind, evidence: RunningEvidence) -> Alarm:
-        """Return an alarm that says what the bet is on that is worth most."""
+        """Return an alarm that names the bet with the most capital."""
         bets = self.audits.bets if self.spread is None or kind == "disagreement" else self.spread.bets
         best = bets[int(evidence.log_worths.argmax())]
         sentence = sentence_for(best, state, self.reference, self.classes, self.audits)
@@ -119,7 +119,7 @@ class Watched:
         return Alarm(kind, best.what, state.n_rows, evidence.value, threshold, sentence, advice_for(kind))
 
     def numbers_of(self, labels: npt.ArrayLike, name: str) -> IntArray:
-        """Return the numbers of the classes that labels stand for."""
+        """Return the class numbers of labels."""
         numbers = {label: number for number, label in enumerate(self.classes)}
         given = np.atleast_1d(np.asarray(labels)).tolist()
         try:
@@ -134,18 +134,18 @@ class Watched:
 def _promise_of(given: Any) -> Promise:
     if isinstance(given, Promise):
         return given
-    strategy_of(given)  # raises if it has none
+    strategy_of(given)  # raises if there is none
     found = promise_of(given)
     if found is None:
         raise InvalidInputError(
-            "a strategy alone promises nothing that could be watched: give a solution, a fitted classifier "
-            "or a promise, such as classifier.promise_"
+            "a strategy alone has no promise to watch: pass a solution, a fitted classifier or a promise, "
+            "such as classifier.promise_"
         )
     return found if hasattr(given, "promise_") else found.labelled([False, True])
 
 
 def _told(promise: Promise) -> list[Any]:
-    """Return what tells a promise from others, whatever words it is put into."""
+    """Return the fields that identify a promise, independent of its wording."""
     limit = promise.limit
     limits = [[str(label), one] for label, one in limit.items()] if isinstance(limit, dict) else limit
     return [promise.about, promise.loss, limits, promise.confidence, promise.n_rows]
@@ -157,11 +157,13 @@ def _classes_of(classes: Sequence[Any] | None, promise: Promise, reference: Stop
         classes = [False, True] if n_classes == 2 else list(range(n_classes))
     if reference is not None and len(classes) != reference.n_classes:
         raise InvalidInputError(
-            f"there are {len(classes)} classes, but the reference has {reference.n_classes}"
+            f"classes must have {reference.n_classes} labels, one for each class of the reference, got "
+            f"{len(classes)}"
         )
     if isinstance(promise.limit, dict) and not set(promise.limit) <= set(classes):
         raise InvalidInputError(
-            f"the promise has limits for {list(promise.limit)}, not all among classes={list(classes)}"
+            f"classes must contain all labels that the promise has limits for, {list(promise.limit)}, got "
+            f"{list(classes)}"
         )
     return classes
 
