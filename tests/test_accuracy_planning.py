@@ -72,7 +72,7 @@ def test_the_same_limit_on_the_disagreement_takes_more_votes() -> None:
     same = solve("minimean", LABELLED.votes, found.chosen.limit)
     assert found.votes_in_disagreement == pytest.approx(same.expected_votes)
     assert found.votes_in_disagreement > found.chosen.expected_votes
-    assert f"the same limit on the disagreement would take {same.expected_votes:.1f}" in found.recommendation
+    assert f"the same limit on the disagreement would ask {same.expected_votes:.1f}" in found.recommendation
 
 
 def test_with_a_confidence_figures_are_estimates_and_more_careful() -> None:
@@ -146,15 +146,15 @@ def test_criteria_that_bound_every_input_stay_with_disagreement_and_show_accurac
 
 
 def test_a_quota_warns_that_accuracy_counts_all_errors_alike() -> None:
-    assert "accuracy counts both alike" in plan(LABELLED, GRID, quota=5).recommendation
-    assert "accuracy counts both alike" not in plan(LABELLED, GRID).recommendation
+    assert "accuracy counts both kinds equally" in plan(LABELLED, GRID, quota=5).recommendation
+    assert "accuracy counts both kinds equally" not in plan(LABELLED, GRID).recommendation
 
 
 def test_the_words_read_well() -> None:
     said = plan(LABELLED, GRID, confidence=None, worth=1e9).recommendation
     accuracy = f"{100 * LABELLED.accuracy():.1f} %"
     assert said.startswith(
-        f"Take a limit of 0.005 on the loss of accuracy: the accuracy of the full vote, {accuracy}, falls by "
+        f"Use a limit of 0.005 on the loss of accuracy: the accuracy of the full vote, {accuracy}, falls by "
         "at most 0.5 points on these inputs"
     )
     assert "error avoided" in said
@@ -203,7 +203,7 @@ def test_plans_of_costs_are_refused(score_rows: ScoreRows) -> None:
 
 
 def test_scores_have_no_quota(score_rows: ScoreRows) -> None:
-    with pytest.raises(InvalidInputError, match="quota is for votes"):
+    with pytest.raises(InvalidInputError, match="quota is only for counted votes"):
         plan(score_rows, quota=3)
 
 
@@ -228,7 +228,7 @@ def test_a_forest_plans_in_accuracy_given_labels() -> None:
     assert classifier.plan([0.05], X=X[2000:]).loss == "disagreement"
     with pytest.raises(InvalidInputError, match="give X"):
         classifier.plan(y=y)
-    with pytest.raises(InvalidInputError, match="not one of the model's classes"):
+    with pytest.raises(InvalidInputError, match="must be among the model's classes"):
         classifier.plan(X=X[2000:], y=y[2000:] + 5)
 
 

@@ -44,8 +44,8 @@ def test_with_a_confidence_a_limit_may_be_chosen_by_a_plan_that_looks_only_at_it
         assert np.array_equal(solution.bet.counts, votes.counts_on(lattice) - learning)
         assert row.expected_votes == pytest.approx(solution.evaluation.mean(votes).expected_votes, rel=0.1)
         assert row.guaranteed == row.limit
-    assert "will take about" in made.recommendation
-    assert "certify nothing" in made.recommendation
+    assert "will ask about" in made.recommendation
+    assert "not certified" in made.recommendation
     # Other items to certify with, in the same number, change nothing.
     others = np.zeros_like(learning)
     others[-1] = votes.counts_on(lattice).sum() - learning.sum()
@@ -96,7 +96,7 @@ def test_classes_are_planned_as_a_classifier_counts_them_and_averaged_over_their
     of_all = plan(ClassVotes(counts).distribution, GRID, labels=LABELS)
     assert [row.expected_votes for row in of_all.rows] == [row.expected_votes for row in made.rows]
     assert of_all.rows[0].by_class == {}
-    assert "for one limit that was fixed beforehand" in made.recommendation
+    assert "for one limit fixed in advance" in made.recommendation
 
 
 def test_prices_and_the_choice_follow_the_rule_for_two_answers() -> None:
@@ -115,9 +115,9 @@ def test_a_class_that_loses_is_named_and_no_limit_is_made_for_it() -> None:
     assert made.class_budgets is None
     assert made.max_disagreement == 0.01
     share = made.chosen.by_class["cow"]
-    said = f"But a class loses: {100 * share:.3g} % of the inputs with a full vote of 'cow'"
+    said = f"not protect every class: {100 * share:.3g} % of the inputs with a full vote of 'cow'"
     assert said in made.recommendation
-    assert "take a tighter limit" in made.recommendation
+    assert "use a tighter limit" in made.recommendation
 
 
 def test_a_class_that_was_never_seen_has_no_figures() -> None:
@@ -140,19 +140,19 @@ def test_it_survives_pickling_and_copying() -> None:
 def test_without_observations_the_confidence_is_dropped_and_that_is_said() -> None:
     made = plan(CompositionDistribution.from_counts(draw()).smoothed(3), [0.1])
     assert made.confidence is None
-    assert "No confidence of 0.95 can be had" in made.recommendation
+    assert "Confidence 0.95 was ignored" in made.recommendation
     assert "confidence=None" in made.call
 
 
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
-        ({"looks": 3}, "looks, answer and quota are for votes between two answers"),
-        ({"answer": "likeliest"}, "looks, answer and quota are for votes between two answers"),
+        ({"looks": 3}, "looks, answer and quota are only for votes between two answers"),
+        ({"answer": "likeliest"}, "looks, answer and quota are only for votes between two answers"),
         ({"answer": "perhaps"}, "answer must be one of"),
         ({"criterion": "best"}, "criterion must be one of"),
         ({"confidence": 1}, "strictly between"),
-        ({"labels": ["ant", "bee"]}, "labels must be 3, one for each class, got 2"),
+        ({"labels": ["ant", "bee"]}, "labels must have 3 labels, one for each class, got 2"),
         ({"worth": 0}, "worth must be"),
     ],
 )
@@ -195,6 +195,6 @@ def test_a_classifier_from_a_file_plans_with_rows_that_it_is_given(classifier: A
 
 def test_the_confidence_of_many_answers_is_said_to_be_for_one_limit() -> None:
     made = plan(ClassVotes(draw(200)), GRID, labels=LABELS)
-    assert "The confidence is for one limit that was fixed beforehand" in made.recommendation
+    assert "The confidence holds for one limit fixed in advance" in made.recommendation
     assert "together" not in made.recommendation
-    assert "certifies it in the order it uses" in made.recommendation
+    assert "certify the classifier in the order that it uses" in made.recommendation

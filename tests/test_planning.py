@@ -91,7 +91,7 @@ def test_it_does_not_go_below_what_the_observations_can_tell() -> None:
     few = VoteDistribution.from_counts([30, *[0] * (N - 1), 20])
     found = plan(few, GRID, worth=1e9)
     assert (found.chosen.limit, found.reason) == (0.1, "observations")
-    assert "50 observed inputs cannot tell" in found.recommendation
+    assert "50 observed inputs cannot distinguish" in found.recommendation
     every_input = plan(few, GRID, worth=1e9, criterion="minimixed")
     assert (every_input.chosen.limit, every_input.reason) == (1e-4, "end")
 
@@ -109,7 +109,7 @@ def test_a_class_that_loses_gets_a_limit_of_its_own() -> None:
     solution = solve("minimean", RARE, limits, confidence=0.95)
     assert budgets.expected_votes == pytest.approx(solution.expected_votes, rel=1e-12)
     assert all(risk is not None and risk <= 1e-2 for risk in budgets.by_class.values())
-    assert "a class loses" in found.recommendation
+    assert "does not protect every class" in found.recommendation
     assert f"{100 * losing:.3g} %" in found.recommendation
     assert "solve('minimean', votes, {'yes': 0.01, 'no': 0.01}, confidence=0.95)" in found.recommendation
 
@@ -135,7 +135,7 @@ def test_a_class_that_was_never_seen_is_not_taken_for_safe() -> None:
 def test_without_observations_the_confidence_is_dropped_and_that_is_said(votes: Any) -> None:
     found = plan(votes, GRID)
     assert found.confidence is None
-    assert "No confidence of 0.95 can be had" in found.recommendation
+    assert "Confidence 0.95 was ignored" in found.recommendation
     assert found.rows == plan(votes, GRID, confidence=None).rows
     assert plan(votes, GRID, confidence=None).notes == ()
 
@@ -148,7 +148,7 @@ def test_a_strategy_that_asks_nobody_has_no_finite_speed_up() -> None:
     row = plan(RARE, [0.5]).rows[0]
     assert (row.expected_votes, row.speed_up) == (0, np.inf)
     assert row.record()["speed_up"] is None
-    assert "nobody is asked" in plan(RARE, [0.5]).recommendation
+    assert "No voter is asked" in plan(RARE, [0.5]).recommendation
 
 
 def test_labels_replace_yes_and_no() -> None:
@@ -218,7 +218,7 @@ def test_any_votes_get_a_recommendation_within_its_limit(counts: list[int], sure
         ((EVEN,), {"confidence": 0}, "strictly between"),
         ((N,), {"looks": 0}, "looks must be"),
         ((N,), {"answer": "perhaps"}, "answer must be one of"),
-        ((N,), {"criterion": "minimax", "answer": "likeliest"}, "minimax trusts none"),
+        ((N,), {"criterion": "minimax", "answer": "likeliest"}, "needs a distribution of votes"),
         ((N,), {"worth": 0}, "worth must be"),
         ((N,), {"worth": "much"}, "worth must be"),
         ((N,), {"worth": float("inf")}, "worth must be"),
@@ -236,11 +236,11 @@ def test_what_the_confidence_covers_is_said() -> None:
     alone = plan(EVEN, GRID)
     assert str(alone.promise) in alone.advise()[0]
     assert "over random orders of the voters" in alone.recommendation
-    assert "The confidence is for all limits here together." in alone.advise()
+    assert "The confidence covers all limits of this plan together." in alone.advise()
     assert "Fitting" not in alone.recommendation
     of_classifier = plan(EVEN, [1e-2], labels=("no", "yes"))
     assert (
-        "certifies it in the order it uses, given about 600 rows, best other" in of_classifier.recommendation
+        "fit it with the chosen limit on about 600 rows, preferably not these" in of_classifier.recommendation
     )
     assert "together" not in plan(EVEN, GRID, confidence=None).recommendation
     assert "together" not in plan(EVEN, GRID, criterion="minimax").recommendation
@@ -249,6 +249,6 @@ def test_what_the_confidence_covers_is_said() -> None:
 def test_switching_to_limits_for_each_class_is_paid_for_with_confidence() -> None:
     found = plan(RARE, [1e-2])
     assert found.class_budgets is not None
-    assert "holds with 90 % confidence, because the same inputs decided on it" in found.recommendation
+    assert "with 90 % confidence, because the same inputs decided on the switch" in found.recommendation
     assert "about 600 rows of each class" in plan(RARE, [1e-2], labels=("healthy", "ill")).recommendation
     assert "decided on it" not in plan(RARE, [1e-2], confidence=None).recommendation

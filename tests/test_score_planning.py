@@ -78,8 +78,8 @@ def test_a_generator_is_used_once() -> None:
 
 def test_nothing_is_said_to_be_certified() -> None:
     made = plan_scores(draw(), LIMITS[:2], random_state=4)
-    assert "estimated on the learning half" in made.recommendation
-    assert "It will take about" in made.recommendation
+    assert "estimates from the learning half" in made.recommendation
+    assert "It will ask about" in made.recommendation
     assert "call fit or solve_scores with the same rows and random_state" in made.recommendation
     assert made.call.endswith("order='given', start=0.0, random_state=4)")
 
@@ -113,8 +113,8 @@ def test_it_tightens_as_long_as_that_is_worth_it() -> None:
     for worth, chosen in ((prices[1] / 2, 0.1), ((prices[1] + prices[2]) / 2, 0.03), (prices[2] * 2, 0.01)):
         made = plan_scores(scores, LIMITS[:3], worth=worth)
         assert made.max_disagreement == chosen
-        assert f"Take a limit of {chosen:g}" in made.recommendation
-    assert "No tighter" not in made.recommendation
+        assert f"Use a limit of {chosen:g}" in made.recommendation
+    assert "Going to" not in made.recommendation
 
 
 def test_it_stops_where_the_rows_can_tell_no_more() -> None:
@@ -122,14 +122,16 @@ def test_it_stops_where_the_rows_can_tell_no_more() -> None:
     assert made.max_disagreement == 0.01
     assert made.rows[2].expected_votes == 30
     assert "at least 2,995 are needed" in made.rows[2].reason
-    assert "No tighter: for 0.001, 500 rows are in the learning half" in made.recommendation
+    assert (
+        "A limit of 0.001 is unlikely to be certified: the learning half has 500 rows" in made.recommendation
+    )
     nothing = plan_scores(draw(20), [0.1, 0.01])
-    assert "No early stop is likely to be certified" in nothing.recommendation
+    assert "Early stopping is unlikely to be certified" in nothing.recommendation
     assert nothing.recommended.expected_votes == 30
     bounds = np.array([[-5.0] * 30, [5.0] * 30])
     curtailed = plan(ScoreRows(draw(20).clip(-5, 5) + 4.5, bounds=bounds + 4.5), [0.1, 0.01])
     assert curtailed.recommended.expected_votes < 30
-    assert "Stopping only where the answer is certain takes" in curtailed.recommendation
+    assert "Stopping only when the answer is certain asks" in curtailed.recommendation
 
 
 def draw_classes(n_rows: int = 4000, chances: tuple[float, ...] = (0.4, 0.3, 0.3)) -> np.ndarray:
@@ -173,15 +175,15 @@ def test_votes_that_are_added_up_are_compared_with_the_full_vote() -> None:
     votes = draw_classes(1000).argmax(axis=2)
     made = plan(ScoreRows(ClassScores.of_votes(votes, 3)), [0.1])
     assert made.full == "the full vote"
-    assert "1 in 10 may differ from the full vote." in made.recommendation
+    assert "1 in 10 answers may differ from the full vote." in made.recommendation
     other = plan(ScoreRows(ClassScores(votes, np.diag([1.0, 2.0, 1.0]))), [0.1])
-    assert "1 in 10 may differ from the full sum." in other.recommendation
+    assert "1 in 10 answers may differ from the full sum." in other.recommendation
 
 
 def test_labels_of_many_classes_are_as_many_as_these() -> None:
-    with pytest.raises(InvalidInputError, match="labels must be 3, one for each class, got 2"):
+    with pytest.raises(InvalidInputError, match="labels must have 3 labels, one for each class, got 2"):
         plan(ScoreRows(draw_classes(200)), [0.1], labels=["no", "yes"])
-    with pytest.raises(InvalidInputError, match="labels must be two, for no and for yes, got 3"):
+    with pytest.raises(InvalidInputError, match="labels must have two labels, for no and yes, got 3"):
         plan(ScoreRows(draw(200)), [0.1], labels=["ant", "bee", "cow"])
 
 
@@ -195,9 +197,9 @@ def test_a_rare_one_of_many_classes_that_loses_is_named_and_gets_no_limit_of_its
     assert share > 0.2
     assert made.class_budgets is None
     assert made.max_disagreement == 0.02
-    said = f"{100 * share:.3g} % of the inputs with a full vote of 'cow' are answered otherwise"
+    said = f"{100 * share:.3g} % of the inputs with a full vote of 'cow' change answer"
     assert said in made.recommendation
-    assert "If that is too much, take a tighter limit." in made.recommendation
+    assert "If that is too much, use a tighter limit." in made.recommendation
     assert "a limit for each class" not in made.recommendation
 
 
@@ -206,7 +208,7 @@ def test_a_class_that_loses_gets_a_limit_of_its_own() -> None:
     share = made.chosen.losing_classes()["yes"]
     assert 0.1 < share < 0.3
     assert made.max_disagreement == {"healthy": 0.01, "ill": 0.01}
-    said = f"{100 * share:.3g} % of the inputs with a full vote of 'ill' are answered otherwise"
+    said = f"{100 * share:.3g} % of the inputs with a full vote of 'ill' change answer"
     assert said in made.recommendation
     assert made.recommended.expected_votes > made.chosen.expected_votes
 
@@ -227,7 +229,7 @@ def test_records_are_plain_numbers() -> None:
     [
         ({"limits": []}, "limits is empty"),
         ({"limits": [2]}, "each of limits must be a number from 0 to 1"),
-        ({"worth": 0}, "worth must be a number above 0"),
+        ({"worth": 0}, "worth must be a number of full votes above 0"),
         ({"confidence": 1}, "confidence must be strictly between"),
         ({"order": "best"}, "order must be None"),
     ],
@@ -252,7 +254,7 @@ def test_a_classifier_plans_with_rows_that_it_is_given(kind: str) -> None:
     own = score_models.fitted(kind).predict(X[rows.halves[1]])
     assert again.strategy_.certificate.n_wrong == np.sum(labels != own)
     assert classifier.plan([0.1], X=X, confidence=0.5).confidence == 0.5
-    with pytest.raises(InvalidInputError, match=r"not kept, so give rows .*plan\(X=X_calibration\)"):
+    with pytest.raises(InvalidInputError, match=r"not stored: give rows, plan\(X=X_calibration\)"):
         classifier.plan()
 
 
@@ -284,7 +286,7 @@ def test_a_class_that_loses_is_named_even_if_its_rows_are_too_few_for_a_limit_of
     share = made.chosen.losing_classes()["yes"]
     assert made.class_budgets is None
     assert (
-        f"But a class loses: {100 * share:.3g} % of the inputs with a full vote of 'ill'"
+        f"not protect every class: {100 * share:.3g} % of the inputs with a full vote of 'ill'"
         in made.recommendation
     )
-    assert "So many rows cannot certify a limit for each class: give more of them" in made.recommendation
+    assert "There are too few rows to certify a limit for each class: give more rows" in made.recommendation

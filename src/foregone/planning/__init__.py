@@ -1,4 +1,4 @@
-"""plan(): what each limit on the disagreement, or on the loss of accuracy, costs, and which one to take."""
+"""plan(): the costs of each limit on disagreement, or on the loss of accuracy, and a recommended limit."""
 
 from __future__ import annotations
 
@@ -47,53 +47,55 @@ def plan(
     labels: Sequence[Any] | None = None,
     quota: int | None = None,
 ) -> Plan:
-    """Lay out what each limit on the disagreement, or on the loss of accuracy, costs, and recommend one.
+    """Compute the costs of each limit on disagreement, or on the loss of accuracy, and recommend one.
 
-    Where the true answers are known (`foregone.LabelledVotes`, or `foregone.scores.ScoreRows` with labels)
-    the limits are on the loss of accuracy: at the same limit it takes fewer votes, because disagreements lie
-    at close votes, where everyone together is nearly as often wrong.
+    If the true answers are known (`foregone.LabelledVotes`, or `foregone.scores.ScoreRows` with labels), the
+    limits are on the loss of accuracy. The same limit then needs fewer votes, because disagreements occur at
+    close votes, where the full vote is wrong almost as often.
 
-    The rule: begin with the loosest limit and tighten as long as each disagreement, or error, that is avoided
-    (on average under minimean, else on the worst input) costs at most ``worth`` full votes; under minimean,
-    not below 1 / ``votes.n_observations``, because so many inputs cannot tell a smaller mean from none; where
-    figures are estimates, not below what the inputs can certify. If a class then loses, with a mean
-    disagreement more than ten times the limit (or more than a half) or never seen at all, each class is given
-    the limit for itself, where that can be had. The inputs decide on that switch, too, so it doubles the
-    risk: limits for each class that were switched to at a confidence of 0.95 hold with 0.90.
+    How the limit is chosen: start with the loosest limit and tighten as long as each disagreement (or error)
+    avoided costs at most ``worth`` full votes. Disagreements are counted on average under minimean, otherwise
+    on the worst input. Under minimean, the limit is never below 1 / ``votes.n_observations``, because that
+    many inputs cannot distinguish a smaller mean from 0. If figures are estimates, it is never below what the
+    inputs can certify. If the chosen limit does not protect a class (mean disagreement above ten times the
+    limit or above one half, or a class that was never seen), each class gets a separate limit where possible.
+    Switching to limits by class depends on the same inputs and doubles the risk: at a confidence of 0.95 such
+    limits hold with 0.90.
 
-    Votes: figures are means over random orders of the voters. Between two answers the confidence is for all
-    limits together. A classifier, which runs in one order, is certified when it is fitted with the limit that
-    was chosen.
+    For votes, figures are means over random orders of the voters. Between two answers, the confidence covers
+    all limits together. A classifier runs in one order, and is certified when you fit it with the chosen
+    limit.
 
     Parameters
     ----------
     votes_or_n_voters : VoteDistribution, LabelledVotes, int, CompositionDistribution, ClassVotes or ScoreRows
-        How the votes are distributed, with the true answers or without; a number of voters means a flat
-        distribution of votes between two answers. Votes among many are a
-        `foregone.plurality.CompositionDistribution`, of which any leader of the full vote is right, or, for
-        figures by class, `foregone.plurality.ClassVotes`, of which the first is; scores are
+        The votes, with or without the true answers. A number of voters means a flat distribution of votes
+        between two answers. For many answers pass a `foregone.plurality.CompositionDistribution` (if the
+        full vote is tied, any leader counts as right) or, for figures by class, a
+        `foregone.plurality.ClassVotes` (only the first leader counts as right). For scores pass
         `foregone.scores.ScoreRows`.
     limits : iterable of float, optional
-        Limits to try, from 0 to 1; by default 0.1, 0.03, 0.01 and so on to 0.00001; on the loss of accuracy
-        0.02, 0.01, 0.005 and so on to 0.0001.
+        Limits to try, from 0 to 1; by default 0.1, 0.03, 0.01 and so on to 0.00001, or 0.02, 0.01, 0.005 and
+        so on to 0.0001 on the loss of accuracy.
     criterion, looks, answer, quota
-        As in `foregone.solve`. Votes among many have no ``looks`` or ``quota`` and answer the leader; scores
-        take minimean and the default answer. A limit on accuracy is a mean: under the other criteria limits
-        are on the disagreement, labels or not.
+        As in `foregone.solve`. Many answers support no ``looks`` or ``quota`` and only the default
+        ``answer``; scores support only minimean and the default ``answer``. Limits on accuracy are means:
+        with other criteria the limits are on the disagreement, even with labels.
     confidence : float or None, default=0.95
-        As in `foregone.solve`. Where it has no meaning, because the votes were not observed or because the
-        criterion bounds every single input, it is dropped, and ``notes`` says so. Scores need one.
+        As in `foregone.solve`. Ignored, with a note in ``notes``, if the votes were not observed or the
+        criterion bounds every single input. Required for scores.
     worth : float, default=25
-        What it is worth to avoid one disagreement, or one error, in full votes: one is all voters asked about
-        one input. The default is a convention, which for many ensembles leads to limits near 1e-3.
+        Acceptable cost of avoiding one disagreement, or one error, in full votes (all voters asked about one
+        input). The default is a convention; for many ensembles it leads to limits near 1e-3.
     labels : sequence, optional
-        Names of the classes in what is recommended, the ``classes_`` of a classifier; of two, for "no" and
-        "yes". With labels, of several leaders only the first is right, as in a classifier.
+        Names of the classes in the recommendation, such as ``classes_`` of a classifier; two labels stand for
+        "no" and "yes". With labels, only the first leader of a tied full vote counts as right, as in a
+        classifier.
 
     Returns
     -------
     Plan
-        One row for each limit, and the recommendation.
+        One row per limit, and the recommendation.
 
     Examples
     --------
@@ -146,7 +148,7 @@ def make_plan(
     worth: float = WORTH,
     labels: Sequence[Any] | None = None,
 ) -> Plan:
-    """Make a plan of limits that ``solve`` solves, or knows from before; the loosest limit comes first."""
+    """Make a plan from limits in decreasing order, each solved (or looked up) by ``solve``."""
     worth = _check_worth(worth)
     rows: list[PlanRow] = []
     for tried in limits:
@@ -175,7 +177,7 @@ def make_plan(
 
 
 def _choose(rows: list[PlanRow], worth: float, floor: float) -> tuple[PlanRow, Reason]:
-    """Return the row that the rule leads to, and why it goes no further."""
+    """Return the chosen row, and the reason for not choosing a tighter limit."""
     for chosen, tighter in pairwise(rows):
         if tighter.limit < floor:
             return chosen, "observations"
@@ -187,7 +189,7 @@ def _choose(rows: list[PlanRow], worth: float, floor: float) -> tuple[PlanRow, R
 
 
 def _check_limits(limits: Any, usual: Sequence[float]) -> list[float]:
-    """Return the limits, the loosest first, each once; the usual ones for None."""
+    """Return the distinct limits, the loosest first; the default ones for None."""
     if limits is None:
         return [*usual]
     if isinstance(limits, str | bytes | dict) or not isinstance(limits, Iterable):
@@ -196,15 +198,15 @@ def _check_limits(limits: Any, usual: Sequence[float]) -> list[float]:
         )
     found = sorted({check_share(limit, "each of limits") for limit in limits}, reverse=True)
     if not found:
-        raise InvalidInputError("limits is empty: give at least one to try, or None for the usual ones")
+        raise InvalidInputError("limits is empty: give at least one limit, or None for the default ones")
     return found
 
 
 def _check_worth(worth: Any) -> float:
-    """Return what one disagreement avoided is worth, in full votes."""
+    """Return ``worth`` as a float. Raises InvalidInputError unless it is a number above 0."""
     try:
         if isinstance(worth, bool | str) or not (math.isfinite(worth) and worth > 0):
             raise TypeError
     except TypeError:
-        raise InvalidInputError(f"worth must be a number above 0, of full votes, got {worth!r}") from None
+        raise InvalidInputError(f"worth must be a number of full votes above 0, got {worth!r}") from None
     return float(worth)

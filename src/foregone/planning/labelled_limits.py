@@ -1,4 +1,4 @@
-"""Limits on the loss of accuracy, solved for votes between two answers whose true answers are known."""
+"""LabelledLimits: limits on the loss of accuracy, for votes between two answers with known true answers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ HALVINGS = 7
 
 @dataclass(frozen=True, eq=False)
 class LabelledLimits:
-    """How limits on the loss of accuracy are solved, and what strategies then lose.
+    """Solve limits on the loss of accuracy, and compute the accuracy that strategies lose.
 
     Attributes
     ----------
     labelled : LabelledVotes
-        The votes, and what is true.
+        The votes, with the true answers.
     terms : dict
-        Looks, answer and quota, as `foregone.solve` takes them.
+        Looks, answer and quota, as arguments of `foregone.solve`.
     """
 
     labelled: LabelledVotes
@@ -38,15 +38,15 @@ class LabelledLimits:
 
     @property
     def quota(self) -> int:
-        """The fewest yes votes with which the full vote is yes."""
+        """Smallest number of yes votes for which the full vote is yes."""
         return check_quota(self.terms["quota"], self.labelled.n_voters)
 
     def solve(self, limits: Limits) -> Solution:
-        """Return the optimum, the labelled inputs being taken for the truth."""
+        """Return the optimum if the labelled inputs are the true distribution."""
         return solve_labelled(self.labelled, limits, **self.terms)
 
     def guaranteed(self, solution: Solution, limits: Limits) -> MaxDisagreement:
-        """Return what a solution for these limits loses at most; of each class as a share of its inputs."""
+        """Return the largest loss of a solution for these limits; for each class as a share of its inputs."""
         if not limits.by_answer:
             return solution.disagreement
         lost, solved_for = Limits.of(solution.disagreement), Limits.of(solution.max_disagreement)
@@ -58,10 +58,11 @@ class LabelledLimits:
         )
 
     def foresee(self, limits: Limits, confidence: float) -> Solution:
-        """Return a strategy about as bold as can be certified with so many inputs.
+        """Return a strategy about as bold as this number of inputs can certify.
 
-        It is learned from a fifth of the inputs and judged by the others, averaged over random orders of the
-        voters, as a classifier's would be. How bold it may be is found by halving, as if losses only grew.
+        Like that of a classifier, it is learned from a fifth of the inputs and evaluated on the others,
+        averaged over random orders of the voters. Bisection finds the boldness, assuming that losses increase
+        with it.
         """
         learning, others = self._parts
         n_yes, truth = _inputs(others)
@@ -74,7 +75,7 @@ class LabelledLimits:
             risk = found.evaluation.disagreement
             return found, parts.judge(if_differs * risk[n_yes], confidence, float(risk.max()))
 
-        # What keeps the limit for every single input needs none to certify it.
+        # A strategy that keeps the limit for every single input needs no certification.
         best = solve("minimixed", self.labelled.votes, min(limit for _, limit in limits), **self.terms)
         low, high = np.log(CAREFUL), np.log(BOLD)
         for _ in range(HALVINGS):
@@ -88,7 +89,7 @@ class LabelledLimits:
 
     @cached_property
     def _parts(self) -> tuple[LabelledVotes, LabelledVotes]:
-        """The inputs to learn from, and the others; drawn at random, but the same every time."""
+        """The inputs to learn from, and the others; a random split with a fixed seed."""
         rng = np.random.default_rng(0)
         counts = np.concatenate([self.labelled.no, self.labelled.yes])
         n_learning = max(round(LEARNING_SHARE * int(counts.sum())), 1)
@@ -99,7 +100,7 @@ class LabelledLimits:
         )
 
     def losses(self, evaluation: Evaluation) -> dict[str, float | None]:
-        """Return the accuracy that "all" inputs lose, and those truly "no" and "yes"; None without any."""
+        """Return the loss of accuracy on "all" inputs, and on truly "no" and "yes" ones; None if none."""
         lost = self.labelled.losses(evaluation.disagreement, quota=self.terms["quota"])
         return {side: float(lost[side]) if side in lost else None for side in ("all", "no", "yes")}
 
@@ -109,7 +110,7 @@ def _are_kept(judged: tuple[Judged, ...]) -> bool:
 
 
 def _inputs(labelled: LabelledVotes) -> tuple[Any, Any]:
-    """Return the number of yes votes and the truth of each input."""
+    """Return the number of yes votes and the true answer of each input."""
     n_yes, size = np.arange(labelled.n_voters + 1), (int(labelled.no.sum()), int(labelled.yes.sum()))
     counts = np.concatenate([np.repeat(n_yes, labelled.no), np.repeat(n_yes, labelled.yes)])
     return counts, np.repeat(np.array([0, 1]), size)

@@ -1,4 +1,4 @@
-"""Plan: what each limit costs and risks, and the one that is recommended."""
+"""Plan: the costs and risks of each limit, and the recommended one."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ Reason = Literal["price", "observations", "uncertified", "end"]
 
 @dataclass(frozen=True)
 class PlanRow:
-    """What the strategy for one limit costs and risks.
+    """Costs and risks of the strategy for one limit.
 
     Attributes
     ----------
     max_disagreement, max_accuracy_loss : float, dict or None
         The limit; in ``Plan.class_budgets`` one for each of "yes" and "no". One of the two is None: limits
-        are on the disagreement with everyone together or, where the truth is known, on the loss of accuracy.
+        are on the disagreement with the full vote or, if the true answers are known, on the loss of accuracy.
     expected_votes : float
-        Votes asked, on average over the votes planned for; of scores, and of many answers with a confidence,
-        an estimate from the inputs that are learned from, at the boldness that as many as are left would just
-        certify.
+        Votes asked, on average over the planned votes. For scores, and for many answers with a confidence, an
+        estimate from the learning inputs, at the boldness that the remaining inputs can just certify.
     speed_up : float
-        Number of voters divided by ``expected_votes``; infinite if nobody is asked.
+        Number of voters divided by ``expected_votes``; infinite if no voter is asked.
     guaranteed : float or dict
-        What the limit is for, and at most the limit: of minimean the mean disagreement or, with a confidence,
-        the worst-case mean over all distributions consistent with the data; of the others the worst. Where
-        figures are estimates the limit itself, once it is certified: such a plan certifies nothing.
+        The quantity that the limit bounds, so at most the limit. For minimean it is the mean disagreement or,
+        with a confidence, the worst-case mean over all distributions consistent with the data; for other
+        criteria the worst disagreement. If figures are estimates, it is the limit itself, which holds only
+        once it is certified.
     disagreement : float
         Mean over the same votes or rows.
     worst_disagreement : float or None
-        The largest for any full vote; not known of scores.
+        The largest for any full vote; unknown for scores.
     by_class : dict
-        Mean disagreement given what the full vote says: "no" or "yes", or one of many labels; None for a
-        class that it never says. Empty where many answers were not told apart.
+        Mean disagreement by the answer of the full vote: "no" or "yes", or one of many labels; None for an
+        answer that never occurs. Empty if many answers were not distinguished.
     worst_by_class : dict
         The largest for any full vote for that class; only for votes between two answers.
     price : float or None
-        What it costs to avoid one disagreement or, of limits on accuracy, one error (of those ``guaranteed``
-        counts; of estimates, those the limit allows) by taking this limit and not the next looser one, in
-        full votes; None where there is no looser one.
+        Costs, in full votes, of avoiding one disagreement (or one error, for limits on accuracy) by using
+        this limit instead of the next looser one. Counts the disagreements in ``guaranteed`` or, for
+        estimates, those that the limit allows. None for the loosest limit.
     reason : str or None
-        Of estimates: why no early stop is likely to be certified, so that it stops only where the answer is
-        certain, or asks everyone.
+        For estimates: why early stopping is unlikely to be certified, so that the strategy stops only when
+        the answer is certain, or asks all voters.
     accuracy_loss : float or None
-        How far the accuracy falls below that of everyone, gains set off: over random orders it is exact. None
-        where the truth is not known.
+        Accuracy of the full vote minus that of the early answers; exact over random orders. None if the true
+        answers are unknown.
     accuracy_loss_by_class : dict
-        The same of the inputs that are truly "no" and truly "yes", or of many labels; None for a class
-        without inputs. Empty where the truth is not known.
+        The same for the inputs that are truly "no" and truly "yes", or have one of many labels; None for a
+        class without inputs. Empty if the true answers are unknown.
     """
 
     max_disagreement: MaxDisagreement | None
@@ -76,7 +76,7 @@ class PlanRow:
 
     @classmethod
     def of(cls, solved: SolvedLimit, planned: Planned, looser: PlanRow | None = None) -> PlanRow:
-        """Take the figures of a solved limit; the price from the row with the next looser limit."""
+        """Create a row from a solved limit; the row of the next looser limit gives the price."""
         votes, by_class = solved.expected_votes, dict(zip(planned.classes, solved.by_class, strict=True))
         in_accuracy = planned.loss == "accuracy"
         row = cls(
@@ -116,9 +116,9 @@ class PlanRow:
         return self.limits.loosest
 
     def losing_classes(self) -> dict[Any, float | None]:
-        """Return the classes that the limit does not protect, far beyond it on average, and how far.
+        """Return the classes that the limit does not protect, and their mean disagreement or loss.
 
-        None stands for a class that was never seen and whose worst input is beyond it.
+        The value is None for a class that was never seen and whose worst input is far beyond the limit.
         """
         if self.limits.by_answer or self.reason is not None:
             return {}
@@ -133,7 +133,7 @@ class PlanRow:
         }
 
     def record(self) -> dict[str, float | None]:
-        """Return the figures under flat names; None for what does not exist or is infinite."""
+        """Return the figures as a flat dictionary; missing or infinite ones are None."""
         figures: dict[str, float | None] = {
             **_flat("max_disagreement" if self.in_disagreement else "max_accuracy_loss", self.limits.given),
             "expected_votes": self.expected_votes,
@@ -159,7 +159,7 @@ def _flat(name: str, value: MaxDisagreement) -> dict[str, float]:
 
 
 def _price(votes: float, avoided: float) -> float:
-    """Return the votes that each disagreement avoided costs; nothing if there are none to pay."""
+    """Return the votes per disagreement avoided; 0 if there are no additional votes."""
     if votes <= 0:
         return 0.0
     return votes / avoided if avoided > 0 else math.inf
@@ -167,35 +167,35 @@ def _price(votes: float, avoided: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(PlanTerms):
-    """The trade-off between votes and disagreement or accuracy, with a recommendation; by `foregone.plan`.
+    """Trade-off between votes and disagreement or accuracy, with a recommendation; made by `foregone.plan`.
 
     Attributes
     ----------
     rows : tuple of PlanRow
-        One for each limit tried, the loosest first.
+        One row per limit, the loosest first.
     chosen : PlanRow
-        The row that the rule of `foregone.plan` leads to.
+        The row chosen as described in `foregone.plan`.
     class_budgets : PlanRow or None
-        If a class loses there: what it takes to keep that limit for each class by itself. None also where
-        that cannot be had, because there are many classes or too few rows.
+        If the chosen limit does not protect a class: the row that keeps that limit for each class. None also
+        if this is impossible, because there are many classes or too few rows.
     reason : {"price", "observations", "uncertified", "end"}
-        Why no tighter limit was chosen: avoiding a disagreement would cost too much; so few observed inputs
-        cannot tell; so few rows cannot certify it; or there was no tighter one.
+        Why no tighter limit was chosen: each disagreement avoided costs too much; too few inputs were
+        observed; too few rows to certify it; or there was none.
     kind, n_voters, n_steps, votes, criterion, confidence, looks, answer, quota, worth
-        What it was made for: a ``kind`` of "votes", "answers" or "scores", which have no ``votes``.
-        ``confidence`` is None where it has no meaning, ``quota`` for a majority.
+        The arguments of the plan. ``kind`` is "votes", "answers" or "scores"; scores have no ``votes``.
+        ``confidence`` is None if it does not apply, ``quota`` for a majority.
     loss : {"disagreement", "accuracy"}
-        What is limited: with labels, the accuracy.
+        The quantity that is limited: the accuracy if there are labels.
     full_accuracy : float or None
-        The share of inputs that everyone together answers rightly; None without labels.
+        Accuracy of the full vote; None without labels.
     votes_in_disagreement : float or None
-        Of limits on accuracy: the expected votes if the chosen limit were on the disagreement.
+        For limits on accuracy: the expected votes if the chosen limit were on the disagreement.
     notes : tuple of str
-        What else should be known, such as why there is no confidence.
+        Remarks, such as why there is no confidence.
     full : {"the full vote", "the full sum"}
-        What an early answer is compared with: the sum, unless what is added up are votes.
+        What an early answer is compared with; scores that are not votes have a full sum.
     labels : tuple or None
-        Names of the classes; of two, for "no" and "yes".
+        Names of the classes; two labels stand for "no" and "yes".
     """
 
     rows: tuple[PlanRow, ...]
@@ -209,12 +209,12 @@ class Plan(PlanTerms):
 
     @property
     def recommended(self) -> PlanRow:
-        """What the recommendation comes to: the chosen row, or that with a limit for each class."""
+        """The recommended row: the chosen one, or the one with a limit for each class."""
         return self.chosen if self.class_budgets is None else self.class_budgets
 
     @property
     def limit(self) -> float | dict[Any, float]:
-        """The recommended limit, as a solver or, keyed by label, a classifier takes it."""
+        """The recommended limit, as an argument for a solver or, with labels as keys, a classifier."""
         limits = self.recommended.limits
         return limits.given if self.labels is None else limits.labelled(self.labels)
 
@@ -230,7 +230,7 @@ class Plan(PlanTerms):
 
     @property
     def promise(self) -> Promise | None:
-        """What is guaranteed at the chosen limit; None for estimates, which guarantee nothing."""
+        """The guarantee at the chosen limit; None for estimates, which guarantee nothing."""
         if self.is_estimated:
             return None
         row, n_seen = self.chosen, self.n_observations or 0
@@ -240,21 +240,21 @@ class Plan(PlanTerms):
 
     @property
     def call(self) -> str:
-        """The call that does what is recommended, in Python."""
+        """Python code for the recommendation."""
         return words.python_call(self)
 
     @property
     def recommendation(self) -> str:
-        """What to do, in words: one paragraph a line."""
+        """The recommendation in words, one paragraph per line."""
         last = [f"The call: {self.call}"] if self.recommended.reason is None else []
         return "\n".join([*self.advise(), *last])
 
     def advise(self) -> list[str]:
-        """Return the paragraphs of the recommendation, without the call that it ends in."""
+        """Return the paragraphs of the recommendation, without the call at its end."""
         return words.recommend(self)
 
     def records(self) -> list[dict[str, float | None]]:
-        """Return the rows as dictionaries of plain numbers, ready for a data frame or a CSV file."""
+        """Return the rows as dictionaries of plain numbers, for a data frame or a CSV file."""
         return [row.record() for row in self.rows]
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is planned for, and what its limits mean: the same for every kind of vote."""
+"""The terms of a plan and the meaning of its limits, the same for every kind of vote."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["PlanTerms", "Planned"]
 
 @dataclass(frozen=True, kw_only=True)
 class PlanTerms:
-    """What is planned for, and what its limits mean.
+    """The terms of a plan, and the meaning of its limits.
 
     Attributes
     ----------
@@ -25,25 +25,25 @@ class PlanTerms:
     n_voters : int
         Number of voters.
     n_steps : int
-        How often someone is asked at most: each voter, or a round of voters, one for each class. Looks are
+        Maximum number of steps. A step asks one voter, or a round of voters, one for each class. Looks are
         numbers of steps.
     votes : VoteDistribution, CompositionDistribution or None
-        How the full votes are distributed; None for scores.
+        Distribution of the full votes; None for scores.
     criterion, confidence, looks, answer
-        As in `foregone.solve`; ``confidence`` is None where it has no meaning.
+        As in `foregone.solve`; ``confidence`` is None if it does not apply.
     solver_call : str
-        The call that solves for a limit in Python, with places for ``limit`` and ``options``.
+        Python call that solves for a limit, with placeholders for ``limit`` and ``options``.
     notes : tuple of str
-        What else should be known, such as why there is no confidence.
+        Remarks, such as why there is no confidence.
     is_estimated : bool
-        Whether figures are estimates from the inputs that strategies are learned from, and certify nothing.
+        Whether figures are estimates from the learning inputs, and not certified.
     full : {"the full vote", "the full sum"}
-        What an early answer is compared with: the sum, unless what is added up are votes.
+        What an early answer is compared with; scores that are not votes have a full sum.
     loss : {"disagreement", "accuracy"}
-        What is limited.
+        The quantity that is limited.
     quota : int or None
-        The fewest yes votes with which the full vote is yes; None for a majority, and where votes are not
-        counted between two answers.
+        Smallest number of yes votes for which the full vote is yes; None for a majority, and if votes are not
+        between two answers.
     """
 
     kind: KindOfVote
@@ -63,31 +63,31 @@ class PlanTerms:
 
     @property
     def bounds_the_mean(self) -> bool:
-        """Whether the limit is for the mean over inputs; otherwise it is for every single one."""
+        """Whether the limit bounds the mean over inputs; otherwise it bounds every single input."""
         return traits_of(self.criterion).bounds_the_mean
 
     @property
     def n_observations(self) -> int | None:
-        """How many observed inputs stand behind the votes; None where they were assumed, or for scores."""
+        """Number of observed inputs; None for scores, or if the votes were assumed."""
         return None if self.votes is None else self.votes.n_observations
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Planned(PlanTerms):
-    """What is planned for, and how its limits are solved.
+    """The terms of a plan, and functions that solve its limits.
 
     Attributes
     ----------
     classes : tuple
-        What figures by class are keyed by: "no" and "yes", or many labels; empty if classes are not known.
+        Keys of figures by class: "no" and "yes", or many labels; empty if classes are unknown.
     solve : callable
-        Finds the strategy for a limit, and its figures.
+        Computes the strategy for a limit, and its figures.
     has_class_limits : bool
-        Whether each class can have a limit of its own.
+        Whether each class can have a separate limit.
     priced_by : {"guaranteed", "limit"}
         Which disagreements count as avoided: those a row guarantees, or those its limit allows.
     solve_disagreement : callable or None
-        Of limits on accuracy: finds the strategy for the same limit on disagreement, to compare.
+        For limits on accuracy: computes the strategy for the same limit on disagreement, to compare.
     """
 
     classes: tuple[Any, ...]

@@ -1,6 +1,6 @@
-"""What can be planned for: votes between two answers, votes among many, scores. They are told apart here.
+"""Plans for each kind: votes between two answers, votes among many, and scores.
 
-Each kind says how one limit is solved and what its figures are; plans and reports are made of that.
+Each kind defines how a limit is solved and what its figures are; plans and reports use only that.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ def planned(
     labels: Sequence[Any] | None = None,
     quota: Any = None,
 ) -> Planned:
-    """Check what a plan is asked for, as in `foregone.plan`, and tell which kind it is."""
+    """Check the arguments of `foregone.plan`, and return the plan's terms for their kind."""
     if isinstance(votes, ClassVotes | CompositionDistribution):
         has_two = looks is not None or quota is not None
         if has_two or check_choice(answer, "answer", ANSWERS) != "majority":
             raise InvalidInputError(
-                "looks, answer and quota are for votes between two answers: among many, a strategy may stop "
-                "after any vote and answers the leader so far. Leave them out"
+                "looks, answer and quota are only for votes between two answers, got votes among many (where "
+                "a strategy may stop after any vote and answers the leader): leave them out"
             )
         return _answers(votes, criterion, confidence, labels)
     n_classes = votes.n_classes if isinstance(votes, ScoreRows) else 2
     if labels is not None and len(labels) != n_classes:
-        wanted = "two, for no and for yes" if n_classes == 2 else f"{n_classes}, one for each class"
-        raise InvalidInputError(f"labels must be {wanted}, got {len(labels)}")
+        wanted = "two labels, for no and yes" if n_classes == 2 else f"{n_classes} labels, one for each class"
+        raise InvalidInputError(f"labels must have {wanted}, got {len(labels)}")
     if not isinstance(votes, ScoreRows):
         labelled = votes if isinstance(votes, LabelledVotes) else None
         distribution = votes if labelled is None else labelled.votes
@@ -68,33 +68,34 @@ def planned(
         return _votes(problem, confidence, labelled)
     if quota is not None:
         raise InvalidInputError(
-            "quota is for votes that are counted: scores say yes above 0. For another threshold, shift the "
-            "start of the sum"
+            "quota is only for counted votes, but a sum of scores is yes above 0: leave out quota, and "
+            "change the start of the sum for another threshold"
         )
     if not traits_of(criterion).bounds_the_mean or confidence is None:
         raise InvalidInputError(
-            "what adds up scores has a limit that is a mean over rows, certified at a confidence: use "
-            "criterion minimean and a confidence such as 0.95. If it is a forest, a bag or a committee, "
-            'voting="hard" counts votes, which take any criterion'
+            "scores support only criterion minimean with a confidence, such as 0.95, because their limit is "
+            "a certified mean over rows. For a forest, a bag or a committee, you can also use "
+            'voting="hard", which counts votes and supports every criterion'
         )
     if check_choice(answer, "answer", ANSWERS) != "majority":
         raise InvalidInputError(
-            f"answer={answer!r} is for votes: a sum of scores that stops answers by the threshold it passed. "
-            'Use "majority", the default'
+            f"answer={answer!r} is only for votes: a sum of scores answers by the threshold that it passed. "
+            'Use the default, "majority"'
         )
     sure = check_confidence(confidence)
     return _scores(votes, criterion, sure, check_looks(looks, votes.n_steps), labels)
 
 
 def _confidence(given: Any, criterion: Criterion, votes: AnyDistribution) -> dict[str, Any]:
-    """Return the confidence to use, and a note where one was given that has no meaning."""
+    """Return the confidence to use, and a note if the given one does not apply."""
     checked = None if given is None else check_confidence(given)
     is_mean = traits_of(criterion).bounds_the_mean
     if checked is None or (is_mean and votes.n_observations is not None):
         return {"confidence": checked}
     note = (
-        f"No confidence of {checked:g} can be had: these votes were assumed, fitted or weighted, not counted "
-        "from observed inputs, so the figures hold for them and for no others. Give observed votes."
+        f"Confidence {checked:g} was ignored: these votes are assumed, fitted or weighted, not counted from "
+        "observed inputs, so the figures hold only for exactly this distribution. Give observed votes to get "
+        "a confidence."
         if is_mean
         else f"No confidence is needed: {criterion} keeps the limit for every single input."
     )
@@ -105,15 +106,15 @@ def _confidence(given: Any, criterion: Criterion, votes: AnyDistribution) -> dic
 
 
 ESTIMATED_ACCURACY = (
-    "These figures are estimates and certify nothing: strategies are learned from a fifth of the labelled "
-    "inputs and judged by the others, on average over random orders of the voters. Fitting a classifier with "
-    "the limit you choose certifies it on labelled calibration rows."
+    "These figures are estimates, not certified: strategies are learned on a fifth of the labelled inputs "
+    "and evaluated on the others, averaged over random orders of the voters. To certify the limit you "
+    "choose, fit a classifier with it on labelled calibration rows."
 )
 
 
 QUOTA_AND_ACCURACY = (
-    "Another quota than a majority usually means that one kind of error is worse than the other, and "
-    "accuracy counts both alike: limit the loss of each class, or costs."
+    "A quota other than a majority usually means that one kind of error is worse, but accuracy counts both "
+    "kinds equally: limit the loss of each class, or costs."
 )
 
 
@@ -142,7 +143,7 @@ def _votes(problem: Problem, confidence: Any, labelled: LabelledVotes | None = N
     if truth is None or not problem.bounds_the_mean:
         return planned
     how: dict[str, Any] = {"notes": () if quota is None else (QUOTA_AND_ACCURACY,)}
-    if planned.confidence is not None:  # what is certified jumps from limit to limit
+    if planned.confidence is not None:  # the certified loss jumps from limit to limit
         how = {"is_estimated": True, "notes": (*how["notes"], ESTIMATED_ACCURACY), "priced_by": "limit"}
     return replace(
         planned,
@@ -161,7 +162,7 @@ def _solve_votes(
     truth: LabelledLimits | None,
     limits: Limits,
 ) -> SolvedLimit:
-    """Solve for limits; ``given_class`` bounds the disagreement of each class, whatever they are."""
+    """Solve for limits; ``given_class`` bounds the disagreement of each class under any limits."""
     solution = solve(problem.criterion, problem.votes, limits.given, **terms)
     return _figures(solution, solution.disagreement, given_class, truth, limits)
 
@@ -214,12 +215,12 @@ def _known(means: Figures) -> tuple[float | None, float | None]:
 
 
 ESTIMATED_ANSWERS = (
-    "These figures are estimated on the items that strategies are learned from, and certify nothing. To "
-    "certify the limit you choose on the other items, solve for it with all items and the same random_state."
+    "These figures are estimates from the items that strategies are learned from, not certified. To certify "
+    "the limit you choose on the other items, solve for it with all items and the same random_state."
 )
 FOR_ONE_LIMIT = (
-    "The confidence is for one limit that was fixed beforehand: choosing among several by these figures, and "
-    "certifying on the same rows, is not covered."
+    "The confidence holds for one limit fixed in advance. It does not cover choosing a limit by these "
+    "figures and certifying it on the same rows."
 )
 
 
@@ -237,13 +238,15 @@ def _answers(
     if labels is not None and votes.n_classes is None:
         votes = replace(votes, n_classes=len(labels))
     if labels is not None and len(labels) != votes.n_classes:
-        raise InvalidInputError(f"labels must be {votes.n_classes}, one for each class, got {len(labels)}")
+        raise InvalidInputError(
+            f"labels must have {votes.n_classes} labels, one for each class, got {len(labels)}"
+        )
     sure = _confidence(confidence, criterion, votes)
     stated = {"n_voters": votes.n_voters, "n_classes": votes.n_classes, "criterion": criterion}
     if sure["confidence"] is None:
-        stated["confidence"] = None  # any other is among the options
+        stated["confidence"] = None  # any other one is among the options
     said = ", ".join(f"{name}={value!r}" for name, value in stated.items())
-    # Where classes have an order, of several leaders only the first is right, as in a classifier.
+    # If classes have an order, only the first leader of a tied vote is right, as in a classifier.
     has_order = bool(classes) or labels is not None
     bets = sure["confidence"] is not None and makes_bets(lattice_of(votes.n_voters, votes.n_classes))
     if bets:
@@ -316,15 +319,15 @@ def _foresee_unordered(
     )
 
 
-# Scores: for every limit, what it would cost is estimated on the rows that thresholds are learned from ---
+# Scores: the costs of every limit are estimated on the rows that thresholds are learned from -----------
 
 ESTIMATED_LOSS = (
-    "These figures are estimated on a fifth of the rows, and certify nothing. To certify the limit you "
-    "choose on the others, call fit or solve_scores with the same rows, labels and random_state."
+    "These figures are estimates from a fifth of the rows, not certified. To certify the limit you choose on "
+    "the others, call fit or solve_scores with the same rows, labels and random_state."
 )
 ESTIMATED = (
-    "These figures are estimated on the learning half of the rows, and certify nothing. To certify the limit "
-    "you choose on the other half, call fit or solve_scores with the same rows and random_state."
+    "These figures are estimates from the learning half of the rows, not certified. To certify the limit you "
+    "choose on the other half, call fit or solve_scores with the same rows and random_state."
 )
 
 
@@ -340,14 +343,15 @@ def _scores(
     added = [f"order={order}", f"start={start!r}"]
     if rows.losses.kind == "cost":
         raise InvalidInputError(
-            "plans are for limits on disagreement or accuracy: leave out costs, or solve for a limit on them"
+            "plan supports limits on disagreement or accuracy, not on costs: leave out costs, or solve for a "
+            "limit on them"
         )
     in_accuracy = rows.losses.kind == "accuracy"
     others = ("answers", "bounds", "groups", "clusters", "labels")
     added += [f"{name}={name}" for name in others if getattr(rows, name) is not None]
     added += ["drops_classes=True"] if rows.drops_classes else []
     said = ", ".join([*added, f"random_state={rows.random_state}"])
-    # Where each class has a sum, the lead is followed, which has one limit whoever leads.
+    # If each class has a sum, thresholds are on the lead, with one limit whichever class leads.
     numbers = None if isinstance(rows.start, float) else range(rows.n_classes)
     return Planned(
         kind="scores",
@@ -361,7 +365,7 @@ def _scores(
         confidence=confidence,
         looks=looks,
         has_class_limits=numbers is None,
-        priced_by="limit",  # what was measured on the rows jumps from limit to limit
+        priced_by="limit",  # the measured disagreement jumps from limit to limit
         notes=(ESTIMATED_LOSS if in_accuracy else ESTIMATED,),
         is_estimated=True,
         full="the full vote" if _are_votes(rows) else "the full sum",

@@ -1,4 +1,4 @@
-"""The recommendation of a plan in words."""
+"""The recommendation of a plan, in words."""
 
 from __future__ import annotations
 
@@ -22,28 +22,29 @@ __all__ = [
 ]
 
 LOSES_BEYOND = 10  # times the limit
-CONFIDENCE = 0.95  # of a classifier unless told otherwise
+CONFIDENCE = 0.95  # default of classifiers
+UNPROTECTED = "This limit does not protect every class"
 
 
 def allowed_by_class(limit: float) -> float:
-    """Return how large the disagreement of one class may be before it loses under a limit for all rows."""
+    """Return the disagreement from which a class counts as unprotected by a limit for all rows."""
     return min(LOSES_BEYOND * limit, 0.5)
 
 
 def losing_class(label: Any, share: float, limit: float) -> str:
-    """Say how often rows of a class are answered otherwise.
+    """Describe how often the answer changes for rows of a class.
 
     Examples
     --------
     >>> losing_class("ill", 0.078, 1e-3)
-    "7.8 % of the inputs with a full vote of 'ill' are answered otherwise, 78 times the limit"
+    "7.8 % of the inputs with a full vote of 'ill' change answer, 78 times the limit"
     """
     times = f", {share / limit:,.0f} times the limit" if limit > 0 else ""
-    return f"{100 * share:.3g} % of the inputs with a full vote of {label!r} are answered otherwise{times}"
+    return f"{100 * share:.3g} % of the inputs with a full vote of {label!r} change answer{times}"
 
 
 def losing_accuracy(label: Any, loss: float, limit: float) -> str:
-    """Say how much accuracy the rows of a true class lose.
+    """Describe how much accuracy the rows of a true class lose.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def losing_accuracy(label: Any, loss: float, limit: float) -> str:
 
 
 def _points(share: float) -> str:
-    """Return a share of accuracy as people say it: 0.001 is 0.1 points."""
+    """Return a difference in accuracy in percentage points: 0.001 is 0.1 points."""
     points = f"{100 * share:.3g}"
     return f"{points} point{'' if points == '1' else 's'}"
 
@@ -66,7 +67,7 @@ def number_of_voters(number: int) -> str:
 
 
 def one_in(limit: float) -> str:
-    """Return a rate as people say it.
+    """Return a rate in words.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def one_in(limit: float) -> str:
 
 
 def short_looks(looks: tuple[int, ...] | None, n_voters: int) -> int | tuple[int, ...] | None:
-    """Return looks as one would give them: a number where they are regular.
+    """Return looks in their shortest form: a number if they are regular.
 
     Examples
     --------
@@ -95,11 +96,11 @@ def short_looks(looks: tuple[int, ...] | None, n_voters: int) -> int | tuple[int
 
 
 def python_call(plan: Plan) -> str:
-    """Return the call that does what the plan recommends: of a classifier, which has labels, or a solver."""
+    """Return Python code for the recommendation: a classifier if the plan has labels, otherwise a solver."""
     options: dict[str, Any] = {}
     in_accuracy, of_classifier = plan.loss == "accuracy", plan.labels is not None
-    # The classifier has a confidence unless told otherwise, solvers are asked for one; not where the values
-    # of disagreements are estimated from votes.
+    # Classifiers have a default confidence, solvers do not; none if the values of disagreements are estimated
+    # from votes.
     if of_classifier and in_accuracy:
         options |= {} if plan.confidence == CONFIDENCE else {"confidence": plan.confidence}
     elif plan.confidence is not None and not (in_accuracy and plan.kind == "votes"):
@@ -127,7 +128,7 @@ def python_call(plan: Plan) -> str:
 
 
 def recommend(plan: Plan) -> list[str]:
-    """Return the recommendation, one paragraph a string."""
+    """Return the recommendation as a list of paragraphs."""
     paragraphs = [_first(plan), _why_no_tighter(plan), _worst(plan), _losing(plan), _covered(plan)]
     return [*filter(None, paragraphs), *plan.notes]
 
@@ -136,12 +137,12 @@ def _first(plan: Plan) -> str:
     row = plan.chosen
     if row.reason is not None:
         return (
-            f"No early stop is likely to be certified: {row.reason}. Stopping only where the answer is "
-            f"certain takes {row.expected_votes:.1f} of {number_of_voters(plan.n_voters)} on average."
+            f"Early stopping is unlikely to be certified: {row.reason}. Stopping only when the answer is "
+            f"certain asks {row.expected_votes:.1f} of {number_of_voters(plan.n_voters)} on average."
         )
     promise = plan.promise
     on_average = " on these inputs, on average over random orders of the voters"
-    on, allowed = "", f"{one_in(row.limit)} may differ from {plan.full}."
+    on, allowed = "", f"{_answers(row.limit)} may differ from {plan.full}."
     if plan.full_accuracy is not None and not row.in_disagreement:
         on = " on the loss of accuracy"
         allowed = (
@@ -150,22 +151,29 @@ def _first(plan: Plan) -> str:
         )
     elif promise is not None:
         allowed += f" {promise}"
-    takes = "It will take about" if plan.is_estimated else "It takes"
+    asks = "It will ask about" if plan.is_estimated else "It asks"
     cost = (
-        f"{takes} {row.expected_votes:.1f} {_unit(plan)} of {plan.n_voters} on average, "
+        f"{asks} {row.expected_votes:.1f} of {plan.n_voters} {_unit(plan)} on average, "
         f"{row.speed_up:.1f} times fewer than all{_in_disagreement(plan)}."
         if row.expected_votes > 0
-        else "Then nobody is asked at all: the answer is the same every time."
+        else "No voter is asked: the answer is always the same."
     )
-    return f"Take a limit of {row.limit:g}{on}: {allowed} {cost}"
+    return f"Use a limit of {row.limit:g}{on}: {allowed} {cost}"
+
+
+def _answers(limit: float) -> str:
+    """Return how many answers a limit allows to differ: "up to 1 in 1,000 answers"."""
+    if limit in (0, 1):
+        return "all answers" if limit else "no answer"
+    return f"up to {one_in(limit)} answers"
 
 
 def _in_disagreement(plan: Plan) -> str:
     if plan.votes_in_disagreement is None:
         return ""
-    would = f"; the same limit on the disagreement would take {plan.votes_in_disagreement:.1f}"
+    would = f"; the same limit on the disagreement would ask {plan.votes_in_disagreement:.1f}"
     better = plan.votes_in_disagreement < plan.chosen.expected_votes
-    return f"{would} and is the stricter promise: better take that" if better else would
+    return f"{would} and is the stricter promise, so use that instead" if better else would
 
 
 def _unit(plan: Plan) -> str:
@@ -180,32 +188,31 @@ def _why_no_tighter(plan: Plan) -> str:
         if price is None or price > plan.worth / 2 or plan.chosen.limit == 0:
             return ""
         return (
-            f"It is the tightest limit tried, and {_avoidable(plan, 'a')} avoided still costs only "
-            f"{price:.2g} full votes, of the {plan.worth:g} that it is taken to be worth: try tighter ones."
+            f"This is the tightest limit tried, at only {price:.2g} full votes per {_avoidable(plan)} "
+            f"avoided, well below the {plan.worth:g} assumed acceptable (worth): try tighter limits."
         )
     if plan.reason == "observations":
         k = plan.n_observations or 1
         return (
-            f"No tighter, because {k:,} observed inputs cannot tell a mean {_mean_of(plan)} below "
-            f"{1 / k:.2g} from none; to go further, observe more."
+            f"A tighter limit needs more inputs: {k:,} observed inputs cannot distinguish a mean "
+            f"{_mean_of(plan)} below {1 / k:.2g} from 0."
         )
     tighter = plan.rows[plan.rows.index(plan.chosen) + 1]
     if plan.reason == "uncertified":
-        return f"No tighter: for {tighter.limit:g}, {tighter.reason}."
+        return f"A limit of {tighter.limit:g} is unlikely to be certified: {tighter.reason}."
     more, price = tighter.expected_votes - plan.chosen.expected_votes, tighter.price
-    takes = f"No tighter, because {tighter.limit:g} takes {more:.1f} {_unit(plan)} more"
+    adds = f"Going to {tighter.limit:g} adds {more:.1f} {_unit(plan)} per input"
     if price is None or math.isinf(price):
-        return f"{takes} and avoids nothing."
+        return f"{adds} and avoids nothing."
     return (
-        f"{takes}: for each {_avoidable(plan)} avoided, {price:,.0f} full votes (all voters asked about one "
-        f"input), and it is taken to be worth {plan.worth:g}."
+        f"{adds}: {price:,.0f} full votes per {_avoidable(plan)} avoided, above the {plan.worth:g} assumed "
+        "acceptable (worth)."
     )
 
 
-def _avoidable(plan: Plan, article: str = "") -> str:
+def _avoidable(plan: Plan) -> str:
     """Return what a tighter limit avoids."""
-    what = "error" if plan.loss == "accuracy" else "disagreement"
-    return what if not article else f"an {what}" if plan.loss == "accuracy" else f"a {what}"
+    return "error" if plan.loss == "accuracy" else "disagreement"
 
 
 def _mean_of(plan: Plan) -> str:
@@ -213,19 +220,19 @@ def _mean_of(plan: Plan) -> str:
 
 
 def _worst(plan: Plan) -> str:
-    """Say what an average hides; a limit for every input hides nothing."""
+    """Describe what an average hides; nothing for a limit on every single input."""
     row = plan.chosen
     if not row.in_disagreement:
         if row.reason is not None or row.disagreement <= row.limit:
             return ""
         return (
-            f"Of all answers, {100 * row.disagreement:.2g} % then differ from {plan.full}, most of them "
-            "where it is wrong nearly as often as right, or more often."
+            f"{100 * row.disagreement:.2g} % of all answers then differ from {plan.full}, mostly where it is "
+            "wrong about as often as right, or more often."
         )
     if row.worst_disagreement is None or row.worst_disagreement <= row.limit * (1 + 1e-9):
         return ""
     return (
-        "The worst input, usually one with a close vote, is answered otherwise with a probability of "
+        "On the worst input, usually one with a close vote, the answer differs with probability "
         f"{row.worst_disagreement:.2g}."
     )
 
@@ -238,49 +245,49 @@ def _losing(plan: Plan) -> str:
     names = dict(zip(row.by_class, plan.labels or row.by_class, strict=True))
     if not row.in_disagreement:
         said = [losing_accuracy(names[key], loss or 0.0, row.limit) for key, loss in losing.items()]
-        return f"But a class loses: {'; '.join(said)}. {_protect(plan, row, budgets)}"
+        return f"{UNPROTECTED}: {'; '.join(said)}. {_protect(plan, row, budgets)}"
     said = [
-        f"no observed input has a full vote of {names[key]!r}, and the worst that would is answered "
-        f"otherwise with a probability of {row.worst_by_class[key]:.2g}"
+        f"no observed input has a full vote of {names[key]!r}, and on the worst such input the answer "
+        f"differs with probability {row.worst_by_class[key]:.2g}"
         if risk is None
         else losing_class(names[key], risk, row.limit)
         for key, risk in losing.items()
     ]
-    return f"But a class loses: {'; '.join(said)}. {_protect(plan, row, budgets)}"
+    return f"{UNPROTECTED}: {'; '.join(said)}. {_protect(plan, row, budgets)}"
 
 
 def _protect(plan: Plan, row: PlanRow, budgets: PlanRow | None) -> str:
-    """Say what a class that loses can be given."""
+    """Return how to protect the classes."""
     if budgets is not None:
         return (
-            "Give each class the limit for itself; that takes "
+            "Set a separate limit for each class: that asks "
             f"{budgets.expected_votes:.1f} votes instead of {row.expected_votes:.1f}{_after_switching(plan)}."
         )
     if plan.kind == "answers" or len(row.by_class) > 2:
-        return "If that is too much, take a tighter limit."
-    return "So many rows cannot certify a limit for each class: give more of them, or take a tighter limit."
+        return "If that is too much, use a tighter limit."
+    return "There are too few rows to certify a limit for each class: give more rows, or use a tighter limit."
 
 
 def _after_switching(plan: Plan) -> str:
-    """Say what confidence is left, because the inputs that limits are solved for decided on them, too."""
+    """Return the confidence after switching to limits by class, which depends on the same inputs."""
     if plan.confidence is None or plan.is_estimated:
         return ""
     left = max(0.0, 100 * (2 * plan.confidence - 1))
-    return f", and holds with {left:.4g} % confidence, because the same inputs decided on it"
+    return f", with {left:.4g} % confidence, because the same inputs decided on the switch"
 
 
 def _covered(plan: Plan) -> str:
-    """Say that the confidence covers choosing a limit, where it does, and how a classifier is certified."""
+    """State whether the confidence covers choosing a limit, and how a classifier is certified."""
     if plan.confidence is None or plan.kind == "scores" or plan.loss == "accuracy":
         return ""
     said = []
     if plan.kind == "votes":
-        said += ["The confidence is for all limits here together."]
+        said += ["The confidence covers all limits of this plan together."]
     if plan.labels is not None and 0 < plan.chosen.limit < 1:
         needed = 2 * rows_needed(plan.chosen.limit, plan.confidence)
         of_each = " of each class" if plan.class_budgets is not None else ""
         said += [
-            "Fitting the classifier with the limit you choose certifies it in the order it uses, given about "
-            f"{float(f'{needed:.2g}'):,.0f} rows{of_each}, best other than these."
+            "To certify the classifier in the order that it uses, fit it with the chosen limit on about "
+            f"{float(f'{needed:.2g}'):,.0f} rows{of_each}, preferably not these."
         ]
     return " ".join(said)

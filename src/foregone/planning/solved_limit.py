@@ -1,4 +1,4 @@
-"""SolvedLimit: the strategy for one limit, what it costs and risks; the same for every kind of vote."""
+"""SolvedLimit: the strategy for one limit with its costs and risks, the same for every kind of vote."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["ClassFigures", "SolvedLimit"]
 
 @dataclass(frozen=True)
 class ClassFigures:
-    """The inputs that everyone together gives to one class; None for what is not known.
+    """Figures for the inputs whose full vote is one class; None for unknown figures.
 
     Attributes
     ----------
     expected_votes : float or None
-        Voters asked on average.
+        Mean voters asked.
     disagreement : float or None
-        Share of these inputs whose answer differs; None also where there is no such input.
+        Share of these inputs whose answer differs; None also if there are no such inputs.
     at_most : float or None
         Upper bound on that share.
     worst : float or None
-        Probability to differ for the hardest input of the class.
+        Probability that the answer differs for the hardest input of the class.
     """
 
     expected_votes: float | None = None
@@ -35,39 +35,40 @@ class ClassFigures:
 
 @dataclass(frozen=True, eq=False)
 class SolvedLimit:
-    """The strategy for a limit, and what it costs and risks.
+    """The strategy for a limit, with its costs and risks.
 
     Attributes
     ----------
     limits : Limits
         The limit, or one for each answer.
     strategy : StoppingStrategy, PluralityStrategy or ScoreStrategy
-        When to stop; of scores, as learned and not yet certified.
+        When to stop; for scores, as learned and not yet certified.
     expected_votes : float
-        Voters asked on average.
+        Mean voters asked.
     disagreement : float
-        Share of inputs whose answer differs from that of everyone: expected over random orders, or, of
-        scores, measured on the rows of the learning half, each with thresholds it had no part in.
+        Share of inputs whose answer differs from the full vote: expected over random orders or, for scores,
+        cross-validated on the learning half of the rows.
     guaranteed : float or dict
-        What the limit is for, and at most the limit; of scores the limit itself, once it is certified.
+        The quantity that the limit bounds, so at most the limit; for scores the limit itself, which holds
+        once it is certified.
     by_class : tuple of ClassFigures
-        In the order of the classes; of two, no and yes. Empty where the votes do not tell classes apart.
+        In the order of the classes; of two, no and yes. Empty if the votes do not distinguish classes.
     worst : float or None
-        Probability to differ for the hardest input; None where it is not known.
+        Probability that the answer differs for the hardest input; None if unknown.
     by_yes : Evaluation or None
         Votes and disagreement for every number of yes votes; only for votes between two answers.
     gap : float or None
-        How far ``expected_votes`` may be above the optimum, as a share; None where no optimum is known.
+        Upper bound on the relative gap between ``expected_votes`` and the optimum; None if no bound is known.
     reason : str or None
-        Of scores: why no early stop is likely to be certified, so that it stops only where the answer is
-        certain.
+        For scores: why early stopping is unlikely to be certified, so that the strategy stops only when the
+        answer is certain.
     accuracy_loss : float or None
-        How far the accuracy falls below that of everyone, gains set off; None where the truth is not known.
+        Accuracy of the full vote minus that of the early answers; None if the true answers are unknown.
     accuracy_loss_by_class : tuple of (float or None)
-        The same of the inputs that are truly of each class, None for a class without inputs; empty where the
-        truth is not known.
+        The same for the inputs of each true class, None for a class without inputs; empty if the true answers
+        are unknown.
     full_accuracy : float or None
-        The share of inputs that everyone together answers rightly; None where the truth is not known.
+        Accuracy of the full vote; None if the true answers are unknown.
     """
 
     limits: Limits
@@ -96,5 +97,5 @@ class SolvedLimit:
 
     @property
     def at_most(self) -> float:
-        """What is guaranteed, as a number: the larger one if there are two."""
+        """The guarantee as a number: the larger one if there are two."""
         return max(self.guaranteed.values()) if isinstance(self.guaranteed, dict) else self.guaranteed
