@@ -63,10 +63,10 @@ def test_features_are_found_by_name_in_the_models_order():
 @pytest.mark.parametrize(
     ("names", "there", "features", "message"),
     [
-        (("a", "b"), ["a", "c"], None, "it has no column 'b', which the model needs; it has 'a', 'c'"),
-        (None, ["a", "b", "c"], None, "3 columns, but the model has 2 features and does not know"),
-        (None, ["a", "b", "c"], ["a"], "1 columns are named as features, but the model has 2"),
-        (None, ["a", "b", "c"], "ab", "not the text 'ab'"),
+        (("a", "b"), ["a", "c"], None, "it has no column 'b', which the model needs; available: 'a', 'c'"),
+        (None, ["a", "b", "c"], None, "3 columns, but the model has 2 features without names"),
+        (None, ["a", "b", "c"], ["a"], "features must name 2 columns, one for each feature, got 1"),
+        (None, ["a", "b", "c"], "ab", "got the string 'ab'"),
         (("a", "b"), ["a", "b", "b"], None, "column 'b' more than once"),
     ],
 )
@@ -77,6 +77,6 @@ def test_columns_that_do_not_fit_are_named(names, there, features, message):
 
 def test_new_columns_need_names_of_their_own():
     assert output_names(["a"], "", "it") == ("label", "votes_asked")
-    with pytest.raises(InvalidInputError, match="it has a column 'label' already: give a prefix"):
+    with pytest.raises(InvalidInputError, match="it already has a column 'label': give a prefix"):
         output_names(["a", "label"], "", "it")
     assert output_names(["a", "label"], "our_", "it") == ("our_label", "our_votes_asked")

@@ -102,7 +102,7 @@ def test_a_quote_that_is_never_closed_is_found_before_the_memory_is_full(tmp_pat
     monkeypatch.setattr(input_files, "SCAN_BYTES", 50)
     monkeypatch.setattr(input_files, "MOST_PART_BYTES", 1000)
     with pytest.raises(
-        FileFormatError, match=r"rows\.csv: no line ends .* is a quote at the start of a field"
+        FileFormatError, match=r"rows\.csv: no line end within .* quote at the start of a field"
     ):
         InputFiles.at(file).parts()
 
@@ -157,11 +157,11 @@ def test_a_folder_is_read_by_name_without_hidden_files(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("rows.csv", b"", "empty, without even a line"),
+        ("rows.csv", b"", "empty: a CSV file needs a header line"),
         ("rows.csv", b"x,x\n1,2\n", "twice"),
         ("rows.csv", b"\xff\xfe\x00\n", "neither Parquet nor CSV"),
-        ("rows.csv.gz", b"\x1f\x8b123", "unpack it first"),
-        ("rows.parquet", b"PAR1 and nothing more", "not a Parquet file that can be read"),
+        ("rows.csv.gz", b"\x1f\x8b123", "decompress the file first"),
+        ("rows.parquet", b"PAR1 and nothing more", "not a readable Parquet file"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(name, content, message, tmp_path):
@@ -179,7 +179,7 @@ def test_files_that_do_not_fit_together_are_named(tmp_path):
         files.kept_schema({"x": ""}, [])
     with pytest.raises(FileFormatError, match=r"column 'id' has type .* in .*b\.parquet, but int64 in"):
         files.kept_schema({}, ["id"])
-    with pytest.raises(InvalidInputError, match=r"a\.parquet has no column 'y'; it has 'x', 'id'"):
+    with pytest.raises(InvalidInputError, match=r"a\.parquet has no column 'y'; available: 'x', 'id'"):
         files.kept_schema({"y": ""}, [])
     kept = InputFiles.at(tmp_path / "a.parquet").kept_schema({"x": ""}, ["id"])
     assert kept == pa.schema([("id", pa.int64())])
@@ -194,7 +194,5 @@ def test_a_parquet_file_of_types_that_arrow_does_not_know_is_named(tmp_path, mon
 
     pd.DataFrame({"x": [1]}).to_parquet(tmp_path / "rows.parquet")
     monkeypatch.setattr("pyarrow.parquet.ParquetFile", refuse)
-    with pytest.raises(
-        FileFormatError, match=r"rows\.parquet: not a Parquet file that can be read: Integers"
-    ):
+    with pytest.raises(FileFormatError, match=r"rows\.parquet: not a readable Parquet file: Integers"):
         InputFiles.at(tmp_path / "rows.parquet")

@@ -66,9 +66,9 @@ def test_a_file_of_the_wrong_kind_is_named(tmp_path, classifier):
     strategy, packed = tmp_path / "strategy.json", tmp_path / "forest.packed"
     solve("minimean", 11, 0.01).save(strategy)
     classifier.ensemble_.save(packed)
-    with pytest.raises(FileFormatError, match=r"strategy\.json: not a file of packed arrays"):
+    with pytest.raises(FileFormatError, match=r"strategy\.json: not a foregone file"):
         ModelFile.of(strategy)
-    with pytest.raises(FileFormatError, match=r"forest\.packed: holds a 'forest', not a 'classifier'"):
+    with pytest.raises(FileFormatError, match=r"forest\.packed: expected a 'classifier', found a 'forest'"):
         ModelFile.of(packed)
     with pytest.raises(FileFormatError, match=r"cannot read .*nothing\.here"):
         ModelFile.of(tmp_path / "nothing.here")

@@ -138,7 +138,7 @@ def test_columns_that_do_not_fit_are_named_before_anything_is_computed(rows, mod
     with pytest.raises(InvalidInputError, match="column 'b' of the Spark frame has type string"):
         score(text, model_path)
     taken = rows.withColumn("label", functions.lit(1))
-    with pytest.raises(InvalidInputError, match="has a column 'label' already"):
+    with pytest.raises(InvalidInputError, match="already has a column 'label'"):
         score(taken, model_path)
     assert score(taken, model_path, prefix="our_").columns[-3:] == ["label", "our_label", "our_votes_asked"]
 

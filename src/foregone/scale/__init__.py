@@ -1,9 +1,9 @@
-"""Where rows outgrow one machine or its memory: Spark, Dask, and files that are streamed.
+"""Predict on data larger than one machine or its memory: with Spark, Dask, or streamed files.
 
-`foregone.scale.spark` and `foregone.scale.dask` bring a saved classifier to frames that live on a cluster;
-`score_file` streams Parquet or CSV through the engine, here or on either of them. A row's answer is a
-function of its values and the classifier's seed, so all of them give what `predict` gives, row for row.
-`watch_file` tells a monitor what was answered.
+`foregone.scale.spark` and `foregone.scale.dask` apply a saved classifier to frames on a cluster. `score_file`
+streams Parquet or CSV files, locally or on a cluster. All of them give the same answers as `predict`, row for
+row, because an answer depends only on the row's values and the classifier's seed. `watch_file` reads answers
+from files into a monitor.
 """
 
 from foregone.scale.score_file import Scored, score_file

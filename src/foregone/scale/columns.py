@@ -1,4 +1,4 @@
-"""Which columns a model reads, what they may hold, and the names of those it adds."""
+"""The columns that a model reads, their types, and the names of new columns."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def choose_features(
     model : ModelFile
         Whose names are looked for.
     there : iterable
-        The names of the columns there are.
+        The names of the available columns.
     features : sequence of str or None
-        Names to take instead of the model's, in the order of its features.
+        Names to use instead of the model's, in the order of its features.
     where : str
-        What has the columns, for messages.
+        Name of the data, for messages.
     """
     columns = list(there)
     if isinstance(features, str):
-        raise InvalidInputError(f"features must be a list of column names, not the text {features!r}")
+        raise InvalidInputError(f"features must be a list of column names, got the string {features!r}")
     if features is not None:
         chosen = list(features)
         if len(chosen) != model.n_features:
             raise InvalidInputError(
-                f"{len(chosen)} columns are named as features, but the model has {model.n_features}"
+                f"features must name {model.n_features} columns, one for each feature, got {len(chosen)}"
             )
     elif model.feature_names is not None:
         chosen = list(model.feature_names)
@@ -48,13 +48,13 @@ def choose_features(
         chosen = columns
     else:
         raise InvalidInputError(
-            f"{where} has {len(columns)} columns, but the model has {model.n_features} features and does not "
-            "know their names: name the columns that hold them, in its order"
+            f"{where} has {len(columns)} columns, but the model has {model.n_features} features without "
+            "names: pass the names of the feature columns, in the model's order"
         )
     missing = [name for name in chosen if name not in columns]
     if missing:
         raise InvalidInputError(
-            f"{where} has no column {listed(missing)}, which the model needs; it has {listed(columns)}"
+            f"{where} has no column {listed(missing)}, which the model needs; available: {listed(columns)}"
         )
     twice = [name for name in dict.fromkeys(chosen) if columns.count(name) > 1]
     if twice:
@@ -63,23 +63,23 @@ def choose_features(
 
 
 def output_names(there: Iterable[Any], prefix: str, where: str, *, audited: bool = False) -> tuple[str, ...]:
-    """Return the names of the new columns, none of which may be there already.
+    """Return the names of the new columns. Raises InvalidInputError if one exists already.
 
-    They are those for label and votes asked and, if rows are audited, for the label of all voters.
+    They are for the label, the votes asked and, if rows are audited, the label of the full vote.
     """
     names = tuple(prefix + name for name in (LABEL, VOTES_ASKED, *([FULL_LABEL] if audited else [])))
     taken = [name for name in names if name in set(there)]
     if taken:
         raise InvalidInputError(
-            f"{where} has a column {listed(taken)} already: give a prefix for the names of the new columns"
+            f"{where} already has a column {listed(taken)}: give a prefix for the names of the new columns"
         )
     return names
 
 
 def full_labels(classes: npt.NDArray[Any], full: npt.NDArray[np.int32]) -> Any:
-    """Return the labels of all voters as pandas has them in a column, missing where the number is negative.
+    """Return full-vote labels as a pandas column, missing where the class number is negative.
 
-    A type without a missing value becomes the one of pandas that has one.
+    A dtype that cannot hold missing values becomes the nullable dtype of pandas.
     """
     import pandas as pd
 
@@ -89,7 +89,7 @@ def full_labels(classes: npt.NDArray[Any], full: npt.NDArray[np.int32]) -> Any:
 
 
 def check_kind(column: Any, holds: str, categories: str, shown: object, where: str) -> None:
-    """Raise unless a column holds what the model takes there.
+    """Raise InvalidInputError unless a column has values of the kind that the model needs.
 
     Parameters
     ----------
@@ -98,15 +98,15 @@ def check_kind(column: Any, holds: str, categories: str, shown: object, where: s
     holds : str
         `NUMBERS`, `TEXTS`, or something else.
     categories : str
-        What the model's list of categories for this column holds; empty if it has none.
+        The kind of the model's categories for this column; empty if it has none.
     shown
         The column's type, for the message.
     where : str
-        What has the column, for the message.
+        Name of the data, for the message.
     """
     if holds != (categories or NUMBERS):
         wanted = (
-            f"the model knows categories that are {categories}"
+            f"the model's categories for it are {categories}"
             if categories
             else ("features must be numbers or booleans")
         )
@@ -116,7 +116,7 @@ def check_kind(column: Any, holds: str, categories: str, shown: object, where: s
 
 
 def listed(names: Iterable[Any]) -> str:
-    """Name some of the names."""
+    """Return a list of names in words, shortened if it is long."""
     quoted = [repr(name) for name in names]
     more = f" and {len(quoted) - MOST_NAMES} more" if len(quoted) > MOST_NAMES else ""
     return ", ".join(quoted[:MOST_NAMES]) + more

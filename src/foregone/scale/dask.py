@@ -1,7 +1,7 @@
-"""Dask: predict lazily on a frame or an array, partition by partition, with one model in a process.
+"""Dask: predict lazily on a frame or an array, partition by partition, with one model per process.
 
-The model is shipped once: scattered to all workers of the current `distributed.Client`, or else one task of
-the graph that all partitions refer to. Workers need foregone installed.
+The model is sent once: scattered to all workers of the current `distributed.Client`, or otherwise as one task
+of the graph that all partitions refer to. Workers need foregone installed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def predict(data: Any, model: Model | ModelFile, *, features: Sequence[str] | No
     Parameters
     ----------
     data : dask.dataframe.DataFrame or dask.array.Array
-        Of any partitioning; partitions may be empty. Other columns than the features are not even read.
+        With any partitioning; partitions may be empty. Columns other than the features are not read.
     model : EarlyStoppingClassifier or path
         A fitted classifier of trees, or the file that its ``save`` wrote.
     features : sequence of str, optional
@@ -40,8 +40,8 @@ def predict(data: Any, model: Model | ModelFile, *, features: Sequence[str] | No
     Raises
     ------
     InvalidInputError
-        If a column is missing, holds no numbers, or there are not as many as the model has features. A
-        partition that turns out to hold something else than the frame says is named when it is computed.
+        If a column is missing or not numeric, or the number of columns is not the number of features. If a
+        partition has other types than the frame states, the error names it when it is computed.
 
     Examples
     --------
@@ -66,22 +66,22 @@ def predict(data: Any, model: Model | ModelFile, *, features: Sequence[str] | No
 def predict_with_votes(
     data: Any, model: Model | ModelFile, *, features: Sequence[str] | None = None, audit: float = 0.0
 ) -> Any:
-    """Return the label and how many votes were asked, for each row; all else as in `predict`.
+    """Return the label and the number of votes asked for each row of a Dask frame or array, lazily.
 
     Parameters
     ----------
     data, model, features
         As for `predict`.
     audit : float, default=0.0
-        Share of rows about which all voters are asked as well, for `foregone watch` or a `Monitor`; chosen
-        by a hash of their values, the same rows as `Monitor.predict` chooses.
+        Share of rows that also get a full vote, for `foregone watch` or a `Monitor`; chosen by a hash of
+        their values, the same rows as `Monitor.predict` chooses.
 
     Returns
     -------
     dask.dataframe.DataFrame or tuple of dask.array.Array
-        For a frame, one with the columns ``label`` and ``votes_asked``; for an array, one of each. If rows
-        are audited, also ``full_label``, what all voters together are for; missing for the other rows, which
-        in an array of objects is None.
+        For a frame, a frame with the columns ``label`` and ``votes_asked``; for an array, two arrays. If rows
+        are audited, also ``full_label``, the label of the full vote; missing for all other rows (None in an
+        array of objects).
     """
     scored, names = _score(data, model, features, audit)
     return scored if hasattr(scored, "columns") else tuple(scored[name] for name in names)
@@ -109,10 +109,10 @@ def _score(
         return scored, names
     if isinstance(data, da.Array):
         if features is not None:
-            raise InvalidInputError("features are for frames: choose the columns of an array by number")
+            raise InvalidInputError("features is only for frames: select the columns of an array by index")
         if data.ndim != 2 or data.shape[1] != shipped.n_features:
             raise InvalidInputError(
-                f"an array of {shipped.n_features} columns is expected, got one of shape {data.shape}"
+                f"expected an array with {shipped.n_features} columns, got shape {data.shape}"
             )
         check_kind("any", _holds(data.dtype), "", data.dtype, "the Dask array")
         types = (shipped.classes.dtype, np.int32, object)
@@ -121,12 +121,12 @@ def _score(
         return whole.map_blocks(_score_block, _shipped_once(shipped), dtype, audit, dtype=dtype, drop_axis=1,
                                 meta=np.empty(0, dtype)), names  # fmt: skip
     raise InvalidInputError(
-        f"a Dask frame or array is expected, got {type(data).__name__}: use model.predict for rows in memory"
+        f"expected a Dask frame or array, got {type(data).__name__}: use model.predict for rows in memory"
     )
 
 
 def _shipped_once(shipped: ModelFile) -> Any:
-    """Return one thing for all partitions to refer to, so that no partition carries a model of its own."""
+    """Return one shared reference to the model, so that partitions do not each carry a copy."""
     import dask
 
     client = None
@@ -138,14 +138,14 @@ def _shipped_once(shipped: ModelFile) -> Any:
         except (ImportError, ValueError):  # none installed, none there
             pass
     if client is not None and not client.asynchronous:
-        # A key of its own each time: one derived from the content could be scattered anew while the scheduler
-        # still forgets it for an earlier result, and workers would lose it.
+        # A new key each time: a key derived from the content could be scattered again while the scheduler
+        # still releases it for an earlier result, and workers would lose it.
         return dask.delayed(client.scatter(_Carried(shipped), broadcast=True, hash=False))
     return dask.delayed(_Carried(shipped), name=f"foregone-model-{shipped.digest}", traverse=False)
 
 
 class _Carried:
-    """A model file in a box: Dask looks into tuples, named ones too, for something to compute."""
+    """Wrapper of a model file: Dask would search a (named) tuple for tasks to compute."""
 
     def __init__(self, model: ModelFile) -> None:
         self.model = model
@@ -201,7 +201,7 @@ def _frame(found: ScoredRows, model: ModelFile, names: tuple[str, ...], index: A
 
 
 def _check_types(dtypes: Any, model: ModelFile, where: str) -> None:
-    """Raise unless every column has a type that the model takes there."""
+    """Raise InvalidInputError unless every column has a type that the model accepts."""
     for (name, dtype), categories in zip(dtypes.items(), model.categories, strict=True):
         if categories and model.by_type and str(dtype) != "category":
             raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""Who does the parts of a scoring: threads here, the workers of a Dask cluster, or the executors of Spark."""
+"""Engines that score the parts of a file: local threads, Dask workers or Spark executors."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from foregone.scale.model_file import ModelFile
 if TYPE_CHECKING:
     from foregone.scale.score_file import Scoring
 
-__all__ = ["do_parts"]
+__all__ = ["score_parts"]
 
 Problems = Iterator[str | None]
 
 
-def do_parts(
+def score_parts(
     engine: str, work: Scoring, numbers: list[int], model: ModelFile, jobs: int | None, cluster: str | None
 ) -> Problems:
-    """Do the numbered parts; for each that ends give what is wrong with it, None if nothing is.
+    """Score the numbered parts; yield an error message, or None, for each part that ends.
 
-    When the caller stops listening, what has not begun is not begun.
+    If the caller stops iterating, parts that have not started are cancelled.
     """
     if jobs is not None and jobs < 1:
         raise InvalidInputError(f"jobs must be at least 1, got {jobs}")
     jobs = jobs or n_cores()
     if engine == "local":
         if cluster is not None:
-            raise InvalidInputError("a cluster is for the engines dask and spark")
+            raise InvalidInputError("cluster is only for the engines dask and spark: leave it out for local")
         return _in_threads(work, numbers, model, jobs) if numbers else iter(())
     if engine == "dask":
         return _on_dask(work, numbers, model, jobs, cluster) if numbers else iter(())
@@ -79,14 +79,14 @@ def _score_shipped(number: int, shipped: tuple[Scoring, ModelFile]) -> str | Non
 
 @contextlib.contextmanager
 def _dask_client(jobs: int, address: str | None) -> Iterator[Any]:
-    """Give the client of that address, the current one, or that of a cluster for the time of the block."""
+    """Yield a client for the address, the current one, or one for a temporary local cluster."""
     from distributed import Client, LocalCluster
 
     if address is not None:
         try:
             client = Client(address, timeout=10, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise InvalidInputError(f"no Dask scheduler answers at {address}: {error}") from None
+            raise InvalidInputError(f"cannot connect to a Dask scheduler at {address}: {error}") from None
         with client:
             yield client
         return
@@ -112,7 +112,7 @@ def _dask_client(jobs: int, address: str | None) -> Iterator[Any]:
 def _on_spark(
     work: Scoring, numbers: list[int], model: ModelFile, jobs: int, cluster: str | None
 ) -> Problems:
-    """Let one Spark task do one part; finished ones are seen in the folder of parts meanwhile."""
+    """Score one part per Spark task; progress is read from the folder of finished parts."""
     with _spark_session(jobs, cluster) as spark:
 
         def score(batches: Iterator[Any]) -> Iterator[Any]:
@@ -141,7 +141,7 @@ def _on_spark(
 
 @contextlib.contextmanager
 def _spark_session(jobs: int, address: str | None) -> Iterator[Any]:
-    """Give the session of that address, the current one, or one that lives as long as the block."""
+    """Yield a session for the address, the current one, or a temporary one."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -159,10 +159,10 @@ def _spark_session(jobs: int, address: str | None) -> Iterator[Any]:
         builder = builder.master(address or f"local[{jobs}]")
     try:
         spark = builder.getOrCreate()
-    except Exception as error:  # Spark has no one class for this: no Java, no such master, no such server
+    except Exception as error:  # Spark has no common class for: no Java, no such master, no such server
         reason = str(error).strip().splitlines()[0]
         raise InvalidInputError(
-            f"Spark does not start ({reason}): it needs Java 17 or newer, or --cluster"
+            f"Spark does not start ({reason}): install Java 17 or newer, or give a running --cluster"
         ) from None
     try:
         yield spark

@@ -1,4 +1,4 @@
-"""The folder of finished parts: what a stopped run goes on from, and what the output is joined from."""
+"""The folder of finished parts, from which a stopped run resumes and the output is joined."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from foregone.scale.model_file import ScoredRows
 __all__ = ["FinishedParts"]
 
 MANIFEST = "manifest.json"
-JOINED = "joined"  # the output, until it is whole
+JOINED = "joined"  # the output until it is complete
 FORMAT, VERSION = "foregone-parts", 2
 KIND = "scored part"
 OURS = re.compile(rf"{JOINED}|part-\d{{6,}}|\.(part-\d{{6,}}|{re.escape(MANIFEST)})\.[0-9a-f]{{16}}\.part")
-WHAT_CHANGED = {  # field of the manifest: what the user knows it as
+WHAT_CHANGED = {  # field of the manifest -> its name in messages
     "version": "the version of foregone",
     "model": "the model",
     "input": "the input",
     "parts": "the input",
-    "features": "the columns of the features",
-    "keep": "the columns to keep",
+    "features": "the list of feature columns",
+    "keep": "the list of columns to keep",
     "audit": "the share of audited rows",
-    "label": "the names of the new columns",
+    "label": "the prefix of the new columns",
 }
 
 
 class FinishedParts:
-    """A folder beside the output: a file for each finished part, and a manifest that says what they are of.
+    """Folder next to the output with a file for each finished part, and a manifest that identifies the job.
 
-    A part is there whole or not at all, carries a checksum, and says which part of which work it is. One
-    process works in the folder at a time. Whatever else lies in the folder is left alone.
+    A part is written completely or not at all, has a checksum, and records its job and number. Only one
+    process works in the folder at a time. Other files in the folder are left alone.
 
     Parameters
     ----------
     output : Path
-        The file to be written in the end.
+        The final output file.
     manifest : dict
-        What the parts are of, as JSON can hold it. Parts of anything else are refused.
+        Identifies the job, in values that JSON can store. Parts of another job raise an error.
     """
 
     def __init__(self, output: Path, manifest: dict[str, Any]) -> None:
@@ -60,12 +60,12 @@ class FinishedParts:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Make the folder, or go on with one of the same work; no other process may use it meanwhile.
+        """Create the folder, or resume one of the same job, and lock it against other processes.
 
         Raises
         ------
         InvalidInputError
-            If another process uses the folder, or it is of other work: nothing is changed then.
+            If another process uses the folder, or it belongs to another job: nothing is changed then.
         """
         try:
             folder = self._lock()
@@ -86,26 +86,24 @@ class FinishedParts:
                 os.close(folder)
 
     def _lock(self) -> int | None:
-        """Return the open folder, made if need be and locked; None where folders cannot be opened."""
+        """Create the folder if needed, open and lock it; None where folders cannot be opened."""
         while True:
             self.folder.mkdir(exist_ok=True)
             found = self.folder.lstat()
             if not stat.S_ISDIR(found.st_mode):
-                raise InvalidInputError(
-                    f"{self.folder} is not a folder: move it away, or name another output"
-                )
+                raise InvalidInputError(f"{self.folder} is not a folder: move it away, or use another output")
             if os.name == "nt":
                 return None
             folder = os.open(self.folder, os.O_RDONLY)
             if not lock_file(folder):
                 os.close(folder)
                 raise InvalidInputError(
-                    f"another process is writing {self.output}: wait until it ends, or name another output"
+                    f"another process is writing {self.output}: wait until it ends, or use another output"
                 )
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(folder), self.folder.lstat()):
                     return folder
-            os.close(folder)  # the process that had it removed it at its end
+            os.close(folder)  # the process that had locked it removed it
 
     def _check(self) -> None:
         names = {file.name for file in self.folder.iterdir()}
@@ -118,44 +116,44 @@ class FinishedParts:
             found = None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise InvalidInputError(
-                f"{self.folder} is not a folder of finished parts: move it away, or name another output"
+                f"{self.folder} is not a folder of finished parts: move it away, or use another output"
             )
         if found != self._manifest and any(name.startswith("part-") for name in names):
             changed = (
                 what for key, what in WHAT_CHANGED.items() if found.get(key) != self._manifest.get(key)
             )
             raise InvalidInputError(
-                f"{next(changed, 'the work')} changed since {self.folder} was begun: undo the change to go "
-                "on, or remove that folder to begin again"
+                f"{next(changed, 'the job')} changed since {self.folder} was created: undo the change to "
+                "resume, or delete that folder to start again"
             )
 
     def _begin(self) -> None:
-        """Say what the parts are of, and remove what a killed process was in the middle of writing."""
+        """Write the manifest, and remove unfinished files of a killed process."""
         write_atomically(self.folder / MANIFEST, [json.dumps(self._manifest, indent=1).encode()])
         for file in self.folder.iterdir():
             if file.name.startswith(".") or file.name == JOINED or file.is_symlink():
                 self._remove(file.name)
 
     def file(self, number: int) -> Path:
-        """Return where a part goes."""
+        """Return the path of a part."""
         return self.folder / f"part-{number:06d}"
 
     def write(self, number: int, part: ScoredRows) -> None:
-        """Write a part, whole or not at all."""
+        """Write a part, completely or not at all."""
         arrays = {name: array for name, array in part._asdict().items() if array is not None}
         container.write(self.file(number), KIND, {"work": self._work, "number": number}, arrays)
 
     def read(self, number: int, n_classes: int) -> ScoredRows:
-        """Return a part, having checked that it is whole and the one it should be.
+        """Read a part, and check that it is complete and belongs to this job.
 
         Raises
         ------
         FileFormatError
-            If it is missing, damaged, or a part of something else.
+            If it is missing, damaged, or a part of another job.
         """
         fields, arrays = container.read(self.file(number), KIND)
         if fields.text("work") != self._work or fields.whole("number", 0) != number:
-            raise FileFormatError(f"{self.file(number)}: a part of something else")
+            raise FileFormatError(f"{self.file(number)}: a part of another job")
         names = ScoredRows._fields if "audit" in self._manifest else ScoredRows._fields[:2]
         if set(arrays) != set(names):
             raise fields.error("arrays", f"must be {' and '.join(names)}")
@@ -170,7 +168,7 @@ class FinishedParts:
         return ScoredRows(**arrays)
 
     def is_finished(self, number: int, n_classes: int) -> bool:
-        """Whether a part is there and whole; one that is not is done again."""
+        """Whether a part exists and is complete; otherwise it is scored again."""
         try:
             self.read(number, n_classes)
         except FileFormatError:
@@ -179,7 +177,7 @@ class FinishedParts:
 
     @contextlib.contextmanager
     def joining(self) -> Iterator[Path]:
-        """Give the path of a file that becomes the output if the block ends well; then remove the rest."""
+        """Yield the path of a file that becomes the output if the block succeeds; then remove the folder."""
         joined = self.folder / JOINED
         try:
             yield joined
@@ -191,8 +189,8 @@ class FinishedParts:
         except OSError as error:
             self._remove(JOINED)
             raise InvalidInputError(
-                f"cannot write {self.output}: {error.strerror or error}. What is scored is kept in "
-                f"{self.folder}: run it again when that is mended"
+                f"cannot write {self.output}: {error.strerror or error}. Finished parts are kept in "
+                f"{self.folder}: fix the problem, and run again to resume"
             ) from error
         except BaseException:
             self._remove(JOINED)
@@ -200,9 +198,9 @@ class FinishedParts:
         self._remove_all()
 
     def _remove_all(self) -> None:
-        with contextlib.suppress(OSError):  # of someone else's files in it
+        with contextlib.suppress(OSError):  # if it has other files
             names = {file.name for file in self.folder.iterdir()}
-            for name in [*(names - {MANIFEST}), MANIFEST]:  # which says whose the folder is, to the end
+            for name in [*(names - {MANIFEST}), MANIFEST]:  # the manifest last: it identifies the folder
                 self._remove(name)
             self.folder.rmdir()
 

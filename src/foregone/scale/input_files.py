@@ -1,4 +1,4 @@
-"""What is streamed: Parquet or CSV files, cut into parts that can be read one by one and again."""
+"""Input files: Parquet or CSV files, split into parts that can be read independently and repeatedly."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from foregone.scale.model_file import NUMBERS, TEXTS
 
 __all__ = ["FilePart", "InputFiles", "pyarrow"]
 
-Kinds = dict[str, str]  # of each feature, by its column: what its list of categories holds, or ""
+Kinds = dict[str, str]  # column of each feature -> the kind of its categories, or ""
 
 PARQUET_MAGIC = b"PAR1"
-PART_ROWS = 262_144  # of Parquet, at least, if the file has so many: whole row groups
-PART_BYTES = 32 << 20  # of CSV, up to the end of a line
-MOST_PART_BYTES = 1 << 30  # which is read whole
+PART_ROWS = 262_144  # smallest part of a Parquet file, in whole row groups
+PART_BYTES = 32 << 20  # size of a part of a CSV file, up to the end of a line
+MOST_PART_BYTES = 1 << 30  # a part is read into memory as a whole
 SCAN_BYTES = 1 << 20
 CSV_BLOCK_BYTES = 4 << 20
-BATCH_VALUES = 1 << 21  # of a batch in memory, kept and scored columns together
+BATCH_VALUES = 1 << 21  # values per batch in memory, kept and scored columns together
 MOST_BATCH_ROWS = 65_536
 
 
 class FilePart(NamedTuple):
-    """Some of the rows of one file: row groups of Parquet, or bytes of CSV, from start to before end."""
+    """A part of a file: a range of Parquet row groups, or of CSV bytes, from start to before end."""
 
     file: str
     start: int
@@ -38,18 +38,18 @@ class FilePart(NamedTuple):
 
 
 class InputFiles(NamedTuple):
-    """The files of an input, all Parquet or all CSV with the same columns.
+    """The files of an input, all Parquet or all CSV, with the same columns.
 
     Attributes
     ----------
     files : tuple of str
         In the order of their rows.
     is_parquet : bool
-        Parquet or CSV.
+        Whether the files are Parquet; otherwise CSV.
     columns : tuple of str
-        The names of the columns of the first file; all others have those that are used, too.
+        Column names of the first file; the other files must have the columns that are used.
     booleans : frozenset of str
-        Columns of CSV that hold true and false, told by the first rows of the first file.
+        CSV columns with true and false, inferred from the first rows of the first file.
     """
 
     files: tuple[str, ...]
@@ -66,10 +66,12 @@ class InputFiles(NamedTuple):
             files = [file for file in found if file.suffix == ".parquet"]
             files = files or [file for file in found if file.suffix == ".csv"]
             if not files:
-                raise FileFormatError(f"{path}: a folder without *.parquet or *.csv files")
+                raise FileFormatError(f"{path}: the folder has no *.parquet or *.csv files")
         kinds = {_is_parquet(file): file for file in files}
         if len(kinds) > 1:
-            raise FileFormatError(f"{kinds[False]} is not Parquet, but other files of {path} are")
+            raise FileFormatError(
+                f"{kinds[False]} is not Parquet, but other files in {path} are: use only one format"
+            )
         is_parquet = kinds.popitem()[0]
         first, named = str(files[0]), tuple(str(file.resolve()) for file in files)
         if is_parquet:
@@ -77,13 +79,13 @@ class InputFiles(NamedTuple):
         return cls(named, is_parquet, tuple(_csv_header(first)[0]), _csv_booleans(first))
 
     def identity(self) -> list[list[Any]]:
-        """Return what tells whether an input is still the same: names, sizes and times of change."""
+        """Return names, sizes and modification times, to detect whether an input has changed."""
         return [[file, (found := Path(file).stat()).st_size, found.st_mtime_ns] for file in self.files]
 
     def kept_schema(self, features: Kinds, kept: list[str]) -> Any:
-        """Return the types of the kept columns, having checked those columns and the features in every file.
+        """Check the kept columns and the features in every file, and return the types of the kept columns.
 
-        Columns of CSV that are no features are kept as the text they are.
+        CSV columns that are not features are kept as strings.
         """
         pa = pyarrow()
         if not self.is_parquet:
@@ -102,13 +104,13 @@ class InputFiles(NamedTuple):
                 name = next(name for name in kept if own.field(name) != first.field(name))
                 raise FileFormatError(
                     f"column {name!r} has type {own.field(name).type} in {file}, but "
-                    f"{first.field(name).type} in {self.files[0]}: make them the same"
+                    f"{first.field(name).type} in {self.files[0]}: convert them to the same type"
                 )
             first = own
         return first
 
     def require(self, names: list[str]) -> None:
-        """Raise unless every file has these columns, once each."""
+        """Raise InvalidInputError unless every file has each of these columns exactly once."""
         for file in self.files:
             there = _parquet_schema(file).names if self.is_parquet else _csv_header(file)[0]
             _require(file, there, names)
@@ -119,7 +121,7 @@ class InputFiles(NamedTuple):
                 )
 
     def parts(self) -> list[FilePart]:
-        """Cut the files into parts; CSV is read through once for that, to tell line ends from quoted ones."""
+        """Split the files into parts; CSV files are scanned once to distinguish quoted line ends."""
         cut = _parquet_parts if self.is_parquet else _csv_parts
         return [part for file in self.files for part in cut(file)]
 
@@ -153,7 +155,7 @@ class InputFiles(NamedTuple):
 
 
 def pyarrow() -> Any:
-    """Return pyarrow, or say how to get it."""
+    """Return pyarrow. Raises MissingExtraError if it is not installed."""
     try:
         import pyarrow as pa
     except ImportError:
@@ -169,14 +171,14 @@ def _is_parquet(file: Path) -> bool:
         reason = getattr(error, "strerror", None) or error
         raise FileFormatError(f"cannot read {file}: {reason}") from None
     if start[:2] == b"\x1f\x8b":
-        raise FileFormatError(f"{file}: compressed as a whole, cannot be read in parts: unpack it first")
+        raise FileFormatError(f"{file}: gzip files cannot be read in parts: decompress the file first")
     return start == PARQUET_MAGIC
 
 
 def _require(file: str, there: list[str], names: list[str]) -> None:
     missing = [name for name in names if name not in there]
     if missing:
-        raise InvalidInputError(f"{file} has no column {listed(missing)}; it has {listed(there)}")
+        raise InvalidInputError(f"{file} has no column {listed(missing)}; available: {listed(there)}")
 
 
 def _one_line(error: Exception) -> str:
@@ -191,10 +193,10 @@ def _parquet_file(file: str) -> Any:
     from pyarrow.parquet import ParquetFile
 
     try:
-        # Pages are read as they are needed: a row group may be larger than memory.
+        # Pages are read lazily, because a row group may be larger than memory.
         return ParquetFile(file, pre_buffer=False, buffer_size=SCAN_BYTES)
     except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: pyarrow's, too
-        raise FileFormatError(f"{file}: not a Parquet file that can be read: {_one_line(error)}") from None
+        raise FileFormatError(f"{file}: not a readable Parquet file: {_one_line(error)}") from None
 
 
 def _parquet_schema(file: str) -> Any:
@@ -203,7 +205,7 @@ def _parquet_schema(file: str) -> Any:
     try:
         _ = schema.names
     except UnicodeDecodeError:
-        raise FileFormatError(f"{file}: damaged: the name of a column is not UTF-8") from None
+        raise FileFormatError(f"{file}: damaged: a column name is not UTF-8") from None
     return schema
 
 
@@ -245,16 +247,16 @@ def _csv_header(file: str) -> tuple[list[str], int]:
     try:
         names = next(csv.reader(io.StringIO(line.decode("utf-8-sig")), strict=True), [])
     except (UnicodeDecodeError, csv.Error):
-        raise FileFormatError(f"{file}: neither Parquet nor CSV with a line of names") from None
+        raise FileFormatError(f"{file}: neither Parquet nor CSV with a header line") from None
     if not names:
-        raise FileFormatError(f"{file}: empty, without even a line of column names")
+        raise FileFormatError(f"{file}: empty: a CSV file needs a header line with column names")
     if len(set(names)) < len(names):
-        raise FileFormatError(f"{file}: a column name is there twice; rename one")
+        raise FileFormatError(f"{file}: a column name occurs twice: rename one")
     return names, end
 
 
 def _csv_booleans(file: str) -> frozenset[str]:
-    """Return the columns that hold nothing but true and false in the first rows, told as Arrow does."""
+    """Return the columns that Arrow infers as boolean from the first rows."""
     pa = pyarrow()
     from pyarrow import csv as arrow_csv
 
@@ -272,7 +274,7 @@ def _csv_booleans(file: str) -> frozenset[str]:
             arrow_csv.ReadOptions(column_names=names, use_threads=False),
             arrow_csv.ParseOptions(newlines_in_values=True),
         )
-    except pa.ArrowException:  # told with its place when the rows are read
+    except pa.ArrowException:  # raised with its position when the rows are read
         return frozenset()
     return frozenset(field.name for field in table.schema if pa.types.is_boolean(field.type))
 
@@ -284,9 +286,9 @@ def _last_line_end(block: bytes) -> int:
 
 
 def _csv_parts(file: str) -> Iterator[FilePart]:
-    """Cut at ends of lines that are outside of quotes, told as Arrow's parser does."""
+    """Split at line ends outside of quotes, with the same rules as Arrow's parser."""
     _, start = _csv_header(file)
-    ends = np.empty(1, np.int64)  # the first in a block is enough
+    ends = np.empty(1, np.int64)  # the first line end of a block is enough
     with Path(file).open("rb") as stream:
         place, state = start, LINE_START
         stream.seek(start)
@@ -297,8 +299,8 @@ def _csv_parts(file: str) -> Iterator[FilePart]:
                 start = place + int(ends[0])
             elif place + len(block) - start > MOST_PART_BYTES:
                 raise FileFormatError(
-                    f"{file}: no line ends for {MOST_PART_BYTES >> 20} MB after byte {start:,}: is a quote "
-                    "at the start of a field never closed?"
+                    f"{file}: no line end within {MOST_PART_BYTES >> 20} MB after byte {start:,}: check for "
+                    "a quote at the start of a field that is never closed"
                 )
             place += len(block)
     if place > start:

@@ -1,4 +1,4 @@
-"""ModelFile: a classifier on its way to other processes, as the bytes of its own file, never a pickle."""
+"""ModelFile: a classifier sent to other processes, as the bytes of its saved file, never a pickle."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ __all__ = ["Model", "ModelFile", "ScoredRows", "n_loads"]
 Model = EarlyStoppingClassifier | PathLike
 Counts = npt.NDArray[np.int32]
 
-NUMBERS, TEXTS = "numbers", "texts"  # what a column holds, booleans being numbers
-MOST_LOADED = 3  # models that a process keeps ready: a job rarely alternates between more
+NUMBERS, TEXTS = "numbers", "texts"  # kinds of values in a column; booleans count as numbers
+MOST_LOADED = 3  # models that a process keeps loaded: a job rarely alternates between more
 
 _loaded: OrderedDict[tuple[str, Device], EarlyStoppingClassifier] = OrderedDict()
 _lock = threading.Lock()
@@ -36,17 +36,16 @@ _n_loads = 0
 
 
 class ScoredRows(NamedTuple):
-    """What is answered to some rows.
+    """The answers to some rows.
 
     Attributes
     ----------
     answers : ndarray of shape (n_rows,)
-        For each row, the number of its class.
+        Class number of each row.
     asked : ndarray of shape (n_rows,)
-        How many votes were asked.
+        Number of votes asked.
     full : ndarray of shape (n_rows,) or None
-        Where a share of rows is audited, the number of the class that all voters together are for; -1 for
-        rows that are not audited.
+        If a share of rows is audited, the class number of the full vote; -1 for rows that are not audited.
     """
 
     answers: Counts
@@ -55,39 +54,39 @@ class ScoredRows(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[ScoredRows], *, audited: bool) -> ScoredRows:
-        """Return those of all rows of some parts; there may be none."""
+        """Concatenate parts; there may be none."""
         none = cls.of_no_rows(audited=audited)
         columns = zip(*(part[: 3 if audited else 2] for part in (none, *parts)), strict=True)
         return cls(*map(np.concatenate, columns))
 
     @classmethod
     def of_no_rows(cls, *, audited: bool) -> ScoredRows:
-        """Return those of no rows."""
+        """Return empty answers."""
         none = np.empty(0, np.int32)
         return cls(none, none, none if audited else None)
 
 
 class ModelFile(NamedTuple):
-    """What is shipped: a file's bytes, and what has to be known about it where nothing is predicted.
+    """The bytes of a saved classifier, with the metadata that is needed without loading it.
 
     Attributes
     ----------
     content : bytes
-        The file, as `EarlyStoppingClassifier.save` writes it.
+        The file, as written by `EarlyStoppingClassifier.save`.
     digest : str
-        SHA-256 of the content: the same for the same model, whoever ships it.
+        SHA-256 of the content; equal for equal models.
     n_features : int
-        Number of columns of the rows.
+        Number of features.
     feature_names : tuple of str or None
-        Their names, if the model knows them.
+        Their names, if the model has them.
     classes : ndarray of shape (n_classes,)
-        The labels; of two, those for no and yes.
+        The labels; two labels are those for no and yes.
     categories : tuple of str
-        For each feature what its list of categories holds, "numbers" or "texts"; empty if it has none.
+        The kind of each feature's categories, "numbers" or "texts"; empty if it has none.
     by_type : bool
-        Whether frames must have such columns of dtype category, as LightGBM and XGBoost want them.
+        Whether such columns of frames must have dtype category, as LightGBM and XGBoost require.
     device : {"cpu", "cuda"}
-        Where trees are asked.
+        Where trees run.
     """
 
     content: bytes
@@ -101,12 +100,12 @@ class ModelFile(NamedTuple):
 
     @classmethod
     def of(cls, model: Model | ModelFile) -> ModelFile:
-        """Take a fitted classifier, or the path of a saved one, whose file is checked here and now.
+        """Create a model file from a fitted classifier, or from the path of a saved one, which is checked.
 
         Raises
         ------
         FileFormatError
-            If the file is missing, damaged, or not that of a classifier.
+            If the file is missing, damaged, or not a saved classifier.
         InvalidInputError
             If the classifier's voters cannot be saved, or ``model`` is something else.
         """
@@ -123,10 +122,10 @@ class ModelFile(NamedTuple):
         else:
             raise InvalidInputError(
                 "model must be an EarlyStoppingClassifier or the path of a saved one, "
-                f"not {type(model).__name__}: wrap a fitted ensemble with early_stop first"
+                f"got {type(model).__name__}: wrap a fitted ensemble with early_stop first"
             )
         names = getattr(model, "feature_names_in_", None)
-        forest: Any = model.ensemble_  # of packed trees, or it could not have been saved
+        forest: Any = model.ensemble_  # packed trees, the only ensembles that can be saved
         lists: CategoryValues | None = forest.rows.category_values
         return cls(
             content=content,
@@ -142,16 +141,16 @@ class ModelFile(NamedTuple):
         return self.digest
 
     def answers(self, rows: Any, audit: float = 0.0) -> ScoredRows:
-        """Return the number of each row's class and how many votes were asked.
+        """Return the class number and the number of votes asked for each row.
 
-        The model is loaded once in a process.
+        The model is loaded once per process.
 
         Parameters
         ----------
         rows : ndarray, frame or Columns
-            Its columns are the features in order, whatever they are called. There may be no rows.
+            Its columns are the features in order; names are ignored. There may be no rows.
         audit : float
-            Share of rows about which everyone is asked as well: those that a monitor would choose.
+            Share of rows that also get a full vote: the rows that a monitor would choose.
         """
         if rows.shape[0] == 0:
             return ScoredRows.of_no_rows(audited=audit > 0)
@@ -186,9 +185,9 @@ def _categories(rows: RowFormat) -> tuple[str, ...]:
         return ("",) * rows.n_features
     if lists.features is None and (lists.values or (rows.rules & CATEGORY).any()):
         raise InvalidInputError(
-            "the model splits by categories, but does not say which values they stand for in which column: "
-            "make it anew with early_stop from a model of LightGBM, or of XGBoost 3.1 or newer, all of whose "
-            "columns of dtype category are categorical features, or predict on frames in memory"
+            "the model splits by categories, but does not record the values of each column's categories: "
+            "create it again with early_stop from a model of LightGBM, or of XGBoost 3.1 or newer, in which "
+            "all columns of dtype category are categorical features; or predict on frames in memory"
         )
     kinds = {
         feature: TEXTS if values.dtype == object else NUMBERS
@@ -198,18 +197,18 @@ def _categories(rows: RowFormat) -> tuple[str, ...]:
 
 
 def n_loads() -> int:
-    """Return how often this process has loaded a model: what a cluster run should keep low."""
+    """Return how often this process has loaded a model."""
     return _n_loads
 
 
 def _load_quietly(content: bytes) -> EarlyStoppingClassifier:
-    """Load a model for rows whose columns are in order already, on one thread: others do other rows."""
+    """Load a model for rows with columns in order, running on one thread, as parts run in parallel."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.foregone"
         file.write_bytes(content)
         model = EarlyStoppingClassifier.load(file)
     model.set_params(n_jobs=1)
-    # It would warn of every array without names. Filters of warnings cannot be set in one of many threads.
+    # It would warn about arrays without names, and warning filters cannot be set per thread.
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_
     model._has_names = False

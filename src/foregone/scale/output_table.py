@@ -1,4 +1,4 @@
-"""The table that is written: Parquet or CSV, batch by batch, as the output's name says."""
+"""Write the output table batch by batch, as Parquet or CSV depending on its name."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from foregone.scale.input_files import pyarrow
 __all__ = ["table_writer"]
 
 ROW_GROUP_ROWS = 1 << 20
-FORMULA = r"^[=+\-@\t\r\n]"  # how a text starts that spreadsheets run
+FORMULA = r"^[=+\-@\t\r\n]"  # strings that spreadsheets would run as formulas
 
 
 @contextlib.contextmanager
 def table_writer(
     file: Path, output: Path, schema: Any, escape_formulas: bool
 ) -> Iterator[Callable[[Any], None]]:
-    """Give a function that writes a record batch to ``file``, which will be called ``output``."""
+    """Yield a function that writes a record batch to ``file``, in the format of ``output``."""
     write_all = _csv if output.suffix == ".csv" else _parquet
     with write_all(file, schema) as write:
         yield (lambda batch: write(_escaped(batch))) if escape_formulas else write
@@ -56,7 +56,7 @@ def _parquet(file: Path, schema: Any) -> Iterator[Callable[[Any], None]]:
 
 
 def _escaped(batch: Any) -> Any:
-    """Return a batch in which no text starts as a formula of a spreadsheet does."""
+    """Return a batch in which no string starts like a spreadsheet formula."""
     pa = pyarrow()
     from pyarrow import compute
 

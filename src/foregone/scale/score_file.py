@@ -1,4 +1,4 @@
-"""score_file(model, input, output): stream a file through the engine in bounded memory, resumably."""
+"""score_file(model, input, output): predict on a file in bounded memory; a stopped run can resume."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ SUFFIXES = (".parquet", ".csv")
 
 
 class Scored(NamedTuple):
-    """What a scoring came to.
+    """Summary of `score_file`.
 
     Attributes
     ----------
     rows : int
-        Number of rows of the output.
+        Number of rows in the output.
     by_label : dict
-        How many of them have each label.
+        Number of rows with each label.
     mean_votes_asked : float
-        Voters asked for a row, on average; 0 where there is no row.
+        Mean voters asked per row; 0 without rows.
     parts, parts_found : int
-        Number of parts, and how many of them an earlier run had finished.
+        Number of parts, and number of parts that an earlier run had finished.
     """
 
     rows: int
@@ -49,7 +49,7 @@ class Scored(NamedTuple):
 
 
 class Scoring(NamedTuple):
-    """What is to be done, as it is sent to those who do it; all but the model, which is shipped by itself."""
+    """A scoring job, as sent to workers; the model is sent separately."""
 
     files: InputFiles
     parts: tuple[FilePart, ...]
@@ -58,7 +58,7 @@ class Scoring(NamedTuple):
     audit: float = 0.0
 
     def score_part(self, number: int, model: ModelFile) -> str | None:
-        """Score a part into its file; return what is wrong with it, if something is."""
+        """Score a part into its file; return an error message, or None."""
         part = self.parts[number]
         try:
             batches = [
@@ -87,48 +87,48 @@ def score_file(
     device: Device = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> Scored:
-    """Score the rows of Parquet or CSV files into one file, in their order.
+    """Predict for all rows of Parquet or CSV files, and write the answers to one file in the same order.
 
     Rows are read in batches, so neither input nor output needs to fit in memory. Finished parts are kept in
-    the folder ``<output>.parts``; when a run was stopped, the same call goes on from them. The output
-    appears when it is whole. One process at a time can write an output.
+    the folder ``<output>.parts``; if a run is stopped, repeat the call to resume. The output appears once it
+    is complete. Only one process at a time can write an output.
 
-    Columns of categories hold them as the model knows them: the values of the frame that it was trained on.
+    Categorical columns must hold the same values as the frame that the model was trained on.
 
     Parameters
     ----------
     model : EarlyStoppingClassifier or path
         A fitted classifier of trees, or the file that its ``save`` wrote.
     input : path
-        A Parquet or CSV file (with a line of names), or a folder of such files.
+        A Parquet or CSV file (with a header line), or a folder of such files.
     output : path
         A name that ends in ``.parquet`` or ``.csv``.
     features : sequence of str, optional
         Columns that hold the features, in the model's order; by default those it was fitted on.
     keep : sequence of str
-        Columns of the input to repeat in the output, such as a key.
+        Input columns to copy to the output, such as a key.
     prefix : str, default=""
-        Put before the names of the new columns, ``label`` and ``votes_asked``.
+        Prefix for the names of the new columns, ``label`` and ``votes_asked``.
     escape_formulas : bool, default=False
-        Put ``'`` before texts in a CSV output that start with ``=``, ``+``, ``-``, ``@``, a tab or
-        the end of a line, which spreadsheets would run as formulas. By default texts are written as they are.
+        Put ``'`` before strings in a CSV output that start with ``=``, ``+``, ``-``, ``@``, a tab or a line
+        end, which spreadsheets would run as formulas. By default strings are written unchanged.
     audit : float, default=0.0
-        Share of rows about which all voters are asked as well, for `foregone watch` or a `Monitor`. They are
-        chosen by a hash of their values, the same rows as `Monitor.predict` chooses. What all voters are for
-        is in a third new column, ``full_label``, which is null for the other rows.
+        Share of rows that also get a full vote, for `foregone watch` or a `Monitor`. They are chosen by a
+        hash of their values, the same rows as `Monitor.predict` chooses. A third new column, ``full_label``,
+        holds the label of the full vote; it is null for all other rows.
     engine : {"local", "dask", "spark"}
-        Who does the parts: threads of this process, or the workers of a cluster, which must see the files
-        under the same names as this process does.
+        What runs the parts: threads of this process, or the workers of a cluster, which must have access to
+        the files under the same paths.
     jobs : int, optional
-        How many parts are done at a time by threads or by a cluster started here; by default as many as
-        there are cores.
+        Number of parts that run in parallel, in threads or in a cluster started here; by default the number
+        of cores.
     cluster : str, optional
         Address of a Dask scheduler, a Spark master, or a Spark Connect server (``sc://...``). By default the
-        current client or session is used if there is one, or else a cluster is started on this machine.
+        current client or session if there is one; otherwise a cluster is started on this machine.
     device : {"cpu", "cuda"}
-        Where trees are asked, see docs/gpu.md; "cuda" for the engine local. No output depends on it.
+        Where trees run, see docs/gpu.md; "cuda" only with the engine local. The output does not depend on it.
     progress : callable, optional
-        Called with how many parts are finished, and of how many.
+        Called with the number of finished parts, and of all parts.
 
     Returns
     -------
@@ -138,10 +138,10 @@ def score_file(
     Raises
     ------
     InvalidInputError, FileFormatError
-        For a model of the wrong kind, a column that is missing or holds no numbers, values that the model
-        cannot take, or finished parts of other work. The message names the file and the column.
+        If the model is of the wrong kind, a column is missing or not numeric, the model does not accept a
+        value, or finished parts belong to another job. The message names the file and the column.
     """
-    from foregone.scale.engines import do_parts
+    from foregone.scale.engines import score_parts
 
     output = Path(output).absolute()
     _check_output(output, escape_formulas)
@@ -172,7 +172,7 @@ def score_file(
         done = len(parts) - len(missing)
         if progress is not None:
             progress(done, len(parts))
-        for problem in do_parts(engine, work, missing, shipped, jobs, cluster):
+        for problem in score_parts(engine, work, missing, shipped, jobs, cluster):
             if problem is not None:
                 raise InvalidInputError(problem)
             done += 1
@@ -191,7 +191,7 @@ def _join(
     schema: Any,
     write: Callable[[Any], None],
 ) -> tuple[int, dict[Any, int], float]:
-    """Write all rows, what is kept of the input beside their labels; count them, by label and votes asked."""
+    """Write all rows with kept columns and labels; return counts, by label, and the mean votes asked."""
     pa = pyarrow()
     labels = _labels(model)
     by_class, asked = np.zeros(len(model.classes), np.int64), 0
@@ -211,17 +211,17 @@ def _join(
             write(pa.record_batch([*columns, *new], schema=schema))
             start = end
         if start != n_rows:
-            raise InvalidInputError(f"{part.file} changed while it was scored: run this again")
+            raise InvalidInputError(f"{part.file} changed while it was scored: run again")
     n_rows = int(by_class.sum())
     return n_rows, dict(zip(model.classes.tolist(), by_class.tolist(), strict=True)), asked / max(n_rows, 1)
 
 
 def _check_device(device: Any, engine: str) -> Device:
-    """Return where trees are asked; raise at once if they cannot be."""
+    """Return where trees run. Raises an error if the device is not available."""
     if check_device(device) == "cuda":
         if engine != "local":
             raise InvalidInputError(
-                f'device="cuda" is for the engine local, not {engine}: the workers of a cluster ask on CPUs'
+                f'device="cuda" needs engine="local", got {engine!r}: the workers of a cluster run on CPUs'
             )
         cuda_module()
     return check_device(device)
@@ -239,21 +239,23 @@ def _labels(model: ModelFile) -> Any:
         return pa.array(model.classes.tolist())
     except pa.ArrowException:
         raise InvalidInputError(
-            f"the labels {model.classes.tolist()} are of several types, which a column cannot hold: train "
-            "with labels of one type"
+            f"the labels {model.classes.tolist()} have several types, but a column needs one: train with "
+            "labels of one type"
         ) from None
 
 
 def _check_output(output: Path, escape_formulas: bool) -> None:
     if "\0" in str(output):
-        raise InvalidInputError(f"cannot write {str(output)!r}: a name cannot hold a NUL character")
+        raise InvalidInputError(f"cannot write {str(output)!r}: a file name cannot have a NUL character")
     if output.suffix not in SUFFIXES:
-        raise InvalidInputError(f"{output.name}: give the output a name that ends in {' or '.join(SUFFIXES)}")
+        raise InvalidInputError(
+            f"the name of the output must end in {' or '.join(SUFFIXES)}, got {output.name}"
+        )
     if output.is_dir():
         raise InvalidInputError(f"cannot write {output}: it is a folder; give the name of a file in it")
     if not output.parent.is_dir():
         raise InvalidInputError(
-            f"cannot write {output}: the folder {output.parent} does not exist; make it first"
+            f"cannot write {output}: the folder {output.parent} does not exist; create it first"
         )
     if escape_formulas and output.suffix != ".csv":
-        raise InvalidInputError("escape_formulas is for outputs that end in .csv: leave it out for Parquet")
+        raise InvalidInputError("escape_formulas is only for CSV outputs: leave it out for Parquet")

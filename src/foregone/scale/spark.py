@@ -1,8 +1,8 @@
 """Spark: a user-defined function that predicts in batches, and `score`, which adds its columns to a frame.
 
-The model travels inside the function as the bytes of its own file, which Spark sends to an executor once
-(it broadcasts functions above 1 MB by itself), and is loaded once in each Python worker. No Spark context is
-asked for, so all of it works under Spark Connect. Executors need foregone installed.
+The function contains the model as the bytes of its saved file. Spark sends it to each executor once
+(functions above 1 MB are broadcast), and each Python worker loads it once. No Spark context is needed, so it
+works with Spark Connect. Executors need foregone installed.
 """
 
 from __future__ import annotations
@@ -31,25 +31,26 @@ __all__ = ["predict_udf", "score"]
 
 
 def predict_udf(model: Model | ModelFile, *, audit: float = 0.0) -> Any:
-    """Return a Spark function of a row's features whose result has the fields ``label`` and ``votes_asked``.
+    """Return a Spark UDF of the features that returns a struct of ``label`` and ``votes_asked``.
 
-    It is made by `pyspark.sql.functions.pandas_udf`.
+    It is a `pyspark.sql.functions.pandas_udf`.
 
     Parameters
     ----------
     model : EarlyStoppingClassifier or path
-        A fitted classifier of trees, or the file that its ``save`` wrote; it is read here, not by executors.
+        A fitted classifier of trees, or the file that its ``save`` wrote, which is read here and not by
+        executors.
     audit : float, default=0.0
-        Share of rows about which all voters are asked as well, for `foregone watch` or a `Monitor`; chosen
-        by a hash of their values, the same rows as `Monitor.predict` chooses. What all voters are for is in
-        a third field, ``full_label``, null for the other rows.
+        Share of rows that also get a full vote, for `foregone watch` or a `Monitor`; chosen by a hash of
+        their values, the same rows as `Monitor.predict` chooses. A third field, ``full_label``, holds the
+        label of the full vote; it is null for all other rows.
 
     Returns
     -------
     callable
-        Call it with one column: a struct of the features, or an array of them, in the model's order. Null
-        means missing. A struct holds categories as the model knows them, an array as the model takes them
-        from arrays. Where the model compares float32, floats are shipped fastest.
+        Call it with one column: a struct or an array of the features, in the model's order. Null means
+        missing. A struct holds category values as in the training frame, an array as the model expects them
+        in arrays. If the model compares float32 values, float columns are fastest.
 
     Examples
     --------
@@ -77,24 +78,23 @@ def predict_udf(model: Model | ModelFile, *, audit: float = 0.0) -> Any:
             frame[FULL_LABEL] = full_labels(shipped.classes, found.full)
         return frame
 
-    # Spark goes by these, and not by hints that are mere texts. Of arrays of features, rows is a Series.
+    # Spark needs type objects, not strings, as annotations. With an array column, rows is a Series.
     ask.__annotations__ = {"rows": pd.DataFrame, "return": pd.DataFrame}
     return pandas_udf(ask, StructType(fields))
 
 
 def _rows(rows: Any, model: ModelFile) -> Any:
-    """Return what Spark hands over, the columns of a struct or a column of arrays, as a model takes it."""
+    """Convert Spark's data, the columns of a struct or one column of arrays, for the model."""
     if hasattr(rows, "columns"):
         if rows.shape[1] != model.n_features:
-            raise InvalidInputError(
-                f"{rows.shape[1]} features were given, but the model has {model.n_features}"
-            )
+            raise InvalidInputError(f"expected a struct of {model.n_features} features, got {rows.shape[1]}")
         return Columns(tuple(rows.iloc[:, place] for place in range(rows.shape[1])))
     lengths = {len(row) for row in rows}
     if lengths - {model.n_features}:
-        raise InvalidInputError(f"arrays of {model.n_features} numbers are expected, one has {max(lengths)}")
+        wrong = max(lengths - {model.n_features})
+        raise InvalidInputError(f"expected arrays of {model.n_features} numbers, got one of {wrong}")
     array = np.array([np.asarray(row) for row in rows]).reshape(len(rows), model.n_features)
-    if array.dtype.kind == "O":  # of rows that hold nulls
+    if array.dtype.kind == "O":  # rows with nulls
         array = array.astype(np.float64)
     return array
 
@@ -118,14 +118,14 @@ def score(
     features : sequence of str, optional
         Columns that hold the features, in the model's order; by default those it was fitted on.
     prefix : str, default=""
-        Put before the names of the new columns, where the frame has such columns already.
+        Prefix for the names of the new columns, if the frame already has such columns.
     audit : float, default=0.0
-        As for `predict_udf`; what it adds is a third new column, ``full_label``.
+        As for `predict_udf`; it adds a third column, ``full_label``.
 
     Raises
     ------
     InvalidInputError
-        If a column is missing or holds no numbers, or a new one is there already.
+        If a column is missing or not numeric, or a new column already exists.
 
     Examples
     --------
@@ -156,7 +156,9 @@ def _spark_type(classes: npt.NDArray[Any]) -> Any:
     kinds = {"b": BooleanType, "i": LongType, "u": LongType, "f": DoubleType, "U": StringType}
     plain = np.array(classes.tolist()) if len({type(label) for label in classes.tolist()}) == 1 else classes
     if plain.dtype.kind not in kinds:
-        raise InvalidInputError(f"Spark has no type for the labels {classes.tolist()}: use texts or numbers")
+        raise InvalidInputError(
+            f"Spark has no type for the labels {classes.tolist()}: use strings or numbers"
+        )
     return kinds[plain.dtype.kind]()
 
 
@@ -169,7 +171,7 @@ def _holds(kind: Any) -> str:
 
 
 def _quoted(name: str) -> str:
-    """Keep dots in a column's name from being taken for fields."""
+    """Quote a column name, so that dots in it do not mean fields."""
     return "`" + name.replace("`", "``") + "`"
 
 

@@ -1,4 +1,4 @@
-"""watch_file(monitor, path): tell a monitor what was answered, read from files in bounded memory."""
+"""watch_file(monitor, path): read answers from files into a monitor, in bounded memory."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from foregone.scale.model_file import NUMBERS, TEXTS
 
 __all__ = ["watch_file"]
 
-ASKED, YES = "asked", "yes"  # what journals and logs of one's own call them
-ROWS_AT_A_TIME = 1024  # that a monitor is told of
+ASKED, YES = "asked", "yes"  # other accepted column names
+ROWS_AT_A_TIME = 1024  # rows per update of a monitor
 
 
 def watch_file(
@@ -34,24 +34,24 @@ def watch_file(
     truth: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Tell a monitor what was answered to the rows of Parquet or CSV files.
+    """Read the answers in Parquet or CSV files into a monitor.
 
     Parameters
     ----------
     monitor : Monitor
-        Of the classifier that answered, made with `EarlyStoppingClassifier.monitor`.
+        Monitor of the classifier that gave the answers, from `EarlyStoppingClassifier.monitor`.
     path : path
-        A Parquet or CSV file (with a line of names), or a folder of such files. It has a column
-        ``votes_asked`` or ``asked`` and a column ``label`` or ``yes`` (how many voters said yes). Audited are
-        the rows for which a column ``full_label`` has a label, what all voters together are for.
-        `foregone.scale.score_file` writes such files.
+        A Parquet or CSV file (with a header line), or a folder of such files, as written by
+        `foregone.scale.score_file`. It needs a column ``votes_asked`` or ``asked``, and a column ``label`` or
+        ``yes`` (number of yes votes). Rows with a value in a column ``full_label`` (the label of the full
+        vote) are audited rows.
     prefix : str, default=""
-        What the names of these columns begin with.
+        Prefix of the names of these columns.
     truth : str, optional
         Name of the column of true labels; used for audited rows that have one, if the promise is about
         accuracy or costs.
     progress : callable, optional
-        Called with how many parts of the files are read, and of how many.
+        Called with the number of parts read, and of all parts.
 
     Returns
     -------
@@ -61,8 +61,8 @@ def watch_file(
     Raises
     ------
     InvalidInputError, FileFormatError
-        For a column that is missing, or a value that the classifier cannot have answered. The message names
-        the file, the column and the value. What was read before it has been told to the monitor.
+        If a column is missing, or has a value that the classifier cannot have answered. The message names
+        the file, the column and the value. Rows before it are already in the monitor.
 
     Examples
     --------
@@ -76,16 +76,18 @@ def watch_file(
     full = prefix + FULL_LABEL if prefix + FULL_LABEL in files.columns else None
     if truth is not None and full is None:
         raise InvalidInputError(
-            f"{path} has no column {prefix + FULL_LABEL!r}: true labels are compared on audited rows, which "
-            "'foregone score --audit 0.01' makes"
+            f"{path} has no column {prefix + FULL_LABEL!r}: true labels are compared on audited rows; create "
+            "them with 'foregone score --audit 0.01'"
         )
     if not files.is_parquet and "" in monitor.classes:
-        raise InvalidInputError(f"{path}: CSV does not tell the class '' from a missing label: use Parquet")
+        raise InvalidInputError(
+            f"{path}: CSV cannot distinguish the class '' from a missing label: use Parquet"
+        )
     counts_yes = label == prefix + YES
     holds = {asked: NUMBERS, label: NUMBERS if counts_yes else TEXTS}
     holds |= dict.fromkeys(filter(None, (full, truth)), TEXTS)
     files.require(list(holds))
-    names = np.array([*monitor.classes, None], object)[:-1]  # one object a label, whatever it is
+    names = np.array([*monitor.classes, None], object)[:-1]  # one object per label, of any type
     n_rows, parts = 0, files.parts()
     for done, part in enumerate(parts, 1):
         for batch in files.batches(part, holds):
@@ -97,7 +99,7 @@ def watch_file(
                     early = numbers.find(batch.column(label), label, every_row=True)
                 said = None if full is None else numbers.find(batch.column(full), full)
                 known = None if truth is None else numbers.find(batch.column(truth), truth)
-                # Few at a time, as they came, so that an alarm says after how many rows it is given.
+                # In small batches and in order, so that an alarm states after how many rows it was raised.
                 for start in range(0, len(votes), ROWS_AT_A_TIME):
                     some = slice(start, start + ROWS_AT_A_TIME)
                     monitor.update(votes[some], labels=names[early[some]])
@@ -111,19 +113,19 @@ def watch_file(
 
 
 def _present(files: InputFiles, path: PathLike, names: list[str]) -> str:
-    """Return the first of some names that a column has."""
+    """Return the first of some names that is a column."""
     found = next((name for name in names if name in files.columns), None)
     if found is None:
         raise InvalidInputError(
-            f"{path} has no column {names[0]!r} or {names[1]!r}, it has {listed(files.columns)}: if their "
-            "names begin with something else, give that as the prefix"
+            f"{path} has no column {names[0]!r} or {names[1]!r}; available: {listed(files.columns)}. If the "
+            "names have another prefix, give it as prefix"
         )
     return found
 
 
 @contextlib.contextmanager
 def _named(file: str) -> Iterator[None]:
-    """Say which file it is that something is wrong with."""
+    """Add the name of the file to errors."""
     try:
         yield
     except InvalidInputError as error:
@@ -134,13 +136,13 @@ def _whole_numbers(column: Any, name: str) -> npt.NDArray[Any]:
     try:
         values = to_numbers(column)
     except (TypeError, ValueError):
-        raise InvalidInputError(f"column {name!r} has type {column.type}, not integers") from None
+        raise InvalidInputError(f"column {name!r} must have integers, got type {column.type}") from None
     if values.dtype.kind == "f":
         wrong = ~np.isfinite(values) | (values != np.floor(values))
         if wrong.any():
             shown = values[wrong][0]
             found = "a missing value" if math.isnan(shown) else f"{shown:g}"
-            raise InvalidInputError(f"column {name!r} has {found}, where an integer is expected")
+            raise InvalidInputError(f"column {name!r} must have integers, got {found}")
     return values.astype(np.int64)
 
 
@@ -151,7 +153,7 @@ def _tell_audits(
     full: IntArray,
     truth: IntArray | None,
 ) -> None:
-    """Tell a monitor of audited rows, first those whose true label is not known."""
+    """Report audited rows to a monitor, first those without a true label."""
     known = np.zeros(len(full), np.bool_) if truth is None else truth >= 0
     plain, labelled = (full >= 0) & ~known, (full >= 0) & known
     if plain.any():
@@ -161,7 +163,7 @@ def _tell_audits(
 
 
 class _ClassNumbers:
-    """The numbers of classes, for labels as files bring them back: 1 may be 1.0 or "1", and True "true"."""
+    """Class numbers of labels as read from files: 1 may be 1.0 or "1", and True may be "true"."""
 
     def __init__(self, classes: Sequence[Any]) -> None:
         self._classes = list(classes)
@@ -173,13 +175,13 @@ class _ClassNumbers:
         self._by_form = {form: found.pop() for form, found in by_form.items() if len(found) == 1}
 
     def find(self, column: Any, name: str, *, every_row: bool = False) -> IntArray:
-        """Return the number of each label, -1 where it is missing; raise if it is unknown."""
+        """Return the class number of each label, -1 if missing. Raises if a label is unknown."""
         encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
         of_each = [self._number_of(label, name) for label in encoded.dictionary.to_pylist()]
         places = encoded.indices.fill_null(len(of_each)).to_numpy(zero_copy_only=False)
         found: IntArray = np.array([*of_each, -1], np.int64)[places]
         if every_row and (found < 0).any():
-            raise InvalidInputError(f"column {name!r} has a missing value: every row needs a label")
+            raise InvalidInputError(f"column {name!r} has a missing label: every row needs one")
         return found
 
     def _number_of(self, label: Any, name: str) -> int:
@@ -194,13 +196,13 @@ class _ClassNumbers:
         if label is None or label == "" or label != label:
             return -1
         raise InvalidInputError(
-            f"column {name!r} has the label {label!r}, which is not one of the classes "
-            f"{listed(self._classes)}: were these rows answered by another classifier?"
+            f"column {name!r} has the label {label!r}, expected one of {listed(self._classes)}: check that "
+            "this classifier answered these rows"
         )
 
 
 def _form(label: Any) -> str:
-    """Return a text that is the same for all forms that a label takes in files."""
+    """Return a text that is the same for all spellings of a label in files."""
     text = str(label)
     if text.lower() in ("true", "false"):
         return text.lower()
