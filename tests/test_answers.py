@@ -221,7 +221,7 @@ def test_the_letter_of_a_multiple_choice(reply, expected):
 
 def test_there_may_be_other_letters():
     assert functools.partial(choice, letters="ABCDEFGHIJ")("The answer is (J).") == "J"
-    with pytest.raises(InvalidInputError, match="letters must be some of A to Z"):
+    with pytest.raises(InvalidInputError, match="letters must be a string of letters"):
         choice("C", letters="A-D")
 
 
@@ -296,7 +296,7 @@ def test_the_first_extractor_with_an_answer_is_taken():
     assert read(r"3 steps: \boxed{4}") == "4"
     assert read("3 steps") == "3"
     assert read("?") is None
-    with pytest.raises(InvalidInputError, match="one extractor or more"):
+    with pytest.raises(InvalidInputError, match="at least one extractor"):
         first_of()
 
 
@@ -377,7 +377,7 @@ def test_a_reply_of_none_is_unparsable_and_another_object_is_named():
     assert reading(lambda: None, number, unparsable="answer")() == UNPARSABLE
     with pytest.raises(NoVoteError, match="no answer in None"):
         reading(lambda: None, number)()
-    with pytest.raises(InvalidInputError, match="not from a dict"):
+    with pytest.raises(InvalidInputError, match="got dict"):
         reading(dict, number)()
 
 

@@ -67,7 +67,7 @@ def test_a_new_rule_is_one_function_and_one_entry(monkeypatch: pytest.MonkeyPatc
     usual, other = choose_methods(["first", "first:2"])
     assert (usual.label, other.label) == ("first 3", "first 2")
     assert other.strategy(TWO) == majority_of_first(5, 2)
-    with pytest.raises(InvalidInputError, match="no method 'first'"):
+    with pytest.raises(InvalidInputError, match="no rule 'first'"):
         choose_methods(["first"], many_answers=True)
 
 
@@ -106,7 +106,7 @@ def test_what_is_for_other_votes_is_refused(rule: Any, known: KnownVotes) -> Non
 
 @pytest.mark.parametrize("rule", [None, 5, ScoreStrategy.ask_all(5)])
 def test_what_is_no_rule_is_refused(rule: Any) -> None:
-    with pytest.raises(InvalidInputError, match="a function that returns one, not"):
+    with pytest.raises(InvalidInputError, match="a function that returns one, got"):
         choose_methods([rule])
 
 

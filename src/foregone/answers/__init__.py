@@ -1,11 +1,11 @@
-r"""From the reply of a language model to the answer that is counted.
+r"""Extract answers to count from the replies of a language model.
 
-An extractor is a plain function from a text to a canonical form, or to None if the text has no such answer.
-Two answers are the same exactly if their canonical forms are equal. Canonical forms are texts and booleans:
-they can be counted, printed and kept in a journal. Any function of one text is an extractor, too.
+An extractor is a function from a string to a canonical form, or to None if the string has no such answer.
+Two answers are equal if their canonical forms are equal. Canonical forms are strings and booleans, which can
+be counted, printed and stored in a journal. Any function of one string can be an extractor.
 
-What is the same follows the common evaluation harnesses: the last number, the last ``\boxed{}``, "answer is
-(C)", signs of currency and percent dropped. It is text that is compared. Nothing is simplified but numbers.
+The rules follow common evaluation harnesses: the last number, the last ``\boxed{}``, "answer is (C)", without
+currency and percent signs. Answers are compared as text; only numbers are simplified.
 """
 
 from foregone.answers.numerals import boxed, number

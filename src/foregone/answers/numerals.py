@@ -1,4 +1,4 @@
-"""Answers that are numbers, exact and in one spelling: in prose, and in the boxes of LaTeX."""
+"""Extract numbers, exactly and in one spelling: from prose, and from LaTeX boxes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from foregone.checks import is_a
 
 __all__ = ["boxed", "number"]
 
-_MOST_CHARACTERS = 300  # of a number in its canonical form: longer ones are not read as numbers
+_MOST_CHARACTERS = 300  # of a number in its canonical form; longer ones are ignored
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212"), "-")
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻"
 _WHOLE = r"(?:[0-9]{1,3}(?:,[0-9]{3}){1,20}(?![0-9])|[0-9]{1,2}(?:,[0-9]{2}){1,20},[0-9]{3}(?![0-9])|[0-9]+)"
@@ -54,12 +54,12 @@ _LATEX: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 
 def number(reply: str) -> str | None:
-    r"""Return the last number of the reply, exactly, as a decimal if it has an end and else as a fraction.
+    r"""Return the last number of the reply, exactly: as a decimal if it is finite, otherwise as a fraction.
 
-    Read are thousands separators (``1,234``, ``1{,}234``, ``1 234``), fractions (``1/2``, ``\frac{1}{2}``,
-    ``1 1/2``), ``1.2e3``, ``1.2 \times 10^3`` and ``2^{10}``, with any minus sign. Signs of currency and
-    percent, and units, are dropped: ``50%`` is 50. A comma that does not separate groups of digits ends a
-    number: the decimal sign is the point. Numbers of more than 300 characters are not read.
+    Supports thousands separators (``1,234``, ``1{,}234``, ``1 234``), fractions (``1/2``, ``\frac{1}{2}``,
+    ``1 1/2``), ``1.2e3``, ``1.2 \times 10^3`` and ``2^{10}``, with any minus sign. Currency signs, percent
+    signs and units are dropped: ``50%`` is 50. The decimal sign is the point; a comma that does not separate
+    groups of digits ends a number. Numbers of more than 300 characters are ignored.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def number(reply: str) -> str | None:
 
 
 def _plain(reply: str) -> str:
-    """Return the text with numbers written plainly: no LaTeX around them, no Unicode of their own."""
+    """Return the text with numbers in plain ASCII, without LaTeX or special Unicode digits."""
     if is_a(reply, str) and not reply.isascii():
         reply = re.sub(f"[{_SUPERSCRIPTS}]+", lambda run: "^" + run.group(), reply)
         reply = re.sub(r"(?<=[0-9])(?=[\u00bc-\u00be\u2150-\u215e])", " ", reply)
@@ -86,7 +86,7 @@ def _plain(reply: str) -> str:
 
 
 def _canonical(match: re.Match[str]) -> str | None:
-    """Return the canonical form of a matched number; None for one that is too long, or none at all."""
+    """Return the canonical form of a matched number; None if it is too long or undefined."""
     part = match.groupdict()
     if any(len(given) > 3 * _MOST_CHARACTERS for given in part.values() if given):
         return None
@@ -136,11 +136,11 @@ def _spell(value: Fraction) -> str:
 
 
 def boxed(reply: str) -> str | None:
-    r"""Return what the last ``\boxed{...}`` holds: a number as `number` gives it, else LaTeX without spaces.
+    r"""Return the content of the last ``\boxed{...}``: a number as from `number`, otherwise without spaces.
 
-    Units in ``\text{}``, ``x =`` before the answer, and what changes only its looks (``\dfrac``, ``\left``,
-    ``\,``) are dropped. Other expressions are compared as they are written: ``\frac{\pi}{2}`` and
-    ``0.5\pi`` are two answers. None if there is no box, or the last one does not end.
+    Units in ``\text{}``, a leading ``x =``, and layout commands (``\dfrac``, ``\left``, ``\,``) are dropped.
+    Other expressions are compared literally: ``\frac{\pi}{2}`` and ``0.5\pi`` are different answers. Returns
+    None if there is no box, or the last one is not closed.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def boxed(reply: str) -> str | None:
     >>> boxed(r"\boxed{x^{2} + 1}") == boxed(r"\boxed{ x^2+1 }")
     True
     """
-    normal(reply)  # a text?
+    normal(reply)  # raises if it is not a string
     content = _boxed_content(reply)
     if content is None:
         return None

@@ -1,4 +1,4 @@
-"""reading: put an extractor around whoever is asked, for polls."""
+"""reading: wrap an ``ask`` function with an extractor, for polls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foregone.errors import InvalidInputError, NoVoteError
 
 __all__ = ["UNPARSABLE", "reading"]
 
-UNPARSABLE = "(unparsable)"  # the answer that all unreadable replies count for, if they are to count
+UNPARSABLE = "(unparsable)"  # the common answer of all unreadable replies, if they are counted
 
 
 def reading(
@@ -23,23 +23,23 @@ def reading(
     unparsable: Literal["no_vote", "answer"] = "no_vote",
     refused: Callable[[str], bool] | None = None,
 ) -> Callable[..., Any]:
-    """Return ``ask`` with its replies read: a function that returns the answer to count.
+    """Wrap ``ask`` so that it returns the extracted answer instead of the reply.
 
-    For `foregone.poll`, `foregone.poll_async` and `foregone.poll_many`, or for a loop of your own.
+    For `foregone.poll`, `foregone.poll_async` and `foregone.poll_many`, or for a custom loop.
 
     Parameters
     ----------
     ask : callable
-        Returns the reply as a text, or a coroutine that does; of any arguments.
+        Function of any arguments that returns the reply as a string, or a coroutine.
     extract : callable
-        From the reply to the canonical form of the answer, or None.
+        Function from the reply to the canonical form of the answer, or None.
     unparsable : {"no_vote", "answer"}
-        What a reply without an answer is. With "no_vote" it raises a `NoVoteError`, and a poll takes it for
-        a failed call: the voter is asked again up to ``retries`` times, then another one instead, up to
-        ``max_failures`` times. With "answer" all such replies are one answer, `UNPARSABLE`, which may win.
-        Which one you choose decides what the full vote is that the limit is about.
+        How to treat a reply without an answer. With "no_vote" it raises a `NoVoteError`, which a poll counts
+        as a failed call: the voter is asked again up to ``retries`` times, then replaced by another one, up
+        to ``max_failures`` times. With "answer" all such replies count as the same answer, `UNPARSABLE`,
+        which may win. This choice defines the full vote that the limit refers to.
     refused : callable, optional
-        Replies for which it is true have no answer, whatever can be read in them, such as `is_refusal`.
+        Function such as `is_refusal`; replies for which it returns True have no answer.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def reading(
     """
     check_choice(unparsable, "unparsable", ("no_vote", "answer"))
     if not all(map(callable, (ask, extract))):
-        raise InvalidInputError("reading takes two functions: one that asks, and one that reads the reply")
+        raise InvalidInputError(f"reading needs two functions, ask and extract, got {ask!r} and {extract!r}")
 
     def read(reply: Any) -> Any:
         answer = None if reply is None or (refused is not None and refused(reply)) else extract(reply)

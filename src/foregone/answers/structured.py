@@ -1,4 +1,4 @@
-"""Fields of JSON in a reply, and several ways to read one reply."""
+"""Extractors for JSON fields, and combinations of extractors."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["Extractor", "first_of", "json_field"]
 
 Extractor = Callable[[str], "str | bool | None"]
 
-_MOST_OBJECTS = 1000  # places in a reply where JSON is looked for
+_MOST_OBJECTS = 1000  # positions in a reply where JSON is tried
 
 
 def json_field(path: str, extract: Extractor = text) -> Extractor:
-    r"""Return an extractor of one field of a JSON object in the reply, alone, in prose or in a fenced block.
+    r"""Return an extractor for a field of a JSON object in the reply, alone, in prose or in a fenced block.
 
-    The last object that has the field counts.
+    If several objects have the field, the last one counts.
 
     Parameters
     ----------
     path : str
-        Name of the field; dots lead into objects, and numbers into lists: ``"result.answers.0"``.
+        Name of the field; use dots for nested objects and numbers for lists: ``"result.answers.0"``.
     extract : callable
-        What to make of its value, which it gets as a text: ``json_field("total", number)``. A list or an
-        object is compared as it is, whatever the order of its keys. Null is no answer.
+        Extractor for the value as a string: ``json_field("total", number)``. Lists and objects are compared
+        literally, independent of the order of keys. Null means no answer.
 
     Examples
     --------
@@ -60,7 +60,7 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 def _objects(reply: str) -> list[Any]:
-    """Return the JSON objects that are not inside of others, with numbers as they are spelled."""
+    """Return the top-level JSON objects, with numbers as strings."""
     found, end = [], 0
     for tried, start in enumerate(re.finditer(r"\{\s*[\"}]", reply)):
         if tried == _MOST_OBJECTS:
@@ -76,7 +76,7 @@ def _objects(reply: str) -> list[Any]:
 
 
 def _inside(value: Any, path: str) -> Any:
-    """Return what is at the end of a path, true and false as texts; None if there is nothing."""
+    """Return the value at the end of a path, true and false as strings; None if missing."""
     if isinstance(value, dict) and path in value:  # also a name with a dot in it
         found = value[path]
         return str(found).lower() if isinstance(found, bool) else found
@@ -93,7 +93,7 @@ def _inside(value: Any, path: str) -> Any:
 
 
 def first_of(*extractors: Extractor) -> Extractor:
-    r"""Return an extractor that tries several in turn and takes the first answer that there is.
+    r"""Return an extractor that tries several in turn and returns the first answer.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def first_of(*extractors: Extractor) -> Extractor:
     ('1.5', '1.5', None)
     """
     if not extractors or not all(map(callable, extractors)):
-        raise InvalidInputError("first_of takes one extractor or more, such as first_of(boxed, number)")
+        raise InvalidInputError("first_of needs at least one extractor, such as first_of(boxed, number)")
 
     def first(reply: str) -> str | bool | None:
         answers = (extract(reply) for extract in extractors)

@@ -1,4 +1,4 @@
-"""Answers in words: texts, yes and no, the letter of a choice; and refusals."""
+"""Extractors for text, yes or no, and multiple choice; and detection of refusals."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ __all__ = ["choice", "is_refusal", "normal", "text", "yes_no"]
 
 
 def normal(reply: str) -> str:
-    """Return the text in Unicode's NFKC, and raise InvalidInputError if it is not a text."""
+    """Return the string in Unicode NFKC. Raises InvalidInputError if it is not a string."""
     if not isinstance(reply, str):
         raise InvalidInputError(
-            f"an answer is read from a text, not from a {type(reply).__name__}: pass the text of the reply"
+            f"expected the reply as a string, got {type(reply).__name__}: pass the text of the reply"
         )
     return reply if reply.isascii() else unicodedata.normalize("NFKC", reply)
 
 
 _QUOTES = "\"'`\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a"
-_AROUND = " \t\r\n\v\f*" + _QUOTES  # asterisks and backticks are Markdown's
+_AROUND = " \t\r\n\v\f*" + _QUOTES  # asterisks and backticks for Markdown
 _QUOTED = re.compile(f"[*{_QUOTES}]")
 _AFTER = _AROUND + ".,;:!?\u3001\u3002"
 
 
 def text(reply: str) -> str | None:
-    """Return the whole reply without what does not matter: case, spaces, quotes, final punctuation.
+    """Return the whole reply, normalised in case, spaces, quotes and final punctuation.
 
-    Unicode is normalised (NFKC), runs of spaces are one, quotes, asterisks and backticks around it are
-    dropped. ``text(text(reply)) == text(reply)``; None if nothing is left.
+    Unicode is normalised (NFKC), runs of spaces become one, and quotes, asterisks and backticks around the
+    text are dropped. ``text(text(reply)) == text(reply)``. Returns None if nothing is left.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def text(reply: str) -> str | None:
     ('new york', 'new york', None)
     """
     folded, before = normal(reply), ""
-    while folded != before:  # folding can undo the normal form of a few letters, and at most twice
+    while folded != before:  # case folding can denormalise a few letters, at most twice
         before = folded
         folded = unicodedata.normalize("NFKC", folded.casefold())
     return " ".join(folded.split()).lstrip(_AROUND).rstrip(_AFTER) or None
@@ -52,10 +52,10 @@ _SAID_YES_OR_NO = re.compile(r"\banswer\b(?:\s+is)?\s*[:=]?\s*(yes|no|true|false
 
 
 def yes_no(reply: str) -> bool | None:
-    r"""Return True for yes and False for no, which strategies for two answers take as votes.
+    r"""Return True for yes and False for no, the votes of strategies for two answers.
 
-    Read is a yes or no that the reply begins with, else what follows the last "answer is" or "answer:", else
-    a last line of one word. True and y are yes, false and n are no.
+    Looks for yes or no at the start of the reply, then after the last "answer is" or "answer:", then as the
+    only word of the last line. "True" and "y" count as yes, "false" and "n" as no.
 
     Examples
     --------
@@ -73,15 +73,15 @@ def yes_no(reply: str) -> bool | None:
 
 
 def choice(reply: str, letters: str = "ABCDE") -> str | None:
-    r"""Return the letter of a multiple choice, as a capital.
+    r"""Return the letter of a multiple-choice answer, in upper case.
 
-    Read is what follows the last "answer is", "answer:", "option is" or the like, or the last ``\boxed{}``;
-    else the letter that the whole reply or its last line begins with, if the reply names no other option.
+    Looks for a letter after the last "answer is", "answer:", "option is" or similar, or in the last
+    ``\boxed{}``; then at the start of the reply or of its last line, if the reply names no other option.
 
     Parameters
     ----------
     reply : str
-        What was said.
+        The reply.
     letters : str
         The options; ``functools.partial(choice, letters="ABCDEFGHIJ")`` is an extractor for ten.
 
@@ -92,7 +92,9 @@ def choice(reply: str, letters: str = "ABCDE") -> str | None:
     ('C', 'B', 'D', None)
     """
     if not (is_a(letters, str) and letters.isascii() and letters.isalpha()):
-        raise InvalidInputError(f"letters must be some of A to Z, such as 'ABCD', got {letters!r}")
+        raise InvalidInputError(
+            f"letters must be a string of letters from A to Z, such as 'ABCD', got {letters!r}"
+        )
     said, begins, option = _choice_patterns(letters.upper())
     plain = re.sub(r"[*`$]", "", normal(reply)).replace("\\boxed", " answer: ")
     plain = re.sub(r"\\[A-Za-z]+\s?\{", "{", plain).strip()
@@ -108,7 +110,7 @@ def choice(reply: str, letters: str = "ABCDE") -> str | None:
 
 @functools.cache
 def _choice_patterns(capitals: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return what says that a letter is the answer, what begins with one, and what marks an option."""
+    """Return patterns for a stated answer, for a line that begins with a letter, and for a named option."""
     big, any_case = f"[{capitals}]", f"[{capitals}{capitals.lower()}]"
     bracketed = rf"[(\[{{]{{1,3}}\s?({any_case})\s?[)\]}}]"
     article = r"(?<=A)\s+(?!because|since|as\b|based|due|with)[a-z]"  # "the answer is A matter of ..."
@@ -130,10 +132,10 @@ _REFUSAL = re.compile(
 
 
 def is_refusal(reply: str) -> bool:
-    """Whether the reply begins as refusals in English do.
+    """Whether the reply begins like a typical refusal in English.
 
-    It looks at the first words only, and may be wrong: a reply that begins so and answers all the same is a
-    refusal to it, and one in other words or another language is not recognised.
+    It checks only the first words and may be wrong: a reply that starts like a refusal but still answers
+    counts as one, and refusals in other words or languages are not detected.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Early stopping inside other people's tools: Inspect's evals and DSPy's programs.
+"""Integrations: early stopping in Inspect evals and DSPy programs.
 
-Each needs its own package, so the names are imported when they are first asked for.
+Each needs its own package, so names are imported on first use.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""DSPy: a module that samples any program until the majority answer is foregone."""
+"""DSPy: a module that samples any program until the majority answer is settled."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ __all__ = ["MajorityVote"]
 
 
 class MajorityVote(dspy.Module):  # type: ignore[misc]  # dspy is not installed to lint
-    """Run a DSPy program again and again, and return the majority prediction once it is foregone.
+    """Sample a DSPy program repeatedly, and return the majority prediction once it is settled.
 
-    Each sample runs a copy of the program whose language models have a ``rollout_id`` of their own, so that
-    DSPy's cache gives different samples, and the same ones when the program is called again. A model
-    without a temperature, or with temperature 0, is sampled at 1.
+    Each sample runs a copy of the program whose language models have a separate ``rollout_id``. So DSPy's
+    cache returns different samples, and the same ones when the program is called again. Models without a
+    temperature, or with temperature 0, are sampled at temperature 1.
 
     Parameters
     ----------
     program : dspy.Module
-        What to sample.
+        The program to sample.
     strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
-        When to stop and what to answer. The first two take a field that is True or False.
+        When to stop and what to answer. The first two need a field that is True or False.
     field : str
-        The field of the program's prediction that votes.
+        The field of the program's prediction that is the vote.
     key : callable, optional
-        From the field's value to what is counted, so that equal answers are equal; None means that the
-        sample has no answer, and another one is taken. By default texts are stripped, and nothing else.
+        Function that maps the field's value to the vote, so that equivalent answers become equal; None means
+        that the sample has no answer and is replaced. By default strings are stripped.
     seed : int, optional
-        For states where the strategy leaves the stop to chance; by default drawn anew.
+        For randomised stops; random by default.
     n_parallel : int
-        How many samples to take at once. At the verdict, up to ``n_parallel - 1`` were taken in vain.
+        Number of simultaneous samples. Up to ``n_parallel - 1`` of them are wasted at the verdict.
     max_failures : int
         How many samples may raise an error, or have no answer, before a `PollError`.
 
@@ -71,11 +71,11 @@ class MajorityVote(dspy.Module):  # type: ignore[misc]  # dspy is not installed 
         max_failures: int = 10,
     ) -> None:
         super().__init__()
-        Ballot(strategy, seed)  # refuses what is not a strategy, or not a seed
+        Ballot(strategy, seed)  # raises if strategy or seed is invalid
         if not isinstance(program, dspy.Module):
             raise InvalidInputError(f"program must be a dspy.Module, got {shorten(program)}")
         if key is not None and not callable(key):
-            raise InvalidInputError(f"key must be a function of the field's value, got {shorten(key)}")
+            raise InvalidInputError(f"key must be a function of a field value, got {shorten(key)}")
         self.program = program
         self.strategy = strategy
         self.field = field
@@ -85,20 +85,20 @@ class MajorityVote(dspy.Module):  # type: ignore[misc]  # dspy is not installed 
         self.max_failures = check_whole(max_failures, "max_failures", 0)
 
     def forward(self, **inputs: Any) -> Any:
-        """Sample the program until there is a verdict; call the module itself instead.
+        """Sample the program until there is a verdict; call the module itself, not this method.
 
         Returns
         -------
         dspy.Prediction
-            The first sample that gave the majority answer, with the `Verdict` in its field ``verdict``. If
-            the strategy decides for an answer that no sample gave, only the answer and the verdict.
+            The first sample with the majority answer, with the `Verdict` in its field ``verdict``. If no
+            sample gave the strategy's answer, a prediction with only the answer and the verdict.
 
         Raises
         ------
         PollError
-            If too many samples fail; its ``votes`` has what was answered.
+            If too many samples fail; its ``votes`` holds the votes so far.
         InvalidInputError
-            If an answer is not a vote of the strategy's kind.
+            If an answer is not a valid vote for the strategy.
         """
         samples: dict[int, _Sample] = {}
 
@@ -110,7 +110,7 @@ class MajorityVote(dspy.Module):  # type: ignore[misc]  # dspy is not installed 
         return self._chosen(samples, run_to_end(self._poll(ask)))
 
     async def aforward(self, **inputs: Any) -> Any:
-        """Sample the program's ``acall`` until there is a verdict; as `forward` else."""
+        """Asynchronous version of `forward`, which samples the program's ``acall``."""
         samples: dict[int, _Sample] = {}
 
         async def ask(voter: int) -> Any:
@@ -125,13 +125,13 @@ class MajorityVote(dspy.Module):  # type: ignore[misc]  # dspy is not installed 
             ask,
             self.strategy,
             concurrency=self.n_parallel,
-            retries=0,  # another sample is as good as the same one again
+            retries=0,  # a new sample is as good as a retry
             max_failures=self.max_failures,
             seed=self.seed,
         )
 
     def _vote(self, sample: _Sample, prediction: Any) -> Any:
-        """Return what a prediction votes for. Raises if it has no answer, which fails the voter."""
+        """Return the vote of a prediction. Raises an error if it has no answer, which fails the voter."""
         value = prediction[self.field]
         vote = (self.key or _strip)(value)
         if vote is None:
@@ -140,7 +140,7 @@ class MajorityVote(dspy.Module):  # type: ignore[misc]  # dspy is not installed 
         return vote
 
     def _chosen(self, samples: dict[int, _Sample], verdict: Verdict) -> Any:
-        """Return the first sample with the majority answer, and put its trace where DSPy looks for it."""
+        """Return the first sample with the majority answer, and add its trace to DSPy's trace."""
         for _, sample in sorted(samples.items()):
             if sample.prediction is not None and sample.vote == verdict.answer:
                 if dspy.settings.trace is not None:
@@ -150,12 +150,12 @@ class MajorityVote(dspy.Module):  # type: ignore[misc]  # dspy is not installed 
 
 
 class _Sample:
-    """One run of a program: its own copy, whose language models sample anew."""
+    """One run of a copy of the program, whose language models give a new sample."""
 
     def __init__(self, program: Any, rollout: int) -> None:
         originals = _predictors(program)
         self.program = program.deepcopy()
-        self.lm = _anew(dspy.settings.lm, rollout)  # of predictors that have none of their own
+        self.lm = _anew(dspy.settings.lm, rollout)  # for predictors without their own model
         self.trace: list[Any] = []
         self.vote: Any = None
         self.prediction: Any = None
@@ -165,22 +165,22 @@ class _Sample:
             self._original_of[id(fresh)] = original
 
     def original_trace(self) -> list[Any]:
-        """Return the trace with the program's own predictors, which optimizers look for."""
+        """Return the trace with the original predictors, which optimizers expect."""
         return [(self._original_of.get(id(step[0]), step[0]), *step[1:]) for step in self.trace]
 
 
 def _strip(value: Any) -> Any:
-    """Return a text without the white space around it, and anything else as it is."""
+    """Strip a string; return anything else unchanged."""
     return value.strip() if isinstance(value, str) else value
 
 
 def _predictors(program: Any) -> list[Any]:
-    """Return all predictors, also those of parts that are compiled, which ``predictors()`` leaves out."""
+    """Return all predictors, including those of compiled parts, which ``predictors()`` leaves out."""
     return [predictor for _, predictor in program.named_sub_modules(type_=dspy.Predict)]
 
 
 def _anew(lm: Any, rollout: int) -> Any:
-    """Return a language model that samples, apart from what the cache has for other rollouts."""
+    """Return a language model that samples separately from other rollouts in the cache."""
     if lm is None:
         return None
     start = lm.kwargs.get("rollout_id") or 0

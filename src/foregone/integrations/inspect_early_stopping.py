@@ -1,4 +1,4 @@
-"""Inspect: an early stopping manager that stops the epochs of a sample once its majority is foregone."""
+"""Inspect: an early stopping manager that stops the epochs of a sample once its majority is settled."""
 
 from __future__ import annotations
 
@@ -31,41 +31,42 @@ _VOTES = {"C": True, "I": False, "N": False, 1: True, 0: False}  # Inspect's COR
 
 
 class ForegoneEarlyStopping:
-    """Stop each sample of an Inspect eval when the majority of its epochs is foregone.
+    """Stop each sample of an Inspect eval once the majority of its epochs is settled.
 
-    Give one to ``Task(early_stopping=...)``. Every epoch of a sample is a vote. Votes are counted in the
-    order of the epochs, whatever the order in which they complete: a quick epoch waits for the slow ones
-    before it, because the order of completion is not random. Once a sample has a verdict, its further epochs
-    are not started. Epochs that are running by then finish, are logged, and are not counted.
+    Pass it as ``Task(early_stopping=...)``. Every epoch of a sample is a vote. Votes are counted in the order
+    of the epochs, not in the order of completion, which is not random: a fast epoch waits for slower ones
+    before it. Once a sample has a verdict, its remaining epochs are not started. Running epochs finish and
+    are logged, but not counted.
 
     Parameters
     ----------
     strategy : Solution, StoppingStrategy, PluralitySolution or PluralityStrategy
         When to stop and what to answer, for at most as many voters as the eval has epochs.
     vote : callable, optional
-        From the scores of one epoch, a dict of scorer -> ``SampleScore``, to its vote; None for no vote,
-        and the next epoch counts instead. By default the only scorer votes: correct or not ("C" and 1 are
-        yes; "I", "N" and 0 are no) if the strategy is for yes and no, else by the ``answer`` of its score.
+        Function that maps the scores of one epoch, a dict of scorer -> ``SampleScore``, to its vote; None
+        means no vote, and the next epoch counts instead. By default the vote comes from the only scorer: for
+        strategies with two answers whether it is correct ("C" and 1 are yes; "I", "N" and 0 are no),
+        otherwise the ``answer`` of its score.
     seed : int, optional
-        For states where the strategy leaves the stop to chance; by default drawn anew.
+        For randomised stops; random by default.
 
     Attributes
     ----------
     verdicts : dict
-        Sample id -> `Verdict`, in the eval that was started last. A sample without one ran all its epochs.
+        Sample id -> `Verdict`, in the eval started last. Samples without a verdict ran all epochs.
 
     Notes
     -----
-    Inspect calls the four methods; each eval that is started counts by itself, so several models can share
-    one manager. An epoch that ends in an error, or without a score, is a failed voter: it does not count. The
-    protocol says nothing about such epochs, so a hook is registered with Inspect when the first eval starts.
+    Inspect calls the four methods. Evals are counted separately, so several models can share one manager. An
+    epoch that ends in an error, or without a score, is a failed voter and does not count. The protocol does
+    not report such epochs, so a hook is registered with Inspect when the first eval starts.
 
     Examples
     --------
     >>> from foregone import solve
     >>> from foregone.integrations import ForegoneEarlyStopping
     >>> ForegoneEarlyStopping(solve("minimixed", 41, 0.01))
-    <ForegoneEarlyStopping: 41 voters a sample, 0 verdicts>
+    <ForegoneEarlyStopping: 41 voters per sample, 0 verdicts>
     """
 
     def __init__(
@@ -79,11 +80,11 @@ class ForegoneEarlyStopping:
 
     @property
     def verdicts(self) -> dict[SampleId, Verdict]:
-        """Sample id -> verdict, in the eval that was started last."""
+        """Sample id -> verdict, in the eval started last."""
         return self._last.verdicts
 
     def __repr__(self) -> str:
-        return f"<ForegoneEarlyStopping: {self.n_voters} voters a sample, {len(self.verdicts)} verdicts>"
+        return f"<ForegoneEarlyStopping: {self.n_voters} voters per sample, {len(self.verdicts)} verdicts>"
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
         """Open a ballot for every sample and return the name of this manager.
@@ -91,17 +92,17 @@ class ForegoneEarlyStopping:
         Raises
         ------
         InvalidInputError
-            If there are fewer epochs than the strategy has voters, or it is not clear which score votes.
+            If there are fewer epochs than the strategy has voters, or several scorers and no ``vote``.
         """
         if epochs < self.n_voters:
             raise InvalidInputError(
-                f"the strategy is for {self.n_voters} voters, and the eval has {epochs} epochs: run it with "
-                f"--epochs {self.n_voters}, or solve for {epochs}"
+                f"the strategy is for {self.n_voters} voters, but the eval has only {epochs} epochs: run it "
+                f"with --epochs {self.n_voters}, or solve for {epochs}"
             )
         scorers = [scorer.name for scorer in task.scorers or []]
         if self._vote is None and len(scorers) != 1:
             raise InvalidInputError(
-                f"the eval has {len(scorers)} scorers{': ' if scorers else ''}{', '.join(scorers)}. Pass "
+                f"expected one scorer, got {len(scorers)}{': ' if scorers else ''}{', '.join(scorers)}. Pass "
                 "vote=, a function from the scores of one epoch to its vote"
             )
         _listen_for_errors()
@@ -116,16 +117,16 @@ class ForegoneEarlyStopping:
         return "foregone"
 
     async def schedule_sample(self, id: SampleId, epoch: int) -> EarlyStop | None:
-        """Refuse an epoch of a sample that has a verdict."""
+        """Stop an epoch of a sample that already has a verdict."""
         return self._current.refusal(id, epoch, self.n_voters)
 
     async def complete_sample(self, id: SampleId, epoch: int, scores: dict[str, SampleScore]) -> None:
-        """Take down the vote of an epoch, and count whatever can be counted now.
+        """Record the vote of an epoch, and count all votes that can be counted now.
 
         Raises
         ------
         InvalidInputError
-            If the epoch gives something that is not a vote.
+            If the epoch's value is not a vote.
         """
         sample = self._current.samples[id]
         try:
@@ -136,7 +137,7 @@ class ForegoneEarlyStopping:
         sample.hear(epoch, checked)
 
     async def complete_task(self) -> dict[str, Any]:
-        """Return what was saved and decided, for the log."""
+        """Return a summary of verdicts and saved epochs, for the log."""
         ended = self._current
         _CURRENT.set(None)
         return {
@@ -155,20 +156,20 @@ class ForegoneEarlyStopping:
         (sample_score,) = scores.values()
         score = sample_score.score
         if isinstance(score.value, float) and math.isnan(score.value):
-            return None  # how Inspect says that there is no score
+            return None  # Inspect's value for a missing score
         if not isinstance(strategy_of(self._strategy), StoppingStrategy):
             return score.answer
         try:
             return _VOTES[score.value]
         except (KeyError, TypeError):
             raise InvalidInputError(
-                f"the score {shorten(score.value)} is neither correct nor incorrect: pass vote=, such as "
+                f'expected a score of "C", "I", "N", 1 or 0, got {shorten(score.value)}: pass vote=, such as '
                 'lambda scores: scores["SCORER"].score.as_float() > 0.5'
             ) from None
 
 
 class _SampleVotes:
-    """The epochs of one sample: counted in their order, each when all before it are in."""
+    """The epochs of one sample, each counted once all epochs before it have ended."""
 
     def __init__(self, ballot: Ballot) -> None:
         self.ballot = ballot
@@ -180,7 +181,7 @@ class _SampleVotes:
         self._held: dict[int, Any] = {}  # epoch -> vote, None if it failed
 
     def hear(self, epoch: int, vote: Any) -> None:
-        """Take down a checked vote, or None for an epoch that has none, and count what can be counted."""
+        """Record a checked vote, or None for an epoch without one, and count what can be counted."""
         self.ended.add(epoch)
         self._held[epoch] = vote
         while self.problem is None and self.ballot.verdict is None and self._next in self._held:
@@ -191,12 +192,12 @@ class _SampleVotes:
                 continue
             try:
                 self.ballot.cast(vote)
-            except InvalidInputError as error:  # one answer too many: the sample goes on, and is not stopped
+            except InvalidInputError as error:  # too many different answers: the sample is not stopped early
                 self.problem = str(error)
 
 
 class _EvalVotes:
-    """The samples of one eval, and what has become of them."""
+    """The samples of one eval, with their votes."""
 
     def __init__(self, samples: dict[SampleId, _SampleVotes], epochs: int) -> None:
         self.samples = samples
@@ -209,7 +210,7 @@ class _EvalVotes:
         return {id: verdict for id, verdict in found if verdict is not None}
 
     def refusal(self, id: SampleId, epoch: int, n_voters: int) -> EarlyStop | None:
-        """Return why an epoch is not needed, or None if it may be."""
+        """Return an early stop if the epoch is not needed, otherwise None."""
         sample = self.samples[id]
         verdict = sample.ballot.verdict
         if verdict is None:
@@ -224,7 +225,7 @@ class _EvalVotes:
         )
 
     def summary(self) -> dict[str, Any]:
-        """Return the eval in numbers, and every verdict."""
+        """Return counts of the eval, and all verdicts."""
         samples, verdicts = list(self.samples.values()), self.verdicts
         problems = {str(id): sample.problem for id, sample in self.samples.items() if sample.problem}
         return {
@@ -243,14 +244,14 @@ class _EvalVotes:
         }
 
 
-# The eval that the running task belongs to. Inspect runs each eval in a context of its own, and its samples
-# in copies of that, so one manager can serve several at once although the protocol does not name them.
+# The eval of the running task. Inspect runs each eval in its own context, and samples in copies of it, so one
+# manager can serve several evals at once although the protocol does not identify them.
 _CURRENT: ContextVar[_EvalVotes | None] = ContextVar("foregone_current_eval", default=None)
 
 
 @functools.cache
 def _listen_for_errors() -> None:
-    """Register a hook, once, that hears of the epochs that end without scores."""
+    """Register a hook, once, that is called for epochs that end without scores."""
     hooks = _inspect("inspect_ai.hooks")
 
     @hooks.hooks(name="foregone", description="Tells early stopping about epochs that end without scores.")
@@ -273,6 +274,6 @@ def _inspect(module: str) -> Any:
 
 
 def _fields(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as the log keeps it."""
+    """Return a verdict as stored in the log."""
     answer = verdict.answer if isinstance(verdict.answer, bool | int | float | str) else str(verdict.answer)
     return {"answer": answer, "asked": verdict.asked, "yes": verdict.yes, "risk": verdict.risk}

@@ -1,13 +1,14 @@
 """Ready-made stopping rules to compare with the optimal strategies; each returns a StoppingStrategy.
 
-One convention holds for all of them: besides its own condition, every rule stops as soon as the voters not
-yet asked cannot change the answer. That saves votes and never changes an answer.
+In addition to its own condition, every rule stops as soon as the remaining voters cannot change the answer.
+That saves votes and never changes an answer.
 
-`foregone.rules.registry` has them by name, also those for many answers: `foregone compare` and `foregone
-replay` choose from it. A rule of your own goes wherever a name does: see `foregone.rules.methods.Method.of`.
+`foregone.rules.registry` lists them by name, including rules for many answers; `foregone compare` and
+`foregone replay` choose from it. Custom rules can be used wherever a name can: see
+`foregone.rules.methods.Method.of`.
 
-A rule looks at one vote. Blend-ASC (arXiv 2511.12309) spends one budget over all questions, so where it stops
-on one depends on the others: it is not a function of the counts, and not among these.
+A rule depends only on the counts of one poll. Blend-ASC (arXiv 2511.12309) is not included, because it spends
+one budget over all questions, so where it stops on one depends on the others.
 """
 
 from foregone.rules.adaptive_consistency import adaptive_consistency

@@ -1,7 +1,7 @@
-"""What random draws hold: rows of hypergeometric and binomial probabilities, one draw more each.
+"""Rows of hypergeometric and binomial probabilities, for an increasing number of draws.
 
-Sums of products of non-negative numbers, so nothing cancels and nothing overflows, however many draws. A
-probability below 1e-300 may come out as zero.
+They are sums of products of non-negative numbers, so there is no cancellation and no overflow. Probabilities
+below 1e-300 may be zero.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def marked_drawn(population: int, marked: int) -> Iterator[FloatArray]:
         held = np.arange(drawn + 1)
         left = population - drawn
         longer = np.zeros(drawn + 2)
-        marked_left = np.maximum(marked - held, 0)  # holding more than there are has probability zero
+        marked_left = np.maximum(marked - held, 0)  # impossible counts have probability zero
         longer[:-1] = row * np.maximum(left - marked_left, 0) / left
         longer[1:] += row * marked_left / left
         row = longer
@@ -34,7 +34,7 @@ def marked_drawn(population: int, marked: int) -> Iterator[FloatArray]:
 
 
 def coin_tails() -> Iterator[FloatArray]:
-    """Yield, for 1, 2, ... tosses of a fair coin, the chances of at most 0, 1, ... heads."""
+    """Yield, for 1, 2, ... tosses of a fair coin, the probabilities of at most 0, 1, ... heads."""
     row = np.array([0.5, 1.0])
     while True:
         yield row

@@ -1,4 +1,4 @@
-"""Adaptive-Consistency: stop when the leading answer is the likelier one, nearly surely."""
+"""Adaptive-Consistency: stop when the leading answer is very probably the more likely one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["adaptive_consistency"]
 
 
 def adaptive_consistency(n_voters: int, threshold: float = 0.95) -> StoppingStrategy:
-    """Stop when the leading answer is the likelier of the two with probability at least ``threshold``.
+    """Stop when the leading answer is the more likely one with probability at least ``threshold``.
 
     The Beta rule of Aggarwal, Madaan, Yang and Mausam, "Let's sample step by step: adaptive-consistency for
-    efficient reasoning and coding with LLMs" (EMNLP 2023), for two answers. The probability is that of a
-    voter's inclination lying on the leading answer's side of one half, were it uniform beforehand. That is
-    `schwing` with a limit of ``1 - threshold``, but for a probability that equals the threshold, which stops.
+    efficient reasoning and coding with LLMs" (EMNLP 2023), for two answers. It is the posterior probability,
+    with a uniform prior, that the share of voters who give the leading answer is above one half. It equals
+    `schwing` with a limit of ``1 - threshold``, except that a probability equal to the threshold also stops.
 
-    As there, nothing is guaranteed: the threshold is no bound on the disagreement.
+    There is no guarantee: the threshold does not bound the disagreement.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def adaptive_consistency(n_voters: int, threshold: float = 0.95) -> StoppingStra
     Returns
     -------
     StoppingStrategy
-        Deterministic. It also stops when the rest cannot change the answer.
+        Deterministic. It also stops when the remaining voters cannot change the answer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""CITE: stop when the leader is certified to be the likelier answer, at any time."""
+"""CITE: stop when the leader is certified, at any time, to be the more likely answer."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["cite"]
 
 
 def cite(n_voters: int, max_disagreement: float) -> StoppingStrategy:
-    """Stop when the evidence that the leader is the likelier answer reaches ``1 / max_disagreement``.
+    """Stop when the evidence that the leader is the more likely answer reaches ``1 / max_disagreement``.
 
     After "certification by intersection-union testing with e-processes" of Ota, Iwase, Ichihara, Komiyama and
     Imaizumi, "CITE: anytime-valid statistical inference in LLM self-consistency" (2026, arXiv 2605.05873).
-    This follows the abstract, not their code: what is implemented is the e-value of
-    `foregone.plurality.mode_evidence.log_evidence` of the leader against the other answer.
+    The implementation follows the abstract, not the authors' code: it uses the e-value of the leader against
+    the other answer from `foregone.plurality.mode_evidence.log_evidence`.
 
-    It is about a voter's inclination, not about the full vote. If the votes are independent, as samples of a
-    model are, it ever stops with the unlikelier answer, before everyone is asked or the vote is decided, with
-    probability at most ``max_disagreement``. CITE certifies an answer named beforehand; between two answers
-    the leader may be taken, because only one of them can be certified wrongly. `foregone.evaluate` gives
-    its disagreement with the full vote exactly.
+    It is about a voter's probability of an answer, not about the full vote. If votes are independent, such as
+    samples of a model, then with probability at most ``max_disagreement`` it ever stops with the less likely
+    answer before all voters were asked or the vote is decided. CITE certifies an answer named beforehand;
+    between two answers it can certify the leader, because only one of them can be certified wrongly.
+    `foregone.evaluate` computes its exact disagreement with the full vote.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def cite(n_voters: int, max_disagreement: float) -> StoppingStrategy:
     Returns
     -------
     StoppingStrategy
-        Deterministic. It also stops when the rest cannot change the answer.
+        Deterministic. It also stops when the remaining voters cannot change the answer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Curtailment: stop when the rest cannot change the answer."""
+"""Curtailment: stop when the remaining voters cannot change the answer."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ __all__ = ["curtailment", "is_decided"]
 def curtailment(
     n_voters: int, *, looks: int | Iterable[int] | None = None, quota: int | None = None
 ) -> StoppingStrategy:
-    """Stop as soon as the voters not yet asked cannot change the answer.
+    """Stop as soon as the remaining voters cannot change the answer.
 
-    The oldest rule of all, used wherever ballots are counted one by one: a majority of all voters has said
-    yes, or at least half of them has said no (a tie of the full vote is "no"). It never disagrees with the
-    full vote, and no rule that never does so, whatever the votes, asks fewer.
+    It stops once a majority of all voters has said yes, or at least half of them have said no (a tied full
+    vote is "no"). It never disagrees with the full vote, and no other rule with that property asks fewer
+    voters.
 
     Parameters
     ----------
     n_voters : int
         Number of voters, at least 1.
     looks : int or iterable of int, optional
-        Stop only after every so many votes, or only after these numbers of votes (and when all were asked).
+        Stop only after multiples of this number of votes, or only after these numbers of votes (and when all
+        voters were asked).
     quota : int, optional
-        The fewest yes votes with which the full vote is yes, from 0 to ``n_voters``; by default a majority.
+        Smallest number of yes votes for which the full vote is yes, from 0 to ``n_voters``; by default a
+        majority.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def curtailment(
 
 
 def is_decided(n_voters: int, asked: int) -> npt.NDArray[np.bool_]:
-    """Return, for 0 to ``asked`` yes votes, whether the rest cannot change the answer."""
+    """Return, for 0 to ``asked`` yes votes, whether the remaining voters cannot change the answer."""
     yes = np.arange(asked + 1)
     decided: npt.NDArray[np.bool_] = (2 * yes > n_voters) | (2 * (asked - yes) >= n_voters)
     return decided

@@ -1,4 +1,4 @@
-"""E-process: stop when the evidence against the closest contrary vote is strong enough, at any time."""
+"""E-process: stop when the evidence against the closest opposite full vote is strong enough, at any time."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["e_process"]
 
 
 def e_process(n_voters: int, max_disagreement: float) -> StoppingStrategy:
-    """Stop when the likelihood ratio against the closest contrary vote reaches ``1 / max_disagreement``.
+    """Stop when the likelihood ratio against the closest opposite vote reaches ``1 / max_disagreement``.
 
-    To stop with "yes", the likelihood of the votes so far, averaged over every full vote that is yes, must be
-    ``1 / max_disagreement`` times that under the closest full vote that is no; and the other way round. Under
-    that closest vote the ratio is a martingale with mean one, so by Ville's inequality it ever gets that
-    high with probability at most ``max_disagreement``. Such mixtures for votes drawn without replacement are
+    To stop with "yes", the likelihood of the votes so far, averaged over all full votes that are yes, must be
+    ``1 / max_disagreement`` times that under the closest full vote that is no; and vice versa. Under that
+    closest vote the ratio is a martingale with mean one, so by Ville's inequality it ever reaches this value
+    with probability at most ``max_disagreement``. Such mixtures for votes drawn without replacement are
     from Waudby-Smith and Ramdas, "Confidence sequences for sampling without replacement" (NeurIPS 2020).
 
-    It guarantees that, whatever the vote, the disagreement is at most ``max_disagreement``: the same promise
-    as criterion minimixed, without any optimisation. What it leaves over of the limit (the ratio overshoots
-    when it stops, and a decided vote is no risk at all) is votes asked in vain.
+    It guarantees a disagreement of at most ``max_disagreement`` for any full vote: the same promise as
+    criterion minimixed, without optimisation. It does not use up the limit (the ratio overshoots when it
+    stops, and stops at decided votes have no risk), and therefore asks more votes.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def e_process(n_voters: int, max_disagreement: float) -> StoppingStrategy:
     Returns
     -------
     StoppingStrategy
-        Deterministic. Where the contrary vote has become impossible the ratio is infinite, so it needs no
-        condition of its own to stop at a decided vote.
+        Deterministic. If the opposite vote is impossible the ratio is infinite, so it stops at decided votes
+        without a separate condition.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def e_process(n_voters: int, max_disagreement: float) -> StoppingStrategy:
 
 
 def _stop_rows(n_voters: int, limit: float) -> Iterator[npt.NDArray[np.bool_]]:
-    most_no = n_voters // 2  # the most yes votes with which the full vote is no
+    most_no = n_voters // 2  # largest number of yes votes for which the full vote is no
     steps = zip(
         full_vote_chances(n_voters),
         marked_drawn(n_voters, most_no),
@@ -67,8 +67,8 @@ def _stop_rows(n_voters: int, limit: float) -> Iterator[npt.NDArray[np.bool_]]:
         strict=False,
     )
     for asked, ((full_yes, full_no), under_closest_no, under_closest_yes) in enumerate(steps):
-        # Each of the n_voters + 1 full votes being equally likely, these votes have chance 1 / (asked + 1):
-        # Bayes turns the chance of a side into the mean likelihood over the full votes of that side.
+        # If all n_voters + 1 full votes are equally likely, these votes have probability 1 / (asked + 1).
+        # Bayes' rule turns the probability of a side into the mean likelihood over its full votes.
         share = (n_voters + 1) / (asked + 1)
         under_yes = full_yes * share / (n_voters - most_no)
         under_no = full_no * share / (most_no + 1)

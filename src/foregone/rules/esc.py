@@ -1,4 +1,4 @@
-"""ESC: stop when a whole window of votes was unanimous."""
+"""ESC: stop when a window of votes is unanimous."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["esc"]
 
 
 def esc(n_voters: int, window: int = 5) -> StoppingStrategy:
-    """Stop at the end of a window of votes that are all alike, or when the rest cannot change the answer.
+    """Stop at the end of a unanimous window of votes, or when the remaining voters cannot change the answer.
 
     Early-stopping self-consistency, from Li, Yuan, Feng, Pan, Wang, Sun, Wang and Li, "Escape sky-high cost:
-    early-stopping self-consistency for multi-step reasoning" (ICLR 2024). Votes are taken in windows, one
-    after the other; the first unanimous one ends the poll, and the majority of all votes so far is the
-    answer. It knows nothing of a limit, and guarantees nothing.
+    early-stopping self-consistency for multi-step reasoning" (ICLR 2024). Votes are collected in consecutive
+    windows; the first unanimous one ends the poll, and the majority of all votes so far is the answer. It
+    has no limit on the disagreement and no guarantee.
 
     Parameters
     ----------
     n_voters : int
         Number of voters, at least 1.
     window : int, default 5
-        Votes in a window, at least 1. The last window may be cut short by the number of voters.
+        Votes per window, at least 1. The last window may be shorter.
 
     Returns
     -------
@@ -35,13 +35,12 @@ def esc(n_voters: int, window: int = 5) -> StoppingStrategy:
 
     Notes
     -----
-    Whether a window was unanimous depends on the order of the votes, not on ``(asked, yes)`` alone. But
-    voters are asked in random order: given ``(asked, yes)``, every order of these votes is equally likely,
-    whatever the full vote. So the rule stops in ``(asked, yes)`` with a probability that only
-    depends on the state, among the orders that get there. The strategy returned has these probabilities.
-    Averaged over orders it asks exactly as many votes as the rule itself, and disagrees exactly as often,
-    for every full vote. (The same is true of every rule that looks at the order; so none
-    beats the best strategy on ``(asked, yes)``.)
+    Whether a window is unanimous depends on the order of the votes, not only on ``(asked, yes)``. But voters
+    are asked in random order: given ``(asked, yes)``, every order of these votes is equally likely, whatever
+    the full vote. So among the orders that reach ``(asked, yes)``, the rule stops with a probability that
+    depends only on this state. The returned strategy has these probabilities. Averaged over orders it asks
+    exactly as many votes as the original rule, and disagrees exactly as often, for every full vote. (This
+    holds for every rule that uses the order, so none beats the best strategy on ``(asked, yes)``.)
 
     Examples
     --------
@@ -59,9 +58,8 @@ def esc(n_voters: int, window: int = 5) -> StoppingStrategy:
 def _stop_rows(n_voters: int, window: int) -> Iterator[FloatArray]:
     """Yield the stop probabilities step by step.
 
-    ``reach[k][j]``: among the orders of the votes so far that hold j yes, the share that has not stopped and
-    whose window holds only yes (k = 0), only no (1), or both (2). At the start of a window it holds
-    neither, which 0 and 1 both stand for: half of the share is kept in each.
+    ``reach[k][j]``: among the orders of the votes so far with j yes, the share that has not stopped and whose
+    window has only yes (k = 0), only no (1), or both (2). An empty window counts half as 0 and half as 1.
     """
     reach = np.array([[0.5], [0.5], [0.0]])
     for asked in range(n_voters):
@@ -71,7 +69,7 @@ def _stop_rows(n_voters: int, window: int) -> Iterator[FloatArray]:
         stop[:, is_decided(n_voters, asked)] = 1.0
         total = reach.sum(axis=0)
         stopped = (reach * stop).sum(axis=0)
-        # Where no order gets, 1; a ratio of equal sums may round above it.
+        # 1 in states that no order reaches; a ratio of equal sums may round above 1.
         yield np.minimum(np.divide(stopped, total, out=np.ones(asked + 1), where=total > 0), 1.0)
         going_on = reach * (1 - stop)
         if at_end:
@@ -81,9 +79,9 @@ def _stop_rows(n_voters: int, window: int) -> Iterator[FloatArray]:
 
 
 def _after_one_more(going_on: FloatArray, new_window: bool) -> FloatArray:
-    """Return the shares with one vote more, over which of the votes came last."""
+    """Return the shares after one more vote, averaged over which of the votes came last."""
     votes = going_on.shape[1]
-    yes = np.arange(votes + 1) / votes  # the chance that the last of the votes was a yes
+    yes = np.arange(votes + 1) / votes  # the probability that the last of the votes was a yes
     with_yes, with_no = np.zeros((2, 3, votes + 1))
     with_yes[:, 1:] = going_on
     with_no[:, :-1] = going_on

@@ -1,4 +1,4 @@
-"""IBEP: stop when the full vote is nearly sure, were every number of yes votes equally likely."""
+"""IBEP: stop when the full vote is nearly certain, if all numbers of yes votes are equally likely."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def ibep(n_voters: int, max_disagreement: float) -> StoppingStrategy:
     """Stop when the full vote is one answer with probability at least ``1 - max_disagreement``.
 
     Instance-based ensemble pruning, from Hernandez-Lobato, Martinez-Munoz and Suarez, "Statistical
-    instance-based pruning in ensembles of independent classifiers" (IEEE TPAMI, 2009). The probability is the
-    one that follows from the votes so far if every number of yes votes was equally likely beforehand: the yes
-    votes still to come are then beta-binomial.
+    instance-based pruning in ensembles of independent classifiers" (IEEE TPAMI, 2009). It is the posterior
+    probability if all numbers of yes votes are equally likely beforehand: the remaining yes votes are then
+    beta-binomial.
 
-    If the number of yes votes really is uniform, the mean disagreement is at most ``max_disagreement``, since
-    it is at every stop; no stop makes use of what another one leaves over (the minimean optimum does). It
-    guarantees nothing for other distributions of the votes, and near an even split it disagrees many times
-    as often as ``max_disagreement`` says.
+    If the number of yes votes really is uniform, the mean disagreement is at most ``max_disagreement``,
+    because this holds at every stop; risk left over at one stop is not used at others (the minimean optimum
+    does that). There is no guarantee for other distributions, and near an even split it disagrees many times
+    more often than ``max_disagreement``.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ def ibep(n_voters: int, max_disagreement: float) -> StoppingStrategy:
     Returns
     -------
     StoppingStrategy
-        Deterministic. A decided vote is a sure one, so it needs no condition of its own.
+        Deterministic. Decided votes have probability 1, so it stops there without a separate condition.
 
     Notes
     -----
-    The tails are hypergeometric: with m the most yes votes with which the full vote is "no",
+    The tails are hypergeometric. If m is the largest number of yes votes for which the full vote is "no",
     P(full vote yes | asked, yes) = P(at most ``yes`` marked among ``asked + 1`` drawn from ``n_voters + 1``
-    of which ``m + 1`` are marked). It is Schwing's probability with the number of voters taken into account.
-    A state whose probability differs from the limit by rounding alone may fall on either side of it.
+    of which ``m + 1`` are marked). It is Schwing's probability for a finite number of voters.
+    A state whose probability differs from the limit only by rounding may fall on either side of it.
 
     Examples
     --------
@@ -59,22 +59,22 @@ def ibep(n_voters: int, max_disagreement: float) -> StoppingStrategy:
     """
     n_voters, limit = check_n_voters(n_voters), check_max_disagreement(max_disagreement)
     if limit == 0:
-        return curtailment(n_voters)  # the same, free of probabilities that are zero only to a float
+        return curtailment(n_voters)  # equal, but without probabilities that underflow to zero
     rows = _stop_rows(n_voters, limit)
     return StoppingStrategy.from_rows(n_voters, lambda asked: next(rows))
 
 
 def _stop_rows(n_voters: int, limit: float) -> Iterator[npt.NDArray[np.bool_]]:
     for asked, (full_yes, full_no) in enumerate(full_vote_chances(n_voters)):
-        unlikelier = np.minimum(np.minimum(full_yes, full_no), 0.5)  # rounding may put a tie above one half
+        unlikelier = np.minimum(np.minimum(full_yes, full_no), 0.5)  # a tie may round above one half
         yield (unlikelier <= limit) | is_decided(n_voters, asked)
 
 
 def full_vote_chances(n_voters: int) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield per step, for 0 to ``asked`` yes votes, the chances that the full vote is yes and that it is no.
+    """Yield per step, for 0 to ``asked`` yes votes, the probabilities that the full vote is yes and no.
 
-    They suppose that every number of yes votes from 0 to ``n_voters`` was equally likely. Each is a sum of
-    its own: neither is one minus the other, so the smallest ones are accurate too.
+    They assume that all numbers of yes votes from 0 to ``n_voters`` are equally likely. Each is computed as a
+    separate sum, not as one minus the other, so that small values are accurate too.
     """
     rows = marked_drawn(n_voters + 1, n_voters // 2 + 1)
     next(rows)

@@ -14,13 +14,12 @@ __all__ = ["lead"]
 
 
 def lead(n_voters: int, k: int = 3) -> StoppingStrategy:
-    """Stop when one answer is ahead by ``k`` votes, or the rest cannot change the answer.
+    """Stop when one answer is ahead by ``k`` votes, or the remaining voters cannot change the answer.
 
-    A constant lead is what Wald's sequential probability ratio test of "a share p of the voters says yes"
-    against "a share 1 - p does" comes to, and what voting schemes for language models such as ConSol amount
-    to at their default settings (k = 3). It knows neither how many voters there are nor how often it may be
-    wrong, so it guarantees nothing: with k = 3 and a hundred voters or more it errs on an evenly split vote
-    almost every other time.
+    A constant lead is Wald's sequential probability ratio test of "a share p of the voters says yes" against
+    "a share 1 - p says yes", and is equivalent to voting schemes for language models such as ConSol at their
+    default settings (k = 3). It depends neither on the number of voters nor on a limit, and has no guarantee:
+    with k = 3 and at least a hundred voters, it is wrong on nearly half of evenly split votes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Learned prior: stop when the leader wins the full vote nearly surely, given how past votes were spread."""
+"""Learned prior: stop when the leader almost certainly wins the full vote, given past votes."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ def learned_prior(votes: VoteDistribution, max_disagreement: float) -> StoppingS
     """Stop when the leader wins the full vote with probability at least ``1 - max_disagreement``.
 
     After Huang, Ma and Zhou, "Optimal Bayesian stopping for efficient inference of consistent LLM answers"
-    (ICML 2026, arXiv 2602.05395), in the exact form that it has for a full vote. They take the answers
-    to past questions as a prior of how answers are spread, and stop when the posterior probability that the
-    leader is the mode, given the counts of the first two answers, passes a threshold. This follows that
-    description, not their code. It differs in two ways: votes are drawn without replacement from a full vote
-    that is distributed as past ones, not independently, so that the posterior is that of the full vote; and
-    between two answers ``(asked, yes)`` is known, not only the two counts, so the prior may lean to one side.
+    (ICML 2026, arXiv 2602.05395), in its exact form for a full vote. They use the answers to past questions
+    as a prior for the distribution of answers, and stop when the posterior probability that the leader is the
+    mode, given the counts of the two most frequent answers, passes a threshold. The implementation follows
+    that description, not the authors' code. It differs in two ways: votes are drawn without replacement from
+    a full vote distributed like past ones, not independently, so that the posterior is about the full vote;
+    and the rule knows which of the two answers has which count, so the prior may be asymmetric.
 
-    If new votes are distributed as ``votes``, the mean disagreement is at most ``max_disagreement``, since it
-    is at every stop. No stop makes use of what another one leaves over; the minimean optimum for the same
-    votes and limit does, so it asks no more. Nothing is guaranteed if ``votes`` are a sample.
+    If new votes are distributed as ``votes``, the mean disagreement is at most ``max_disagreement``, because
+    this holds at every stop. Risk left over at one stop is not used at others; the minimean optimum for the
+    same votes and limit does that, so it never asks more. There is no guarantee if ``votes`` are a sample.
 
     Parameters
     ----------
     votes : VoteDistribution
-        How past votes were spread.
+        Distribution of past votes.
     max_disagreement : float
         From 0 to 1, one minus the threshold of the posterior probability.
 
     Returns
     -------
     StoppingStrategy
-        Deterministic. At least one voter is asked. It also stops when the rest cannot change the answer; in a
-        state that no past vote can lead to, only then.
+        Deterministic. It asks at least one voter. It also stops when the remaining voters cannot change the
+        answer; in states that no past vote can reach, it stops only then.
 
     Examples
     --------
@@ -51,21 +51,21 @@ def learned_prior(votes: VoteDistribution, max_disagreement: float) -> StoppingS
     """
     if not isinstance(votes, VoteDistribution):
         raise InvalidInputError(
-            "votes must be a VoteDistribution, such as VoteDistribution.from_votes gives, not a "
+            "votes must be a VoteDistribution, such as from VoteDistribution.from_votes, got "
             f"{type(votes).__name__}"
         )
     limit = check_max_disagreement(max_disagreement)
     if limit == 0:
-        return curtailment(votes.n_voters)  # the same, free of probabilities that are zero only to a float
+        return curtailment(votes.n_voters)  # equal, but without probabilities that underflow to zero
     rows = _stop_rows(votes, limit)
     return StoppingStrategy.from_rows(votes.n_voters, lambda asked: rows[asked])
 
 
 def _stop_rows(votes: VoteDistribution, limit: float) -> list[BoolArray]:
-    """Return where it stops, step by step.
+    """Return where the rule stops, step by step.
 
-    ``chance[s][j]``: the probability that the votes asked hold j yes and the full vote is yes (s = 1) or not
-    (s = 0). With one vote fewer, each of the votes is equally likely to be the one that is taken away.
+    ``chance[s][j]``: the probability that the votes asked have j yes and the full vote is yes (s = 1) or no
+    (s = 0). Going back one vote, each of the votes is equally likely to be the last one.
     """
     n_voters = votes.n_voters
     says_yes = 2 * np.arange(n_voters + 1) > n_voters

@@ -1,4 +1,4 @@
-"""Method: a way to stop, made from what is known of the votes; KnownVotes: what that is."""
+"""Method: a stopping rule made from known votes; KnownVotes: what is known about the votes."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ WhichVotes = Literal["averaged", "observed", "expected", "assumed"]
 
 @dataclass(frozen=True, eq=False)
 class KnownVotes:
-    """What a strategy may be made from: the voters, and what is known of their votes.
+    """The voters, and what is known about their votes, from which a method makes a strategy.
 
     Attributes
     ----------
     n_voters : int
         Number of voters.
     n_classes : int or None
-        How many different answers there can be; None for any number.
+        Maximum number of different answers; None for any number.
     many_answers : bool
-        Whether strategies are for any number of answers, not for two.
+        Whether strategies are for any number of answers instead of two.
     find : callable
-        Gives the distributions below by name, when one is first asked for.
+        Returns the distributions below by name; called on first use.
     quota : int or None
-        The fewest yes votes with which the full vote is yes; None for a majority.
+        Smallest number of yes votes for which the full vote is yes; None for a majority.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class KnownVotes:
 
     @classmethod
     def of(cls, votes: AnyDistribution, quota: int | None = None) -> KnownVotes:
-        """Take one distribution for everything that is known."""
+        """Use one distribution for all known votes."""
         many = isinstance(votes, CompositionDistribution)
         return cls(
             votes.n_voters,
@@ -65,22 +65,22 @@ class KnownVotes:
 
     @cached_property
     def averaged(self) -> AnyDistribution:
-        """What is treated as the true distribution."""
+        """The distribution that is treated as the true one."""
         return self.find("averaged")
 
     @cached_property
     def observed(self) -> AnyDistribution:
-        """One full vote of each input, which is what a confidence can be had from."""
+        """One full vote of each input, as needed for a confidence."""
         return self.find("observed")
 
     @cached_property
     def expected(self) -> AnyDistribution:
-        """What new inputs may look like: the likeliest beta-binomial, or many answers smoothed."""
+        """Estimated distribution of new inputs: a fitted beta-binomial, or smoothed many-answer counts."""
         return self.find("expected")
 
     @cached_property
     def assumed(self) -> AnyDistribution:
-        """What decides between strategies that are equally good at worst."""
+        """The distribution that decides between strategies with equal worst cases."""
         return self.find("assumed")
 
 
@@ -89,7 +89,7 @@ def _expected(votes: AnyDistribution) -> AnyDistribution:
         return votes.smoothed(votes.n_classes)
     if votes.n_observations is None:
         raise InvalidInputError(
-            "these votes were assumed, so nothing can be fitted to them: give observed ones"
+            "these votes are assumed, so nothing can be fitted to them: give observed votes"
         )
     counts = np.rint(votes.probabilities * votes.n_observations).astype(np.int64)
     yes = np.repeat(np.arange(votes.n_voters + 1), counts)
@@ -98,21 +98,21 @@ def _expected(votes: AnyDistribution) -> AnyDistribution:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to stop: a rule with its parameter or limit, or a rule of your own.
+    """A stopping rule with its parameter or limit, or a custom rule.
 
     Attributes
     ----------
     name : str
-        Its name on the command line, without what follows a colon.
+        Its name on the command line, without a colon and parameter.
     label : str
         Its name in tables.
     limit : float or None
-        The allowed disagreement, if it knows of one.
+        The allowed disagreement, if the rule has a limit.
     at_limit : callable
-        ``at_limit(known, limit)`` gives the strategy; what knows of no limit ignores it.
+        ``at_limit(known, limit)`` returns the strategy; rules without a limit ignore it.
     is_ours, is_calibrated, is_tunable : bool
-        Whether it is an optimum, whether the votes known matter to it, and whether it is for a mean
-        disagreement, which its limit can be tuned to.
+        Whether it is an optimum, whether it depends on the known votes, and whether its limit can be tuned to
+        a mean disagreement.
     short_label : str
         Its name in narrow tables.
     """
@@ -128,13 +128,13 @@ class Method:
 
     @classmethod
     def of(cls, rule: CountingStrategy | Callable[..., CountingStrategy], label: str | None = None) -> Method:
-        """Make a method of a strategy, or of a rule of your own.
+        """Make a method from a strategy, or from a custom rule.
 
         Parameters
         ----------
         rule : StoppingStrategy, PluralityStrategy or callable
-            The strategy, or a function that returns one: it is called with the number of voters and, for
-            many answers, with ``n_classes`` (None for any number).
+            The strategy, or a function that returns one. The function is called with the number of voters
+            and, for many answers, with ``n_classes`` (None for any number).
         label : str, optional
             Its name in tables; by default the name of the function.
 
@@ -160,7 +160,7 @@ class Method:
             return cls(name, name, None, lambda known, _: _fitting(own, known, name), short_label=name)
         if not callable(rule):
             raise InvalidInputError(
-                "a rule must be a name, a strategy that counts votes, or a function that returns one, not "
+                "a rule must be a name, a strategy that counts votes, or a function that returns one, got "
                 f"{rule!r}"
             )
         make, name = rule, label or str(getattr(rule, "__name__", "own rule"))
@@ -172,12 +172,12 @@ class Method:
         return cls(name, name, None, at_limit, short_label=name)
 
     def strategy(self, known: KnownVotes) -> CountingStrategy:
-        """Return the strategy that these votes lead to."""
+        """Return the strategy for these votes."""
         return self.at_limit(known, 0.0 if self.limit is None else self.limit)
 
 
 def _fitting(strategy: Any, known: KnownVotes, name: str) -> CountingStrategy:
-    """Return the strategy. Raises InvalidInputError if it is for other votes than those known."""
+    """Return the strategy. Raises InvalidInputError if it does not match the known votes."""
     wanted = PluralityStrategy if known.many_answers else StoppingStrategy
     if not isinstance(strategy, wanted) or strategy.n_voters != known.n_voters:
         answers = "many" if known.many_answers else "two"
@@ -187,7 +187,7 @@ def _fitting(strategy: Any, known: KnownVotes, name: str) -> CountingStrategy:
         )
     if isinstance(strategy, StoppingStrategy) and strategy.quota != check_quota(known.quota, known.n_voters):
         raise InvalidInputError(
-            f"{name}: its full vote is yes from {strategy.quota} yes votes on, here from "
-            f"{check_quota(known.quota, known.n_voters)}: compare strategies with the same quota"
+            f"{name}: expected quota {check_quota(known.quota, known.n_voters)}, got {strategy.quota}: "
+            "compare only strategies with the same quota"
         )
     return strategy

@@ -14,19 +14,19 @@ __all__ = ["quorum"]
 
 
 def quorum(n_voters: int, k: int = 5) -> StoppingStrategy:
-    """Stop when one answer has ``k`` votes, or the rest cannot change the answer.
+    """Stop when one answer has ``k`` votes, or the remaining voters cannot change the answer.
 
-    First to k, as annotation services and retry loops use it. The answer is that of the majority of the first
-    ``2 k - 1`` voters, of whom no more are asked than it takes to know it. It knows neither how many voters
-    there are nor how often it may be wrong, so it guarantees nothing.
+    First to k, as used by annotation services and retry loops. The answer is the majority of the first
+    ``2 k - 1`` voters, asking only as many of them as needed. It depends neither on the number of voters nor
+    on a limit, and has no guarantee.
 
     Parameters
     ----------
     n_voters : int
         Number of voters, at least 1.
     k : int, default 5
-        The votes to stop at, at least 1. Above half of the voters it is never reached before the vote is
-        decided, which leaves `curtailment`.
+        The votes to stop at, at least 1. Above half of the voters, the vote is decided first, which leaves
+        `curtailment`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The rules by name, for any number of answers: what compare, replay and displays choose from.
+"""The registry of rules by name, for any number of answers; used by compare, replay and displays.
 
 A new rule is one function (one file here) and one entry in `RULES`.
 """
@@ -38,31 +38,31 @@ Maker = Callable[[KnownVotes, float, float], CountingStrategy]
 
 @dataclass(frozen=True)
 class Rule:
-    """One entry of the registry.
+    """A stopping rule in the registry.
 
     Attributes
     ----------
     name : str
-        On the command line.
+        Name on the command line.
     label : str
-        In tables; braces stand for its parameter, or for the confidence in per cent.
+        Name in tables; braces stand for its parameter, or for the confidence in per cent.
     two, many : callable or None
-        How the strategy is made between two answers, and among any number of answers.
+        Functions that make the strategy for two answers, and for any number of answers.
     parameter : float or None
-        What follows the colon unless something else does; None if it takes none.
+        Default parameter, which can be given after a colon; None if it has no parameter.
     takes_limit : bool
-        Whether it takes a limit on the disagreement, which may then follow the colon.
+        Whether it has a limit on the disagreement, which can be given after a colon.
     short_label : str or None
-        In narrow tables.
+        Name in narrow tables.
     is_ours, is_calibrated : bool
-        Whether it is an optimum, and whether the votes known matter to it.
+        Whether it is an optimum, and whether it depends on the known votes.
     is_tunable : bool
-        Whether its limit is tuned to the disagreement of others in a replay; of many answers,
+        Whether its limit is tuned to the disagreement of others in a replay; for many answers,
         `is_tunable_of_many`.
     takes_quota : bool
-        Whether it knows of quotas; the others are for a majority.
+        Whether it supports quotas; other rules are only for a majority.
     most_voters, most_states : float
-        Beyond these it takes so long that it is compared only when asked for.
+        Above these sizes it is slow, and compared only on request.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Rule:
     most_states: float = math.inf
 
     def maker(self, *, many_answers: bool) -> Maker | None:
-        """Return how the strategy is made; None if there is none for so many answers."""
+        """Return the function that makes the strategy; None if the rule does not support it."""
         return self.many if many_answers else self.two
 
     def methods(
@@ -89,7 +89,7 @@ class Rule:
     ) -> list[Method]:
         """Return one method for each limit, or a single one if it takes none.
 
-        ``value`` is what followed the colon: the parameter, or a limit of its own.
+        ``value`` is the value after the colon: the parameter, or a separate limit.
         """
         make = self.maker(many_answers=many_answers)
         assert make is not None
@@ -102,8 +102,8 @@ class Rule:
             if known.quota is not None and not self.takes_quota:
                 able = [name for name, rule in RULES.items() if rule.takes_quota and rule.two]
                 raise InvalidInputError(
-                    f"{self.name} is a rule for majorities, and here the full vote is yes from {known.quota} "
-                    f"yes votes on: choose from {', '.join(able)}"
+                    f"{self.name} supports only majorities, got quota {known.quota}: choose from "
+                    f"{', '.join(able)}"
                 )
             return make(known, limit if used is None or self.takes_limit else used, confidence)
 
@@ -131,7 +131,7 @@ def _optimum(
     with_confidence: bool = False,
     **traits: Any,
 ) -> Rule:
-    """Return the entry of what is solved for the votes of this name, any number of answers."""
+    """Return the entry of an optimum solved for the votes of this name, with any number of answers."""
 
     def make(known: KnownVotes, limit: float, confidence: float) -> CountingStrategy:
         sure = confidence if with_confidence else None
@@ -203,7 +203,7 @@ RULES: dict[str, Rule] = {
             _many(plurality_rules.esc),
             parameter=5,
             short_label="ESC of {:g}",
-            most_voters=3_000,  # it leaves a tenth of all states to chance, and each is kept by itself
+            most_voters=3_000,  # a tenth of all states are randomised, and each is stored separately
         ),
         Rule("lead", "lead of {:g}", _two(rules.lead), _many(plurality_rules.lead), parameter=3),
         Rule("quorum", "first to {:g}", _two(rules.quorum), _many(plurality_rules.quorum), parameter=5),
@@ -226,7 +226,7 @@ RULES: dict[str, Rule] = {
     )
 }
 
-# What is chosen unless something else is, in the order of the tables: of two answers, and of many.
+# Default rules in the order of the tables, for two answers and for many.
 REPLAYED: dict[str, tuple[str, ...]] = {
     "two": (
         "minimean", "minimean-confident", "minimean-fitted", "minimixed", "minimax", "adaptive-consistency",
@@ -254,7 +254,7 @@ def rule_names(*, many_answers: bool = False) -> tuple[str, ...]:
 
 
 def compared_rules(known: KnownVotes) -> tuple[str, ...]:
-    """Return the names of the rules to put side by side by default; none that would take minutes."""
+    """Return the names of the rules compared by default, without those that would take minutes."""
     n_states = lattice_of(known.n_voters, known.n_classes).n_states if known.many_answers else 0
 
     def is_quick(rule: Rule) -> bool:
@@ -265,9 +265,9 @@ def compared_rules(known: KnownVotes) -> tuple[str, ...]:
 
 
 def baseline_methods(limit: float, *, has_quota: bool = False) -> tuple[Method, ...]:
-    """Return the rules that the trade-off of an optimum is drawn beside, at a limit; for two answers.
+    """Return the baseline rules for comparison with an optimum, at a limit; for two answers.
 
-    With another quota than a majority, only those that know of quotas.
+    With a quota other than a majority, only rules that support quotas.
 
     Examples
     --------
@@ -286,24 +286,24 @@ def choose_methods(
     many_answers: bool = False,
     has_quota: bool = False,
 ) -> tuple[Method, ...]:
-    """Return the methods of these names: one for each limit of those that know of limits.
+    """Return the methods with these names: one for each limit if the rule has a limit, otherwise one.
 
-    After a colon a name may have what it is to be used with: ``esc:8``, ``lead:5``,
-    ``adaptive-consistency:0.99``, or a limit of its own, ``e-process:0.05``.
+    A name may have a parameter after a colon, such as ``esc:8``, ``lead:5``, ``adaptive-consistency:0.99``,
+    or a separate limit, such as ``e-process:0.05``.
 
     Parameters
     ----------
     names : iterable of str, strategies, functions or methods, optional
-        Names of `rule_names`; by default those of `REPLAYED`. A strategy, or a function that returns one, is
-        a rule of your own: see `Method.of`.
+        Names from `rule_names`; by default those of `REPLAYED`. A strategy, or a function that returns one,
+        is a custom rule: see `Method.of`.
     limits : iterable of float
-        For the rules that take a limit.
+        Limits for the rules that have one.
     confidence : float, default 0.95
-        For those of ours that keep their limit with a confidence.
+        Confidence for optima that keep their limit with a confidence.
     many_answers : bool, default False
-        Whether voters may give any number of answers, not only two.
+        Whether voters may give any number of answers instead of two.
     has_quota : bool, default False
-        Whether another quota than a majority decides; then, by default, only rules that know of quotas.
+        Whether a quota other than a majority decides; the default is then only rules that support quotas.
 
     Examples
     --------
@@ -330,9 +330,9 @@ def _named(given: str, limits: list[float], confidence: float, *, many_answers: 
     name, colon, after = given.partition(":")
     names, rule = rule_names(many_answers=many_answers), RULES.get(name)
     if rule is None or name not in names or (colon and rule.parameter is None and not rule.takes_limit):
-        raise InvalidInputError(f"no method {given!r}: choose from {', '.join(names)}")
+        raise InvalidInputError(f"no rule {given!r}: choose from {', '.join(names)}")
     try:
         value = float(after) if colon else None
     except ValueError:
-        raise InvalidInputError(f"{given!r}: {after!r} is no number; write one, as in esc:5") from None
+        raise InvalidInputError(f"{given!r}: expected a number after the colon, such as esc:5") from None
     return rule.methods(value, limits, confidence, many_answers=many_answers)

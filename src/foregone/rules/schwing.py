@@ -1,4 +1,4 @@
-"""Schwing's rule: stop when voters at large are surely of one mind."""
+"""Schwing's rule: stop when a majority of an infinite population of voters is nearly certain."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["schwing"]
 
 
 def schwing(n_voters: int, max_disagreement: float) -> StoppingStrategy:
-    """Stop when it is nearly sure on which side of one half the voters' inclination lies.
+    """Stop when a voter's probability of yes is almost certainly on one side of one half.
 
     From Schwing, Zach, Zheng and Pollefeys, "Adaptive random forest: how many experts to ask before making a
-    decision?" (CVPR 2011, section 3.1); for two answers Adaptive-Consistency's Beta rule for language models
-    is the same. The votes are taken for independent tosses of a coin whose inclination is uniform beforehand;
-    it stops when the inclination is above (or below) one half with probability less than
-    ``max_disagreement``. That probability is the chance of at most ``yes`` (or at most ``asked - yes``) heads
-    in ``asked + 1`` tosses of a fair coin, and is computed as such: accurately for any number of votes.
+    decision?" (CVPR 2011, section 3.1). For two answers, Adaptive-Consistency's Beta rule for language models
+    is the same. Votes are treated as independent tosses of a coin with a uniform prior on its bias. The rule
+    stops when the posterior probability that the bias is above (or below) one half is less than
+    ``max_disagreement``. This equals the probability of at most ``yes`` (or at most ``asked - yes``) heads in
+    ``asked + 1`` tosses of a fair coin, which is computed accurately for any number of votes.
 
-    It knows nothing of ``n_voters`` (only the stop at a decided vote does), and it guarantees nothing: it
-    looks after every vote but reckons with one look only, so near an even split it disagrees with the full
-    vote several times as often as ``max_disagreement`` says.
+    It does not depend on ``n_voters`` (except for the stop at decided votes) and has no guarantee: it tests
+    after every vote without correcting for repeated tests, so near an even split it disagrees with the full
+    vote several times more often than ``max_disagreement``.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def schwing(n_voters: int, max_disagreement: float) -> StoppingStrategy:
     Returns
     -------
     StoppingStrategy
-        Deterministic. It also stops when the rest cannot change the answer.
+        Deterministic. It also stops when the remaining voters cannot change the answer.
 
     Examples
     --------
@@ -57,5 +57,5 @@ def schwing(n_voters: int, max_disagreement: float) -> StoppingStrategy:
 
 def _stop_rows(n_voters: int, limit: float) -> Iterator[npt.NDArray[np.bool_]]:
     for asked, at_most in zip(range(n_voters), coin_tails(), strict=False):
-        above_half = at_most[:-1]  # the chance that the inclination is; exchange yes and no for the contrary
+        above_half = at_most[:-1]  # the probability of a bias above one half; reversed for below
         yield (np.minimum(above_half, above_half[::-1]) < limit) | is_decided(n_voters, asked)
