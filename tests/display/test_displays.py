@@ -174,19 +174,19 @@ def test_votes_on_rows_are_counted_by_true_class(classifier) -> None:
         of_it = yes[y[1500:] == label]
         expected = [np.mean(of_it == number) for number in range(10)]
         np.testing.assert_allclose(display.shares[f"true class {label}"], expected)
-    with pytest.raises(InvalidInputError, match="both X and y"):
+    with pytest.raises(InvalidInputError, match="X and y must be given together"):
         VoteDistributionDisplay.from_estimator(classifier, X)
 
 
 @pytest.mark.parametrize("kind", [EnvelopeDisplay, RiskDisplay, StateGraphDisplay, TradeoffDisplay])
 def test_what_is_no_fitted_classifier_of_ours_is_an_error(kind: type) -> None:
-    with pytest.raises(InvalidInputError, match="give a fitted EarlyStoppingClassifier"):
+    with pytest.raises(InvalidInputError, match="expected a fitted EarlyStoppingClassifier"):
         kind.from_estimator(models.forest(9))
 
 
 @pytest.mark.parametrize("kind", [RiskDisplay, SavingsDisplay, StateGraphDisplay])
 def test_scores_are_no_votes(kind: type) -> None:
-    with pytest.raises(InvalidInputError, match="adds up scores"):
+    with pytest.raises(InvalidInputError, match="needs a StoppingStrategy, got ScoreStrategy: plot it with"):
         kind.from_strategy(ScoreStrategy.ask_all(5))
 
 

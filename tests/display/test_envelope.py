@@ -136,7 +136,7 @@ def test_the_lead_of_many_classes_has_one_line() -> None:
     assert display.ax_.get_ylim()[1] > 3
     assert display.ax_.get_ylabel() == "lead of the first class over the second"
     words = [text.get_text() for text in display.ax_.texts]
-    assert "stop: the answer is the class that leads" in words
+    assert "stop: answer the leading class" in words
     assert not any("yes" in word for word in words)
     (region,) = (patch.get_path().vertices for patch in display.ax_.patches)
     assert region[:, 1].min() == 0
@@ -157,8 +157,9 @@ def test_where_each_class_has_voters_of_its_own_rounds_are_drawn() -> None:
     np.testing.assert_array_equal(line.get_ydata(), [2, 1, 0, np.nan, 3, 2, 0, np.nan, 4, 0])
     assert display.ax_.get_ylim()[1] > 4
     assert display.ax_.get_ylabel() == "distance of a class behind the leader"
-    assert "out: its voters are asked no more" in [text.get_text() for text in display.ax_.texts]
-    assert display.ax_.get_xlabel() == "rounds asked, of one voter for each class"
+    words = [text.get_text() for text in display.ax_.texts]
+    assert "dropped: no more voters of this class are asked" in words
+    assert display.ax_.get_xlabel() == "rounds asked (one voter per class)"
 
 
 def test_scores_have_no_yes_votes() -> None:

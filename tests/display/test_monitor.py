@@ -62,7 +62,7 @@ def test_evidence_is_drawn_from_the_start_over_the_rows_seen_until_now() -> None
     display = MonitorDisplay.from_monitor(monitor)
     drawn, (first, second) = lines(display, 0), monitor.state.history
     expected = [[0, 1.0], [400, first.spread], [700, second.spread]]
-    np.testing.assert_allclose(drawn["spread of votes"][:3], expected)
+    np.testing.assert_allclose(drawn["spread (votes and answers)"][:3], expected)
     assert "disagreement of audited rows" not in drawn  # nothing was audited
     assert display.ax_.get_yscale() == "log"
     assert words(display) == ["alarm at 400"]
@@ -144,7 +144,7 @@ def test_without_numbers_of_rows_evidence_is_drawn_by_looks() -> None:
         monitor.audited([True] * 20, [True] * 20)
     display = MonitorDisplay.from_monitor(monitor)
     assert display.evidence[0].times == (0, 1, 2, 3)
-    assert display.ax_.get_xlabel() == "looks (60 audited rows)"
+    assert display.ax_.get_xlabel() == "audits (60 audited rows)"
 
 
 def test_labels_are_shown_as_they_are() -> None:

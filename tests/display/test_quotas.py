@@ -57,7 +57,7 @@ def test_the_picture_in_a_terminal_has_its_edges_on_either_side_of_zero(quota: i
     assert max(map(len, lines)) <= 70
     assert any(line.strip().startswith("0 ") for line in lines)
     assert "stop: the answer is YES" in lines[1]
-    assert ("go on asking" in "\n".join(lines)) == (quota > 0)
+    assert ("continue" in "\n".join(lines)) == (quota > 0)
 
 
 @pytest.mark.parametrize("quota", QUOTAS)
@@ -90,7 +90,7 @@ def test_by_margin_risk_is_the_larger_of_those_that_as_many_votes_would_turn(quo
     for n_yes, distance in enumerate(votes_to_turn(N, quota).tolist()):
         largest[distance] = max(largest.get(distance, 0.0), risk[n_yes])
     assert line.get_xydata().tolist() == [[distance, largest[distance]] for distance in sorted(largest)]
-    assert "turn the full vote" in display.ax_.get_xlabel()
+    assert "change the full vote" in display.ax_.get_xlabel()
 
 
 def test_by_yes_votes_risk_says_where_yes_begins() -> None:

@@ -38,5 +38,5 @@ def test_it_draws_into_given_axes():
 
 
 def test_without_any_disagreement_there_is_nothing_to_draw():
-    with pytest.raises(InvalidInputError, match="nothing to draw"):
+    with pytest.raises(InvalidInputError, match="nothing to plot"):
         ReplayDisplay.from_replay(made(row("curtailment", 7.0, 0.0)))

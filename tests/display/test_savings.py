@@ -62,7 +62,7 @@ def test_several_share_axes_and_differ_in_more_than_colour() -> None:
     assert first.ax_.get_ylim()[1] > max(one.get_data().values.max(), other.get_data().values.max())
 
 
-@pytest.mark.parametrize(("asked", "word"), [([], "empty"), ([12], "between"), ([1.5], "whole")])
+@pytest.mark.parametrize(("asked", "word"), [([], "empty"), ([12], "from 0 to"), ([1.5], "integers")])
 def test_bad_numbers_are_errors(asked: list[float], word: str) -> None:
     with pytest.raises(InvalidInputError, match=word):
         SavingsDisplay.from_asked(asked, 11)

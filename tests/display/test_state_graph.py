@@ -68,7 +68,7 @@ def test_numbers_fit_into_their_circles(n_voters: int) -> None:
 
 
 def test_many_voters_are_an_error_that_says_what_to_draw_instead() -> None:
-    with pytest.raises(InvalidInputError, match=r"at most 12 voters, not 101: .*EnvelopeDisplay"):
+    with pytest.raises(InvalidInputError, match=r"at most 12 voters, got 101: use EnvelopeDisplay"):
         StateGraphDisplay.from_strategy(rules.curtailment(101))
 
 

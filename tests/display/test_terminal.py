@@ -27,7 +27,7 @@ def test_without_colour_the_regions_can_still_be_told_apart() -> None:
     lines = str(envelope_picture(rules.curtailment(101))).splitlines()
     yes, go_on, no = (
         next(place for place, line in enumerate(lines) if words in line)
-        for words in ("answer is YES", "go on asking", "answer is NO")
+        for words in ("answer is YES", "continue", "answer is NO")
     )
     assert yes < go_on < no
     assert "▀" in lines[yes + 3]

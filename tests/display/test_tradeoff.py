@@ -142,4 +142,4 @@ def test_plans_of_every_kind_are_drawn_by_class() -> None:
         with pytest.raises(InvalidInputError, match="leave out baselines"):
             TradeoffDisplay.from_plan(made, baselines=True)
     unordered = plan(CompositionDistribution.from_counts(counts, n_classes=3), [0.2, 0.05])
-    assert TradeoffDisplay.from_plan(unordered).axes_[1].get_title("left") == "What it risks, on average"
+    assert TradeoffDisplay.from_plan(unordered).axes_[1].get_title("left") == "Disagreement, mean"

@@ -1,7 +1,7 @@
-"""Pictures of stopping strategies, votes, plans, replays and monitors: as text, and with matplotlib.
+"""Plots of stopping strategies, votes, plans, replays and monitors: as text, and with matplotlib.
 
-The displays are made in scikit-learn's manner: ``from_estimator``, ``from_strategy`` and others compute and
-draw, ``plot`` draws again, ``figure_`` and ``ax_`` are what was drawn into.
+The displays follow scikit-learn's display API: ``from_estimator``, ``from_strategy`` and others compute and
+draw, ``plot`` draws again, ``figure_`` and ``ax_`` hold the figure and axes.
 """
 
 from foregone.display.envelope import EnvelopeDisplay

@@ -1,4 +1,4 @@
-"""EnvelopeDisplay: one or several strategies drawn with matplotlib, in scikit-learn's manner."""
+"""EnvelopeDisplay: plot of one or several stopping strategies."""
 
 from __future__ import annotations
 
@@ -27,26 +27,28 @@ _HEIGHTS = {
     "class lead": "lead of the first class over the second",
     "distance": "distance of a class behind the leader",
 }
-LEADER = "stop: the answer is the class that leads"
+LEADER = "stop: answer the leading class"
 
 
 class EnvelopeDisplay(Display):
-    """Envelope of a stopping strategy: where it goes on, where it stops and with which answer.
+    """Plot of a stopping strategy: where it continues, and where it stops with which answer.
 
-    Votes asked from left to right, yes votes minus no votes (of a `ScoreStrategy` the running score) from
-    bottom to top. With another quota than a majority, the yes votes that are more than the share of votes it
-    stands for. Between the two lines it goes on asking; on the upper line it stops and answers yes, on the
-    lower one no. A `ScoreStrategy` for more than two classes has one line, on the lead of the first class
-    over the second: from there on it answers the class that leads. Where each class has voters of its own, it
-    has a line for each: a class that trails the leader by so much is out, and it stops when one is left. A
-    strategy that looks only now and then has points instead of lines: it stops there and beyond. A diamond
-    marks a state where chance decides. Make one with `from_strategy` or `from_estimator`; draw several into
-    the same axes to compare them.
+    The x axis is the number of votes asked, the y axis yes votes minus no votes (for a `ScoreStrategy` the
+    running score; with a quota other than a majority, the yes votes above the quota's share of the votes
+    asked). Between the two lines the strategy continues. On the upper line it stops and answers yes, on the
+    lower one no.
+
+    A `ScoreStrategy` for more than two classes has one line, for the lead of the first class over the second:
+    on it and above, the answer is the leading class. If each class has its own voters, there is a line for
+    each: a class that trails the leader by this distance is dropped, and the strategy stops when one class is
+    left. A strategy with few looks has points instead of lines: it stops there and beyond. A diamond marks a
+    randomised state. Create a display with `from_strategy` or `from_estimator`; draw several into the same
+    axes to compare them.
 
     Parameters
     ----------
     shape : EnvelopeShape or ScoreShape
-        What to draw, as `envelope_shape` computes it, or `score_shape` for scores.
+        The shape to draw, from `envelope_shape` or, for scores, `score_shape`.
     name : str, optional
         Name in the legend.
 
@@ -84,7 +86,7 @@ class EnvelopeDisplay(Display):
         Parameters
         ----------
         strategy : StoppingStrategy or ScoreStrategy
-            What to draw.
+            The strategy to draw.
         ax : matplotlib.axes.Axes, optional
             Axes to draw into; a new figure by default.
         name : str, optional
@@ -122,13 +124,16 @@ class EnvelopeDisplay(Display):
         """
         if not (is_a(strategies, Mapping) and strategies):
             raise InvalidInputError(
-                f"strategies must map names to at least one strategy to draw, got {strategies!r}"
+                f"strategies must be a mapping from names to at least one strategy, got {strategies!r}"
             )
         displays: list[EnvelopeDisplay] = []
         for name, strategy in strategies.items():
             displays.append(cls.from_strategy(strategy, displays[0].ax_ if displays else ax, name))
             if displays[-1].shape.share != displays[0].shape.share:
-                raise InvalidInputError("strategies in the same axes must have the same quota")
+                raise InvalidInputError(
+                    f"strategies in the same axes must have the same quota, but {name!r} and "
+                    f"{displays[0].name!r} differ: use separate axes"
+                )
         return displays
 
     def plot(
@@ -149,16 +154,16 @@ class EnvelopeDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Axes to draw into; a new figure (not one of pyplot's) by default.
         name : str, optional
-            Name in the legend, instead of the display's own.
+            Name in the legend, instead of the display's name.
         height : {"lead", "yes"}, default="lead"
-            What goes up: yes votes minus no votes, or those above the share of the quota; or yes votes.
-            Scores are always running scores, or leads.
+            The y axis: "lead" for yes votes minus no votes (or yes votes above the quota's share), "yes" for
+            yes votes. Scores always have running scores, or leads.
         answers : tuple of {"yes", "no"}
-            Which of the two lines to draw; of the leads of many classes, the one there is.
+            Which of the two lines to draw; leads of many classes have only one.
         fill : bool, default=True
-            Whether to shade where it goes on asking.
+            Whether to shade the region where the strategy continues.
         furnish : bool, default=True
-            Whether to set labels, limits, words and legend; not where a larger figure does so itself.
+            Whether to set labels, limits, annotations and legend; use False if the calling code does this.
         **line_options
             Passed on to the lines (``color``, ``linestyle``, ``linewidth``, ...).
         """
@@ -193,7 +198,7 @@ class EnvelopeDisplay(Display):
         return self._drawn_into(ax)
 
     def _place(self, height: str, asked: Any, lead: Any) -> tuple[Any, Any]:
-        """Return where states lie; a lead is so many yes votes more than half."""
+        """Return the coordinates of states, given votes asked and lead."""
         return asked, (asked + lead) / 2 if height == "yes" else self.shape.heights(asked, lead)
 
     def _side(self, asked: float, lead: float) -> str:
@@ -209,12 +214,12 @@ class EnvelopeDisplay(Display):
 
     def _check(self, height: str, answers: tuple[str, ...]) -> None:
         if height not in ("lead", "yes") or (height == "yes" and isinstance(self.shape, ScoreShape)):
-            raise InvalidInputError(f'height must be "lead" or, unless of scores, "yes", got {height!r}')
+            raise InvalidInputError(f'height must be "lead" or, except for scores, "yes", got {height!r}')
         if not answers or not {*answers} <= {"yes", "no"}:
             raise InvalidInputError(f'answers must be ("yes",), ("no",) or ("yes", "no"), got {answers!r}')
 
     def _furnish(self, ax: Axes, height: str, *, is_first: bool, has_label: bool) -> None:
-        """Draw what belongs to the axes rather than to one strategy; make room for this one."""
+        """Draw the parts that all strategies in the axes share; extend the limits for this one."""
         shape = self.shape
         upwards = height == "lead" or isinstance(shape, ScoreShape)
         least = 1e-9 if isinstance(shape, ScoreShape) else 1.0
@@ -230,7 +235,7 @@ class EnvelopeDisplay(Display):
             ax.plot([0, shape.n_voters], middle, color="0.75", linewidth=0.8, zorder=0)
             ax.set_xlim(0, shape.n_voters * 1.01)
             ax.set_ylim(low, high)
-            rounds = "rounds asked, of one voter for each class"
+            rounds = "rounds asked (one voter per class)"
             ax.set_xlabel(rounds if self._has_rounds else "votes asked")
             of_scores = "distance" if self._has_rounds else "class lead" if self._is_of_leads else "score"
             if isinstance(shape, ScoreShape):
@@ -239,7 +244,7 @@ class EnvelopeDisplay(Display):
                 ax.set_ylabel("yes votes" if height == "yes" else shape.height_label)
             ax.spines[["top", "right"]].set_visible(False)
             if upwards:
-                leads = "out: its voters are asked no more" if self._has_rounds else LEADER
+                leads = "dropped: no more voters of this class are asked" if self._has_rounds else LEADER
                 _write_words(ax, shape, leads if self._is_of_leads else None)
         ax.set_ylim(min(low, ax.get_ylim()[0]), max(high, ax.get_ylim()[1]))
         if has_label:
@@ -247,7 +252,7 @@ class EnvelopeDisplay(Display):
 
 
 def _line(runs: list[Any]) -> FloatArray:
-    """Return the stops of one side as (asked, lead), with a gap of NaN wherever a line would claim more."""
+    """Return the stops of one side as (asked, lead), with NaN where the line is interrupted."""
     gap = np.full((1, 2), np.nan)
     pieces = [part for run in runs for part in (gap, run)][1:]
     return np.concatenate(pieces).T if pieces else np.empty((2, 0))
@@ -261,6 +266,6 @@ def _write_words(ax: Axes, shape: AnyShape, of_leads: str | None) -> None:
         ax.text(0.985, 0.955, "stop: the answer is yes", va="top", **words)
         ax.text(0.985, 0.045, "stop: the answer is no", va="bottom", **words)
     ax.annotate(
-        "go on asking", (shape.last_asked * 0.35, 0), (0, 3), textcoords="offset points",
+        "continue", (shape.last_asked * 0.35, 0), (0, 3), textcoords="offset points",
         ha="center", va="bottom", color="0.25", fontsize="large",
     )  # fmt: skip

@@ -1,6 +1,6 @@
-"""What all displays share: figures and axes, and what they take from a fitted classifier.
+"""Helpers for all displays: figures and axes, and attributes of fitted classifiers.
 
-Nothing here is known to pyplot or changes a global style.
+Nothing here uses pyplot or changes global styles.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = [
     "vote_strategy",
 ]
 
-MANY_CLASSES = "with more than two classes, use SavingsDisplay.from_estimator, which shows the votes asked"
+MANY_CLASSES = "for more than two classes, use SavingsDisplay.from_estimator, which shows the votes asked"
 
 
 class Display:
-    """What every display has once it is drawn.
+    """Base class of displays, with the attributes of a drawn one.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class Display:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of so many inches; it changes nothing global and is freed like any object."""
+    """Return an empty figure, with sizes in inches; it has no global state and is freed like any object."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "Drawing a picture") from None
+        raise MissingExtraError("matplotlib", "plot", "Plotting") from None
     figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -67,20 +67,20 @@ def new_figure(width: float, height: float) -> Figure:
 def take_axes(
     ax: Axes | Sequence[Axes] | None, n_panels: int, width: float, height: float
 ) -> tuple[Axes, ...]:
-    """Return the axes to draw into: those given, or as many as there are panels in a new figure.
+    """Return the axes to draw into: the given ones, or one per panel in a new figure.
 
-    One axes instead of several means the first panel alone.
+    A single axes means only the first panel.
     """
     if ax is None:
         return tuple(new_figure(width, height).subplots(1, n_panels, squeeze=False)[0])
     given: tuple[Any, ...] = (ax,) if hasattr(ax, "plot") else tuple(ax)
     if not 1 <= len(given) <= n_panels or not all(hasattr(one, "plot") for one in given):
-        raise InvalidInputError(f"ax must be one axes, or a sequence of at most {n_panels}, got {ax!r}")
+        raise InvalidInputError(f"ax must be an Axes, or a sequence of at most {n_panels} Axes, got {ax!r}")
     return given
 
 
 def tidy(ax: Axes) -> None:
-    """Leave away what carries no information, and guide the eye along the values."""
+    """Remove unnecessary spines, and add horizontal grid lines."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
@@ -92,29 +92,29 @@ def count_drawn(ax: Axes, gid: str) -> int:
 
 
 def legend_above(ax: Axes, columns: int) -> None:
-    """Put the legend above the axes, where it covers nothing."""
+    """Put the legend above the axes, where it hides nothing."""
     ax.legend(
         loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, frameon=False, handlelength=3, borderaxespad=0
     )
 
 
 def fitted(estimator: Any, attribute: str) -> Any:
-    """Return a fitted attribute. Raises InvalidInputError if the estimator has none."""
+    """Return a fitted attribute. Raises InvalidInputError if it is missing."""
     if not hasattr(estimator, attribute):
         strategy = getattr(estimator, "strategy_", None)
         if attribute == "votes_" and isinstance(strategy, ScoreStrategy):
             if strategy.adds_by_class:
                 raise InvalidInputError(
-                    "This classifier follows the lead of one of many classes, so there are no yes votes to "
-                    "draw: use EnvelopeDisplay or SavingsDisplay"
+                    "This classifier stops by the lead of a class, so it has no yes votes to plot. "
+                    "Use EnvelopeDisplay or SavingsDisplay"
                 )
             raise InvalidInputError(
-                "This classifier adds up scores, so there are no yes votes to draw: use EnvelopeDisplay or "
+                "This classifier sums scores, so it has no yes votes to plot: use EnvelopeDisplay or "
                 'SavingsDisplay, or fit it with voting="hard"'
             )
         raise InvalidInputError(
-            f"{type(estimator).__name__} has no {attribute}: give a fitted EarlyStoppingClassifier, such as "
-            "foregone.early_stop returns"
+            f"expected a fitted EarlyStoppingClassifier, got {type(estimator).__name__} without {attribute}: "
+            "create one with foregone.early_stop"
         )
     return getattr(estimator, attribute)
 
@@ -124,9 +124,9 @@ def vote_strategy(strategy: Any, display: str) -> StoppingStrategy:
     if isinstance(strategy, StoppingStrategy):
         return strategy
     if isinstance(strategy, ScoreStrategy):
-        hint = "a ScoreStrategy adds up scores; draw it with EnvelopeDisplay or SavingsDisplay"
+        hint = "plot it with EnvelopeDisplay or SavingsDisplay"
     elif isinstance(strategy, PluralityStrategy):
-        hint = f"a PluralityStrategy is for many answers; {MANY_CLASSES}"
+        hint = MANY_CLASSES
     else:
-        hint = f"not {type(strategy).__name__}; of a Solution, give its .strategy"
-    raise InvalidInputError(f"{display} needs a StoppingStrategy, which counts votes: {hint}")
+        hint = "for a Solution, pass its .strategy"
+    raise InvalidInputError(f"{display} needs a StoppingStrategy, got {type(strategy).__name__}: {hint}")

@@ -1,4 +1,4 @@
-"""What a MonitorDisplay draws: evidence by rows, votes and answers then and now. Computing, no drawing."""
+"""Data of a MonitorDisplay: evidence by rows, votes and answers at calibration and now. No drawing."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ LONGEST = 16  # characters of a label
 
 @dataclass(frozen=True)
 class EvidenceCurve:
-    """The evidence of one kind, from the start until now or until its alarm.
+    """Evidence of one kind over time, from the start until now or until its alarm.
 
     Attributes
     ----------
     kind : {"spread", "disagreement"}
         As in `foregone.monitoring.Alarm`.
     times : tuple of int
-        Rows seen; where rows were only audited, how often the evidence was looked at.
+        Number of rows seen; if rows were only audited, number of updates of the evidence.
     values : tuple of float
-        The evidence from then on.
+        The evidence from each time on.
     threshold : float
-        The evidence at which an alarm is given.
+        The evidence at which an alarm is raised.
     alarm : Alarm or None
-        The alarm that ends the curve, if one was given.
+        The alarm that ends the curve, if there was one.
     """
 
     kind: str
@@ -44,9 +44,9 @@ class EvidenceCurve:
 
 
 def evidence_curves(monitor: Monitor) -> list[EvidenceCurve]:
-    """Return the evidence of what is watched: no spread without calibration rows, nothing without audits.
+    """Return the evidence curves: no spread without calibration rows, no disagreement without audits.
 
-    Before anything was seen there are both, with the evidence 1 at the start.
+    Before any row was seen, both start with evidence 1.
     """
     state = monitor.state
     watched = {"spread": monitor.reference is not None, "disagreement": state.n_audited > 0}
@@ -72,18 +72,18 @@ def evidence_curves(monitor: Monitor) -> list[EvidenceCurve]:
 
 @dataclass(frozen=True, eq=False)
 class VoteSpread:
-    """When some rows stopped, and with which answers.
+    """Votes asked about some rows, and their answers.
 
     Attributes
     ----------
     name : str
-        Which rows, as the legend says it.
+        Name of the rows in the legend.
     stopped : ndarray of shape (n_voters + 1,)
-        Entry i: the share of rows that stopped after at most i votes.
+        Entry i: share of rows that stopped after at most i votes.
     answered : ndarray of shape (n_classes,)
-        The share of rows answered with each class.
+        Share of rows answered with each class.
     mean_asked : float
-        Votes asked on average.
+        Mean votes asked.
 
     Examples
     --------
@@ -99,16 +99,16 @@ class VoteSpread:
 
     @classmethod
     def of(cls, name: str, table: npt.NDArray[Any]) -> VoteSpread:
-        """Return that of a table of rows by class and number of votes asked, which must have some."""
+        """Create a spread from a table of rows by class and number of votes asked; it must not be empty."""
         shares = table / table.sum()
         asked = shares.sum(axis=0)
         return cls(name, np.cumsum(asked), shares.sum(axis=1), float(asked @ np.arange(len(asked))))
 
 
 def spreads_of(monitor: Monitor, *, all_rows: bool) -> list[VoteSpread]:
-    """Return the spreads of calibration rows, of recent rows and, if wanted, of all rows that were seen.
+    """Return the spreads of calibration rows, of recent rows and, with ``all_rows``, of all rows seen.
 
-    Tables without rows are left out; without a reference, all of them are.
+    Tables without rows are left out; without a reference, the list is empty.
     """
     if monitor.reference is None:
         return []
@@ -122,9 +122,9 @@ def spreads_of(monitor: Monitor, *, all_rows: bool) -> list[VoteSpread]:
 def join_rare_classes(
     classes: Sequence[Any], spreads: Sequence[VoteSpread], most: int = 8
 ) -> tuple[list[str], list[FloatArray]]:
-    """Return labels fit to be shown, at most so many, and by spread the shares answered with each.
+    """Return at most ``most`` printable labels, and for each spread the shares answered with them.
 
-    The most frequent classes of any spread keep their place, the others are joined in the last entry.
+    The most frequent classes keep their order; the others are joined in the last entry.
     """
     names = [_short(label) for label in classes]
     if len(names) <= most:
@@ -136,7 +136,7 @@ def join_rare_classes(
 
 
 def _short(label: Any) -> str:
-    """Return a label as matplotlib shows it as it is: harmless, not too long, and never a formula."""
+    """Return a label that matplotlib can show literally: printable, short, and not a formula."""
     text = shown(str(label))
     text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
     return text.replace("$", r"\$")

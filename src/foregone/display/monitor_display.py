@@ -1,4 +1,4 @@
-"""MonitorDisplay: what a monitor sees, drawn with matplotlib in scikit-learn's manner."""
+"""MonitorDisplay: plot of what a monitor has seen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["MonitorDisplay"]
 
 KINDS: dict[str, tuple[str, Style]] = {
-    "spread": ("spread of votes", LINES[0]),
+    "spread": ("spread (votes and answers)", LINES[0]),
     "disagreement": ("disagreement of audited rows", LINES[1]),
 }
 ALARMS = {
@@ -43,28 +43,29 @@ ROWS = {
 }
 _QUIET: dict[str, Any] = {"color": "0.3", "fontsize": "small"}
 _NOTE: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.3"}
-LEAST = 1e-3  # evidence below is drawn as this
+LEAST = 1e-3  # smaller evidence is drawn at this value
 
 
 class MonitorDisplay(Display):
-    """What a monitor sees: how much evidence there is of a change, and what has changed.
+    """Plot of a monitor: evidence of a change, and what has changed.
 
-    In the first panel the evidence of either kind over the rows seen, and what it takes to give an alarm. An
-    alarm is marked, and ends its line. In the second the share of rows that stopped after at most so many
-    votes: calibration rows and recent rows. The further the two curves lie apart, the more has changed; votes
-    are closer where the curve of recent rows is lower. In the third how many rows are answered with each
-    class; of more than eight, the rarest are joined. Make one with `from_monitor`.
+    The first panel shows the evidence of each kind over the rows seen, and the threshold of an alarm. An
+    alarm is marked, and ends its line. The second panel shows the cumulative share of rows that stopped by
+    number of votes, for calibration rows and recent rows: the larger the distance between the curves, the
+    larger the change; votes are closer where the curve of recent rows is lower. The third panel shows the
+    share of rows answered with each class; beyond eight classes, the rarest are joined. Create a display with
+    `from_monitor`.
 
     Parameters
     ----------
     evidence : sequence of EvidenceCurve
         The evidence to draw.
     spreads : sequence of VoteSpread
-        Whose votes and answers to draw.
+        The votes and answers to draw.
     classes : sequence
         The labels, in the order of their numbers.
     n_rows, n_audited : int
-        Rows seen, and rows about which everyone was asked.
+        Rows seen, and rows with a full vote.
 
     Attributes
     ----------
@@ -85,7 +86,7 @@ class MonitorDisplay(Display):
     >>> monitor = Monitor(promise, reference=stops).update([3, 3, 9], labels=[False, False, True])
     >>> display = MonitorDisplay.from_monitor(monitor)
     >>> [spread.name for spread in display.spreads], [ax.get_ylabel() for ax in display.axes_[:2]]
-    (['calibration rows', 'recent rows'], ['evidence of a change', 'share of rows that stopped'])
+    (['calibration rows', 'recent rows'], ['evidence of a change', 'share of rows stopped'])
     """
 
     axes_: tuple[Axes, ...]
@@ -114,15 +115,15 @@ class MonitorDisplay(Display):
         Parameters
         ----------
         monitor : Monitor
-            What to draw.
+            The monitor to draw.
         ax : matplotlib.axes.Axes, or a sequence of up to three, optional
             Axes for the evidence, the votes and the answers; a new figure with all three by default.
         all_rows : bool, default=False
-            Whether to draw the votes of all rows since the first, too, and not only of recent ones.
+            Whether to also draw the votes of all rows since the start.
         """
         if not isinstance(monitor, Monitor):
             raise InvalidInputError(
-                f"monitor must be a Monitor, as classifier.monitor() returns it, got {monitor!r}"
+                f"monitor must be a Monitor, such as from classifier.monitor(), got {monitor!r}"
             )
         display = cls(
             evidence_curves(monitor),
@@ -177,7 +178,7 @@ class MonitorDisplay(Display):
         ax.minorticks_off()
         audited = f"{self.n_audited:,} audited"
         ax.set_xlabel(
-            f"rows ({self.n_rows:,} seen, {audited})" if self._has_rows else f"looks ({audited} rows)"
+            f"rows ({self.n_rows:,} seen, {audited})" if self._has_rows else f"audits ({audited} rows)"
         )
         ax.set_ylabel("evidence of a change")
         legend_above(ax, 2)
@@ -187,11 +188,11 @@ class MonitorDisplay(Display):
 
     @property
     def _has_rows(self) -> bool:
-        """Whether rows were seen, or nothing; False where they were only audited."""
+        """Whether the x axis counts rows; False if rows were only audited."""
         return self.n_rows > 0 or self.n_audited == 0
 
     def _draw_threshold(self, ax: Axes, level: float, colour: str, levels: Sequence[float]) -> None:
-        """Draw where an alarm is given, once for both kinds if they have the same."""
+        """Draw the threshold of an alarm, once if it is the same for both kinds."""
         if any(line.get_gid() == f"{level}" for line in ax.lines):
             return
         ax.axhline(level, color=colour, linestyle=(0, (1, 2)), linewidth=1.2, zorder=1, gid=f"{level}")
@@ -203,7 +204,7 @@ class MonitorDisplay(Display):
         )  # fmt: skip
 
     def _mark(self, ax: Axes, alarm: Alarm, time: float, height: float) -> None:
-        """Mark when an alarm was given, with a few words at a height of their own."""
+        """Mark an alarm, with a short description at a separate height."""
         style, is_late = KINDS[alarm.kind][1], time > 0.55 * ax.get_xlim()[1]
         after = f", after {alarm.time:,} rows" if self._has_rows else ""
         mark: dict[str, Any] = {"color": style.colour, "markeredgecolor": "white", "markersize": 8}
@@ -220,7 +221,7 @@ class MonitorDisplay(Display):
     def _draw_votes(self, ax: Axes) -> None:
         if not self.spreads:
             ax.text(
-                0.5, 0.5, "The spread of votes is not watched:\nthere are no calibration rows.",
+                0.5, 0.5, "Spread is not watched:\nthere are no calibration rows.",
                 transform=ax.transAxes, **_NOTE,
             )  # fmt: skip
             ax.set_axis_off()
@@ -242,8 +243,8 @@ class MonitorDisplay(Display):
         ax.set_ylim(0, 1.02)
         ax.yaxis.set_major_formatter(_percent)
         tidy(ax)
-        ax.set_xlabel("after at most so many votes (logarithmic scale)")
-        ax.set_ylabel("share of rows that stopped")
+        ax.set_xlabel("votes asked (logarithmic scale)")
+        ax.set_ylabel("share of rows stopped")
         legend_above(ax, 1)
 
     def _draw_answers(self, ax: Axes) -> None:
@@ -279,11 +280,11 @@ def _percent(share: float, _: float) -> str:
 
 
 def _log_of_more(votes: Any) -> Any:
-    """Return the logarithm of one vote more, so that 0 has a place; matplotlib tries less than that, too."""
+    """Return log(1 + votes), so that 0 is finite; matplotlib also passes values below 0."""
     return np.log1p(np.maximum(votes, -0.5))
 
 
 def _votes_ticks(n_voters: int) -> list[int]:
-    """Return round numbers of votes, and all voters; none that would stand too near to these."""
+    """Return round numbers of votes and the number of voters, without ticks that would overlap."""
     steps = [0, *(digit * 10**power for power in range(7) for digit in (1, 2, 5))]
     return [*(step for step in steps if 1.45 * (step + 1) <= n_voters + 1), n_voters]

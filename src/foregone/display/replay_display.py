@@ -1,4 +1,4 @@
-"""ReplayDisplay: calls against disagreement on recorded votes, drawn with matplotlib."""
+"""ReplayDisplay: plot of calls against disagreement on recorded votes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 __all__ = ["ReplayDisplay"]
 
 _MARKERS = "osD^vPX*<>ph"
-_LEAST = 1e-6  # rarer disagreement is left out: nobody's limit is that small
+_LEAST = 1e-6  # smaller disagreement is left out: limits are never that small
 
 
 class ReplayDisplay(Display):
-    """What each method asks, against how often it disagrees with the full vote.
+    """Plot of the votes asked by each method, against its disagreement with the full vote.
 
-    Lines are ours as the limit varies; markers are the methods that were replayed, ours in the colour of
-    their line, rules in black. Further down and further left is better. Make one with `from_replay`.
+    Lines show our methods as the limit varies. Markers show the replayed methods: ours in the colour of their
+    line, other rules in black. Lower and further left is better. Create a display with `from_replay`.
 
     Parameters
     ----------
     replay : Replay
-        What to draw. What never disagrees has no place on a logarithmic axis and is left out.
+        The replay to draw. Methods that never disagree are left out, because the x axis is logarithmic.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class ReplayDisplay(Display):
 
     @classmethod
     def from_replay(cls, replay: Replay, ax: Axes | None = None) -> ReplayDisplay:
-        """Draw it, into given axes or a new figure."""
+        """Draw a replay, into given axes or a new figure."""
         if not isinstance(replay, Replay):
-            raise InvalidInputError(f"replay must be a Replay, as foregone replay makes it, got {replay!r}")
+            raise InvalidInputError(f"replay must be a Replay, as returned by replay(), got {replay!r}")
         return cls(replay).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> ReplayDisplay:
@@ -57,7 +57,9 @@ class ReplayDisplay(Display):
         """
         shown = [row for row in self.replay.rows if row.disagreement >= _LEAST]
         if not shown:
-            raise InvalidInputError("nothing that was replayed ever disagrees, so there is nothing to draw")
+            raise InvalidInputError(
+                "no replayed method ever disagrees, so there is nothing to plot: replay a larger limit"
+            )
         (ax,) = take_axes(ax, 1, 10, 5.2)
         styles = {curve.label: style for curve, style in zip(self.replay.curves, LINES * 9, strict=False)}
         for curve in self.replay.curves:
@@ -85,8 +87,8 @@ class ReplayDisplay(Display):
 
     def _furnish(self, ax: Axes, most: float) -> None:
         ax.set_xscale("log")
-        ax.set_ylim(0, most * 1.15)  # a line may lead far above all that was replayed
-        ax.set_xlabel("disagreement with the full vote, measured on other items than calibrated with")
+        ax.set_ylim(0, most * 1.15)  # lines may extend far above all replayed methods
+        ax.set_xlabel("disagreement with the full vote, on items not used for calibration")
         ax.set_ylabel("calls per item")
         ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1))
         tidy(ax)

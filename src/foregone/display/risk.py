@@ -1,4 +1,4 @@
-"""RiskDisplay: disagreement and votes asked, for every outcome of the full vote."""
+"""RiskDisplay: plot of disagreement and votes asked, for every outcome of the full vote."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ __all__ = ["SHARES", "RiskDisplay", "majorities", "spread", "votes_to_turn"]
 
 _GID = "foregone-risk"
 _BY = {"yes": "voters that say yes", "margin": "margin of the full vote (majority minus minority)"}
-_TO_TURN = "votes that would have to change to turn the full vote"
-SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # how far from the closest majority to all voters
-_LOWEST = 1e-12  # nobody minds a smaller disagreement, and a logarithmic scale has to end somewhere
+_TO_TURN = "votes that would have to change to change the full vote"
+SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # positions between the closest majority and all voters
+_LOWEST = 1e-12  # smaller values are left out on a logarithmic scale
 
 
 class RiskDisplay(Display):
-    """What a strategy risks and costs, by how close the full vote is.
+    """Plot of a strategy's risk and costs, by how close the full vote is.
 
-    In one panel the disagreement, in another the expected votes; both exact, for every outcome of the full
-    vote: by how many voters say yes, or by the margin of the majority (then the disagreement of an outcome is
-    the larger of the two that have this margin, and so are the votes); with another quota than a majority,
-    the margin is the number of votes that would have to change to turn the full vote. They are means over
-    random orders of the voters: what a certified classifier does in its own order is in its ``promise_``. An
-    average over rows hides that close votes bear nearly all of the risk; here it can be seen. Make one with
-    `from_strategy` or `from_estimator`; draw several into the same axes to compare them.
+    One panel shows the disagreement, the other the expected votes. Both are exact for every outcome of the
+    full vote, given by the number of yes votes or by the margin of the majority. With margins, the larger of
+    the two values with the same margin is shown; with a quota other than a majority, the margin is the number
+    of votes that would have to change to change the full vote. Values are means over random orders of the
+    voters; for a certified classifier in its own order, see its ``promise_``. The plot shows that close votes
+    have nearly all of the risk, which a mean over rows hides. Create a display with `from_strategy` or
+    `from_estimator`; draw several into the same axes to compare them.
 
     Parameters
     ----------
     evaluation : Evaluation
-        What to draw, as `foregone.evaluate` computes it.
+        The evaluation to draw, from `foregone.evaluate`.
     name : str, optional
         Name in the legend.
     max_disagreement : float, optional
-        A limit to draw beside the disagreement.
+        A limit to draw next to the disagreement.
 
     Attributes
     ----------
@@ -91,13 +91,13 @@ class RiskDisplay(Display):
         Parameters
         ----------
         strategy : StoppingStrategy
-            What to draw.
+            The strategy to draw.
         ax : matplotlib.axes.Axes, or a sequence of two, optional
             Axes for the disagreement, and for the votes; a new figure with both by default.
         name : str, optional
             Name in the legend.
         max_disagreement : float, optional
-            A limit to draw beside the disagreement.
+            A limit to draw next to the disagreement.
         **options
             Passed on to `plot`.
         """
@@ -135,11 +135,11 @@ class RiskDisplay(Display):
         ax : matplotlib.axes.Axes, or a sequence of two, optional
             Axes for the disagreement, and for the votes; a new figure (not one of pyplot's) by default.
         name : str, optional
-            Name in the legend, instead of the display's own.
+            Name in the legend, instead of the display's name.
         by : {"yes", "margin"}, default="yes"
-            What goes to the right: how many voters say yes, or by how many the majority is larger.
+            The x axis: the number of yes votes, or the margin of the majority.
         log : bool, default=False
-            Whether the disagreement is on a logarithmic scale; below 1e-12 it is left out.
+            Whether to use a logarithmic scale for the disagreement, without values below 1e-12.
         **line_options
             Passed on to the lines.
         """
@@ -176,7 +176,7 @@ class RiskDisplay(Display):
         return self._drawn_into(axes[0])
 
     def _mark(self, axes: tuple[Axes, ...], place: int, log: bool) -> None:
-        """Set the scales, draw the limit, and say what all votes are."""
+        """Set the scales and draw the limit."""
         if self.max_disagreement:
             axes[0].axhline(self.max_disagreement, color="0.45", linestyle=(0, (1, 2)), linewidth=1.2)
             axes[0].annotate(
@@ -202,7 +202,7 @@ def _mark_quota(ax: Axes, quota: int) -> None:
 
 
 def _by_margin(values: Any, quota: int) -> tuple[Any, Any]:
-    """Return every margin of a full vote once, and the larger of the two values that have it."""
+    """Return every margin of a full vote once, with the larger of its two values."""
     n_voters = len(values) - 1
     if quota != majority(n_voters):
         distances = votes_to_turn(n_voters, quota)
@@ -214,7 +214,7 @@ def _by_margin(values: Any, quota: int) -> tuple[Any, Any]:
 
 
 def majorities(n_voters: int, shares: Iterable[float] = SHARES, also: Iterable[int] = ()) -> list[int]:
-    """Return sizes of a majority, from the closest (half, for a tie) to all voters; each only once.
+    """Return distinct sizes of a majority, from the closest (half, for a tie) to all voters.
 
     Examples
     --------
@@ -225,12 +225,12 @@ def majorities(n_voters: int, shares: Iterable[float] = SHARES, also: Iterable[i
 
 
 def spread(first: int, last: int, shares: Iterable[float] = SHARES, also: Iterable[int] = ()) -> list[int]:
-    """Return integers at these shares of the way from the first to the last; each only once."""
+    """Return distinct integers at these relative positions between the first and the last."""
     return sorted({*(first + int(np.ceil(share * (last - first))) for share in shares), *also})
 
 
 def votes_to_turn(n_voters: int, quota: int) -> IntArray:
-    """Return, for each number of yes votes, how many votes would have to change to turn the full vote.
+    """Return how many votes would have to change to change the full vote, for each number of yes votes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""SavingsDisplay: how many votes were asked, or will be, as a histogram."""
+"""SavingsDisplay: histogram of the votes asked."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _MOST_BARS = 40
 
 
 class SavingsDisplay(Display):
-    """Histogram of the votes asked, and their mean beside what asking everyone takes.
+    """Histogram of the votes asked, with their mean and the number of voters.
 
-    Made from rows with `from_estimator`, from numbers of votes with `from_asked`, or exactly, without any
+    Create one from rows with `from_estimator`, from numbers of votes with `from_asked`, or exactly, without
     rows, with `from_strategy`.
 
     Parameters
     ----------
     shares : ndarray of float, shape (n_voters + 1,)
-        ``shares[i]``: for which share of the rows exactly i votes are asked; they sum to one.
+        ``shares[i]``: share of the rows for which exactly i votes are asked; they sum to one.
     name : str, optional
         Name in the legend.
 
@@ -70,7 +70,7 @@ class SavingsDisplay(Display):
 
     @property
     def speed_up(self) -> float:
-        """How many times fewer votes that is than asking everyone."""
+        """Number of voters divided by the mean number of votes asked."""
         return self.n_voters / self.mean if self.mean > 0 else float("inf")
 
     @classmethod
@@ -84,20 +84,20 @@ class SavingsDisplay(Display):
         n_voters: int | None = None,
         **options: Any,
     ) -> SavingsDisplay:
-        """Let a fitted classifier answer rows, and draw how many votes each of them took.
+        """Predict rows with a fitted classifier, and draw the votes asked per row.
 
         Parameters
         ----------
         estimator : classifier
-            Anything fitted whose ``predict_with_votes(X)`` returns labels, votes asked and more.
+            Fitted classifier whose ``predict_with_votes(X)`` returns labels, votes asked and more.
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            The rows.
         ax : matplotlib.axes.Axes, optional
             Axes to draw into; a new figure by default.
         name : str, optional
             Name in the legend.
         n_voters : int, optional
-            Number of voters, if the classifier has no ``strategy_`` that knows.
+            Number of voters, if the classifier has no ``strategy_``.
         **options
             Passed on to `plot`.
         """
@@ -122,7 +122,7 @@ class SavingsDisplay(Display):
         >>> SavingsDisplay.from_asked([1, 1, 3, 5], n_voters=5).mean
         2.5
         """
-        seen = VoteDistribution.from_yes_counts(asked, n_voters)  # which counts, and checks, just the same
+        seen = VoteDistribution.from_yes_counts(asked, n_voters)  # the same counting and checks
         return cls(seen.probabilities, name=name).plot(ax, **options)
 
     @classmethod
@@ -134,14 +134,14 @@ class SavingsDisplay(Display):
         name: str | None = None,
         **options: Any,
     ) -> SavingsDisplay:
-        """Compute how many votes a strategy will ask, exactly, and draw it.
+        """Compute the exact distribution of the votes that a strategy asks, and draw it.
 
         Parameters
         ----------
         strategy : StoppingStrategy
-            When to stop.
+            The strategy.
         votes : VoteDistribution, optional
-            How the votes are distributed; flat by default.
+            Distribution of the votes; flat by default.
         ax, name, **options
             As in `from_estimator`.
         """
@@ -161,9 +161,9 @@ class SavingsDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Axes to draw into; a new figure (not one of pyplot's) by default.
         name : str, optional
-            Name in the legend, instead of the display's own.
+            Name in the legend, instead of the display's name.
         bin_width : int, optional
-            How many numbers of votes make one bar; by default so many that there are at most 40 bars.
+            Width of a bar in votes; by default the smallest with at most 40 bars.
         **options
             Passed on to the bars (``color``, ``hatch``, ...).
         """
@@ -196,7 +196,7 @@ class SavingsDisplay(Display):
         return self._drawn_into(ax)
 
     def _bars(self, bin_width: int | None) -> tuple[FloatArray, FloatArray]:
-        """Return edges and heights of the bars; the first bar begins at 0 or, if it cannot be, at 1 vote."""
+        """Return edges and heights of the bars, from 0 votes if they occur, otherwise from 1."""
         if bin_width is not None and (isinstance(bin_width, bool) or bin_width < 1):
             raise InvalidInputError(f"bin_width must be an integer of at least 1, got {bin_width!r}")
         first = 0 if self.shares[0] > 1e-12 else 1

@@ -1,6 +1,6 @@
-"""What envelopes are drawn from: the states a strategy can be in, or thresholds on a running score or lead.
+"""Data of envelopes: the reachable states of a strategy, or thresholds on a running score or lead.
 
-Computing, no drawing.
+No drawing.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ __all__ = ["EnvelopeShape", "ScoreShape", "envelope_shape", "score_shape"]
 
 @dataclass(frozen=True, eq=False)
 class EnvelopeShape:
-    """What there is to draw of a strategy.
+    """Outline of a stopping strategy, for plots.
 
-    A state is placed by the number of votes asked and by the *lead*, yes votes minus no votes. Only states
-    that can be reached are kept; a threshold that nobody ever meets is not drawn.
+    States have the coordinates votes asked and *lead*, yes votes minus no votes. Only reachable states are
+    included.
 
     Attributes
     ----------
     n_voters : int
         Number of voters.
     highest, lowest : ndarray of int
-        Per step, from 0 to the last one that can be reached: the largest and the smallest reachable lead.
+        The largest and the smallest reachable lead at each step, from 0 to the last reachable one.
     stop_yes, stop_no : ndarray of int, shape (k, 2)
-        Rows (asked, lead): where the sure stops above (answer yes) and below (answer no) all states that may
-        go on begin. Beyond, it stops with the same answer.
+        Rows (asked, lead): the innermost certain stops above (answer yes) and below (answer no) all states
+        that may continue. States further out stop with the same answer.
     inside : list of (asked, lead, probability)
-        Every other reachable state where it may stop: with probability below one, chance decides.
+        All other reachable states with a stop; randomised if the probability is below one.
     share : float
-        The share of yes votes that divides yes from no: halfway between the quota and one vote less, of all
-        voters; one half for a majority.
+        The share of yes votes that separates yes from no, as a share of all voters: halfway between the quota
+        and one vote less; one half for a majority.
     """
 
     n_voters: int
@@ -51,12 +51,12 @@ class EnvelopeShape:
 
     @property
     def last_asked(self) -> int:
-        """The largest number of votes it can ever ask."""
+        """The largest number of votes that it can ask."""
         return len(self.highest) - 1
 
     @property
     def largest_lead(self) -> int:
-        """The largest lead, of either side, that it can ever see."""
+        """The largest reachable lead of either side."""
         return int(max(self.highest.max(), -self.lowest.min()))
 
     @property
@@ -66,13 +66,13 @@ class EnvelopeShape:
 
     @property
     def height_label(self) -> str:
-        """What heights are."""
+        """Label of the y axis."""
         if self.is_majority:
             return "yes votes minus no votes"
         return f"yes votes above {100 * self.share:.3g} % of those asked"
 
     def heights(self, asked: Any, lead: Any) -> Any:
-        """Return how far states lie above the line that divides yes from no, in votes; of a majority, leads.
+        """Return the distance of states above the line between yes and no, in votes; leads for a majority.
 
         Examples
         --------
@@ -85,7 +85,7 @@ class EnvelopeShape:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The lowest and the highest height to make room for; of a majority, equally far from 0."""
+        """The lowest and the highest height to show; symmetric for a majority."""
         if self.is_majority:
             return -float(self.largest_lead), float(self.largest_lead)
         asked = np.arange(len(self.highest))
@@ -93,25 +93,25 @@ class EnvelopeShape:
 
     @property
     def randomised(self) -> list[tuple[int, int, float]]:
-        """The states inside where chance decides."""
+        """The randomised states."""
         return [state for state in self.inside if state[2] < 1]
 
     @property
     def stop_steps(self) -> list[int]:
-        """The numbers of votes after which it can stop."""
+        """The numbers of votes after which it may stop."""
         steps = [*self.stop_yes[:, 0].tolist(), *self.stop_no[:, 0].tolist()]
         return sorted({*steps, *(asked for asked, _, _ in self.inside)})
 
     @property
     def has_looks(self) -> bool:
-        """Whether it lets stops pass at some steps, for having to wait until the next look."""
+        """Whether it can stop only at some steps (looks)."""
         return len(self.runs("yes")) > 1 or len(self.runs("no")) > 1
 
     def runs(self, answer: str) -> list[IntArray]:
-        """Return the stops of one side in the runs that make a line.
+        """Return the stops of one side, split into runs that are drawn as lines.
 
-        A run ends where the votes may lead further out than both this stop and the next, without a stop in
-        between: it looks only now and then.
+        A run ends where states further out than this stop and the next are reachable without a stop in
+        between, because the strategy has few looks.
 
         Parameters
         ----------
@@ -134,9 +134,8 @@ class EnvelopeShape:
     def edge(self, answer: str) -> tuple[IntArray, IntArray]:
         """Return the outline of one side as (asked, lead).
 
-        Where the strategy stops, it runs through the stops alone: a step at which the next stop is one
-        vote out of reach, or between two looks, would only make it jagged. Elsewhere it follows the
-        reachable states.
+        Between the first and the last stop it contains only stops: steps without a reachable stop would only
+        make the line jagged. Elsewhere it follows the reachable states.
 
         Parameters
         ----------
@@ -155,7 +154,7 @@ class EnvelopeShape:
 
 
 def envelope_shape(strategy: StoppingStrategy) -> EnvelopeShape:
-    """Walk through the reachable states once and return their outline.
+    """Return the outline of the reachable states of a strategy.
 
     Examples
     --------
@@ -211,21 +210,21 @@ def _dividing_share(strategy: StoppingStrategy) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ScoreShape:
-    """What there is to draw of thresholds on a running score or, of many classes, on a lead.
+    """Thresholds on a running score or, for many classes, on a lead, for plots.
 
     Attributes
     ----------
     n_voters : int
-        Number of voters; where each class has its own, of rounds of them.
+        Number of voters; number of rounds if each class has its own voters.
     stop_yes, stop_no : ndarray of float, shape (k, 2)
-        Rows (asked, score): from which score on it stops with yes, and down from which with no; only steps
-        at which it can stop so. Of leads, ``stop_yes`` says from which lead on it stops with the class that
-        leads, and ``stop_no`` is empty.
+        Rows (asked, score): it stops with yes at this score or above, or with no at this score or below; only
+        steps with such stops. For leads, ``stop_yes`` holds the lead from which it stops with the leading
+        class, and ``stop_no`` is empty.
     of_leads : bool
         Whether the thresholds are on the lead of the first class over the second, which is never below 0.
     trailing : tuple of ndarray of float, shape (k, 2)
-        Where a step asks one voter of each class: for every class, rows (asked, distance), from which
-        distance behind the leader on it is out. Then ``stop_yes`` has the largest of these.
+        If a step asks one voter of each class: for every class, rows (asked, distance), the distance behind
+        the leader at which the class is dropped. ``stop_yes`` then holds the largest distances.
     """
 
     n_voters: int
@@ -233,30 +232,30 @@ class ScoreShape:
     stop_no: FloatArray = field(repr=False)
     of_leads: bool = False
     trailing: tuple[FloatArray, ...] = ()
-    randomised: tuple[tuple[int, float, float], ...] = ()  # chance decides nothing
+    randomised: tuple[tuple[int, float, float], ...] = ()  # always empty
     share = 0.5
 
     def heights(self, asked: Any, lead: Any) -> Any:
-        """Return where thresholds are drawn: as high as they are."""
+        """Return the heights of thresholds, which are the thresholds."""
         return lead
 
     @property
     def span(self) -> tuple[float, float]:
-        """The lowest and the highest threshold to make room for; equally far from 0."""
+        """The lowest and the highest height to show; symmetric."""
         return -self.largest_lead, self.largest_lead
 
     @property
     def last_asked(self) -> int:
-        """The largest number of votes it can ask."""
+        """The largest number of votes that it can ask."""
         return self.n_voters
 
     @property
     def largest_lead(self) -> float:
-        """The threshold that is furthest from 0."""
+        """The largest absolute threshold."""
         return float(np.abs(np.concatenate([self.stop_yes, self.stop_no])[:, 1]).max())
 
     def runs(self, answer: str) -> list[FloatArray]:
-        """Return the stops of one side in the runs that make a line: those of neighbouring steps.
+        """Return the stops of one side, split into runs of consecutive steps, which are drawn as lines.
 
         Parameters
         ----------
@@ -269,7 +268,7 @@ class ScoreShape:
         ]
 
     def edge(self, answer: str) -> tuple[FloatArray, FloatArray]:
-        """Return the stops of one side as (asked, score); a lead has only an upper side."""
+        """Return the stops of one side as (asked, score); leads have only an upper side."""
         if self.of_leads and answer == "no":
             return self.stop_yes[:, 0], np.zeros(len(self.stop_yes))
         asked, score = (self.stop_yes if answer == "yes" else self.stop_no).T
@@ -277,7 +276,7 @@ class ScoreShape:
 
 
 def score_shape(strategy: ScoreStrategy) -> ScoreShape:
-    """Return the finite thresholds.
+    """Return the finite thresholds of a score strategy.
 
     Examples
     --------
@@ -296,6 +295,6 @@ def score_shape(strategy: ScoreStrategy) -> ScoreShape:
 
 
 def _finite(thresholds: FloatArray) -> FloatArray:
-    """Return rows (asked, threshold) of those that can be reached."""
+    """Return rows (asked, threshold) of the finite thresholds."""
     steps = np.flatnonzero(np.isfinite(thresholds))
     return np.stack([steps.astype(np.float64), thresholds[steps]], axis=1)

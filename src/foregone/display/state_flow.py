@@ -1,4 +1,4 @@
-"""state_flow(strategy, n_yes): how likely every state and every move of a poll is. Computing, no drawing."""
+"""state_flow(strategy, votes): the probability of every state and move of a poll. No drawing."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ PollState = tuple[int, int]  # asked, yes
 
 @dataclass(frozen=True)
 class StateFlow:
-    """The states that a poll can be in and the moves it can make, with their probabilities.
+    """The reachable states of a poll and its moves between them, with probabilities.
 
     Attributes
     ----------
     n_voters : int
         Number of voters.
     states : dict
-        ``states[asked, yes]``: probability to get there; only states that can be reached.
+        ``states[asked, yes]``: probability of reaching the state; only reachable states.
     moves : dict
-        ``moves[state, next_state]``: probability to go from one to the other.
+        ``moves[state, next_state]``: probability of the move.
     stops : dict
-        ``stops[asked, yes]``: probability to stop, once there; of every reachable state.
+        ``stops[asked, yes]``: probability of stopping in a reachable state.
     """
 
     n_voters: int
@@ -38,14 +38,14 @@ class StateFlow:
 
 
 def state_flow(strategy: StoppingStrategy, votes: VoteDistribution | int | None = None) -> StateFlow:
-    """Return how likely every state and every move is.
+    """Return the probability of every state and every move of a poll.
 
     Parameters
     ----------
     strategy : StoppingStrategy
-        When to stop.
+        The strategy.
     votes : VoteDistribution or int, optional
-        How the votes are distributed, or how many of the voters would say yes; flat by default.
+        Distribution of the votes, or the number of yes votes; flat by default.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def state_flow(strategy: StoppingStrategy, votes: VoteDistribution | int | None 
     {(0, 0): 1.0, (1, 1): 1.0, (2, 2): 1.0}
     """
     n_voters = strategy.n_voters
-    # weight[n]: probability to be in the state at hand and that n of all voters would say yes.
+    # weights[state][n]: probability that the state is reached and n of all voters say yes.
     weights = {(0, 0): _weights(votes, n_voters)}
     moves: dict[tuple[PollState, PollState], float] = {}
     for asked in range(n_voters):
@@ -88,6 +88,6 @@ def _weights(
         votes = VoteDistribution.from_yes_counts([votes], n_voters)
     if votes.n_voters != n_voters:
         raise InvalidInputError(
-            f"the votes are for {votes.n_voters} voters, the strategy for {n_voters}: use equal ones"
+            f"votes must be for {n_voters} voters, as the strategy is, got {votes.n_voters}"
         )
     return votes.probabilities.copy()

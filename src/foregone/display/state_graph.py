@@ -1,4 +1,4 @@
-"""StateGraphDisplay: every state that a small poll can be in, and how it moves between them."""
+"""StateGraphDisplay: graph of all states of a small poll, and the moves between them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _QUIET = "#5f5f5f"
 
 
 class StateGraphDisplay(Display):
-    """State graph of a poll of a few voters.
+    """State graph of a poll with few voters.
 
-    A circle is a state, by votes asked and yes votes among them; the number in it says how likely it is to
-    get there in a random order of the voters, and the darker it is, the likelier. An arrow to the right is a
-    no, one that rises is a yes. In a state with a double ring it stops; where the ring is dashed, chance
-    decides. Faint dots are states that are not reached. Make one with `from_strategy` or `from_estimator`.
+    Each circle is a state, given by votes asked and yes votes among them. The number in it is the probability
+    of reaching it in a random order of the voters; darker circles are more probable. A horizontal arrow is a
+    no, a rising one a yes. A double ring marks a stop, a dashed ring a randomised stop. Faint dots are states
+    that are not reached. Create a display with `from_strategy` or `from_estimator`.
 
     Parameters
     ----------
     flow : StateFlow
-        What to draw, as `state_flow` computes it; of at most 12 voters.
+        The flow to draw, from `state_flow`; at most 12 voters.
 
     Attributes
     ----------
@@ -60,14 +60,14 @@ class StateGraphDisplay(Display):
     def from_strategy(
         cls, strategy: StoppingStrategy, votes: VoteDistribution | int | None = None, ax: Axes | None = None
     ) -> StateGraphDisplay:
-        """Compute the states and moves of a strategy and draw them.
+        """Compute the states and moves of a strategy, and draw them.
 
         Parameters
         ----------
         strategy : StoppingStrategy
-            When to stop; of at most 12 voters.
+            The strategy; at most 12 voters.
         votes : VoteDistribution or int, optional
-            How the votes are distributed, or how many of the voters would say yes; flat by default.
+            Distribution of the votes, or the number of yes votes; flat by default.
         ax : matplotlib.axes.Axes, optional
             Axes to draw into; a new figure by default.
         """
@@ -78,7 +78,7 @@ class StateGraphDisplay(Display):
     def from_estimator(
         cls, estimator: Any, votes: VoteDistribution | int | None = None, ax: Axes | None = None
     ) -> StateGraphDisplay:
-        """Draw the strategy of a fitted classifier, by default for votes spread as when it was calibrated."""
+        """Draw the strategy of a fitted classifier, by default for the votes of its calibration rows."""
         strategy = fitted(estimator, "strategy_")
         return cls.from_strategy(strategy, fitted(estimator, "votes_") if votes is None else votes, ax)
 
@@ -113,7 +113,7 @@ class StateGraphDisplay(Display):
     def _draw_state(self, ax: Axes, state: PollState, size: float) -> None:
         from matplotlib.patches import Circle
 
-        if state not in self.flow.states:  # a faint dot keeps several graphs comparable
+        if state not in self.flow.states:  # faint dots make several graphs comparable
             ax.add_patch(Circle(state, 0.045, facecolor="#d9d9d9", edgecolor="none"))
             return
         probability, stop = self.flow.states[state], self.flow.stops[state]
@@ -121,7 +121,7 @@ class StateGraphDisplay(Display):
         if stop > 0:
             ring = {"edgecolor": VERMILLION, "linewidth": 2.6, "linestyle": "-" if stop == 1 else (0, (2, 1))}
         ax.add_patch(Circle(state, _RADIUS, facecolor=_shade(probability), zorder=2, **ring))
-        if stop == 1:  # a second ring, which can be seen on what is dark and on what is pale
+        if stop == 1:  # a second ring, visible on dark and on light circles
             inner = {"edgecolor": "white" if probability > 0.3 else VERMILLION, "linewidth": 1.2}
             ax.add_patch(Circle(state, _RADIUS - 0.055, fill=False, zorder=3, **inner))
         ax.text(
@@ -133,8 +133,8 @@ class StateGraphDisplay(Display):
 def _check_size(n_voters: int) -> None:
     if n_voters > MOST_VOTERS:
         raise InvalidInputError(
-            f"a state graph has room for at most {MOST_VOTERS} voters, not {n_voters:,}: draw it with "
-            "EnvelopeDisplay instead"
+            f"a state graph can show at most {MOST_VOTERS} voters, got {n_voters:,}: use EnvelopeDisplay "
+            "instead"
         )
 
 
@@ -158,14 +158,14 @@ def _draw_move(ax: Axes, start: PollState, end: PollState, probability: float) -
 
 
 def _shade(probability: float) -> str:
-    """Return a blue that is the darker the more probable, as a hex colour."""
+    """Return a blue, darker for higher probabilities, as a hex colour."""
     pale, full = (0xF2, 0xF6, 0xFA), (0x00, 0x4B, 0x78)
     mixed = [round(a + (b - a) * min(probability, 1)) for a, b in zip(pale, full, strict=True)]
     return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
 def _number(probability: float) -> str:
-    """Return a probability in few characters: a fraction if it is a simple one."""
+    """Return a probability in few characters, as a fraction if it is simple."""
     simple = Fraction(probability).limit_denominator(20)
     if abs(simple - probability) < 1e-9:
         return str(simple)

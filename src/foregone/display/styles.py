@@ -1,4 +1,4 @@
-"""What stands for what in every picture: colours, dashes, markers and hatches, and words for rates."""
+"""Styles of all plots: colours, dashes, markers and hatches, and labels for rates."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = [
     "rate_label",
 ]
 
-# From the palette of Okabe and Ito, told apart by every kind of colour vision.
+# From the palette of Okabe and Ito, which is safe for colour blindness.
 BLUE, GREEN, VERMILLION, ORANGE, BLACK = "#0072B2", "#009E73", "#D55E00", "#E69F00", "#333333"
 _PURPLE, _SKY, _GREY = "#7B3294", "#4C9BD0", "#777777"
 
 
 @dataclass(frozen=True)
 class Style:
-    """How one of several things is drawn; within a family any one of the four tells it from the others.
+    """Style of a series in a plot; within a family, each of the four attributes is distinct.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Style:
     dashes : Any
         Line style.
     hatch : str or None
-        What fills an area besides its colour.
+        Fill pattern of areas.
     """
 
     colour: str
@@ -46,11 +46,11 @@ class Style:
     hatch: str | None = None
 
     def line(self, **options: Any) -> dict[str, Any]:
-        """Return options of a line in this style, changed by those given."""
+        """Return the options of a line in this style, updated with the given ones."""
         return {"color": self.colour, "linestyle": self.dashes, "linewidth": 2.0, **options}
 
 
-# In the order in which they are drawn into the same axes.
+# Styles of series in the same axes, in order.
 LINES = (
     Style(BLUE, "-", "o", None),
     Style(VERMILLION, (0, (5, 1.5)), "s", "////"),
@@ -63,7 +63,7 @@ CRITERIA = {
     "minimean": Style(GREEN, "-", "o"),
     "minimixed": Style(VERMILLION, (0, (4, 1, 1, 1)), "^"),
 }
-# What the criteria are compared with.
+# Styles of rules that the criteria are compared with.
 OTHERS = (
     Style(BLACK, (0, (1, 1)), "X"),
     Style(_PURPLE, (0, (1, 1.6)), "D"),
@@ -75,7 +75,7 @@ SIDES = {"no": Style(VERMILLION, (0, (5, 1.5)), "v", "////"), "yes": Style(BLUE,
 
 
 def line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return options of lines by name: a criterion is always drawn alike, whatever else by its place.
+    """Return line options by name: criteria always have the same style, other names one by position.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def rate_label(rate: float) -> str:
-    """Return a rate as text for a figure: a power of ten, or the number.
+    """Return a rate as a label in a plot: a power of ten, or the number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""envelope_picture(strategy): where it goes on and where it stops, as text for a terminal."""
+"""envelope_picture(strategy): plot of a stopping strategy as text, for a terminal."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from foregone.strategy.stopping import StoppingStrategy
 
 __all__ = ["envelope_picture"]
 
-# Blue and orange are told apart by every kind of colour vision, and differ in lightness; every region is
-# labelled as well, so the picture can be read without colour.
+# Blue and orange are safe for colour blindness and differ in lightness; every region is also labelled, so the
+# plot can be read without colour.
 YES_STYLE, NO_STYLE, GO_ON_STYLE, CHANCE_STYLE = "bold #4aa3df", "bold #e69f00", "dim", "bold magenta"
 
-MARGIN = 7  # columns left of the picture, for the scale
+MARGIN = 7  # columns left of the plot, for the scale
 
 
 @dataclass(frozen=True)
 class _Glyphs:
-    """The characters of a picture; ``edge[top][bottom]`` says which halves of a cell the edge passes."""
+    """The characters of a plot; ``edge[top][bottom]`` by which halves of a cell the edge passes."""
 
     edge: tuple[tuple[str, str], tuple[str, str]]
     go_on: str
@@ -48,27 +48,27 @@ def envelope_picture(
     largest_lead: int | None = None,
     ascii_only: bool = False,
 ) -> Text:
-    """Draw the strategy: votes asked from left to right, yes votes minus no votes from bottom to top.
+    """Draw a stopping strategy as text: votes asked on the x axis, yes votes minus no votes on the y axis.
 
-    With another quota than a majority, the yes votes above the share that it stands for go up.
+    With a quota other than a majority, the y axis shows the yes votes above the quota's share of the votes.
 
     Parameters
     ----------
     strategy : StoppingStrategy
-        What to draw.
+        The strategy to draw.
     width, height : int
-        Size in characters: the whole width, and the rows of the picture proper (an axis of three more
-        lines goes below). At least 40 and 7.
+        Size in characters: the full width, and the rows without the three lines of the axis. At least 40
+        and 7.
     largest_lead : int, optional
-        Where the vertical scale ends; the strategy's own largest lead by default. Give the same to
-        several pictures to compare them.
+        End of the vertical scale; by default the largest lead of the strategy. Use the same value for several
+        plots to compare them.
     ascii_only : bool
-        Use no character beyond ASCII.
+        Use only ASCII characters.
 
     Returns
     -------
     rich.text.Text
-        Print it with rich for colours, or ``str()`` it: nothing is lost but the colours.
+        Print it with rich for colours, or convert it with ``str()``.
 
     Examples
     --------
@@ -106,31 +106,31 @@ class _Canvas:
         self.columns, self.rows = width - MARGIN - 1, height | 1  # an odd number has a middle row
         low, high = shape.span if largest_lead is None else (-largest_lead, largest_lead)
         self.low, self.high = min(low, -1.0), max(high, 1.0)
-        self.asked = np.linspace(0, shape.n_voters, self.columns)  # what a column stands for
+        self.asked = np.linspace(0, shape.n_voters, self.columns)  # votes asked of each column
         self.cells = np.full((self.rows, self.columns), " ", dtype="<U1")
         self.styles = np.full((self.rows, self.columns), "", dtype="<U16")
 
     def half_row(self, height: FloatArray | float) -> FloatArray:
-        """Return where heights lie, in half rows from the top; of leads, 0 is in the middle row."""
-        scale = 2 * (self.rows - 3) / (self.high - self.low)  # a row above and one below are for the labels
+        """Return the positions of heights, in half rows from the top; a lead of 0 is in the middle row."""
+        scale = 2 * (self.rows - 3) / (self.high - self.low)  # one row above and below for the labels
         return np.asarray(2.5 + (self.high - height) * scale)
 
     def edge_half_rows(self, answer: str) -> FloatArray:
-        """Return the half row of one edge in every column; NaN where it has ended."""
+        """Return the half row of one edge in every column; NaN after its end."""
         asked, lead = self.shape.edge(answer)
         half_rows = self.half_row(np.interp(self.asked, asked, self.shape.heights(asked, lead)))
         half_rows[self.asked > self.shape.last_asked] = np.nan
         return half_rows
 
     def fill(self) -> None:
-        """Shade the states in between."""
+        """Shade the states between the edges."""
         upper, lower = self.edge_half_rows("yes"), self.edge_half_rows("no")
         centres = 2 * np.arange(self.rows)[:, np.newaxis] + 0.5
         going_on = (centres >= upper - 0.5) & (centres <= lower + 0.5)
         self.cells[going_on], self.styles[going_on] = self.glyphs.go_on, GO_ON_STYLE
 
     def draw_edge(self, answer: str, style: str) -> None:
-        """Draw the part of an edge where it stops; between looks it does not."""
+        """Draw the parts of an edge with stops, without gaps between looks."""
         for stops in self.shape.runs(answer):
             self._draw_run(stops, style)
 
@@ -143,7 +143,7 @@ class _Canvas:
         found = self.half_row(np.interp(self.asked[at], stops[:, 0], heights))
         half_rows = found.round().astype(int).tolist()
         for column, half_row, before in zip(at.tolist(), half_rows, [half_rows[0], *half_rows], strict=False):
-            # A steep edge is drawn as an unbroken line: from next to where it was up to where it is.
+            # A steep edge is drawn without gaps, from the previous to the current half row.
             step = int(np.sign(half_row - before))
             for passed in range(before + step, half_row + step, step) if step else [half_row]:
                 self._ink(passed, column, style)
@@ -158,12 +158,12 @@ class _Canvas:
         self.cells[row, column], self.styles[row, column] = inked, style
 
     def write_labels(self) -> None:
-        """Say in words what each region means."""
+        """Label each region."""
         last = int(self.asked.searchsorted(self.shape.last_asked, "right"))
         self._write(0, "stop: the answer is YES", YES_STYLE, self.columns)
         self._write(self.rows - 1, "stop: the answer is NO", NO_STYLE, self.columns)
         middle = self._row_of(0.0)
-        label = " go on asking "
+        label = " continue "
         room = self.cells[middle - 1 : middle + 2, :last] == self.glyphs.go_on
         if room.all(axis=0).sum() >= len(label) + 6:
             self._write(middle, label, "", last)
@@ -177,14 +177,14 @@ class _Canvas:
         return int(self.half_row(height).round()) // 2
 
     def mark_chance(self) -> None:
-        """Mark the states where chance decides."""
+        """Mark the randomised states."""
         for asked, lead, _ in self.shape.randomised:
             column = round(asked / self.shape.n_voters * (self.columns - 1))
             row = min(max(self._row_of(self.shape.heights(asked, float(lead))), 0), self.rows - 1)
             self.cells[row, column], self.styles[row, column] = self.glyphs.chance, CHANCE_STYLE
 
     def text(self) -> Text:
-        """Put rows, scale and axis together."""
+        """Assemble rows, scale and axis."""
         steps = _round_steps(int(max(self.high, -self.low)), 2)
         ticks = {
             self._row_of(signed): f"{signed:+d}" if signed else "0"
@@ -217,7 +217,7 @@ class _Canvas:
 
 
 def _runs(cells: Sequence[str], styles: Sequence[str]) -> Text:
-    """Join cells of one row, a run of equal style at a time; spaces at the end are dropped."""
+    """Join the cells of a row by runs of equal style; trailing spaces are dropped."""
     row = Text()
     used = max((place + 1 for place, cell in enumerate(cells) if cell != " "), default=0)
     start = 0

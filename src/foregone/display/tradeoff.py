@@ -1,4 +1,4 @@
-"""TradeoffDisplay: what each limit costs and risks, drawn with matplotlib in scikit-learn's manner."""
+"""TradeoffDisplay: plot of the costs and risks of each limit."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 __all__ = ["TradeoffDisplay"]
 
 _WORST: dict[str, Any] = {"linestyle": (0, (2, 1.5)), "linewidth": 1.3, "markerfacecolor": "white"}
-# A logarithmic axis has no zero, so a limit of 0 stands apart on the left, by so many decades.
+# A logarithmic axis has no zero, so a limit of 0 is drawn separately, this many decades to the left.
 _APART = 1.4
 _MARGIN = 0.35
 _SMALL: dict[str, Any] = {"textcoords": "offset points", "color": "0.3", "fontsize": "small"}
 
 
 class TradeoffDisplay:
-    """What each limit costs, and what it risks.
+    """Plot of the costs and risks of each limit.
 
-    In one panel the expected votes, by allowed disagreement or loss of accuracy. In another the disagreement:
-    of one curve that a plan was made for, that of the inputs of each class, mean and, where it is known,
-    worst; of several curves the mean of each. Of a plan in accuracy: the accuracy lost, by all inputs and by
-    those of each true class (gains are drawn as 0), and the disagreement. A limit of 0 stands apart on the
-    left. The limit that a plan recommends is marked. Make one with `from_plan`, `from_estimator` or
+    One panel shows the expected votes, by allowed disagreement or loss of accuracy. The other shows the
+    disagreement: for a single plan by class, mean and (if known) worst; for several curves the mean of each.
+    For a plan with limits on accuracy it shows the loss of accuracy, for all inputs and for each true class
+    (gains are drawn as 0), and the disagreement. A limit of 0 is drawn separately on the left. The
+    recommended limit of a plan is marked. Create a display with `from_plan`, `from_estimator` or
     `from_votes`.
 
     Parameters
     ----------
     curves : sequence of TradeoffCurve
-        What to draw.
+        The curves to draw.
     n_voters : int
-        What asking everyone takes.
+        Number of voters.
     plan : Plan, optional
-        The plan that the first curve is of; what it recommends is marked.
+        The plan of the first curve; its recommendation is marked.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class TradeoffDisplay:
         self.n_voters = n_voters
         self.plan = plan
         if not any(limit > 0 for curve in self.curves for limit in curve.limits):
-            raise InvalidInputError("there is no limit above 0 that could be drawn: give more limits")
+            raise InvalidInputError("there is no limit above 0 to plot: give at least one")
 
     @classmethod
     def from_plan(
@@ -87,16 +87,16 @@ class TradeoffDisplay:
         Parameters
         ----------
         plan : Plan
-            What to draw.
+            The plan to draw.
         ax : matplotlib.axes.Axes, or a sequence of two, optional
             Axes for the votes, and for the disagreement; a new figure with both by default.
         baselines : bool, default=False
-            Whether to draw the usual rules beside it, of votes between two answers.
+            Whether to also draw the baseline rules; only for votes between two answers.
         **options
             Passed on to `plot`.
         """
         if not isinstance(plan, Plan):
-            raise InvalidInputError(f"plan must be a Plan, as foregone.plan returns it, got {plan!r}")
+            raise InvalidInputError(f"plan must be a Plan, as returned by foregone.plan, got {plan!r}")
         others = _usual_rules(plan) if baselines else []
         return cls([plan_curve(plan), *others], plan.n_voters, plan=plan).plot(ax, **options)
 
@@ -112,7 +112,7 @@ class TradeoffDisplay:
         baselines: bool = False,
         **options: Any,
     ) -> TradeoffDisplay:
-        """Draw what a fitted classifier plans, for its calibration rows or for ``X``; see `from_plan`.
+        """Draw the plan of a fitted classifier, for its calibration rows or for ``X``; see `from_plan`.
 
         With the true labels ``y`` of ``X`` the limits are on the loss of accuracy.
         """
@@ -130,12 +130,12 @@ class TradeoffDisplay:
         baselines: bool = True,
         **options: Any,
     ) -> TradeoffDisplay:
-        """Draw the optimum of several criteria, and the usual rules, for given votes.
+        """Draw the optimum of several criteria, and baseline rules, for given votes.
 
         Parameters
         ----------
         votes_or_n_voters : VoteDistribution or int
-            How the votes are distributed; a number of voters means a flat distribution.
+            Distribution of the votes; a number of voters means a flat distribution.
         limits : iterable of float, optional
             Limits to try; by default 0.1, 0.03, 0.01 and so on to 0.00001.
         ax, baselines, **options
@@ -149,7 +149,7 @@ class TradeoffDisplay:
         votes = Problem.check("minimean", votes_or_n_voters, 0.0).votes
         plans = [plan(votes, tried, criterion=one, confidence=confidence) for one in criteria]
         if not plans:
-            raise InvalidInputError("criteria is empty: give at least one to draw")
+            raise InvalidInputError("criteria is empty: give at least one")
         others = _usual_rules(plans[0]) if baselines else []
         return cls([*map(plan_curve, plans), *others], plans[0].n_voters).plot(ax, **options)
 
@@ -167,9 +167,9 @@ class TradeoffDisplay:
         ax : matplotlib.axes.Axes, or a sequence of two, optional
             Axes for the votes, and for the disagreement; a new figure (not one of pyplot's) by default.
         styles : mapping, optional
-            By name of a curve: options of its line, instead of the usual.
+            Name of a curve -> options of its line, instead of the default.
         furnish : bool, default=True
-            Whether to set titles, labels and legends; not where a larger figure does so itself.
+            Whether to set titles, labels and legends; use False if the calling code does this.
         """
         axes = take_axes(ax, 2, 11, 4.8)
         chosen = {**line_styles([curve.name for curve in self.curves]), **(styles or {})}
@@ -190,7 +190,7 @@ class TradeoffDisplay:
 
     @property
     def _has_classes(self) -> bool:
-        """Whether there is one curve, whose disagreement by class is known."""
+        """Whether there is only one curve, with known disagreement by class."""
         return self.plan is not None and len(self.curves) == 1 and bool(self.plan.rows[0].by_class)
 
     def _draw_classes(self, ax: Axes, limits: Sequence[float]) -> None:
@@ -201,10 +201,10 @@ class TradeoffDisplay:
         classes = self.plan.rows[0].by_class
         names = dict(zip(classes, self.plan.labels or classes, strict=True))
         for place, key in enumerate(classes):
-            look = SIDES.get(key) or LINES[place % len(LINES)]
+            side = SIDES.get(key) or LINES[place % len(LINES)]
             mean = [(row.limit, row.by_class[key]) for row in self.plan.rows]
             worst = [(row.limit, row.worst_by_class.get(key)) for row in self.plan.rows]
-            style = {"color": look.colour, "marker": look.marker}
+            style = {"color": side.colour, "marker": side.marker}
             for points, kind, how in ((mean, "mean", {"linewidth": 1.8}), (worst, "worst", _WORST)):
                 known = [(limit, risk) for limit, risk in points if risk is not None]
                 if known:
@@ -217,15 +217,15 @@ class TradeoffDisplay:
             "all inputs": [row.accuracy_loss for row in rows],
             "disagreement (not limited)": [row.disagreement for row in rows],
         }
-        looks: dict[str, dict[str, Any]] = {
+        lines: dict[str, dict[str, Any]] = {
             "all inputs": {"color": "#222222", "marker": "o", "linewidth": 2.2},
             "disagreement (not limited)": {"color": "0.55", "marker": "x", **_WORST},
         }
         names = dict(zip(classes, self.plan.labels or classes, strict=True))
         for place, key in enumerate(classes):
-            look = SIDES.get(key) or LINES[place % len(LINES)]
+            side = SIDES.get(key) or LINES[place % len(LINES)]
             whole[f"truly {names[key]}"] = [row.accuracy_loss_by_class[key] for row in rows]
-            looks[f"truly {names[key]}"] = {"color": look.colour, "marker": look.marker, "linewidth": 1.5}
+            lines[f"truly {names[key]}"] = {"color": side.colour, "marker": side.marker, "linewidth": 1.5}
         for name, values in whole.items():
             points = [
                 (row.limit, max(value, 0.0))
@@ -233,7 +233,7 @@ class TradeoffDisplay:
                 if value is not None
             ]
             if points:
-                _draw_by_limit(ax, points, limits, label=name, **looks[name])
+                _draw_by_limit(ax, points, limits, label=name, **lines[name])
 
     @property
     def _in_accuracy(self) -> bool:
@@ -244,13 +244,13 @@ class TradeoffDisplay:
         is_estimate = self.plan is not None and self.plan.is_estimated
         what = "loss of accuracy" if self._in_accuracy else "disagreement"
         whole = f"{'estimated, ' if is_estimate else ''}of {self.n_voters:,} votes"
-        axes[0].set_title(f"What it costs, {whole}", loc="left", fontsize="medium")
+        axes[0].set_title(f"Votes asked, {whole}", loc="left", fontsize="medium")
         axes[0].set_ylabel("expected votes")
         axes[0].set_ylim(0, max(axes[0].dataLim.y1 * 1.18, 1e-9))
         if len(axes) > 1:
-            whose = "by what the full vote says" if self._has_classes else "on average"
-            whose = "by what is true" if self._in_accuracy else whose
-            axes[1].set_title(f"What it risks, {whose}", loc="left", fontsize="medium")
+            whose = "by class of the full vote" if self._has_classes else "mean"
+            whose = "by true class" if self._in_accuracy else whose
+            axes[1].set_title(f"{what[0].upper()}{what[1:]}, {whose}", loc="left", fontsize="medium")
             axes[1].set_ylabel(what)
             axes[1].set_yscale("symlog", linthresh=positive[0] / 10, linscale=0.5)
             axes[1].set_ylim(bottom=0)
@@ -265,13 +265,13 @@ class TradeoffDisplay:
             axes[-1].legend(frameon=False, fontsize="small", loc="best")
 
     def _mark_plan(self, axes: tuple[Axes, ...], plan: Plan) -> None:
-        """Mark what is recommended, and write the speed-up beside each point."""
+        """Mark the recommended limit, and write the speed-up next to each point."""
         votes, chosen = axes[0], plan.chosen
         if len(self.curves) == 1:
             votes.set_title(f"{votes.get_title('left')} (and speed-up)", loc="left", fontsize="medium")
             for row in plan.rows:
                 speed = f"{row.speed_up:.2g} x" if row.speed_up < 10 else f"{row.speed_up:,.0f} x"
-                label = speed if row.expected_votes else "nobody"
+                label = speed if row.expected_votes else "no votes"
                 if row.limit > 0:
                     votes.annotate(label, (row.limit, row.expected_votes), (5, 5), ha="left", **_SMALL)
         if chosen.limit == 0:
@@ -287,7 +287,7 @@ class TradeoffDisplay:
             each = plan.class_budgets.expected_votes
             votes.plot(
                 [chosen.limit], [each], marker="D", color="#222222", markerfacecolor="white",
-                linestyle="none", label="the limit for each class",
+                linestyle="none", label="separate limits by class",
             )  # fmt: skip
             votes.set_ylim(0, max(votes.get_ylim()[1], each * 1.18))
             votes.legend(*_last_of(votes), frameon=False, loc="lower left")
@@ -296,13 +296,11 @@ class TradeoffDisplay:
 def _usual_rules(plan: Plan) -> list[TradeoffCurve]:
     if plan.loss == "accuracy":
         raise InvalidInputError(
-            "the limits of the usual rules are on the disagreement, those of this plan on the loss of "
-            "accuracy: leave out baselines"
+            "baselines have limits on the disagreement, but this plan has limits on the loss of accuracy: "
+            "leave out baselines"
         )
     if not isinstance(plan.votes, VoteDistribution):
-        raise InvalidInputError(
-            "the rules that can be drawn beside a plan are for votes between two answers: leave out baselines"
-        )
+        raise InvalidInputError("baselines are only for votes between two answers: leave out baselines")
     return baseline_curves(plan.votes, [row.limit for row in plan.rows], plan.quota)
 
 
@@ -312,7 +310,7 @@ def _last_of(ax: Axes) -> tuple[list[Any], list[str]]:
 
 
 def _place_of(limit: float, limits: Sequence[float]) -> float:
-    """Return where a limit stands on the axis of all ``limits``: at itself, unless it is 0."""
+    """Return the position of a limit on the axis of all ``limits``: its value, unless it is 0."""
     if limit > 0:
         return limit
     return min((one for one in limits if one > 0), default=1.0) / 10**_APART
@@ -321,7 +319,7 @@ def _place_of(limit: float, limits: Sequence[float]) -> float:
 def _draw_by_limit(
     ax: Axes, values: Iterable[tuple[float, float]], limits: Sequence[float], **style: Any
 ) -> None:
-    """Draw values, each with its limit, into axes of all ``limits``: a line through all but that at 0."""
+    """Draw values by limit, into axes of all ``limits``: a line, and a separate point for a limit of 0."""
     points = sorted(values)
     above = [point for point in points if point[0] > 0]
     ax.plot([limit for limit, _ in above], [value for _, value in above], **style)
@@ -330,7 +328,7 @@ def _draw_by_limit(
 
 
 def _furnish_limits(ax: Axes, limits: Sequence[float]) -> None:
-    """Make the horizontal axis one of limits: logarithmic, ticks at powers of ten, and at 0 if it is one."""
+    """Set up the x axis for limits: logarithmic, with ticks at powers of ten, and at 0 if it is a limit."""
     places = [_place_of(limit, limits) for limit in limits]
     positive = sorted(limit for limit in limits if limit > 0)
     first, last = (math.log10(limit) for limit in (positive[0], positive[-1]))

@@ -1,4 +1,4 @@
-"""What a TradeoffDisplay draws: curves of expected votes and disagreement by limit. Computing, no drawing."""
+"""Data of a TradeoffDisplay: curves of expected votes and disagreement by limit. No drawing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["TradeoffCurve", "baseline_curves", "plan_curve"]
 
 @dataclass(frozen=True)
 class TradeoffCurve:
-    """What one way of stopping costs and risks, by the limit that it is given.
+    """Expected votes and disagreement of one stopping rule, by limit.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class TradeoffCurve:
     limits : tuple of float
         Allowed disagreements.
     expected_votes, disagreement : tuple of float
-        For each of the limits, on average over the votes.
+        Means over the votes, for each limit.
     """
 
     name: str
@@ -35,7 +35,7 @@ class TradeoffCurve:
 
 
 def plan_curve(plan: Plan) -> TradeoffCurve:
-    """Return the curve of a plan, under the name of its criterion."""
+    """Return the curve of a plan, named after its criterion."""
     return TradeoffCurve(
         plan.criterion,
         tuple(row.limit for row in plan.rows),
@@ -47,7 +47,7 @@ def plan_curve(plan: Plan) -> TradeoffCurve:
 def baseline_curves(
     votes: VoteDistribution, limits: Iterable[float], quota: int | None = None
 ) -> list[TradeoffCurve]:
-    """Return the curves of the usual rules; with a quota, of those that know of quotas.
+    """Return the curves of the baseline rules; with a quota, only of rules that support quotas.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""VoteDistributionDisplay: how many voters say yes, by class."""
+"""VoteDistributionDisplay: histograms of the number of yes votes, by class."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ if TYPE_CHECKING:
 __all__ = ["VoteDistributionDisplay"]
 
 _FILLS = ((ORANGE, "////"), (BLUE, None))  # of no and yes
-_NO_YES_VOTES = f"Votes among more than two classes have no number of yes votes to draw: {MANY_CLASSES}"
+_NO_YES_VOTES = f"Votes among more than two classes have no yes votes to plot: {MANY_CLASSES}"
 _TICKS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 class VoteDistributionDisplay(Display):
-    """How many voters say yes, one histogram for each of two classes.
+    """Histograms of the number of yes votes, one for each of two classes.
 
-    The scale is that of square roots, so that what is rare can be seen beside what is common.
+    The y axis has a square-root scale, so that rare values remain visible.
 
     Parameters
     ----------
     shares : mapping of str to ndarray of shape (n_voters + 1,)
-        By name of the class, no first: ``shares[name][n]``, for which share of rows exactly n voters say yes.
+        Name of the class (no first) -> shares: ``shares[name][n]`` is the share of rows with exactly n yes
+        votes.
     share_of : {"class", "all"}
-        Whether they are shares of the rows of each class, so that each sums to one, or of all rows.
+        Whether shares are of the rows of each class, so that each class sums to one, or of all rows.
 
     Attributes
     ----------
@@ -63,7 +64,10 @@ class VoteDistributionDisplay(Display):
             raise InvalidInputError(f"shares must be a mapping from class to shares, got {shares!r}")
         self.shares = dict(shares)
         if len(self.shares) > len(_FILLS) or len({len(row) for row in self.shares.values()}) != 1:
-            raise InvalidInputError("shares must be of one or two classes, with n_voters + 1 numbers each")
+            sizes = {name: len(row) for name, row in self.shares.items()}
+            raise InvalidInputError(
+                f"shares must have one or two classes, with n_voters + 1 numbers each, got sizes {sizes}"
+            )
         self.share_of = share_of
 
     @property
@@ -75,16 +79,16 @@ class VoteDistributionDisplay(Display):
     def from_votes(
         cls, votes: VoteDistribution, ax: Axes | None = None, *, quota: int | None = None, **options: Any
     ) -> VoteDistributionDisplay:
-        """Draw a distribution, by what the full vote says.
+        """Draw a distribution of votes, by the answer of the full vote.
 
         Parameters
         ----------
         votes : VoteDistribution
-            How the votes are distributed.
+            Distribution of the votes.
         ax : matplotlib.axes.Axes, optional
             Axes to draw into; a new figure by default.
         quota : int, optional
-            The fewest yes votes with which the full vote is yes; by default a majority.
+            Smallest number of yes votes for which the full vote is yes; by default a majority.
         **options
             Passed on to `plot`.
         """
@@ -108,12 +112,12 @@ class VoteDistributionDisplay(Display):
         share_of: Literal["class", "all"] = "class",
         **options: Any,
     ) -> VoteDistributionDisplay:
-        """Draw how many voters say yes to rows, by the true class of the rows.
+        """Draw the numbers of yes votes on rows, by the true class of the rows.
 
         Parameters
         ----------
         yes_counts : array-like of int, shape (n_rows,)
-            How many of all voters say yes.
+            Number of yes votes of all voters.
         y : array-like of shape (n_rows,)
             True class of each row.
         n_voters : int
@@ -123,7 +127,7 @@ class VoteDistributionDisplay(Display):
         classes : array-like of two labels, optional
             Labels for no and yes; by default those found in ``y``, sorted.
         share_of : {"class", "all"}, default="class"
-            Whether each class sums to one, or both together do.
+            Whether each class sums to one, or both classes together.
         **options
             Passed on to `plot`.
         """
@@ -135,7 +139,7 @@ class VoteDistributionDisplay(Display):
             )
         known = np.unique(labels) if classes is None else np.asarray(classes)
         if known.shape != (2,) or not np.isin(labels, known).all():
-            raise InvalidInputError(f"y must have the labels of two classes, found {np.unique(labels)[:5]}")
+            raise InvalidInputError(f"y must have labels of two classes, got {np.unique(labels)[:5]}")
         shares = {}
         for label in known:
             of_it = np.bincount(counts[labels == label].astype(np.int64), minlength=n_voters + 1)
@@ -153,20 +157,22 @@ class VoteDistributionDisplay(Display):
         ax: Axes | None = None,
         **options: Any,
     ) -> VoteDistributionDisplay:
-        """Draw how the voters of a fitted classifier vote.
+        """Draw the numbers of yes votes of a fitted classifier.
 
         Parameters
         ----------
         estimator : EarlyStoppingClassifier
-            A fitted one.
+            A fitted classifier.
         X, y : array-like, optional
-            Rows and their true classes, about which all voters are asked. Without them, its calibration
-            rows are drawn, by what the full vote says.
+            Rows and their true classes; all voters are asked about them. Without them, the calibration rows
+            are drawn, by the answer of the full vote.
         ax, **options
             As in `from_votes` and `from_yes_counts`.
         """
         if (X is None) != (y is None):
-            raise InvalidInputError("give both X and y, or neither for the calibration rows")
+            raise InvalidInputError(
+                "X and y must be given together: pass both, or neither for calibration rows"
+            )
         if X is None:
             quota = getattr(fitted(estimator, "strategy_"), "quota", None)
             return cls.from_votes(fitted(estimator, "votes_"), ax, quota=quota, **options)
@@ -184,7 +190,7 @@ class VoteDistributionDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Axes to draw into; a new figure (not one of pyplot's) by default.
         furnish : bool, default=True
-            Whether to set labels and legend; not where a larger figure does so itself.
+            Whether to set labels and legend; use False if the calling code does this.
         """
         (ax,) = take_axes(ax, 1, 7, 4)
         edges = np.arange(self.n_voters + 2) - 0.5
@@ -208,5 +214,5 @@ class VoteDistributionDisplay(Display):
 
 
 def _root(share: FloatArray) -> FloatArray:
-    root: FloatArray = np.sqrt(np.maximum(share, 0))  # matplotlib tries values below the axis too
+    root: FloatArray = np.sqrt(np.maximum(share, 0))  # matplotlib also passes values below 0
     return root
