@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> int:
             print(f"{name}: replayed", flush=True)
             missed += [f"{name}: {what}" for what in dearer]
             parts += [
-                f"### {name}: {made.n_items:,} items, up to {items.n_answers} different answers to one\n\n"
+                f"### {name}: {made.n_items:,} items, up to {items.n_answers} different answers per item\n\n"
                 + _figures(made),
                 f"{name}, at equal disagreement:\n\n" + equal,
             ]

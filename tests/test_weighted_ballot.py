@@ -165,6 +165,6 @@ def test_a_journal_refuses_pairs_that_would_come_back_as_lists(tmp_path):
     check = Ballot(plurality_rules.lead(4, 2)).check
     with (
         Journal(tmp_path / "votes.jsonl", {0: "apple"}, check) as journal,
-        pytest.raises(InvalidInputError, match="texts, finite numbers or booleans"),
+        pytest.raises(InvalidInputError, match="strings, finite numbers or booleans"),
     ):
         journal.vote(0, 0, ("a", 0.5))
