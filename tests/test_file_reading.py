@@ -158,7 +158,7 @@ def test_a_small_parquet_file_of_very_many_votes_asks_first(tmp_path):
     assert path.stat().st_size < 10_000
     with pytest.raises(FileFormatError, match="needs 800 MB of memory for its 1,000,000 rows"):
         read_votes(path)
-    with pytest.raises(FileFormatError, match="is there twice"):
+    with pytest.raises(FileFormatError, match="occurs twice"):
         read_votes(path, max_memory=1e9)
 
 
