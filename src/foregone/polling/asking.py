@@ -34,7 +34,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Asker:
-    """How voters are asked: each by a request of its own (``ask``), or several by one (``ask_batch``)."""
+    """The functions that ask voters: ``ask`` with one request per voter, or ``ask_batch`` with several."""
 
     ask: Callable[..., Any] | None
     ask_batch: Callable[..., Any] | None
