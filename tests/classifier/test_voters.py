@@ -146,7 +146,7 @@ class ReadsText:
 
 def test_an_order_of_other_voters_is_refused():
     voters = Voters(Members(small_bag().estimators_, np.array([0, 1]), [0, 1]))
-    with pytest.raises(InvalidInputError, match="the order is of 3 voters, but there are 5"):
+    with pytest.raises(InvalidInputError, match="each of the 5 voters once, but it has 3"):
         voters.run(models.fresh()[:3], rules.lead(5, 2), seed=0, order=FixedOrder([2, 0, 1]))
 
 

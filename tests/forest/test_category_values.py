@@ -87,7 +87,7 @@ def test_texts_in_a_column_of_numbers_are_refused_by_the_number_of_the_column():
     "values", [[1, "a"], [math.nan], [math.inf], [None], [2**53 + 1], ["a", None], [(1, 2)]], ids=repr
 )
 def test_lists_of_anything_but_texts_or_finite_numbers_are_refused(values):
-    with pytest.raises(InvalidInputError, match="all texts or all finite numbers"):
+    with pytest.raises(InvalidInputError, match="all texts, or all finite numbers"):
         category_list(values)
 
 

@@ -163,7 +163,7 @@ def test_a_class_that_trails_too_far_is_asked_for_no_more():
     steps = by_lead.run(forest.scores(rows))[1]
     outcome = assert_follows(forest, rows, dropping)
     assert outcome.asked.mean() < 0.7 * 5 * steps.mean()
-    with pytest.raises(InvalidInputError, match="Pass drops_classes=True"):
+    with pytest.raises(InvalidInputError, match="use drops_classes=True"):
         forest.run(rows, ScoreStrategy.ask_all(150, start=forest.start))
 
 
@@ -222,7 +222,7 @@ def test_votes_can_be_added_up_instead_of_probabilities():
     np.testing.assert_array_equal(forest.full_scores(digits[600:]), expected)
     np.testing.assert_array_equal(forest.run(digits[600:], None).answers, expected.argmax(axis=1))
     np.testing.assert_allclose(forest.link.probability(expected.astype(float)), expected / 21, rtol=1e-15)
-    with pytest.raises(InvalidInputError, match="counted by a PackedForest"):
+    with pytest.raises(InvalidInputError, match="for two, use PackedForest"):
         ScoredForest.from_model(RandomForestClassifier(3).fit(digits, y > 4), of_votes=True)
 
 
@@ -241,9 +241,9 @@ def test_copies_and_pickles_do_the_same():
 @pytest.mark.parametrize(
     ("strategy", "message"),
     [
-        (ScoreStrategy.ask_all(7, start=np.zeros(10)), "for 7 voters, the forest has 41"),
-        (ScoreStrategy.ask_all(N_TREES), "starts at a score of 0.0"),
-        (ScoreStrategy.ask_all(N_TREES, start=np.zeros(9)), "starts at a score of"),
+        (ScoreStrategy.ask_all(7, start=np.zeros(10)), "for 7 voters, but the forest has 41"),
+        (ScoreStrategy.ask_all(N_TREES), "was made with start=0.0"),
+        (ScoreStrategy.ask_all(N_TREES, start=np.zeros(9)), "was made with start="),
         (ScoreStrategy.ask_all(4, start=np.zeros(10), drops_classes=True), "for 40 voters"),
     ],
 )
@@ -321,13 +321,13 @@ def test_words_with_any_bits_flipped_are_refused_or_harmless(name, data, tmp_pat
         ("own", {"trees_a_round": 1}, {}, "trees_a_round"),
         ("own", {"adds_votes": 2}, {}, "adds_votes"),
         ("lines", {}, {"table": FORESTS["lines"].table[:, :3].copy()}, "table"),
-        ("lines", {}, {"table": FORESTS["lines"].table[:1].copy()}, "there are not"),
+        ("lines", {}, {"table": FORESTS["lines"].table[:1].copy()}, "missing line of scores"),
         ("lines", {}, {"table": FORESTS["lines"].table * np.nan}, "finite"),
         ("lines", {}, {"table": np.full_like(FORESTS["lines"].table, 1e308)}, "too large"),
         ("lines", {}, {"table": FORESTS["lines"].table.astype(np.int64)}, "table"),
         ("ones", {}, {"table": np.ones(5)}, "table"),
-        ("lines", {}, {"nodes": last_leaf(FORESTS["lines"], 2**32)}, "there are not"),
-        ("ones", {}, {"nodes": last_leaf(FORESTS["ones"], 4)}, "there are not"),
+        ("lines", {}, {"nodes": last_leaf(FORESTS["lines"], 2**32)}, "missing line of scores"),
+        ("ones", {}, {"nodes": last_leaf(FORESTS["ones"], 4)}, "missing line of scores"),
     ],
 )  # fmt: skip
 def test_files_that_lie_are_refused(name, fields, arrays, message, tmp_path):

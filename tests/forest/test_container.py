@@ -65,7 +65,7 @@ def test_labels_kept_as_objects_come_back_as_objects(tmp_path):
 def test_labels_that_json_cannot_hold_are_refused(tmp_path):
     y = np.array([b"a", b"b"])[Y]
     forest = PackedForest.from_sklearn(DecisionTreeClassifier().fit(X, y))
-    with pytest.raises(InvalidInputError, match="class labels must be numbers, texts or booleans"):
+    with pytest.raises(InvalidInputError, match="class labels that are numbers, texts or booleans"):
         forest.save(tmp_path / "forest")
     assert list(tmp_path.iterdir()) == []
 
@@ -149,12 +149,12 @@ def test_arrays_that_do_not_form_trees_are_refused(arrays, tmp_path):
     ("change", "message"),
     [
         (lambda h: h.update(format="other"), "format"),
-        (lambda h: h.update(version=container.VERSION + 1), "A newer foregone may be needed"),
+        (lambda h: h.update(version=container.VERSION + 1), "upgrade foregone"),
         (lambda h: h.update(version=True), "version"),
-        (lambda h: h.update(kind="garden"), "holds a 'garden', not a 'forest'"),
+        (lambda h: h.update(kind="garden"), "expected a 'forest', found a 'garden'"),
         (lambda h: h.pop("fields"), "is missing"),
         (lambda h: h["fields"].update(n_features=0), "n_features"),
-        (lambda h: h["fields"].update(n_features=1), "do not form trees"),
+        (lambda h: h["fields"].update(n_features=1), "do not form valid trees"),
         (lambda h: h["fields"].update(n_features=2**40), "n_features"),
         (lambda h: h["fields"].update(n_trees=4), "tree_start"),
         (lambda h: h["fields"].update(n_trees="3"), "n_trees"),
@@ -175,7 +175,7 @@ def test_arrays_that_do_not_form_trees_are_refused(arrays, tmp_path):
         (lambda h: h["arrays"][0].update(shape=[]), "shape"),
         (lambda h: h["arrays"][0].update(shape=[[1]]), "shape"),
         (lambda h: h["arrays"][0].update(name="knots"), "nodes"),
-        (lambda h: h["arrays"][0].update(name="tree_start"), "name that comes once"),
+        (lambda h: h["arrays"][0].update(name="tree_start"), "name that occurs once"),
     ],
 )
 def test_headers_that_lie_are_refused(change, message, tmp_path):
@@ -202,7 +202,7 @@ def test_a_missing_file_a_folder_and_another_file_are_refused(tmp_path):
     with pytest.raises(FileFormatError, match="cannot read"):
         PackedForest.load(tmp_path)
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(FileFormatError, match="not a file of packed arrays"):
+    with pytest.raises(FileFormatError, match="not a foregone file"):
         PackedForest.load(tmp_path / "text")
 
 

@@ -108,5 +108,5 @@ def test_votes_among_more_classes_are_by_number():
     many = RandomForestClassifier(3, random_state=0).fit(X, np.arange(len(X)) % 3)
     assert PluralityForest.from_imported(import_model(many, LeafKind.CLASS)).n_classes == 3
     found = import_model(many, LeafKind.VOTE)
-    with pytest.raises(InvalidInputError, match="a vote is between two classes, the model has 3"):
+    with pytest.raises(InvalidInputError, match="expected a model of two classes, got 3"):
         PackedForest.from_imported(found)

@@ -89,7 +89,7 @@ def test_a_constant_start_is_read_and_another_model_as_start_is_refused():
         assert_adds_up_as_the_model(model, X, rng)
     for init in (LogisticRegression(), DummyClassifier(strategy="stratified")):
         model = GradientBoostingClassifier(n_estimators=2, init=init, random_state=0).fit(X, y)
-        with pytest.raises(InvalidInputError, match=f"init={type(init).__name__} cannot be packed"):
+        with pytest.raises(InvalidInputError, match=f"init={type(init).__name__} is not supported"):
             import_model(model)
 
 

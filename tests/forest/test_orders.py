@@ -146,10 +146,10 @@ def test_what_is_no_order_of_voters_is_refused(voters, message):
 def test_an_order_of_other_voters_or_a_bare_list_is_refused(forest, strategy):
     forest.run(X[:2], strategy, seed=0)
     for wrong, message in [
-        (FixedOrder([1, 0]), "the order is of 2 voters, but there are 15"),
-        (np.arange(N_TREES), "or a FixedOrder, not array"),
-        (list(range(N_TREES)), "or a FixedOrder, not"),
-        (None, "or a FixedOrder, not None"),
+        (FixedOrder([1, 0]), "each of the 15 voters once, but it has 2"),
+        (np.arange(N_TREES), "or a FixedOrder, got array"),
+        (list(range(N_TREES)), "or a FixedOrder, got"),
+        (None, "or a FixedOrder, got None"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
             forest.run(X[:2], strategy, seed=0, order=wrong)
@@ -196,7 +196,7 @@ def test_a_forest_tells_the_order_in_which_it_asks_about_a_row(seed):
         order_named("fixed", N_TREES).voters.tolist()
     )
     for name in ("dealt", "per_row"):
-        with pytest.raises(InvalidInputError, match=f'order="{name}" depends on the row: pass it'):
+        with pytest.raises(InvalidInputError, match=f'order="{name}" depends on the row: pass the row'):
             FOREST.order(seed, order=name)
     with pytest.raises(InvalidInputError, match="order must be"):
         FOREST.order(seed, X[0], "sorted")

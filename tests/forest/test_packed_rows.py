@@ -101,7 +101,7 @@ def test_nodes_that_point_to_a_set_that_is_none_are_refused(tmp_path):
     words[0] = 2**31
     forest.categories = words
     forest.save(tmp_path / "forest")
-    with pytest.raises(FileFormatError, match="do not form trees"):
+    with pytest.raises(FileFormatError, match="do not form valid trees"):
         PackedForest.load(tmp_path / "forest")
 
 
@@ -116,5 +116,5 @@ def test_trees_that_do_not_vote_and_columns_that_are_none_are_refused():
     found = random_scores(np.random.default_rng(0))
     with pytest.raises(InvalidInputError, match="do not vote"):
         PackedForest.from_imported(found)
-    with pytest.raises(InvalidInputError, match="do not form trees"):
+    with pytest.raises(InvalidInputError, match="do not form valid trees"):
         PackedForest.from_imported(found._replace(trees_vote=True, n_features=2))

@@ -263,9 +263,9 @@ def test_missing_values_in_some_blocks_only_change_nothing_elsewhere(monkeypatch
 
 
 def test_a_strategy_for_other_voters_or_fewer_answers_is_refused():
-    with pytest.raises(InvalidInputError, match="for 9 voters, the forest has 15 trees"):
+    with pytest.raises(InvalidInputError, match="for 9 voters, but the forest has 15 trees"):
         FOREST.run(X, rules.lead(9, 2), seed=0)
-    with pytest.raises(InvalidInputError, match="at most 3 different answers, the forest has 4"):
+    with pytest.raises(InvalidInputError, match="at most 3 different answers, but the forest has 4"):
         FOREST.run(X, random_strategy(3), seed=0)
     with pytest.raises(InvalidInputError, match="order must be"):
         FOREST.run(X, STRATEGIES["a lead"], seed=0, order="sorted")
@@ -317,8 +317,8 @@ def test_files_and_pickles_from_before_other_rows_were_taken_are_read(tmp_path):
     [
         (lambda fields, arrays: fields.update(classes=fields["classes"][:1]), "different labels"),
         (lambda fields, arrays: fields.update(classes=fields["classes"][:1] * 4), "different labels"),
-        (lambda fields, arrays: fields.update(classes=fields["classes"][:3]), "classes that there are not"),
-        (lambda fields, arrays: arrays.update(nodes=arrays["nodes"][::-1].copy()), "do not form trees"),
+        (lambda fields, arrays: fields.update(classes=fields["classes"][:3]), "unknown class"),
+        (lambda fields, arrays: arrays.update(nodes=arrays["nodes"][::-1].copy()), "do not form valid trees"),
         (
             lambda fields, arrays: arrays.update(nodes=arrays["nodes"].view(np.int64)),
             "must be an array of uint64",
@@ -338,5 +338,5 @@ def test_no_file_however_wrong_gets_past_the_checks(change, complaint, tmp_path)
 
 def test_a_file_of_a_forest_of_another_kind_is_refused(tmp_path):
     PackedForest.from_sklearn(RandomForestClassifier(3, random_state=0).fit(X, Y > 1)).save(tmp_path / "two")
-    with pytest.raises(FileFormatError, match="not a 'plurality forest'"):
+    with pytest.raises(FileFormatError, match="expected a 'plurality forest'"):
         PluralityForest.load(tmp_path / "two")

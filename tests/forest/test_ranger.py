@@ -216,8 +216,8 @@ def test_trees_whose_scores_would_not_fit_are_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda content: content.update({"class.values": ["3", "4", "2"]}), FileFormatError, "of the levels"),
-        (lambda content: content.update(levels=["L", "M", "S", "S"]), FileFormatError, "not different"),
+        (lambda content: content.update({"class.values": ["3", "4", "2"]}), FileFormatError, "match the le"),
+        (lambda content: content.update(levels=["L", "M", "S", "S"]), FileFormatError, "not unique"),
         (lambda content: content.update(levels=["L"]), InvalidInputError, "the forest has 1"),
         (
             lambda content: content["split.values"][0].__setitem__(-1, "5"),
@@ -246,7 +246,7 @@ def test_shares_that_are_not_those_of_the_classes_are_refused(tmp_path):
 
 
 def test_votes_between_two_classes_are_refused_of_a_forest_of_four():
-    with pytest.raises(InvalidInputError, match="between two classes, the model has 4"):
+    with pytest.raises(InvalidInputError, match="expected a model of two classes, got 4"):
         PackedForest.from_ranger(FOLDER / "four-classes.json")
 
 
@@ -268,17 +268,17 @@ def put(*keys_and_value):
         (put("split.values", 0, 0, 0.123456789012345), "texts of 17 digits"),
         (put("split.values", 0, 0, "one"), "could not convert"),
         (put("split.values", 0, -1, "3"), "an unknown class"),
-        (put("split.varIDs", 0, 0, "2"), "a column that is none"),
-        (put("split.varIDs", 0, 0, "-1"), "a column that is none"),
-        (put("split.varIDs", 0, 0, "0.5"), "not whole"),
+        (put("split.varIDs", 0, 0, "2"), "an unknown column"),
+        (put("split.varIDs", 0, 0, "-1"), "an unknown column"),
+        (put("split.varIDs", 0, 0, "0.5"), "not an integer"),
         (put("split.varIDs", 0, 0, "nan"), "damaged"),
         (put("child.nodeIDs", 0, 0, 0, "2"), "do not form a tree"),
         (put("child.nodeIDs", 0, 0, 0, "1e300"), "damaged"),
         (put("child.nodeIDs", 0, 0, ["1"]), "differ in length"),
         (put("num.trees", ["6"]), "num.trees"),
-        (put("class.values", ["2", "3"]), "numbers of the levels"),
+        (put("class.values", ["2", "3"]), "match the levels"),
         (put("is.ordered", [True]), "damaged"),
-        (put("treetype", 7), "not a text"),
+        (put("treetype", 7), "expected a text"),
         (put("covariate.levels", {"other": ["x"]}), "covariate.levels"),
     ],
 )

@@ -110,15 +110,13 @@ def test_a_refused_value_in_the_last_block_is_found():
     ],
 )
 def test_models_of_another_kind_are_refused(model):
-    with pytest.raises(
-        InvalidInputError, match="a packed forest is made from a fitted RandomForestClassifier"
-    ):
+    with pytest.raises(InvalidInputError, match="expected a fitted RandomForestClassifier"):
         PackedForest.from_sklearn(model)
 
 
 def test_a_bag_of_something_else_than_trees_is_refused():
     bag = BaggingClassifier(LogisticRegression(), 3).fit(X, Y)
-    with pytest.raises(InvalidInputError, match="this bag holds LogisticRegression"):
+    with pytest.raises(InvalidInputError, match="got one of LogisticRegression"):
         PackedForest.from_sklearn(bag)
 
 
@@ -130,11 +128,11 @@ def test_models_that_were_not_fitted_are_refused_as_scikit_learn_does(model):
 
 def test_other_than_two_classes_or_one_output_are_refused():
     three = RandomForestClassifier(3).fit(X, RNG.integers(0, 3, len(X)))
-    with pytest.raises(InvalidInputError, match="a vote is between two classes, the model has 3"):
+    with pytest.raises(InvalidInputError, match="expected a model of two classes, got 3"):
         PackedForest.from_sklearn(three)
     one = DecisionTreeClassifier().fit(X, np.zeros(len(X)))
     with pytest.raises(InvalidInputError, match="the model has 1"):
         PackedForest.from_sklearn(one)
     two_outputs = RandomForestClassifier(3).fit(X, np.stack([Y, Y], axis=1))
-    with pytest.raises(InvalidInputError, match="the model has 2 outputs"):
+    with pytest.raises(InvalidInputError, match="expected a model with one output, got 2"):
         PackedForest.from_sklearn(two_outputs)

@@ -306,7 +306,7 @@ def test_an_interrupt_between_blocks_gets_through(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"strategy": band(5, 2)}, "the strategy is for 5 voters, the forest has 9 trees"),
+        ({"strategy": band(5, 2)}, "the strategy is for 5 voters, but the forest has 9 trees"),
         ({"order": "alphabetical"}, 'order must be "shared", "dealt", "per_row" or a FixedOrder'),
         ({"seed": -1}, "seed must be an integer"),
         ({"seed": 1.5}, "seed must be an integer"),
@@ -347,7 +347,7 @@ def test_one_row_comes_in_any_form_and_its_outcome_is_plain_numbers():
 @pytest.mark.parametrize(
     ("x", "options", "message"),
     [
-        (X[:1], {}, "one row of 6 numbers is expected, got an array of shape"),
+        (X[:1], {}, "expected one row of 6 numbers, got an array of shape"),
         (X[0, :5], {}, "X has 5 features, but PackedForest is expecting 6 features"),
         (X[0] * np.inf, {}, "infinity or a value too large"),
         (["a"] * 6, {}, "could not convert string to float"),

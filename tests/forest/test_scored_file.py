@@ -101,24 +101,24 @@ SMALL, SETS = FORESTS["compact"], FORESTS["categories"]
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"nodes": np.zeros_like(SMALL.nodes)}, "do not form trees"),
-        ({"nodes": SMALL.nodes | np.uint64(0x1FF)}, "do not form trees"),
-        ({"nodes": SMALL.nodes | np.uint64(0x7FFFF << 13)}, "do not form trees"),
-        ({"nodes": SMALL.nodes[:-1]}, "do not form trees"),
-        ({"nodes": leaf_of(SMALL, np.nan)}, "every score must be finite"),
-        ({"nodes": leaf_of(SMALL, -np.inf)}, "every score must be finite"),
+        ({"nodes": np.zeros_like(SMALL.nodes)}, "do not form valid trees"),
+        ({"nodes": SMALL.nodes | np.uint64(0x1FF)}, "do not form valid trees"),
+        ({"nodes": SMALL.nodes | np.uint64(0x7FFFF << 13)}, "do not form valid trees"),
+        ({"nodes": SMALL.nodes[:-1]}, "do not form valid trees"),
+        ({"nodes": leaf_of(SMALL, np.nan)}, "start must be finite"),
+        ({"nodes": leaf_of(SMALL, -np.inf)}, "start must be finite"),
         ({"nodes": SMALL.nodes.view(np.int64)}, "array of uint64"),
-        ({"nodes": np.zeros((len(SMALL.nodes), 3), np.uint64)}, "one 64-bit word a node, or two"),
-        ({"nodes": np.full((len(SMALL.nodes), 2), 2**64 - 1, np.uint64)}, "do not form trees"),
-        ({"tree_start": SMALL.tree_start[::-1].copy()}, "do not form trees"),
+        ({"nodes": np.zeros((len(SMALL.nodes), 3), np.uint64)}, "one 64-bit word per node, or two"),
+        ({"nodes": np.full((len(SMALL.nodes), 2), 2**64 - 1, np.uint64)}, "do not form valid trees"),
+        ({"tree_start": SMALL.tree_start[::-1].copy()}, "do not form valid trees"),
         ({"tree_start": SMALL.tree_start[:-1]}, "must hold 4 integers"),
-        ({"tree_start": SMALL.tree_start + 1}, "do not form trees"),
-        ({"tree_start": SMALL.tree_start * 2**60}, "do not form trees"),
-        ({"tree_start": np.array([0, -5, len(SMALL.nodes) - 1, len(SMALL.nodes)])}, "do not form trees"),
-        ({"rules": np.array([0, 0, 4, 0, 0])}, "what values mean"),
-        ({"rules": np.array([1, 1])}, "what values mean"),
+        ({"tree_start": SMALL.tree_start + 1}, "do not form valid trees"),
+        ({"tree_start": SMALL.tree_start * 2**60}, "do not form valid trees"),
+        ({"tree_start": np.array([0, -5, len(SMALL.nodes) - 1, len(SMALL.nodes)])}, "do not form valid"),
+        ({"rules": np.array([0, 0, 4, 0, 0])}, "one valid rule per column"),
+        ({"rules": np.array([1, 1])}, "one valid rule per column"),
         ({"rules": np.zeros((5, 1), np.int64)}, "array of int64"),
-        ({"categories": np.ones(3, np.uint32)}, "one 64-bit word a node, or two"),
+        ({"categories": np.ones(3, np.uint32)}, "one 64-bit word per node, or two"),
     ],
 )
 def test_arrays_that_do_not_form_trees_are_refused(arrays, message, tmp_path):
@@ -136,20 +136,20 @@ def test_arrays_that_do_not_form_trees_are_refused(arrays, message, tmp_path):
     ],
 )
 def test_sets_of_categories_that_are_none_are_refused(categories, tmp_path):
-    with pytest.raises(FileFormatError, match="do not form trees"):
+    with pytest.raises(FileFormatError, match="do not form valid trees"):
         ScoredForest.load(rewritten(tmp_path / "forest", SETS, categories=categories))
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"n_features": 1}, "do not form trees"),
+        ({"n_features": 1}, "do not form valid trees"),
         ({"n_features": 0}, "n_features"),
         ({"n_trees": 4}, "tree_start"),
         ({"takes_missing": 2}, "takes_missing"),
         ({"takes_infinite": -1}, "takes_infinite"),
         ({"key_bits": 48}, "key_bits"),
-        ({"key_bits": 64}, "one 64-bit word a node, or two where keys are long"),
+        ({"key_bits": 64}, "one 64-bit word per node, or two if keys are long"),
         ({"start": "0"}, "start"),
         ({"classes": [["i8", 0], ["i8", 0]]}, "classes"),
         ({"category_values": {"features": [9], "values": [["a"]]}}, "features"),
@@ -163,7 +163,7 @@ def test_fields_that_lie_are_refused(fields, message, tmp_path):
 
 def test_a_forest_of_votes_is_no_forest_of_scores(tmp_path):
     SMALL.save(tmp_path / "scores")
-    with pytest.raises(FileFormatError, match="holds a 'scored forest', not a 'forest'"):
+    with pytest.raises(FileFormatError, match="expected a 'forest', found a 'scored forest'"):
         PackedForest.load(tmp_path / "scores")
 
 

@@ -185,11 +185,15 @@ def test_one_row_comes_in_any_form():
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        (X, {"strategy": ScoreStrategy.ask_all(7)}, "for 7 voters, the forest has 41 trees: solve for 41"),
+        (
+            X,
+            {"strategy": ScoreStrategy.ask_all(7)},
+            "for 7 voters, but the forest has 41 trees: solve with n_voters=41",
+        ),
         (
             X,
             {"strategy": ScoreStrategy.ask_all(N_TREES, start=0.5)},
-            "starts at a score of 0.5, the forest at 0.0: pass start=0.0",
+            "start=0.5, but the forest starts at 0.0: make",
         ),
         (X, {"n_threads": 0}, "n_threads must be an integer"),
         (X[:, :5], {}, "X has 5 features, but ScoredForest is expecting 6 features"),

@@ -113,9 +113,9 @@ def with_scores(found, change):
 def test_scores_that_cannot_be_added_up_are_refused():
     found = random_scores(np.random.default_rng(0))
     for value in (np.nan, np.inf):
-        with pytest.raises(InvalidInputError, match="every score must be finite"):
+        with pytest.raises(InvalidInputError, match="start must be finite"):
             ScoredForest.from_imported(with_scores(found, lambda tree, value=value: tree.score * 0 + value))
-    with pytest.raises(InvalidInputError, match="too large to be added up"):
+    with pytest.raises(InvalidInputError, match="the scores are too large"):
         ScoredForest.from_imported(with_scores(found, lambda tree: tree.score * 0 + 1e308))
-    with pytest.raises(InvalidInputError, match="every score must be finite"):
+    with pytest.raises(InvalidInputError, match="start must be finite"):
         ScoredForest.from_imported(found._replace(start=np.inf))

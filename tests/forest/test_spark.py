@@ -147,18 +147,18 @@ def change_nodes(change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda table: table.slice(0, len(table) - 3), "cannot be understood"),
-        (lambda table: table.slice(len(table) // 2), "do not hold 7 trees"),
-        (lambda table: table.drop_columns(["nodeData"]), "cannot be read as Parquet of nodes"),
-        (change_nodes(lambda nodes: nodes[0].update(leftChild=0)), "cannot be understood"),
-        (change_nodes(lambda nodes: nodes[0].update(rightChild=10**6)), "cannot be understood"),
-        (change_nodes(lambda nodes: nodes[0].update(impurityStats=[1.0, 2.0, 3.0])), "cannot be understood"),
-        (change_nodes(lambda nodes: nodes[0].update(impurityStats=[1.0, np.nan])), "cannot be understood"),
-        (change_nodes(lambda nodes: nodes[0]["split"].update(featureIndex=4)), "cannot be understood"),
-        (change_nodes(lambda nodes: nodes[0]["split"].update(numCategories=0)), "cannot be understood"),
+        (lambda table: table.slice(0, len(table) - 3), "a node is invalid"),
+        (lambda table: table.slice(len(table) // 2), "expected 7 trees"),
+        (lambda table: table.drop_columns(["nodeData"]), "the Parquet files cannot be read"),
+        (change_nodes(lambda nodes: nodes[0].update(leftChild=0)), "a node is invalid"),
+        (change_nodes(lambda nodes: nodes[0].update(rightChild=10**6)), "a node is invalid"),
+        (change_nodes(lambda nodes: nodes[0].update(impurityStats=[1.0, 2.0, 3.0])), "a node is invalid"),
+        (change_nodes(lambda nodes: nodes[0].update(impurityStats=[1.0, np.nan])), "a node is invalid"),
+        (change_nodes(lambda nodes: nodes[0]["split"].update(featureIndex=4)), "a node is invalid"),
+        (change_nodes(lambda nodes: nodes[0]["split"].update(numCategories=0)), "a node is invalid"),
         (
             change_nodes(lambda nodes: nodes[0]["split"].update(leftCategoriesOrThreshold=[0.0, 9.0])),
-            "cannot be understood",
+            "a node is invalid",
         ),
     ],
 )
@@ -174,16 +174,16 @@ def test_a_file_cut_short_is_refused_by_name(tmp_path):
     folder = Path(shutil.copytree(FOLDER, tmp_path / "model"))
     (part,) = (folder / "data").glob("part*")
     part.write_bytes(part.read_bytes()[:900])
-    with pytest.raises(FileFormatError, match="model: its data cannot be read as Parquet"):
+    with pytest.raises(FileFormatError, match="model: damaged data: the Parquet"):
         PackedForest.from_spark(folder)
 
 
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda head: head.update({"class": "a.b.GBTClassificationModel"}), FileFormatError, "holds a GBTCl"),
+        (lambda head: head.update({"class": "a.b.GBTClassificationModel"}), FileFormatError, "found a GBTCl"),
         (lambda head: head.update(numTrees=True), FileFormatError, "numTrees is True"),
-        (lambda head: head.pop("class"), FileFormatError, "metadata is damaged"),
+        (lambda head: head.pop("class"), FileFormatError, "metadata cannot be read"),
         (lambda head: head.update(numClasses=1), InvalidInputError, "the forest has 1"),
         (lambda head: head.update(numClasses=10**9), InvalidInputError, "the forest has 1,000,000,000"),
         (lambda head: head["paramMap"].update(thresholds=[0.2, 0.8]), InvalidInputError, "thresholds"),
@@ -200,14 +200,14 @@ def test_other_models_are_refused_by_name(change, error, message, tmp_path):
 
 
 def test_votes_of_three_classes_no_folder_and_wrong_labels_are_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="between two classes, the model has 3"):
+    with pytest.raises(InvalidInputError, match="expected a model of two classes, got 3"):
         PackedForest.from_spark(THREE, classes=NUMBERS)
-    with pytest.raises(FileFormatError, match="not a folder that Spark ML saved a model to"):
+    with pytest.raises(FileFormatError, match="not a model saved by Spark ML"):
         PackedForest.from_spark(tmp_path)
-    with pytest.raises(InvalidInputError, match="classes must be 2 different labels"):
+    with pytest.raises(InvalidInputError, match="classes must be 2 unique labels"):
         PackedForest.from_spark(FOLDER, classes=["only"])
     for wrong in (["a", "b"], ["a", "b", "a"], [["a", "b", "c"]]):
-        with pytest.raises(InvalidInputError, match="classes must be 3 different labels"):
+        with pytest.raises(InvalidInputError, match="classes must be 3 unique labels"):
             PluralityForest.from_spark(THREE, classes=wrong)
 
 

@@ -278,7 +278,7 @@ def test_categories_of_a_frame_are_looked_up_in_the_training_frames_lists():
         assert_same_margins(found, rows, model.predict(rows, output_margin=True))
     codes = np.column_stack([X[:, 0], kinds.codes, sizes.codes, X[:, 1]])[:80]
     assert_same_margins(found, codes, model.predict(codes, output_margin=True))
-    with pytest.raises(InvalidInputError, match="1 columns of dtype category, the model was trained on 2"):
+    with pytest.raises(InvalidInputError, match=r"1 columns of dtype category, but .* trained on 2"):
         full_scores(found, given.astype({"size": float}))
 
 
@@ -301,18 +301,18 @@ def test_what_has_no_scores_for_classes_is_refused_with_a_reason():
     rng = np.random.default_rng(4)
     X, y = data(rng, 90)
     small = {**SMALL, "n_estimators": 2}
-    with pytest.raises(InvalidInputError, match="the model has 1 class"):
+    with pytest.raises(InvalidInputError, match="the model has one class"):
         import_model(xgb.XGBClassifier(**small, base_score=0.5).fit(X, np.zeros(90)))
-    with pytest.raises(InvalidInputError, match=r"objective is binary:logistic: only .* of one target"):
+    with pytest.raises(InvalidInputError, match=r"num_target=2 .* one target"):
         import_model(xgb.XGBClassifier(**small).fit(X, np.column_stack([y, 1 - y])))
-    with pytest.raises(InvalidInputError, match="not XGBRegressor"):
+    with pytest.raises(InvalidInputError, match="got XGBRegressor"):
         import_model(xgb.XGBRegressor(**small).fit(X, y))
-    with pytest.raises(InvalidInputError, match="objective is reg:squarederror"):
+    with pytest.raises(InvalidInputError, match="objective reg:squarederror"):
         import_model(xgb.XGBRegressor(**small).fit(X, y).get_booster())
     linear = xgb.train({"booster": "gblinear", "objective": "binary:logistic"}, xgb.DMatrix(X, y), 2)
-    with pytest.raises(InvalidInputError, match="gblinear has no trees"):
+    with pytest.raises(InvalidInputError, match="booster 'gblinear' is not supported"):
         import_model(linear)
-    with pytest.raises(InvalidInputError, match=r"takes 0\.0 for missing"):
+    with pytest.raises(InvalidInputError, match=r"treats 0\.0 as missing"):
         import_model(xgb.XGBClassifier(**small, missing=0.0).fit(X[:, 1:3], y))
     with pytest.raises(NotFittedError):
         import_model(xgb.XGBClassifier())

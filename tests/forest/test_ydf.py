@@ -123,12 +123,12 @@ def test_a_saved_model_is_read_and_other_folders_are_refused(tmp_path):
     model.save(str(tmp_path / "model"))
     votes = PackedForest.from_ydf(tmp_path / "model").votes(rows)
     assert votes.tolist() == PackedForest.from_ydf(model).votes(rows).tolist()
-    with pytest.raises(FileFormatError, match="not a folder that a model of ydf"):
+    with pytest.raises(FileFormatError, match="not a folder with a saved ydf model"):
         PackedForest.from_ydf(tmp_path)
     for part in (tmp_path / "model").iterdir():
         if part.name != "data_spec.pb":
             part.write_bytes(b"")
-    with pytest.raises(FileFormatError, match="ydf cannot read its model"):
+    with pytest.raises(FileFormatError, match="ydf cannot read this model"):
         PackedForest.from_ydf(tmp_path / "model")
 
 
@@ -139,8 +139,8 @@ def test_a_saved_model_is_read_and_other_folders_are_refused(tmp_path):
             {"split_axis": "SPARSE_OBLIQUE", "features": ["height", "steps"]},
             "NumericalSparseObliqueCondition",
         ),
-        ({"label": "zone"}, "between two classes, the model has 6"),
-        ({"label": "steps", "task": ydf.Task.REGRESSION}, "is for regression"),
+        ({"label": "zone"}, "expected a model of two classes, got 6"),
+        ({"label": "steps", "task": ydf.Task.REGRESSION}, "got one for regression"),
     ],
 )
 def test_other_forests_are_refused(settings, message):
@@ -157,7 +157,7 @@ def test_what_is_no_forest_is_refused():
     isolation = ydf.IsolationForestLearner(features=["height"], num_trees=2).train(data())
     assert isinstance(cart, ydf.RandomForestModel)
     for other in (isolation, 7):
-        with pytest.raises(InvalidInputError, match="a random forest or gradient boosted trees of ydf"):
+        with pytest.raises(InvalidInputError, match="expected a ydf RandomForestModel"):
             PackedForest.from_ydf(other)
 
 
@@ -302,7 +302,7 @@ def test_boosted_trees_that_do_not_tell_classes_by_their_sums_are_refused():
     model.set_output_logits(True)
     with pytest.raises(InvalidInputError, match="set_output_logits"):
         import_model(model)
-    with pytest.raises(InvalidInputError, match="is for regression"):
+    with pytest.raises(InvalidInputError, match="got one for regression"):
         import_model(boost(data(), num_trees=2, label="steps", task=ydf.Task.REGRESSION, features=["height"]))
-    with pytest.raises(InvalidInputError, match="2 classes with the activation SOFTMAX and 2 trees"):
+    with pytest.raises(InvalidInputError, match="2 classes with activation SOFTMAX and 2 trees"):
         import_model(boost(data(), num_trees=2, loss="MULTINOMIAL_LOG_LIKELIHOOD"))

@@ -1,8 +1,8 @@
 """Packed forests: trees as compact arrays, asked one by one until a strategy stops.
 
-`PackedForest` counts votes between two classes, `PluralityForest` among any number of them, `ScoredForest`
-adds up scores; all are a `Forest`. Each is made from a fitted model by an importer (one file per kind of
-model), run by compiled loops, saved without pickle.
+`PackedForest` counts votes between two classes, `PluralityForest` counts votes among any number of classes,
+and `ScoredForest` adds up scores. All are subclasses of `Forest`: made from a fitted model by an importer
+(one file per kind of model), run by compiled loops, saved without pickle.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""BatchTrees: packed trees once more, in the forms that batches walk through."""
+"""BatchTrees: copies of packed trees in the formats that are fastest for batches of rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SORTING_OUT = 4  # steps that take as long as to see whether a walk has to go on
 
 
 class LoopingTrees(NamedTuple):
-    """Trees whose leaves lead back to themselves, so that a walk may take more steps than it needs.
+    """Trees whose leaves point to themselves, so a walk may overshoot.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class LoopingTrees(NamedTuple):
     bounds : ndarray of int, shape (n_trees, 2)
         Where each tree begins and ends.
     phases : ndarray of int
-        How many steps walks take before those at their leaves are sorted out, each time.
+        How many steps walks take in each phase, before those at their leaves are sorted out.
     steps : float
-        How many steps a walk takes on average, with those that sorting out amounts to.
+        Mean number of steps of a walk, including the cost of sorting out.
     """
 
     trees: Any
@@ -53,11 +53,10 @@ class LoopingTrees(NamedTuple):
 
 
 class BatchTrees:
-    """The trees of a forest in the forms that batches walk through, each made when it pays.
+    """The trees of a forest in the formats used for batches, each created once it pays off.
 
-    The first batch makes trees whose leaves lead back to themselves. Once so many rows have come that it pays
-    to cut rows to ranks, and where the trees allow it, other trees are made that compare these. Which of them
-    is used has no influence on any result.
+    The first batch creates trees whose leaves point to themselves. Once enough rows have been run, and if the
+    trees allow it, trees that compare ranks are created as well. No result depends on which are used.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ class BatchTrees:
 
     @property
     def are_made(self) -> bool:
-        """Whether a batch has come."""
+        """Whether any batch has been run."""
         return bool(self._looping)
 
     @property
@@ -176,8 +175,8 @@ class BatchTrees:
             n_places = fill_looping_votes(*common, trees, start)
         if n_places > MOST_NUMBERED:
             raise InvalidInputError(
-                f"the forest is too large for batches: its trees take {n_places:,} places, and at most "
-                f"{MOST_NUMBERED:,} are numbered. Run rows one by one, with run_one"
+                f"the forest is too large for batches: its trees have {n_places:,} nodes, and at most "
+                f"{MOST_NUMBERED:,} are supported. Run rows one by one, with run_one"
             )
         trees = trees[:n_places].copy()
         bounds = np.stack([start, np.append(start[1:], n_places)], axis=1)

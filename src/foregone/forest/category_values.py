@@ -1,4 +1,4 @@
-"""Columns of categories: from what a caller writes there to the numbers that the trees know."""
+"""Categorical columns: translate the caller's values into the numbers that the trees use."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ __all__ = ["CategoryValues", "category_list"]
 
 
 class CategoryValues(NamedTuple):
-    """Lists of categories: in each row a category is replaced by its position in its column's list.
+    """Lists of categories: each category in a row is replaced by its position in its column's list.
 
-    What is missing becomes NaN, and so does what is not in the list unless ``others_last``. Equality
-    decides: 3.0 is 3, 3.5 is unknown to a list of integers.
+    Missing values become NaN, and so do values not in the list, unless ``others_last``. Values are compared
+    by equality: 3.0 matches 3, and 3.5 is unknown to a list of integers.
 
     Attributes
     ----------
     features : tuple of int, or None
-        The column of each list, rising. None if that is not known: then the lists belong to a data frame's
-        columns of dtype category, in their order.
+        The column of each list, ascending. None if unknown: then the lists belong to a data frame's columns
+        of dtype category, in their order.
     values : tuple of ndarray
-        Each either finite float64 or objects that are all ``str``; no value stands in a list twice.
+        Each either finite float64 or objects that are all ``str``, without duplicates.
     others_last : bool
-        Whether what is not in a list is a category too: its position is behind the last of the list. Then
+        Whether values not in the list form a category of their own, positioned after the last one. Then
         only None, NaN and the empty text are missing.
     of_frames : bool
-        Whether, as LightGBM and XGBoost have it, only frames hold categories by value, in columns of dtype
-        category. The columns of arrays then hold positions and are left as they are.
+        Whether only data frames hold categories by value, in columns of dtype category, as in LightGBM and
+        XGBoost. The columns of arrays then hold positions and are not translated.
 
     Examples
     --------
@@ -51,13 +51,13 @@ class CategoryValues(NamedTuple):
 
     @property
     def encodes_arrays(self) -> bool:
-        """Whether arrays hold categories by value, too."""
+        """Whether arrays hold categories by value as well."""
         return not self.of_frames and self.features is not None
 
     def encode(self, X: Any) -> Any:
         """Return the rows with categories replaced, or X itself where there is nothing to replace.
 
-        Shapes are not judged here: rows of the wrong number of columns are returned unchanged.
+        Shapes are not checked here: rows with the wrong number of columns are returned unchanged.
         """
         table = columns_of(X)
         if table is None and not self.encodes_arrays:
@@ -81,14 +81,14 @@ class CategoryValues(NamedTuple):
         return rows.T
 
     def _of_table(self, X: Any, columns: Sequence[Any]) -> tuple[int, ...]:
-        """Return the columns of a table that hold categories; raise if they are not those of the lists."""
+        """Return the columns of a table that hold categories; raise if they do not match the lists."""
         if isinstance(X, Columns):
             return self.features or ()
         found = tuple(place for place, column in enumerate(columns) if is_category(column))
         if len(found) != len(self.values) or self.features not in (None, found):
             raise InvalidInputError(
-                f"the frame has {len(found)} columns of dtype category, the model was trained on "
-                f"{len(self.values)}: give the columns the types they had in training"
+                f"the frame has {len(found)} columns of dtype category, but the model was trained on "
+                f"{len(self.values)}: convert the columns to the dtypes they had in training"
                 + (f" (categories in columns {list(self.features)})" if self.features else "")
             )
         return found
@@ -123,14 +123,14 @@ class CategoryValues(NamedTuple):
             if len(numbers) and (
                 numbers[0] < 0 or numbers[-1] >= n_features or (np.diff(numbers) <= 0).any()
             ):
-                raise section.error("features", f"must hold rising numbers below {n_features}")
+                raise section.error("features", f"must hold ascending numbers below {n_features}")
             features = tuple(numbers.tolist())
         others_last, of_frames = (
             name in section and bool(section.whole(name, 0, 1)) for name in ("others_last", "of_frames")
         )
         try:
             if not all(isinstance(values, list) for values in lists):
-                raise InvalidInputError("a list is expected for each column")
+                raise InvalidInputError("expected one list per column")
             return cls(features, tuple(map(category_list, lists)), others_last, of_frames)
         except InvalidInputError as error:
             raise section.error("values", f"must hold lists of categories: {error}") from None
@@ -142,7 +142,7 @@ def category_list(values: Iterable[Any]) -> npt.NDArray[Any]:
     Raises
     ------
     InvalidInputError
-        If they are neither all texts nor all finite numbers, or if one stands there twice.
+        If they are neither all texts nor all finite numbers, or if one occurs twice.
     """
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     if plain and all(isinstance(value, str) for value in plain):
@@ -151,11 +151,11 @@ def category_list(values: Iterable[Any]) -> npt.NDArray[Any]:
         array = np.array(plain, dtype=np.float64)
     else:
         raise InvalidInputError(
-            f"categories must be all texts or all finite numbers that a float can hold, got {plain[:3]!r}: "
-            "rename them (frame[column].astype(str)) and train anew"
+            "the categories of a column must be all texts, or all finite numbers that a float represents "
+            f"exactly, got {plain[:3]!r}: convert them to texts (frame[column].astype(str)) and retrain"
         )
     if len(set(array.tolist())) != len(array):
-        raise InvalidInputError("a category stands in its list twice")
+        raise InvalidInputError("categories must be unique, but one occurs twice in its list")
     return array
 
 
@@ -164,9 +164,9 @@ def _is_exact_number(value: Any) -> bool:
 
 
 def _positions(column: Any, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return where each entry of the column stands in the list, NaN for what does not."""
+    """Return each entry's position in the list, NaN if it is not in the list."""
     if is_category(column) and hasattr(column, "cat") and hasattr(column.cat, "codes"):
-        # Of a pandas column only the few categories are compared, not every row.
+        # For a pandas column, compare only its few categories, not every row.
         places = np.append(_positions(np.asarray(column.cat.categories, dtype=object), values), np.nan)
         return np.asarray(places[np.asarray(column.cat.codes)])  # the code of missing is -1: the last
     entries = to_values(column)
@@ -194,7 +194,7 @@ def _is_missing(entry: Any) -> bool:
 
 
 def _array_columns(X: Any) -> npt.NDArray[Any] | None:
-    """Return the columns of what numpy makes a table of numbers or of anything; None for the rest."""
+    """Return the columns of anything numpy turns into a table of numbers or objects, else None."""
     if hasattr(X, "toarray"):
         return None
     array = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)

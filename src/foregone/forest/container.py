@@ -5,9 +5,9 @@ another, each starting at a multiple of 64, and the SHA-256 of all that came bef
 little-endian. The header says ``format``, ``version``, ``kind``, the ``fields`` of that kind, and of each
 array its name, type and shape, in the order in which they follow.
 
-Version 2 holds strategies that say what they answer; version 3 forests that say which of their columns hold
-categories, and to what arrays of integers are rounded; version 4 classifiers that say what they promise, and
-in which order they ask; version 5 scores of many classes. Files of all versions are read for ever.
+Version 2 added the answers of a strategy; version 3 which columns of a forest hold categories, and what
+arrays of integers are rounded to; version 4 a classifier's promise and the order in which it asks; version 5
+scores of many classes. Files of all versions stay readable.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CHECKSUM = hashlib.sha256
 CHECKSUM_SIZE = 32
 PREFIX_SIZE = len(MAGIC) + 8
 
-# The types an array may have, by name: nothing else can come out of a file.
+# The dtypes an array may have, by name: nothing else is read from a file.
 TYPES: dict[str, type[np.number[Any]]] = {
     "u1": np.uint8,
     "i4": np.int32,
@@ -54,7 +54,7 @@ NAMES = {np.dtype(kind): name for name, kind in TYPES.items()}
 def write(
     path: PathLike, kind: str, fields: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
 ) -> None:
-    """Write fields (anything JSON can hold) and arrays; a reader sees the old file or the whole new one."""
+    """Write fields (anything JSON can hold) and arrays atomically: a reader sees the old or the new file."""
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -92,7 +92,7 @@ def read(
 ) -> tuple[Fields, dict[str, npt.NDArray[Any]]]:
     """Read a file of the given kind; ``max_memory`` as in `foregone._system.file_reading.Memory`.
 
-    What the fields and arrays mean is for the caller to check; their types and sizes are as they say.
+    Types and sizes are checked here; the caller checks what fields and arrays mean.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def read(
     """
     header, body, end = _open(path, max_memory)
     if header.text("kind") != kind:
-        raise FileFormatError(f"{header.name}: holds a {header.text('kind')!r}, not a {kind!r}")
+        raise FileFormatError(f"{header.name}: expected a {kind!r}, found a {header.text('kind')!r}")
     return header.section("fields"), _arrays(header, body, end)
 
 
@@ -117,15 +117,15 @@ def _open(path: PathLike, max_memory: float | None = None) -> tuple[Fields, memo
     memory = Memory(name, max_memory)
     content = read_bytes(path)
     if content[: len(MAGIC)] != MAGIC:
-        raise FileFormatError(f"{name}: not a file of packed arrays that foregone wrote")
+        raise FileFormatError(f"{name}: not a foregone file")
     if len(content) < PREFIX_SIZE + CHECKSUM_SIZE:
-        raise FileFormatError(f"{name}: cut short")
+        raise FileFormatError(f"{name}: the file is truncated")
     body = memoryview(content)[:-CHECKSUM_SIZE]
     if CHECKSUM(body).digest() != content[-CHECKSUM_SIZE:]:
-        raise FileFormatError(f"{name}: damaged or cut short (its checksum does not fit)")
+        raise FileFormatError(f"{name}: damaged or truncated (its checksum does not match)")
     end = PREFIX_SIZE + int.from_bytes(content[len(MAGIC) : PREFIX_SIZE], "little")
     if end > len(body):
-        raise FileFormatError(f"{name}: its header claims to be longer than the file")
+        raise FileFormatError(f"{name}: damaged (its header is longer than the file)")
     return _parse(bytes(body[PREFIX_SIZE:end]), name, memory), body, end
 
 
@@ -133,14 +133,14 @@ def _parse(text: bytes, name: str, memory: Memory) -> Fields:
     try:
         header = json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise FileFormatError(f"{name}: its header is not valid JSON") from None
+        raise FileFormatError(f"{name}: damaged (its header is not valid JSON)") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise FileFormatError(f'{name}: field "format" is not "{FORMAT}"')
     version = header.get("version")
     if type(version) is not int or version not in STRATEGY_VERSIONS:
         raise FileFormatError(
-            f'{name}: field "version" is {version!r}; this foregone reads versions up to {VERSION}. '
-            "A newer foregone may be needed."
+            f'{name}: field "version" is {version!r}, but this foregone reads versions up to {VERSION}: '
+            "upgrade foregone"
         )
     return Fields(header, name, STRATEGY_VERSIONS[version], memory)
 
@@ -153,13 +153,13 @@ def _arrays(header: Fields, body: memoryview, place: int) -> dict[str, npt.NDArr
             raise described.error("type", f"must be one of {', '.join(TYPES)}")
         shape = [int(length) for length in described.whole_numbers("shape")]
         if name in arrays or not 1 <= len(shape) <= 2 or min(shape) < 0:
-            raise described.error("shape", "must be one or two lengths, for a name that comes once")
+            raise described.error("shape", "must be one or two lengths, for a name that occurs once")
         little = np.dtype(TYPES[kind]).newbyteorder("<")
         place += -place % ALIGNMENT
         end = place + math.prod(shape) * little.itemsize
         if end > len(body):
             raise described.error("shape", "is larger than the file")
-        # A copy of its own: aligned, native, and without the file's content hanging on.
+        # Copy: aligned, in native byte order, and not keeping the file's content alive.
         arrays[name] = np.frombuffer(body[place:end], little).astype(TYPES[kind]).reshape(shape)
         place = end
     if place != len(body):

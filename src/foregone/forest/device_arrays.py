@@ -1,8 +1,7 @@
-"""Arrays in the memory of a GPU, whoever made them: CuPy, PyTorch, JAX, cuDF, numba.
+"""Arrays in GPU memory, from any library: CuPy, PyTorch, JAX, cuDF, numba.
 
-They are taken as they are, by ``__cuda_array_interface__`` or by DLPack. What is computed of them is returned
-as an array of the same library where that is CuPy or PyTorch; else as one of CuPy, if it is installed, and as
-one of numba otherwise.
+They are used without a copy, through ``__cuda_array_interface__`` or DLPack. Results are arrays of the same
+library for CuPy and PyTorch; for other libraries CuPy arrays if it is installed, else numba arrays.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ ON_CUDA = (2, 13)  # device types of DLPack: memory of a GPU, and managed memory
 
 
 def check_device(device: Any) -> Device:
-    """Return where trees are to be asked. Raises InvalidInputError if it is neither "cpu" nor "cuda"."""
+    """Return `device`. Raises InvalidInputError unless it is "cpu" or "cuda"."""
     return check_choice(device, "device", DEVICES)
 
 
 def is_on_device(X: Any) -> bool:
-    """Whether X is an array or frame in the memory of a GPU."""
+    """Whether X is an array or frame in GPU memory."""
     if type(X) is np.ndarray:
         return False
     if hasattr(X, "__cuda_array_interface__"):
@@ -59,12 +58,12 @@ def is_on_device(X: Any) -> bool:
 
 
 def to_device_array(X: Any) -> DeviceArray:
-    """Return an array of a GPU as one of numba, without a copy; numba waits for what is still being written.
+    """Return an array in GPU memory as a numba array, without a copy; numba waits for pending writes.
 
     Raises
     ------
     InvalidInputError
-        If there is no way to take it without a copy.
+        If that would need a copy.
     """
     cuda = cuda_module()
     if hasattr(X, "to_cupy") and hasattr(X, "columns"):
@@ -81,7 +80,7 @@ def _from_dlpack(X: Any) -> Any:
         if "torch" in sys.modules:
             return sys.modules["torch"].from_dlpack(X)
         raise InvalidInputError(
-            f"an array of type {type(X).__name__} is taken by way of CuPy: install it, such as with  "
+            f"reading a GPU array of type {type(X).__name__} needs CuPy: install it, for example with  "
             "pip install cupy-cuda13x"
         )
     import cupy
@@ -90,7 +89,7 @@ def _from_dlpack(X: Any) -> Any:
 
 
 def new_device_array(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
-    """Return an array on the GPU whose content is anything: of CuPy, which keeps memory, or else of numba."""
+    """Return an uninitialised array on the GPU: from CuPy, which has a memory pool, or else from numba."""
     if importlib.util.find_spec("cupy") is None:
         return cuda_module().device_array(shape, dtype)
     import cupy
@@ -99,7 +98,7 @@ def new_device_array(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
 
 
 def of_same_library(X: Any, made: Any) -> Any:
-    """Return an array of numba or CuPy as one of the library that X is of, without a copy."""
+    """Return a numba or CuPy array as an array of X's library, without a copy."""
     library = type(X).__module__.partition(".")[0]
     if getattr(made, "_ary", None) is not None:  # a simulated one
         return made
@@ -115,12 +114,12 @@ def of_same_library(X: Any, made: Any) -> Any:
 
 
 def to_host(array: Any) -> npt.NDArray[Any]:
-    """Return an array as one of NumPy; a copy if it is on a GPU."""
+    """Return an array as a NumPy array; a copy if it is on a GPU."""
     return np.asarray(to_device_array(array).copy_to_host() if is_on_device(array) else array)
 
 
 def taken_beside(table: npt.NDArray[Any], numbers: Any) -> Any:
-    """Return ``table[numbers]`` where the numbers are: on the GPU, unless the table holds texts."""
+    """Return ``table[numbers]`` in the memory of ``numbers``: on the GPU, unless the table holds texts."""
     if table.dtype.kind not in "biuf":
         return table.take(to_host(numbers))
     from foregone._kernels.gpu.gpu_leaves import take
@@ -133,7 +132,7 @@ def taken_beside(table: npt.NDArray[Any], numbers: Any) -> Any:
 
 
 def beside(X: Any, array: Any) -> Any:
-    """Return an array where X is: numbers go to the GPU if X is on it; texts stay where they are."""
+    """Return an array in X's memory: numbers are copied to the GPU if X is there; texts stay on the host."""
     if not is_on_device(X) or is_on_device(array) or array.dtype.kind not in "biuf":
         return array
     return of_same_library(X, cuda_module().to_device(np.ascontiguousarray(array)))

@@ -1,7 +1,6 @@
-"""Running packed trees over many rows: blocks of them, on one thread or several.
+"""Running packed trees over many rows: in blocks, on one thread or several.
 
-No result depends on how rows are split: a row's outcome is a function of its values and the schedule, and of
-nothing else.
+No result depends on how rows are split: a row's outcome depends only on its values and the schedule.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ FEWEST_ROWS = 1_024  # of a block that is one thread's share
 
 
 class Loaded(NamedTuple):
-    """A block of rows, and the trees that it walks through, as kernels want them.
+    """A block of rows and the trees to walk it through, in the kernels' format.
 
     Attributes
     ----------
@@ -57,10 +56,10 @@ class Loaded(NamedTuple):
 
 
 class Scratch:
-    """Memory of one thread: the keys of the block at hand, and lists that its kernels write.
+    """Memory of one thread: the keys of the current block, and lists that its kernels write.
 
-    ``rows`` is for the undecided rows, ``places`` for the leaves they come to, ``walking`` for those on the
-    way there.
+    ``rows`` is for the undecided rows, ``places`` for the leaves they reach, ``walking`` for walks in
+    progress.
     """
 
     def __init__(self, row_format: RowFormat, n_rows: int) -> None:
@@ -71,18 +70,18 @@ class Scratch:
         self._ranks, self._columns = np.empty((2, 0), np.uint8)
 
     def load(self, block: Rows) -> tuple[Keys, int, int]:
-        """Return the keys of a block of rows, how many there are to a row, and the kernels' ``shift``."""
+        """Return the keys of a block of rows, the number of keys per row, and the kernels' ``shift``."""
         return self._keys, *self._format.load(block, self._keys)
 
     def ranks(self, cuts: Cuts, keys: Keys, stride: int, n_rows: int) -> npt.NDArray[np.uint8]:
-        """Return the ranks of the rows that have these keys, one row after another."""
+        """Return the ranks of the rows with these keys, row by row."""
         if len(self._ranks) < self._n_rows * cuts.n_columns:
             self._ranks = np.empty(self._n_rows * cuts.n_columns, np.uint8)
         fill_ranks(keys, stride, n_rows, *cuts, self._ranks)
         return self._ranks
 
     def lanes(self, n_columns: int) -> tuple[npt.NDArray[Any], ...]:
-        """Return what `Lanes` of ``_kernels/leaf_masks.py`` has besides ranks."""
+        """Return the fields of `Lanes` (``_kernels/leaf_masks.py``) other than ranks."""
         size = (self._n_rows + LANES) * n_columns
         if len(self._columns) < size:
             self._columns = _aligned(size)
@@ -90,7 +89,7 @@ class Scratch:
 
 
 def _aligned(n_bytes: int) -> npt.NDArray[np.uint8]:
-    """Return zeros that begin with a line of the cache: a vector across two of them takes twice as long."""
+    """Return zeros aligned to a cache line: a vector that spans two lines takes twice as long to load."""
     room = np.zeros(n_bytes + LINE, np.uint8)
     return room[-room.ctypes.data % LINE :][:n_bytes]
 
@@ -99,14 +98,14 @@ Work = Callable[[int, int, Scratch], None]
 
 
 def block_bytes(tree_bytes: int) -> int:
-    """Return how large the keys of a block may be, for trees of a size."""
+    """Return how many bytes the keys of a block may take, given the size of a tree."""
     return min(max(FEWEST_BYTES, BYTES_A_TREE_BYTE * tree_bytes), MOST_BYTES)
 
 
 def for_each_block(
     work: Work, X: Rows, row_format: RowFormat, most_bytes: int, n_threads: int | None
 ) -> None:
-    """Do the work block by block; Python gets to see an interrupt in between.
+    """Do the work block by block, so that Python sees interrupts in between.
 
     The keys of a block take at most ``most_bytes``, see `block_bytes`.
     """
@@ -148,7 +147,7 @@ def _in_threads(
     scratch: Scratch,
     new_scratch: Callable[[], Scratch],
 ) -> None:
-    """Let this thread and others take blocks until there are none, one fails, or Python is interrupted."""
+    """Process blocks on several threads until none are left, one fails, or Python is interrupted."""
     pending = blocks[::-1]
 
     def take_blocks(scratch: Scratch) -> None:
@@ -166,16 +165,16 @@ def _in_threads(
             for future in futures:
                 future.result()
         finally:
-            pending.clear()  # after a failure or an interrupt the others end with the block at hand
+            pending.clear()  # after a failure or an interrupt the others finish their current block and end
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _thread_count(n_threads: Any) -> int:
-    """Return how many threads to use at most: as many as asked for, and never more than there are cores."""
+    """Return the maximum number of threads: the number requested, at most the number of cores."""
     if n_threads is None:
         return usable_cores()
     if isinstance(n_threads, bool) or not isinstance(n_threads, int | np.integer) or n_threads < 1:

@@ -1,4 +1,4 @@
-"""Forest: what packed trees of every kind of leaf have in common."""
+"""Forest: the base class of packed trees, whatever their leaves hold."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ NO_SCHEDULE = BaseSchedule(object(), 0, "shared", None)  # that of nobody's stra
 class Forest(ABC, Generic[StrategyT, OutcomeT]):
     """Trees as compact arrays, for prediction only, run in full or until a strategy stops.
 
-    `PackedForest`, `PluralityForest` and `ScoredForest` say what their leaves mean. What a model's own
-    library does, and how exactly it is met, is in docs/forests_from_elsewhere.md.
+    `PackedForest`, `PluralityForest` and `ScoredForest` define what their leaves mean. How closely each
+    matches the predictions of the model's own library is in docs/forests_from_elsewhere.md.
 
     Attributes
     ----------
     nodes, tree_start : ndarray
-        The trees, see `foregone.forest.layout.pack`. Read-only. Every walk through them ends.
+        The trees, see `foregone.forest.layout.pack`. Read-only, and checked: every walk through them ends.
     n_trees, n_features : int
-        Numbers of voters and of columns of the rows.
+        Number of voters, and of columns in each row.
     classes : ndarray
-        The labels; of two, those of no and yes.
+        The labels; for two classes, those of no and yes.
     rows : RowFormat
-        What rows it takes.
+        Format of the rows it accepts.
     categories : ndarray of uint32
-        The sets of categories that splits send to the left.
+        The sets of categories that splits send left.
     """
 
     _leaf: ClassVar[LeafKind]
@@ -82,13 +82,13 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         self._prepare()
 
     def _prepare(self) -> None:
-        """Make what follows from the attributes, which is neither saved nor pickled."""
+        """Set up what follows from the attributes and is neither saved nor pickled."""
         for array in (self.nodes, self.tree_start, self.categories):
             array.setflags(write=False)
         self._trees = (self.nodes, self.categories) if len(self.categories) else self.nodes
         self._block_bytes = block_bytes(self.nodes.nbytes // self.n_trees)
         self._run_row = self._row_kernels[self.rows.key_bits == 64]
-        # Of a row that is ready to be run; none is, where categories have to be looked up.
+        # Type of a row that can be run as it is; None if categories have to be looked up.
         self._row_shape = None if self.rows.encodes_arrays else (self.n_features,)
         self._schedule = self._former = NO_SCHEDULE  # the last one used, and the one before
         self._batch = self._new_batch()
@@ -105,12 +105,12 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     @property
     def n_voters(self) -> int:
-        """Number of voters: every tree is one."""
+        """Number of voters: one per tree."""
         return self.n_trees
 
     @property
     def n_steps(self) -> int:
-        """How often trees are asked at most; one at a time, unless each class has trees of its own."""
+        """The largest number of steps: one tree each, or one per class if classes have separate trees."""
         return self.n_trees
 
     @property
@@ -127,14 +127,14 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     def nbytes(self) -> int:
         """Memory of the packed trees, in bytes.
 
-        Batches walk through other forms of the trees, which take up to three times as much, see
+        Batches use copies of the trees in other formats, which take up to three times as much, see
         `nbytes_of_batches`.
         """
         return self.nodes.nbytes + self.tree_start.nbytes + self.categories.nbytes
 
     @property
     def nbytes_of_batches(self) -> int:
-        """Memory of the other forms of the trees that batches have made so far, in bytes."""
+        """Memory of the copies of the trees made for batches so far, in bytes."""
         return self._batch.nbytes
 
     def __repr__(self) -> str:
@@ -146,12 +146,12 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     @classmethod
     def from_imported(cls, found: Found) -> Self:
-        """Pack what an importer found.
+        """Pack the trees that an importer read from a model.
 
         Raises
         ------
         InvalidInputError
-            If its trees do not have such leaves or do not take such rows, or do not form trees.
+            If the trees do not have the leaves that this kind of forest needs, or if the nodes are invalid.
         """
         forest = cls._packed(found)
         forest._check()
@@ -186,14 +186,14 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         categories: npt.NDArray[np.uint32],
         **besides: Any,
     ) -> Self:
-        """Return a forest, given also what `_found_besides` or `_read_besides` returned."""
+        """Return a forest; ``besides`` is what `_found_besides` or `_read_besides` returned."""
         return cls(
             nodes=nodes, tree_start=tree_start, classes=classes, rows=rows, categories=categories, **besides
         )
 
     @classmethod
     def _found_besides(cls, found: Found) -> dict[str, Any]:
-        """Return what an importer found besides the trees and this kind of forest keeps."""
+        """Return what this kind of forest keeps of a model besides its trees."""
         return {}
 
     @classmethod
@@ -203,29 +203,28 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     @abstractmethod
     def _check(self) -> None:
-        """Raise InvalidInputError if a walk could go astray, or if leaves say what they cannot."""
+        """Raise InvalidInputError if a walk could leave its tree, or a leaf holds an invalid value."""
 
     def _payloads(self) -> tuple[NodeArray, npt.NDArray[np.int64]]:
-        """Return the payloads of all leaves and where those of each tree begin; raise if there are none."""
+        """Return all leaves' payloads and where those of each tree begin; raise if nodes are invalid."""
         found = find_payloads(
             self.nodes, self.tree_start, self.n_features, self.rows.key_bits, self.categories
         )
         if found is None:
-            raise InvalidInputError("the nodes do not form trees")
+            raise InvalidInputError("the nodes do not form valid trees: the model or file is damaged")
         return found
 
     @classmethod
     def from_treelite(cls, model: Any, classes: Sequence[Any] | None = None) -> Self:
-        """Pack a model of treelite; see `foregone.forest.importers.treelite`.
+        """Pack a treelite model; see `foregone.forest.importers.treelite`.
 
         Parameters
         ----------
         model : treelite.Model, or path of a checkpoint that ``Model.serialize`` wrote
-            Trees with margins (boosted ones, random forests of XGBoost and LightGBM) do not vote: they
-            make a `ScoredForest` only.
+            Trees with margins (boosted models, random forests of XGBoost and LightGBM) do not vote: use
+            `ScoredForest` for them.
         classes : sequence of labels, optional
-            What the classes are called, in the model's order; treelite does not keep it. By default their
-            numbers.
+            Labels of the classes, in the model's order; treelite does not store them. By default 0, 1, ...
         """
         from foregone.forest.importers.treelite import import_model
 
@@ -253,12 +252,12 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         Parameters
         ----------
         folder : path
-            What the model's ``save`` wrote, in a local file system. Neither Spark nor Java is needed.
+            Folder that the model's ``save`` wrote, in a local file system. Needs neither Spark nor Java.
         classes : sequence of labels, optional
-            What the classes are called, such as the labels of the StringIndexer that numbered them. By
-            default their numbers, as Spark gives them: 0.0, 1.0, ...
+            Labels of the classes, such as those of the StringIndexer that numbered them. By
+            default Spark's numbers: 0.0, 1.0, ...
         max_memory : float, optional
-            Bytes that may be used besides 100 times the size of the folder's files; by default 256 MiB.
+            Bytes that may be used in addition to 100 times the size of the files; by default 256 MiB.
         """
         from foregone.forest.importers.spark_ml import import_model
 
@@ -266,12 +265,12 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     @classmethod
     def from_ranger(cls, path: PathLike) -> Self:
-        """Pack a forest of R's ranger; see `foregone.forest.importers.ranger`.
+        """Pack a forest trained with R's ranger; see `foregone.forest.importers.ranger`.
 
         Parameters
         ----------
         path : path
-            A JSON file, written in R as docs/forests_from_elsewhere.md says.
+            JSON file, exported from R as described in docs/forests_from_elsewhere.md.
         """
         from foregone.forest.importers.ranger import import_model
 
@@ -312,7 +311,7 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
             self._run_block(schedule, rows[start:end], scratch, [part[start:end] for part in outcome])
             schedule.record.add(outcome[1][start:end])
 
-        # Dealt over many orders, few rows of a block walk through a tree at a time.
+        # With many orders, few rows of a block walk through a tree at a time.
         most_bytes = MOST_BYTES if order == "dealt" else self._block_bytes
         for_each_block(work, rows, self.rows, most_bytes, n_threads)
         return outcome
@@ -332,10 +331,10 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     @staticmethod
     @abstractmethod
     def _as_outcome(parts: list[Any]) -> OutcomeT:
-        """Return answers, numbers of trees asked and what these came to as an outcome."""
+        """Return answers, numbers of trees asked and their votes or scores as an outcome."""
 
     def _are_few(self, n_rows: int) -> bool:
-        """Whether rows are best run one by one: so few, or not enough yet to make trees for batches."""
+        """Whether rows are best run one by one: too few so far to pay for the trees for batches."""
         if n_rows > FEW and not self._batch.are_made:
             self._rows_alone += n_rows
             return self._rows_alone * NODES_A_ROW < len(self.nodes)
@@ -343,7 +342,7 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     def _run_one(self, x: Any, strategy: StrategyT | None, seed: int, order: Order) -> Any:
         """Ask trees about a single row until the strategy stops."""
-        # Half of the time would go into checks, so they are few here, and what fails them is looked at again.
+        # Full checks would take half of the time, so this does a few, and the full ones only if these fail.
         if not (type(x) is ndarray and x.shape == self._row_shape and x.flags.carray):
             x = self.rows.as_row(x)
         schedule = self._schedule
@@ -359,9 +358,9 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         return outcome
 
     def _kernel_for(self, x: npt.NDArray[Any], schedule: BaseSchedule) -> Callable[..., Any]:
-        """Return what runs a row alone, a contiguous and writable one of this type, and remember it.
+        """Return the kernel for a single contiguous, writable row of this type, and remember it.
 
-        If it has to be compiled, so is what runs batches: later rows may come together.
+        If it has to be compiled, the kernel for batches is compiled too: later rows may come in batches.
         """
         n_before = n_compiled()
         _, asked, _ = self._run_row(x, self._trees, schedule.packed)
@@ -374,9 +373,9 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         return schedule.kernels[x.dtype]
 
     def _schedule_for(self, strategy: StrategyT | None, seed: int, order: Order) -> Any:
-        """Return the schedule, one of the last two where it is the same: making one takes a while.
+        """Return the schedule, from a cache of the last two: making one takes a while.
 
-        Two, because who audits stops early and asks everyone by turns.
+        Two, because an audit alternates between stopping early and asking all trees.
         """
         for schedule in (self._schedule, self._former):
             if schedule.strategy is strategy and schedule.seed == seed and schedule.order is order:
@@ -393,14 +392,14 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
 
     @abstractmethod
     def _new_outcome(self, n_rows: int) -> OutcomeT:
-        """Return arrays for answers, numbers of trees asked, and what these came to."""
+        """Return arrays for answers, numbers of trees asked, and their votes or scores."""
 
     @abstractmethod
     def _run_block(self, schedule: Any, block: Rows, scratch: Scratch, outcome: list[Any]) -> None:
         """Fill the outcome of a block of rows."""
 
     def _leaf_matrix(self, X: Any, device: Device = "cpu") -> npt.NDArray[Any]:
-        """Return what every tree says about every row, shape (n_rows, n_trees), in the model's order."""
+        """Return every tree's output on every row, shape (n_rows, n_trees), in the model's order."""
         if check_device(device) == "cuda":
             make = partial(matrix_job, dtype=self.leaf.dtype, tree_start=self.tree_start)
             made: npt.NDArray[Any] = self._on_gpu().run(X, "matrix", make)[0]
@@ -415,14 +414,14 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
         return matrix
 
     def _leaf_block(self, block: Rows, scratch: Scratch) -> npt.NDArray[Any]:
-        """Return what every tree says about a block of rows, shape (n_trees, n_rows)."""
+        """Return every tree's output on a block of rows, shape (n_trees, n_rows)."""
         carried = np.empty((self.n_trees, len(block)), self.leaf.dtype)
         loaded = self._batch.load(block, scratch)
         fill_leaf_matrix(loaded.batch, loaded.shift, *loaded.lists, carried)
         return carried
 
     def refuse_values(self, X: npt.ArrayLike) -> None:
-        """Raise the error for values that it cannot take, without asking any tree."""
+        """Raise InvalidInputError if X holds values that are not accepted, without asking a tree."""
         rows = self.rows.as_rows(X)
 
         def work(start: int, end: int, scratch: Scratch) -> None:
@@ -433,36 +432,36 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     # Files -----------------------------------------------------------------------------------
 
     def save(self, path: PathLike) -> None:
-        """Write the forest to one file, atomically; `load` gives it back without the model or pickle."""
+        """Write the forest to one file, atomically. `load` reads it without the model and without pickle."""
         container.write(path, self._file_kind, *self.to_parts())
 
     @classmethod
     def load(cls, path: PathLike, *, max_memory: float | None = None) -> Self:
         """Read a forest that `save` wrote.
 
-        Everything is checked, so that no file, damaged or made to harm, can lead a walk astray.
+        Everything is checked, so that even a damaged or malicious file cannot make a walk leave its tree.
 
         Parameters
         ----------
         path : path
             Of the file.
         max_memory : float, optional
-            Bytes that may be used besides 100 times the size of the file; by default 256 MiB.
+            Bytes that may be used in addition to 100 times the size of the file; by default 256 MiB.
 
         Raises
         ------
         FileFormatError
-            If the file is missing, damaged, of an unknown version, or not a forest of this kind.
+            If the file is missing, damaged, of an unknown version, or holds another kind of object.
         """
         return cls.from_parts(*container.read(path, cls._file_kind, max_memory))
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Return the fields and arrays of a file, for files that hold a forest among other things."""
+        """Return the fields and arrays of a file, for files that hold a forest and more."""
         return forest_file.to_parts(self.nodes, self.tree_start, self.classes, self.rows, self.categories)
 
     @classmethod
     def from_parts(cls, fields: Fields, arrays: dict[str, npt.NDArray[Any]]) -> Self:
-        """Check what `to_parts` gave and make the forest."""
+        """Check the output of `to_parts` and make the forest."""
         parts = forest_file.from_parts(fields, arrays, cls.__name__, cls._most_classes)
         besides = cls._read_besides(fields, arrays)
         try:

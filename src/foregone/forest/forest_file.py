@@ -1,4 +1,4 @@
-"""The parts of a file that holds packed trees, whether they vote or have scores."""
+"""The fields and arrays of a file that holds packed trees, whether they vote or have scores."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def to_parts(
 
 
 def from_parts(fields: Fields, arrays: Arrays, owner: str, most_classes: int = 2) -> ForestParts:
-    """Return what `to_parts` was given, each part checked, but not yet whether the nodes form trees.
+    """Return the arguments of `to_parts`, each checked, except for whether the nodes form trees.
 
-    Files from before forests took other rows than scikit-learn's do not say what rows they take.
+    Files from before forests of other libraries were supported do not store the format of rows.
     """
     if "key_bits" not in fields:
         arrays = {"rules": NO_RULES, "categories": np.empty(0, np.uint32), **arrays}
@@ -70,11 +70,11 @@ def from_parts(fields: Fields, arrays: Arrays, owner: str, most_classes: int = 2
             raise fields.error(name, f"must be an array of {kind.__name__}")
     nodes, tree_start, rules, categories = (arrays[name] for name in TYPES)
     if nodes.shape[1:] not in ((), (2,)) or (nodes.ndim == 1 and (key_bits == 64 or len(categories))):
-        raise fields.error("nodes", "must hold one 64-bit word a node, or two where keys are long")
+        raise fields.error("nodes", "must hold one 64-bit word per node, or two if keys are long")
     if len(tree_start) != n_trees + 1:
         raise fields.error("tree_start", f"must hold {n_trees + 1} integers")
     if len(rules) not in (0, n_features) or (rules & ~(ZERO_IS_MISSING | CATEGORY)).any():
-        raise fields.error("rules", "do not say what values mean in each column")
+        raise fields.error("rules", "must hold one valid rule per column")
     values = None
     if "category_values" in fields:
         values = CategoryValues.from_field(fields, "category_values", n_features)

@@ -1,4 +1,4 @@
-"""Class labels in files: each as its type's name and its value."""
+"""Class labels in files: each as the name of its type and its value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TYPE_NAME = re.compile(r"object|[biufU]\d{1,4}")
 
 
 def labels_to_field(classes: npt.NDArray[Any]) -> list[list[Any]]:
-    """Return labels as JSON can hold them.
+    """Return labels in a form that JSON can hold.
 
     Raises
     ------
@@ -36,13 +36,13 @@ def labels_to_field(classes: npt.NDArray[Any]) -> list[list[Any]]:
     values = classes.tolist()
     if not TYPE_NAME.fullmatch(name) or not all(_is_plain(value, classes.dtype.kind) for value in values):
         raise InvalidInputError(
-            f"class labels must be numbers, texts or booleans to be saved, got {classes!r}"
+            f"only class labels that are numbers, texts or booleans can be saved, got {classes!r}"
         )
     return [[name, value] for value in values]
 
 
 def labels_from_field(fields: Fields, key: str, least: int = 2, most: int = 2) -> npt.NDArray[Any]:
-    """Check what `labels_to_field` gave and return the labels, two unless other numbers are allowed."""
+    """Check the output of `labels_to_field` and return the labels: by default exactly two."""
     number = "two" if most == 2 else f"{least} to {most:,}"
     problem = fields.error(key, f"must hold {number} different labels of one type, each as [type, value]")
     rows = fields.rows(key, 2)

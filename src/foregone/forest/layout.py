@@ -1,4 +1,4 @@
-"""From trees as arrays to packed nodes. The node format itself is in ``_kernels/forest_nodes.py``."""
+"""Packing trees given as arrays. The node format itself is in ``_kernels/forest_nodes.py``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OFFSET_LIMITS = {32: int(forest_nodes.OFFSET_59), 64: int(forest_nodes.OFFSET_27
 
 
 def threshold_keys(threshold: npt.NDArray[np.float64], key_bits: int = 32) -> npt.NDArray[Any]:
-    """Return integers that compare with the keys of values as the thresholds do with the values.
+    """Return integers that compare with the keys of values as the thresholds compare with the values.
 
     ``x <= t`` for a float32 x is ``x <= f`` for the largest float32 f not above t, and floats of one
     sign are ordered as their bits are.
@@ -54,7 +54,7 @@ def pack(
         Compact, shape (n_nodes,), when keys have 32 bits, nothing is split by categories, and every feature
         number and offset fits; else wide, (n_nodes, 2).
     tree_start : ndarray of int, shape (n_trees + 1,)
-        Where each tree's root is; strictly rising from 0 to n_nodes.
+        Where each tree's root is; strictly ascending from 0 to n_nodes.
     """
     packed = None
     if key_bits == 32 and 2 * n_features - 1 <= COMPACT_COLUMN_LIMIT:
@@ -63,15 +63,15 @@ def pack(
         packed = _pack(trees(), key_bits, leaf, compact=False)
     if packed is None:
         raise InvalidInputError(
-            f"a tree is too large to be packed: at most {OFFSET_LIMITS[64]:,} nodes may lie between a node "
-            "and its children"
+            f"a tree is too large: at most {OFFSET_LIMITS[64]:,} nodes may lie between a node and its "
+            "children. Train with a smaller max_depth or a larger min_samples_leaf"
         )
     tree_start = np.concatenate([[0], np.cumsum([len(nodes) for nodes in packed])]).astype(np.int64)
     return np.concatenate(packed), tree_start
 
 
 def _pack(trees: Iterator[Tree], key_bits: int, leaf: LeafKind, *, compact: bool) -> list[NodeArray] | None:
-    """Pack each tree; None when one does not fit into such nodes."""
+    """Pack each tree; None if one does not fit the node format."""
     packed = []
     for given in trees:
         tree = given.with_a_split()
@@ -107,7 +107,7 @@ def _pack(trees: Iterator[Tree], key_bits: int, leaf: LeafKind, *, compact: bool
 
 
 def _words(layout: tuple[bool, int], parts: list[NodeArray]) -> NodeArray:
-    """Return nodes in one of the formats that `foregone._kernels.forest_nodes` describes, a line each."""
+    """Return nodes in one of the formats of `foregone._kernels.forest_nodes`, one per line."""
     is_compact, key_bits = layout
     key, column, sides, offset, category = parts
     if is_compact:
@@ -136,7 +136,7 @@ def is_sound(
     key_bits: int,
     categories: npt.NDArray[np.uint32],
 ) -> bool:
-    """Whether no row can lead a walk out of its tree, round in circles, or to a set that is none.
+    """Whether every walk stays in its tree, ends, and uses valid sets of categories only.
 
     For trees whose leaves are votes.
     """
@@ -154,8 +154,8 @@ def find_payloads(
 ) -> tuple[NodeArray, npt.NDArray[np.int64]] | None:
     """Return the payloads of all leaves and where those of each tree begin among them; None if unsound.
 
-    Sound trees are such that no row, whatever its values, can lead a walk out of its tree or round in
-    circles, nor to a set of categories that is none.
+    In sound trees every walk stays in its tree, ends, and uses valid sets of categories only, whatever the
+    values of the row.
     """
     if not _are_starts(tree_start, len(nodes)):
         return None

@@ -1,4 +1,4 @@
-"""Leaves that carry a score for every class, shared: each different one stands in a table once."""
+"""Leaves with a score for every class, deduplicated: each distinct leaf is stored once, in a table."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LeafTable = npt.NDArray[Any]  # of float32 or float64
 
 
 def share_leaves(found: Found) -> tuple[Found, LeafTable]:
-    """Return trees whose scores are numbers, and the table of what these stand for.
+    """Return trees whose leaves hold numbers, and the table of the scores that these refer to.
 
-    Where every leaf adds 1 to the sum of one class, the numbers are those of classes, and the table holds
-    what each of them adds, shape (n_classes,). Else they are lines, and the shape is (n_lines, n_classes). It
-    is of float32 where that holds the same numbers, else of float64.
+    If every leaf adds 1 to the sum of one class, its number is that class, and the table holds what each
+    class is given, shape (n_classes,). Otherwise it is a line of the table, of shape (n_lines, n_classes).
+    The table is float32 if that represents all scores exactly, else float64.
     """
     lines: dict[bytes, int] = {}
     numbers = []
@@ -38,13 +38,13 @@ def share_leaves(found: Found) -> tuple[Found, LeafTable]:
 
 
 def vote_leaves(found: Found) -> tuple[Found, LeafTable]:
-    """Return trees that add 1 to the sum of the class they vote for, and the table that says so."""
+    """Return trees that add 1 to the sum of the class they vote for, and the table that encodes it."""
     votes = [_vote(tree)[tree.left < 0] for tree in found.trees()]
     return _numbered(found, votes), np.ones(len(found.classes), np.float32)
 
 
 def _vote(tree: Tree) -> npt.NDArray[np.int64]:
-    assert tree.vote is not None  # of many classes, trees that vote say for which
+    assert tree.vote is not None  # with many classes, trees that vote hold the class
     return tree.vote
 
 
@@ -59,7 +59,7 @@ def _numbered(found: Found, numbers: list[npt.NDArray[np.int64]]) -> Found:
 
 
 def _different(scores: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return the different lines of a matrix, and for each line which of them it is."""
+    """Return the distinct rows of a matrix, and for each row which of them it is."""
     lines = np.ascontiguousarray(scores, np.float64)
     bits = lines.view(np.dtype((np.void, lines.shape[1] * 8))).ravel()
     _, first, which = np.unique(bits, return_index=True, return_inverse=True)

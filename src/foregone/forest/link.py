@@ -1,4 +1,4 @@
-"""Link: from the sums of all scores to the probabilities that an estimator itself would tell."""
+"""Link: from the sums of all scores to the probabilities that the estimator itself would return."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ SMALLEST = 1e-12  # what scikit-learn adds to probabilities before it takes thei
 
 
 class Calibration(NamedTuple):
-    """How a model of two classes that was calibrated makes its probabilities of those of its ensemble.
+    """How a calibrated model of two classes turns its ensemble's output into probabilities.
 
     Attributes
     ----------
     method : {"sigmoid", "isotonic", "temperature"}
         The curve, as `sklearn.calibration.CalibratedClassifierCV` names it.
     numbers : tuple of float
-        What was fitted: slope and intercept of "sigmoid"; the inverse "temperature"; of "isotonic" the
-        positions of the knots, ascending, and then as many values.
+        The fitted parameters: slope and intercept of "sigmoid"; the inverse "temperature"; for "isotonic" the
+        positions of the knots, ascending, followed by their values.
     slope : float or None
-        The curve is of the ensemble's own sum times this; None if it is of the ensemble's probability.
+        The curve is applied to the ensemble's sum times this; None if it is applied to its probability.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Calibration(NamedTuple):
     slope: float | None
 
     def curve(self, response: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the calibrated probability of yes, given what the ensemble says."""
+        """Return the calibrated probability of yes, given the ensemble's response."""
         if self.method == "sigmoid":
             slope, intercept = self.numbers
             return np.asarray(scipy.special.expit(-(slope * response + intercept)))
@@ -61,35 +61,35 @@ class Calibration(NamedTuple):
 
     @classmethod
     def from_fields(cls, fields: Fields) -> Calibration:
-        """Check what `to_fields` gave and make the calibration."""
+        """Check the output of `to_fields` and make the calibration."""
         method = fields.text("method")
         if method not in get_args(CalibrationMethod):
             raise fields.error("method", 'must be "sigmoid", "isotonic" or "temperature"')
         numbers = fields.numbers("numbers", {"sigmoid": 2, "temperature": 1}.get(method))
         if method == "isotonic" and (len(numbers) < 2 or len(numbers) % 2):
-            raise fields.error("numbers", "must hold the positions of knots and as many values")
+            raise fields.error("numbers", "must hold the positions of the knots and one value for each")
         if method == "isotonic" and (np.diff(numbers[: len(numbers) // 2]) < 0).any():
-            raise fields.error("numbers", "must hold the positions of knots in ascending order")
+            raise fields.error("numbers", "must hold the positions of the knots in ascending order")
         slope = fields.number("slope") if "slope" in fields else None
         return cls(cast(CalibrationMethod, method), tuple(numbers.tolist()), slope)
 
 
 class Link(NamedTuple):
-    """How full sums become probabilities.
+    """How full sums are turned into probabilities.
 
     Attributes
     ----------
     kind : {"mean", "logistic", "softmax"}
-        Of two classes: the sum is that of probabilities less one half, or it is a log odds. Of more: each
-        class's sum is that of its probabilities, or of its log odds against all others taken alone, or the
-        sums are log odds of one class to another.
+        For two classes, the sum is one of probabilities minus one half ("mean"), or log odds. For more, each
+        class's sum is one of its probabilities ("mean"), or its log odds against all others ("logistic"), or
+        the sums are the inputs of a softmax.
     scale : float
-        What sums are multiplied with first: one over the sum of the weights, for a mean.
+        Factor applied to the sums first: one over the sum of the weights, for a mean.
     calibration : Calibration or None
-        How the probability is calibrated then, of two classes; None if it is not.
+        How the probability is then calibrated, for two classes; None if it is not.
     shift : float
-        What was added to the ensemble's own sums, of two classes, so that those above 0 say yes: sums are
-        taken less this.
+        For two classes: what was added to the ensemble's own sums so that those above 0 say yes. It is
+        subtracted again before anything else.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Link(NamedTuple):
 
     @classmethod
     def from_fields(cls, fields: Fields) -> Link:
-        """Check what `to_fields` gave and make the link."""
+        """Check the output of `to_fields` and make the link."""
         if fields.text("kind") not in get_args(LinkKind):
             raise fields.error("kind", 'must be "mean", "logistic" or "softmax"')
         scale = fields.number("scale")

@@ -26,23 +26,23 @@ Outcome = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32], npt.NDArray[np.int
 class PackedForest(VotingForest[StoppingStrategy, Outcome, bool]):
     """A two-class forest for prediction only; each tree casts one vote, yes meaning ``classes[1]``.
 
-    A tree's vote is the one its own ``predict`` would give, bit for bit: values are compared as its library
-    does (scikit-learn rounds them to float32), a tie inside a leaf is for ``classes[0]``, a missing value
-    goes where the tree sends it. Make one with `from_sklearn`, `load`, or from a forest that was grown
-    elsewhere: `from_treelite`, `from_ydf`, `from_spark`, `from_ranger`.
+    A tree's vote is exactly the one its own ``predict`` would give: values are compared as its library
+    compares them (scikit-learn rounds them to float32), a tie inside a leaf goes to ``classes[0]``, and a
+    missing value goes where the tree sends it. Make one with `from_sklearn` or `load`, or from a model of
+    another library: `from_treelite`, `from_ydf`, `from_spark`, `from_ranger`.
 
     Attributes
     ----------
     nodes, tree_start : ndarray
-        The trees, see `foregone.forest.layout.pack`. Read-only. Every walk through them ends.
+        The trees, see `foregone.forest.layout.pack`. Read-only, and checked: every walk through them ends.
     n_trees, n_features : int
-        Numbers of voters and of columns of the rows.
+        Number of voters, and of columns in each row.
     classes : ndarray of shape (2,)
         Labels for no and yes.
     rows : RowFormat
-        What rows it takes.
+        Format of the rows it accepts.
     categories : ndarray of uint32
-        The sets of categories that splits send to the left.
+        The sets of categories that splits send left.
 
     Examples
     --------
@@ -60,12 +60,12 @@ class PackedForest(VotingForest[StoppingStrategy, Outcome, bool]):
 
     def _check(self) -> None:
         if not is_sound(self.nodes, self.tree_start, self.n_features, self.rows.key_bits, self.categories):
-            raise InvalidInputError("the nodes do not form trees")
+            raise InvalidInputError("the nodes do not form valid trees: the model or file is damaged")
 
     def votes(
         self, X: npt.ArrayLike, *, n_threads: int | None = None, device: Device = "cpu"
     ) -> npt.NDArray[np.int32]:
-        """Return how many of all trees vote yes, for each row."""
+        """Return the number of trees that vote yes, for each row; all trees are asked."""
         return self.run(X, None, seed=0, n_threads=n_threads, device=device)[2]
 
     def vote_matrix(self, X: npt.ArrayLike, *, device: Device = "cpu") -> npt.NDArray[np.bool_]:

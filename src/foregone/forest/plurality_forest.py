@@ -24,7 +24,7 @@ __all__ = ["PluralityForest", "PluralityOutcome"]
 
 
 class PluralityOutcome(NamedTuple):
-    """What became of rows: the number of the class answered, how many trees were asked, and its votes."""
+    """Outcome of a run: each row's answer (the number of a class), trees asked, and votes for the answer."""
 
     answers: npt.NDArray[np.int32]
     asked: npt.NDArray[np.int32]
@@ -34,26 +34,26 @@ class PluralityOutcome(NamedTuple):
 class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
     """A forest for prediction only; each tree votes for one of the classes, by its number.
 
-    A tree's vote is the one its own ``predict`` would give, bit for bit: values are compared as its library
-    does (scikit-learn rounds them to float32), a tie inside a leaf is for the first class, a missing value
-    goes where the tree sends it. For two classes, `PackedForest` is faster and smaller. Make one with
-    `from_sklearn`, `load`, or from a forest that was grown elsewhere: `from_treelite`, `from_ydf`,
+    A tree's vote is exactly the one its own ``predict`` would give: values are compared as its library
+    compares them (scikit-learn rounds them to float32), a tie inside a leaf goes to the first class, and a
+    missing value goes where the tree sends it. For two classes, `PackedForest` is faster and smaller. Make
+    one with `from_sklearn` or `load`, or from a model of another library: `from_treelite`, `from_ydf`,
     `from_spark`, `from_ranger`.
 
     Attributes
     ----------
     nodes, tree_start : ndarray
-        The trees, see `foregone.forest.layout.pack`. Read-only. Every walk through them ends.
+        The trees, see `foregone.forest.layout.pack`. Read-only, and checked: every walk through them ends.
     n_trees, n_features : int
-        Numbers of voters and of columns of the rows.
+        Number of voters, and of columns in each row.
     classes : ndarray of shape (n_classes,)
         The labels.
     takes_missing : bool
         Whether rows may hold NaN.
     rows : RowFormat
-        What rows it takes.
+        Format of the rows it accepts.
     categories : ndarray of uint32
-        The sets of categories that splits send to the left.
+        The sets of categories that splits send left.
 
     Examples
     --------
@@ -71,17 +71,17 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
     _file_kind = "plurality forest"
     _most_classes = MOST_CLASSES
     _row_kernels = (run_row_32, run_row_64)
-    _rows_in_full = 0  # that every tree was asked about
+    _rows_in_full = 0  # rows that all trees were asked about
 
     def _check(self) -> None:
         numbers, _ = self._payloads()
         if numbers.max() >= self.n_classes:
-            raise InvalidInputError("leaves vote for classes that there are not")
+            raise InvalidInputError("a leaf votes for an unknown class: the model or file is damaged")
 
     def votes(
         self, X: npt.ArrayLike, *, n_threads: int | None = None, device: Device = "cpu"
     ) -> npt.NDArray[np.int32]:
-        """Return how many of all trees vote for each class, shape (n_rows, n_classes)."""
+        """Return the number of votes for each class, shape (n_rows, n_classes); all trees are asked."""
         if check_device(device) == "cuda":
             counts_there: npt.NDArray[np.int32] = self._count_on_gpu(X)[0]
             return counts_there
@@ -98,13 +98,13 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
         return counts
 
     def _count_on_gpu(self, X: Any) -> list[Any]:
-        """Return votes for each class, who leads, how many trees there are, and the votes of the leader."""
+        """Return the votes for each class, the leader, the number of trees, and the leader's votes."""
         return self._on_gpu().run(X, "all votes", partial(class_votes_job, n_classes=self.n_classes))
 
     def vote_matrix(self, X: npt.ArrayLike, *, device: Device = "cpu") -> npt.NDArray[np.uint16]:
-        """Return the number of the class that every tree votes for, trees in the model's order.
+        """Return every tree's vote on every row, as the number of a class; trees are in the model's order.
 
-        Its shape is (n_rows, n_trees).
+        The shape is (n_rows, n_trees).
         """
         return self._leaf_matrix(X, device)
 
@@ -127,7 +127,7 @@ class PluralityForest(VotingForest[PluralityStrategy, PluralityOutcome, int]):
 
     def _new_schedule(self, strategy: PluralityStrategy | None, seed: int, order: Order) -> PluralitySchedule:
         if strategy is None:
-            raise InvalidInputError("run_one needs a strategy here: use run, or votes, to ask every tree")
+            raise InvalidInputError("run_one needs a strategy here: to ask every tree, use run or votes")
         return PluralitySchedule.make(self.tree_start, self.n_classes, strategy, seed, order, self.rows)
 
     def _new_outcome(self, n_rows: int) -> PluralityOutcome:

@@ -1,4 +1,4 @@
-"""PluralitySchedule: a strategy for many classes, an order and a seed, laid out for the kernels."""
+"""PluralitySchedule: a strategy for many classes, an order and a seed, in the kernels' format."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class PluralitySchedule(VoteSchedule):
         order: Order,
         rows: RowFormat | None = None,
     ) -> PluralitySchedule:
-        """Check the parts against each other and lay them out; ``rows`` is None where voters are no trees."""
+        """Check the parts against each other and lay them out; ``rows`` is None if voters are not trees."""
         seed, roots, own_orders = seeded_roots(tree_start, strategy, seed, order)
         n_slots = min(n_classes, roots.shape[1])
         if strategy.lattice.n_classes < n_slots:
             raise InvalidInputError(
-                f"the strategy is for at most {strategy.lattice.n_classes} different answers, the forest has "
-                f"{n_classes} classes: solve for n_classes={n_classes}"
+                f"the strategy is for at most {strategy.lattice.n_classes} different answers, but the forest "
+                f"has {n_classes} classes: solve with n_classes={n_classes}"
             )
         rule = _rule_of(strategy)
         takes, rules = (0, None) if rows is None else (rows.takes, rows.kernel_rules)
@@ -71,7 +71,7 @@ def _rule_of(strategy: PluralityStrategy) -> tuple[npt.NDArray[Any], ...]:
 
 
 def _by_top(strategy: PluralityStrategy) -> npt.NDArray[np.uint8]:
-    """Return what the number of votes and those of the leader tell: always, maybe, never a stop."""
+    """Return whether it always, maybe or never stops, by the number of votes and those of the leader."""
     lattice = strategy.lattice
     n_voters = lattice.n_voters
     # By rank, states of one level come in the order of their largest count, those of all levels one by one.

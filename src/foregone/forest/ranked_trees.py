@@ -1,4 +1,4 @@
-"""RankedTrees: trees that compare ranks, bytes, instead of keys; for rows that ask enough of them."""
+"""RankedTrees: trees that compare ranks (one byte each) instead of keys; pays off for long runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LANE_COLUMN = 1.0  # of putting ranks into lanes, and moving them up
 
 
 class Cuts(NamedTuple):
-    """The keys that each column is compared with, see `foregone._kernels.row_ranks.fill_ranks`."""
+    """The keys that each column is compared with; see `foregone._kernels.row_ranks.fill_ranks`."""
 
     cuts: npt.NDArray[Any]
     table: IntArray
@@ -41,9 +41,9 @@ class Cuts(NamedTuple):
 
     @classmethod
     def of(cls, columns: IntArray, keys: npt.NDArray[Any]) -> tuple[Cuts, IntArray, IntArray] | None:
-        """Return the cuts of nodes that compare these columns of keys with these keys.
+        """Return the cuts of nodes that compare these columns with these keys; None if there are too many.
 
-        Also the columns of ranks that the nodes compare, and with which ranks. None if there are too many.
+        Also returns the columns of ranks that the nodes compare, and the ranks to compare with.
         """
         parts: list[npt.NDArray[Any]] = []
         lines: list[tuple[int, ...]] = []
@@ -69,7 +69,7 @@ class Cuts(NamedTuple):
 
     @property
     def cost(self) -> float:
-        """What it takes to make the ranks of a row."""
+        """Cost of computing the ranks of a row."""
         number = self.table[:-1, END_OF_CUTS] - self.table[:-1, FIRST_CUT]
         is_searched = number > MOST_ONE_BY_ONE
         compared = np.where(is_searched, number / STRIDE, number)
@@ -83,22 +83,22 @@ class Cuts(NamedTuple):
 
 
 class RankedTrees(NamedTuple):
-    """Looping trees, or splits with masks of leaves, that compare ranks.
+    """Trees that compare ranks: looping trees, or splits with masks of leaves.
 
     Attributes
     ----------
     trees : ndarray or MaskTrees
         See `foregone._kernels.looping_nodes` and `foregone._kernels.leaf_masks`.
     leaves : ndarray or None
-        What leaves carry; None if they are votes in the trees themselves.
+        The contents of leaves; None if they are votes in the trees themselves.
     bounds : ndarray of int, shape (n_trees, 2 or 3)
         Where each tree begins and ends, and with masks where its leaves begin.
     phases : ndarray of int
         As for looping trees.
     cuts : Cuts
-        What makes ranks of keys.
+        Turns keys into ranks.
     saved : float
-        What a tree takes less of a row than by a walk that compares keys.
+        Time saved per row and tree, compared with a walk that compares keys.
     """
 
     trees: Any
@@ -110,11 +110,11 @@ class RankedTrees(NamedTuple):
 
     @staticmethod
     def could_pay(n_places: int, steps: float, n_rows: int) -> bool:
-        """Whether so many rows, with walks of so many steps each, could be worth making them."""
+        """Whether ``n_rows`` rows, with walks of ``steps`` steps each, could pay for making these trees."""
         return n_rows * STEP * steps > MAKING + MAKING_A_PLACE * n_places
 
     def pays(self, n_asked: float) -> bool:
-        """Whether rows that ask so many trees on average are worth making their ranks."""
+        """Whether it pays to compute the ranks of rows that ask ``n_asked`` trees on average."""
         in_lanes = LANE_COLUMN * self.cuts.n_columns if isinstance(self.trees, MaskTrees) else 0.0
         return n_asked * self.saved > self.cuts.cost + in_lanes
 
@@ -128,7 +128,7 @@ def rank_trees(
     no_keys: npt.NDArray[Any],
     shift: int,
 ) -> RankedTrees | None:
-    """Return looping trees, for keys of this ``shift``, as trees that compare ranks; None if they cannot.
+    """Convert looping trees, for keys of this ``shift``, to trees that compare ranks; None if impossible.
 
     The other parameters are those of `foregone.forest.batch_trees.LoopingTrees`; of ``no_keys`` only the type
     matters.
@@ -158,9 +158,9 @@ def rank_trees(
 def _mask_trees(
     words: npt.NDArray[np.uint32], offset: IntArray, start: IntArray, n_leaves: IntArray
 ) -> tuple[MaskTrees, IntArray, IntArray]:
-    """Return trees as bytes of leaves, the bounds of each, and the place of each leaf in the looping trees.
+    """Return trees as bytes of leaves, the bounds of each tree, and each leaf's place in the looping trees.
 
-    ``words`` has what each place of the looping trees compares, ``start`` where each tree begins.
+    ``words`` holds what each place of the looping trees compares, ``start`` where each tree begins.
     """
     n_trees, most = len(start), int(n_leaves.max())
     sides, leaf_of = (
@@ -186,7 +186,7 @@ def _mask_trees(
 def looping_parts(
     trees: npt.NDArray[Any], key_type: np.dtype[Any]
 ) -> tuple[npt.NDArray[Any], IntArray, IntArray]:
-    """Return key, column and offset of places of looping trees; a leaf that votes has its vote as column."""
+    """Return key, column and offset of the places of looping trees; the column of a leaf is its vote."""
     if trees.ndim == 1:
         key, column, offset = trees, trees >> U55, trees >> U32 & OFFSET_23
     elif key_type == np.uint32:

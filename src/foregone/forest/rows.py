@@ -1,4 +1,4 @@
-"""Checking the rows a caller passes in: once, cheaply, and in scikit-learn's words."""
+"""Checking the rows that a caller passes in: once, cheaply, with scikit-learn's messages."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ FLOAT32, FLOAT64 = FLOATS = np.dtype(np.float32), np.dtype(np.float64)
 
 
 class RowFormat(NamedTuple):
-    """What rows a forest takes, and how their values become keys.
+    """What rows a forest accepts, and how their values are turned into keys.
 
     Attributes
     ----------
     owner : str
-        Whom errors speak of.
+        Name of the class that error messages mention.
     n_features : int
         Number of columns.
     takes_missing, takes_infinite : bool
@@ -37,9 +37,9 @@ class RowFormat(NamedTuple):
     array_bits : {32, 64}
         The same for arrays of other types than float32 and float64, which LightGBM rounds to float32.
     rules : ndarray of int, shape (n_features,) or (0,)
-        What values mean in each column, see ``_kernels/forest_keys.py``; empty if no column has a rule.
+        How to read the values of each column, see ``_kernels/forest_keys.py``; empty if no column has a rule.
     category_values : CategoryValues or None
-        Lists of categories, which are replaced by their positions before anything else is done.
+        Lists of categories; values are replaced by their positions before anything else is done.
     """
 
     owner: str
@@ -53,23 +53,23 @@ class RowFormat(NamedTuple):
 
     @property
     def takes(self) -> int:
-        """What values may be, as the kernels put it."""
+        """Which values are accepted, as bits for the kernels."""
         return MISSING * self.takes_missing + TOO_LARGE * self.takes_infinite
 
     @property
     def kernel_rules(self) -> npt.NDArray[np.int64] | None:
-        """What values mean in each column, as the kernels put it: None if no column has a rule."""
-        # A copy, as they would be compiled anew for an array that is read-only.
+        """The rules of all columns, for the kernels: None if no column has a rule."""
+        # A copy: kernels would be compiled once more for a read-only array.
         return self.rules.copy() if len(self.rules) else None
 
     @property
     def array_type(self) -> np.dtype[Any]:
-        """What arrays of neither float32 nor float64 are rounded to."""
+        """The type that arrays other than float32 and float64 are rounded to."""
         return FLOAT32 if min(self.key_bits, self.array_bits) == 32 else FLOAT64
 
     @property
     def is_plain(self) -> bool:
-        """Whether rows are what scikit-learn's trees take: finite numbers, rounded to float32, or missing."""
+        """Whether rows are as for scikit-learn's trees: finite numbers, rounded to float32, or missing."""
         return (
             self.key_bits == 32
             and not self.takes_infinite
@@ -79,15 +79,15 @@ class RowFormat(NamedTuple):
 
     @property
     def encodes_arrays(self) -> bool:
-        """Whether even arrays of floats hold categories that are to be replaced."""
+        """Whether even arrays of floats hold categories that have to be replaced."""
         return self.category_values is not None and self.category_values.encodes_arrays
 
     def new_keys(self, n_rows: int) -> Keys:
-        """Return room for the keys of so many rows."""
+        """Return an uninitialised array for the keys of ``n_rows`` rows."""
         return np.empty(2 * n_rows * self.n_features, np.uint32 if self.key_bits == 32 else np.uint64)
 
     def load(self, block: Rows, keys: Keys) -> tuple[int, int]:
-        """Fill the keys of a block of rows; return how many there are to a row and the kernels' ``shift``."""
+        """Fill the keys of a block of rows; return the number of keys per row and the kernels' ``shift``."""
         values = np.ascontiguousarray(block).reshape(-1)
         shift = fill_block_keys(values, keys, self.takes, self.kernel_rules)
         if shift == REFUSED:
@@ -95,10 +95,10 @@ class RowFormat(NamedTuple):
         return self.n_features << (1 - shift), shift
 
     def as_rows(self, X: Any) -> Rows:
-        """Return X as a 2-D array of native float32 or float64, without a copy where it is one already.
+        """Return X as a 2-D array of native float32 or float64, without a copy if it is one already.
 
-        Floats of these types are left for the kernels to round; anything else is rounded here, directly, as
-        scikit-learn does. Values are not looked at: the kernels report those that cannot be taken.
+        Floats of these types are rounded by the kernels; anything else is rounded here, as scikit-learn
+        does. Values are not checked here: the kernels report those that are not accepted.
         """
         if hasattr(X, "toarray") and hasattr(X, "nnz"):
             raise InvalidInputError(
@@ -107,7 +107,7 @@ class RowFormat(NamedTuple):
             )
         if is_on_device(X):
             raise InvalidInputError(
-                'the rows are in the memory of a GPU: pass device="cuda", or copy them to the host'
+                'the rows are in GPU memory: pass device="cuda", or copy them to the host'
             )
         is_table = columns_of(X) is not None
         if self.category_values is not None:
@@ -150,9 +150,9 @@ class RowFormat(NamedTuple):
         return array
 
     def _side_by_side(self, table: Columns) -> Rows:
-        """Put columns of numbers side by side, rounded as scikit-learn does for a frame of them.
+        """Combine columns of numbers into rows, rounded as scikit-learn rounds a frame of them.
 
-        Where they have no common floating type, each is rounded by itself; otherwise the kernels round.
+        Columns without a common floating type are rounded one by one; otherwise the kernels round.
         """
         columns = []
         for place, column in enumerate(table.columns):
@@ -162,9 +162,9 @@ class RowFormat(NamedTuple):
                 raise InvalidInputError(f"column {place}: {error}") from None
         common = np.result_type(*(column.dtype for column in columns)) if columns else FLOAT32
         wide = self.key_bits == 64 or common == FLOAT64 or (common.kind == "f" and common.itemsize > 8)
-        # Column by column, as they come: the engine puts rows together in blocks that fit the cache.
+        # In column order, without a copy to row order: rows are assembled in blocks that fit the cache.
         values = np.empty(table.shape[::-1], FLOAT64 if wide else FLOAT32)
-        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as that
+        with np.errstate(over="ignore"):  # too large values become infinite, and are rejected
             for place, column in enumerate(columns):
                 values[place] = column
         return values.T
@@ -174,22 +174,22 @@ class RowFormat(NamedTuple):
         array = np.asarray(x, dtype=object if self.encodes_arrays else None)
         if array.ndim != 1:
             raise InvalidInputError(
-                f"one row of {self.n_features} numbers is expected, got an array of shape {array.shape}: "
+                f"expected one row of {self.n_features} numbers, got an array of shape {array.shape}: "
                 "use run for several rows"
             )
         return np.array(self.as_rows(array[None])[0], order="C")
 
     def refuse(self, rows: npt.NDArray[Any]) -> NoReturn:
-        """Raise the error for rows in which a kernel found values it cannot take."""
+        """Raise InvalidInputError for rows in which a kernel found values that are not accepted."""
         self.refuse_status(MISSING if np.isnan(rows).any() else TOO_LARGE)
 
     def refuse_status(self, status: int) -> NoReturn:
-        """Raise the same error, given the bits of what is among the values."""
+        """Raise the same error, given bits that say which kinds of values occur."""
         if not self.takes_missing and status & MISSING:
             raise InvalidInputError(
                 "Input X contains NaN.\n"
                 f"{self.owner} does not accept missing values encoded as NaN natively here, because the "
-                "model it was made from does not. Impute them or drop the rows that hold them."
+                "model it was made from does not. Impute them, or drop the rows that contain them."
             )
         raise InvalidInputError(
             f"Input X contains infinity or a value too large for dtype('float{self.key_bits}')."

@@ -1,4 +1,4 @@
-"""Schedules: a strategy, an order of the trees and a seed, laid out for the kernels."""
+"""Schedules: a strategy, an order of the trees and a seed, in the kernels' format."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ __all__ = [
     "with_rules",
 ]
 
-# Orders that rows are dealt over. The luck of one order moves the disagreement in use by more than a quarter
-# of itself (standard deviation over seeds; 101 trees, two moons, limit 1e-3), that of 32 by a fourteenth, and
-# twice as many change that little. Batches take 15 to 25 % longer than in one order, a row alone up to 12 %
-# (make bench-orders). Files do not hold the number: with another one, saved classifiers that deal would
-# answer otherwise.
+# Number of orders that rows are dealt over. With one order, the disagreement in use varies by more than a
+# quarter of its value (standard deviation over seeds; 101 trees, two moons, limit 1e-3), with 32 by a
+# fourteenth, and twice as many change that little. Batches take 15 to 25 % longer than with one order, a
+# single row up to 12 % (make bench-orders). Files do not store the number: changing it would change the
+# answers of saved classifiers with dealt orders.
 N_ORDERS = 32
 
 
 class FixedOrder:
-    """An order of the voters that is given instead of drawn, for all rows.
+    """A given order of the voters, used for all rows instead of a random one.
 
-    It is made once and passed to every run: two are equal only if they are the same object.
+    Make one and pass it to every run: two are equal only if they are the same object.
 
     Parameters
     ----------
     voters : array-like of int, shape (n_voters,)
-        The voters in the order asked, by number: each of 0, 1, ... once.
+        The voters in the order asked, by number: each of 0, 1, ... exactly once.
 
     Attributes
     ----------
@@ -87,21 +87,21 @@ ORDER_KINDS: tuple[OrderKind, ...] = ("shared", "dealt", "per_row")
 
 @dataclass
 class Record:
-    """What is known of the rows that were run in the same way: how many, of which so many are done."""
+    """Statistics of the rows run with one schedule: how many there were, how many are done, trees asked."""
 
     n_rows: int = 0
     n_done: int = 0
-    n_asked: int = 0  # trees that those done were asked
+    n_asked: int = 0  # trees asked about the rows that are done
 
     def add(self, asked: npt.NDArray[Any]) -> None:
-        """Note how many trees the rows of a block were asked."""
+        """Add the numbers of trees asked about the rows of a block."""
         self.n_done += len(asked)
         self.n_asked += int(asked.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class BaseSchedule:
-    """Which trees to ask in which order, and when to stop; each kind of leaf adds what its kernels read.
+    """Which trees to ask in which order, and when to stop; subclasses add what their kernels read.
 
     Attributes
     ----------
@@ -110,11 +110,11 @@ class BaseSchedule:
     seed, order : int, Order
         As in `PackedForest.run`.
     packed : ndarray of int or tuple
-        All of it, as the kernel that runs a row alone reads it.
+        All of it, in the format of the kernel for a single row.
     record : Record
-        What is known of the batches that were run by it.
+        Statistics of the batches run with it.
     kernels : dict
-        What runs a row alone, by the type of its values, once it is known.
+        Kernels for a single row, by the type of its values, once known.
     """
 
     strategy: Any
@@ -127,15 +127,15 @@ class BaseSchedule:
 
 @dataclass(frozen=True, eq=False)
 class VoteSchedule(BaseSchedule):
-    """The schedule of votes that are counted.
+    """Schedule for trees whose votes are counted.
 
     Attributes
     ----------
     roots : ndarray of int, shape (n_orders, n_trees)
-        Roots in the order asked, one line for each order that rows are dealt; one line in storage order when
+        Roots in the order asked, one line per order that rows are dealt over; one line in storage order if
         each row draws its own.
     own_orders : bool
-        Whether each row does: not where everyone is asked, as no order matters then.
+        Whether each row draws its own order; False if all trees are asked, because no order matters then.
     """
 
     roots: IntArray
@@ -143,11 +143,11 @@ class VoteSchedule(BaseSchedule):
 
     @property
     def signed_seed(self) -> int:
-        """The seed's 64 bits as a signed number, the type numba gives to integers of Python."""
+        """The seed's 64 bits as a signed integer, the type that numba gives to Python integers."""
         return as_signed(self.seed)
 
     def deal(self, loaded: Loaded, n_rows: int, n_features: int) -> tuple[npt.NDArray[np.uint32], IntArray]:
-        """Return the rows of a block by the order that they are dealt, and where those of each order end."""
+        """Return the rows of a block, grouped by the order they are dealt, and where each group ends."""
         n_orders = len(self.roots)
         if n_orders == 1:
             return np.arange(n_rows, dtype=np.uint32), np.array([n_rows])
@@ -160,12 +160,12 @@ class VoteSchedule(BaseSchedule):
 
 @dataclass(frozen=True, eq=False)
 class Schedule(VoteSchedule):
-    """The schedule of votes between two classes; see `foregone._kernels.forest_run`.
+    """Schedule for votes between two classes; see `foregone._kernels.forest_run`.
 
     Attributes
     ----------
     steps : ndarray of int, shape (n_trees + 2, 4)
-        Lower and upper threshold, start of the exceptions, and the fewest yes votes that are answered with
+        Lower and upper threshold, start of the exceptions, and the fewest yes votes for which the answer is
         yes, after 0, 1, ... votes.
     exceptions : ndarray of int, shape (n_exceptions, 2)
         Yes votes, and the stop probability times 2**53, rounded up: a draw below it stops.
@@ -184,7 +184,7 @@ class Schedule(VoteSchedule):
         seed: int,
         order: Order,
     ) -> Schedule:
-        """Check the parts against each other and lay them out; ``rows`` is None where voters are no trees."""
+        """Check the parts against each other and lay them out; ``rows`` is None if voters are not trees."""
         seed, roots, own_orders = seeded_roots(tree_start, strategy, seed, order)
         n_trees = roots.shape[1]
         steps, exceptions = _ask_everyone(n_trees) if strategy is None else _steps_of(strategy)
@@ -197,7 +197,7 @@ class Schedule(VoteSchedule):
 
 
 def with_rules(numbers: IntArray, rules: IntArray | None) -> Any:
-    """Return a schedule as the kernel that runs a row alone reads it."""
+    """Return a schedule in the format of the kernel for a single row."""
     return numbers if rules is None else (numbers, rules)
 
 
@@ -213,7 +213,7 @@ def seeded_roots(tree_start: IntArray, strategy: Any, seed: Any, order: Any) -> 
     elif strategy is not None:
         own_orders = order == "per_row"
         if not own_orders:
-            # The first is the one that all rows share when they are not dealt over several.
+            # The first is the order that all rows share if they are not dealt over several.
             numbers = range(N_ORDERS if order == "dealt" else 1)
             orders = np.array([random_order(n_trees, seed, ORDER_OF_ALL - number) for number in numbers])
     return seed, tree_start[orders], own_orders
@@ -223,7 +223,7 @@ def _check_order_kind(order: Any, n_trees: int) -> None:
     if isinstance(order, FixedOrder):
         if len(order.voters) != n_trees:
             raise InvalidInputError(
-                f"the order is of {len(order.voters)} voters, but there are {n_trees}: name each of them once"
+                f"the order must list each of the {n_trees} voters once, but it has {len(order.voters)}"
             )
     elif not (isinstance(order, str) and order in ORDER_KINDS):
         raise InvalidInputError(f'order must be "shared", "dealt", "per_row" or a FixedOrder, got {order!r}')
@@ -233,8 +233,8 @@ def check_n_trees(strategy: Any, n_trees: int) -> None:
     """Raise InvalidInputError if a strategy is for another number of voters."""
     if strategy is not None and strategy.n_voters != n_trees:
         raise InvalidInputError(
-            f"the strategy is for {strategy.n_voters} voters, the forest has {n_trees} trees: "
-            f"solve for {n_trees}"
+            f"the strategy is for {strategy.n_voters} voters, but the forest has {n_trees} trees: "
+            f"solve with n_voters={n_trees}"
         )
 
 
@@ -266,7 +266,7 @@ def as_signed(seed: int) -> int:
 
 
 def read_order(fields: Fields, key: str) -> Order:
-    """Return the order that a file names, or the one that it holds."""
+    """Return the order that a file stores, by name or as a list of voters."""
     if not fields.is_text(key):
         try:
             return FixedOrder(fields.whole_numbers(key))
@@ -279,9 +279,9 @@ def read_order(fields: Fields, key: str) -> Order:
 
 
 def bits_of_rows(X: npt.NDArray[Any], rows: RowFormat | None = None) -> IntArray:
-    """Return for each row the 64 bits that stand for its values wherever chance plays a part.
+    """Return a 64-bit hash of each row's values, which seeds whatever is random about the row.
 
-    Values are rounded to float32, unless ``rows`` says what a forest makes of them.
+    Values are rounded to float32, unless ``rows`` gives the format of a forest's rows.
     """
     n_rows, n_features = X.shape
     rows = rows or RowFormat("", n_features, takes_missing=True, takes_infinite=True)
@@ -293,33 +293,33 @@ def bits_of_rows(X: npt.NDArray[Any], rows: RowFormat | None = None) -> IntArray
 
 
 def row_bits(x: npt.NDArray[Any], rows: RowFormat | None = None) -> int:
-    """Return the bits of one row, see `bits_of_rows`."""
+    """Return the 64-bit hash of one row, see `bits_of_rows`."""
     return int(bits_of_rows(x[None], rows)[0])
 
 
 def random_order(n_trees: int, seed: int, row: int | None = None) -> IntArray:
-    """Return the order in which a seed asks the trees: the one all rows share, or that of a row's bits."""
+    """Return the order of the trees for a seed: the shared one, or that of a row with this hash."""
     order = np.empty(n_trees, np.int64)
     fill_order(order, as_signed(seed), ORDER_OF_ALL if row is None else row)
     return order
 
 
 def dealt_orders(seed: int, bits: IntArray, n_orders: int) -> IntArray:
-    """Return which of so many orders rows are dealt, given their bits."""
+    """Return which of ``n_orders`` orders each row is dealt, given the hashes of the rows."""
     dealt = np.empty(len(bits), np.int64)
     fill_dealt(as_signed(seed), bits, n_orders, dealt)
     return dealt
 
 
 def order_for(n_trees: int, seed: int, order: Order, row: int | None) -> IntArray:
-    """Return the order in which the trees are asked about a row, given its bits."""
+    """Return the order in which the trees are asked about a row, given its hash."""
     _check_order_kind(order, n_trees)
     if isinstance(order, FixedOrder):
         return order.voters.copy()
     if order == "shared":
         return random_order(n_trees, seed)
     if row is None:
-        raise InvalidInputError(f'order="{order}" depends on the row: pass it')
+        raise InvalidInputError(f'order="{order}" depends on the row: pass the row as x')
     if order == "dealt":
         return random_order(
             n_trees, seed, ORDER_OF_ALL - int(dealt_orders(seed, np.array([row]), N_ORDERS)[0])

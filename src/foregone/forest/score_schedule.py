@@ -1,4 +1,4 @@
-"""ScoreSchedule: a strategy on scores, laid out for the kernels."""
+"""ScoreSchedule: a strategy on scores, in the kernels' format."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FEWEST_AHEAD = 4  # walks side by side take little longer than one, so a few set
 
 @dataclass(frozen=True, eq=False)
 class ScoreSchedule(BaseSchedule):
-    """The schedule of scores, whose strategy has an order of its own: seed and order are always the same.
+    """Schedule for scores. The order is the strategy's, so ``seed`` and ``order`` are always the same.
 
     Attributes
     ----------
     roots : ndarray of int, shape (n_trees,)
         Roots in the order asked, those of one step after another.
     lower, upper : ndarray of float
-        Thresholds of each step, those for each class one after another.
+        Thresholds of each step; those for the classes of a step lie next to each other.
     start : float or ndarray of float
         The score before the first tree.
     """
@@ -70,17 +70,17 @@ class ScoreSchedule(BaseSchedule):
         followed = everyone if strategy is None else strategy
         if not np.array_equal(followed.start, start):
             raise InvalidInputError(
-                f"the strategy starts at a score of {followed.start}, the forest at {start}: "
-                f"pass start={start} when the strategy is made"
+                f"the strategy was made with start={followed.start}, but the forest starts at {start}: "
+                f"make the strategy with start={start}"
             )
         if followed.drops_classes != drops:
             raise InvalidInputError(
-                f"each class has trees of its own in this forest: {drops}, for the strategy: "
-                f"{followed.drops_classes}. Pass drops_classes={drops} when the strategy is made"
+                f"the strategy was made with drops_classes={followed.drops_classes}, but this forest's "
+                f"classes {'have separate' if drops else 'share their'} trees: use drops_classes={drops}"
             )
         order, lower, upper = followed.order, followed.lower, followed.upper
         first_stop = _first_possible_stop(start, bounds[:, order], lower, upper)
-        # Trees of so many steps set out at once for a row alone: as many as it takes until any could stop.
+        # For a single row, this many steps are started at once: those before the first possible stop.
         ahead = max(first_stop, min(FEWEST_AHEAD, n_steps))
         header = np.array([roots.size, row_format.takes, ahead], np.int64)
         asked_roots = roots[order].ravel()
@@ -95,12 +95,12 @@ class ScoreSchedule(BaseSchedule):
 
 
 def _first_possible_stop(start: Start, bounds: FloatArray, lower: FloatArray, upper: FloatArray) -> int:
-    """Return how many steps it takes before any row could stop, about: rounding is left aside."""
+    """Return about how many steps it takes before any row could stop (rounding is ignored)."""
     added = np.cumsum(bounds, axis=1)
     lowest, highest = start + np.concatenate([np.zeros_like(added[:, :1]), added], axis=1)
     if lowest.ndim == 1:
         return int(np.argmax((lowest <= lower) | (highest >= upper)))
-    # The lead of a class over the highest that any other must have at least.
+    # The lead of a class over the least that the highest other class must have.
     by_size, is_first = np.sort(lowest, axis=1), lowest.argmax(axis=1)[:, None] == np.arange(lowest.shape[1])
     leads = highest - np.where(is_first, by_size[:, [-2]], by_size[:, [-1]])
     return int(np.argmax(leads.max(axis=1) >= (upper if upper.ndim == 1 else upper.max(axis=1))))

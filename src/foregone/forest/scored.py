@@ -1,4 +1,4 @@
-"""ScoredForest: trees whose leaves carry scores, added up in full or until a strategy stops."""
+"""ScoredForest: trees whose leaves hold scores, added up in full or until a strategy stops."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = ["ScoreOutcome", "ScoredForest"]
 
 
 class ScoreOutcome(NamedTuple):
-    """What became of rows: the answers, how many voters were asked, and the running scores then.
+    """Outcome of a run: the answers, the numbers of voters asked, and the running scores at the stop.
 
-    Of two classes, answers are True for yes and a row has one score; of more, answers are numbers of classes
-    and a row has a score for each, ``-inf`` where a class was dropped.
+    For two classes, answers are True for yes and a row has one score. For more, answers are numbers of
+    classes and a row has one score per class, ``-inf`` if the class was dropped.
     """
 
     answers: npt.NDArray[Any]
@@ -45,38 +45,39 @@ class ScoreOutcome(NamedTuple):
 class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
     """An ensemble of trees whose scores are added up.
 
-    Of two classes there is one sum, which says yes if it is above 0. Of more, every class has a sum, and the
-    first of the largest is the answer; a tree has a score for each class, or each class has trees of its own.
-    Then a round asks one tree of each class, and a class that trails too far is asked for no more.
+    For two classes there is one sum, and the answer is yes if it is above 0. For more, every class has a sum,
+    and the answer is the class with the largest (the first of several). A tree has a score for each class, or
+    each class has separate trees. In the latter case a round asks one tree of each class, and a class that
+    trails too far is dropped: its trees are asked no more.
 
-    Sums are made in float64, one voter after another in the order asked, so that every result is, bit for
-    bit, what the strategy says about the matrix of `scores`. Make one with `from_model` or `load`.
+    Sums are computed in float64, voter by voter in the order asked, so every result is bit for bit the
+    strategy's result on the matrix of `scores`. Make one with `from_model` or `load`.
 
     Attributes
     ----------
     nodes, tree_start : ndarray
-        The trees, see `foregone.forest.layout.pack`. Read-only. Every walk through them ends.
+        The trees, see `foregone.forest.layout.pack`. Read-only, and checked: every walk through them ends.
     n_trees, n_features : int
-        Numbers of voters and of columns of the rows.
+        Number of voters, and of columns in each row.
     classes : ndarray of shape (n_classes,)
-        The labels; of two, those for no and yes.
+        The labels; for two classes, those of no and yes.
     start : float or ndarray of shape (n_classes,)
-        The score before the first tree; of more than two classes, that of each.
+        The score before the first tree; for more than two classes, one per class.
     rows : RowFormat
-        What rows it takes.
+        Format of the rows it accepts.
     categories : ndarray of uint32
-        The sets of categories that splits send to the left.
+        The sets of categories that splits send left.
     link : Link or None
-        How full sums become the source's own probabilities; None if the source tells none.
+        How full sums are turned into the model's probabilities; None if the model has none.
     in_order : bool
-        Whether trees are best asked in the model's order, as those of boosted models are.
+        Whether trees are best asked in the model's order, as in boosted models.
     trees_a_round : int
-        1, or the number of classes if each has trees of its own: those of a round stand side by side.
+        1, or the number of classes if each has separate trees: those of a round are adjacent.
     table : ndarray of float or None
-        Where a tree has a score for each of many classes, what the numbers in its leaves stand for, see
-        `foregone.forest.leaf_table.share_leaves`.
+        If a tree has a score for each of many classes: the scores that the numbers in its leaves refer to,
+        see `foregone.forest.leaf_table.share_leaves`.
     adds_votes : bool
-        Whether the score of a class is the number of trees that vote for it.
+        Whether the score of a class is its number of votes.
 
     Examples
     --------
@@ -138,52 +139,50 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
 
     @property
     def leaf(self) -> LeafKind:
-        """What a leaf means."""
+        """What a leaf holds."""
         return LeafKind.SCORE if self.table is None else LeafKind.SCORES
 
     @property
     def adds_by_class(self) -> bool:
-        """Whether every class has a sum; otherwise two have one sum."""
+        """Whether every class has a sum; otherwise two classes share one."""
         return not isinstance(self.start, float)
 
     @property
     def n_steps(self) -> int:
-        """How often trees are asked at most: each by itself, or, where each class has its own, in rounds."""
+        """The largest number of steps: one tree each, or one per class if classes have separate trees."""
         return self.n_trees // self.trees_a_round
 
     @property
     def drops_classes(self) -> bool:
-        """Whether each class has trees of its own, so that a class can be dropped."""
+        """Whether each class has separate trees, so that a class can be dropped."""
         return self.trees_a_round > 1
 
     @property
     def nbytes(self) -> int:
-        """Memory of the packed trees and of what their leaves stand for, in bytes.
+        """Memory of the packed trees and the table of their scores, in bytes.
 
-        Batches walk through another form of the trees, which takes up to twice as much as the trees.
+        Batches use a copy of the trees in another format, which takes up to twice as much as the trees.
         """
         return super().nbytes + (0 if self.table is None else self.table.nbytes)
 
     def _check(self) -> None:
-        """Do nothing: the bounds of the scores are made of the leaves, and that checks them."""
+        """Do nothing: `_score_bounds` checks the leaves."""
 
     def _score_bounds(self) -> npt.NDArray[np.float64]:
-        """Return the lowest and the highest score that each step adds.
+        """Return the smallest and the largest score that each step can add.
 
         Raises
         ------
         InvalidInputError
-            If a walk could go astray, a score is not finite, or a sum could become so large that it is not.
+            If a walk could leave its tree, a score is not finite, or a sum could overflow.
         """
         words, first = self._payloads()
         if self.table is not None and words.max() >= len(self.table):
-            raise InvalidInputError("leaves stand for scores that there are not")
+            raise InvalidInputError("a leaf refers to a missing line of scores: the model or file is damaged")
         said = self.leaf.from_words(words)
         known = said if self.table is None else self.table
         if not (np.isfinite(known).all() and np.isfinite(self.start).all()):
-            raise InvalidInputError(
-                "every score must be finite, that of a leaf and that before the first tree"
-            )
+            raise InvalidInputError("the scores of all leaves and the start must be finite")
         if self.table is not None:
             bounds = self._table_bounds(said, first)
         else:
@@ -193,13 +192,13 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         with np.errstate(over="ignore"):
             largest = np.abs(self.start) + np.abs(bounds).max(axis=0).sum(axis=0)
         if not np.isfinite(largest).all():
-            raise InvalidInputError("the scores are too large to be added up")
+            raise InvalidInputError("the scores are too large: their sum could overflow a float64")
         return bounds
 
     def _table_bounds(
         self, numbers: npt.NDArray[np.uint32], first: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64]:
-        """Return the same where leaves hold numbers: shape (2, n_trees, n_classes)."""
+        """Return the same if leaves hold line numbers: shape (2, n_trees, n_classes)."""
         assert self.table is not None
         bounds = np.zeros((2, self.n_trees, self.n_classes))
         for tree, own in enumerate(np.split(numbers, first[1:])):
@@ -232,14 +231,14 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
             BaggingClassifier or AdaBoostClassifier of decision trees, GradientBoostingClassifier,
             HistGradientBoostingClassifier; a classifier of LightGBM, XGBoost or CatBoost.
         of_votes : bool
-            Whether each tree adds 1 to the class it votes for, instead of its scores. For more than two
-            classes, and trees that vote.
+            Whether each tree adds 1 to the class it votes for, instead of its scores. Only for more than two
+            classes and trees that vote.
         """
         found = import_model(model, LeafKind.CLASS if of_votes else cls._leaf)
         if not of_votes:
             return cls.from_imported(found)
         if len(found.classes) == 2:
-            raise InvalidInputError("votes between two classes are counted by a PackedForest: use that")
+            raise InvalidInputError("of_votes=True needs more than two classes: for two, use PackedForest")
         numbered, table = vote_leaves(found)
         link = Link("mean", 1 / sum(1 for _ in found.trees()))
         numbered = numbered._replace(link=link, start=np.zeros(len(found.classes)))
@@ -265,17 +264,17 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
 
     @classmethod
     def _read_besides(cls, fields: Fields, arrays: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
-        # Files from before version 3 say nothing of link and order, those before 5 know two classes only.
+        # Files before version 3 have neither link nor order, those before 5 hold two classes only.
         n_classes, table = len(fields.entries("classes")), arrays.get("table")
         if table is not None and (
             table.dtype not in (np.float32, np.float64) or table.shape[-1:] != (n_classes,) or table.ndim > 2
         ):
-            raise fields.error("table", "must hold a score for each class, in lines")
+            raise fields.error("table", "must hold lines with one score per class")
         a_voter = fields.whole("trees_a_round", 1) if "trees_a_round" in fields else 1
         n_trees = fields.whole("n_trees", 1)
         by_class = n_classes > 2
         if a_voter not in (1, n_classes) or n_trees % a_voter or by_class == (a_voter == 1 and table is None):
-            raise fields.error("trees_a_round", "does not say how classes get their scores")
+            raise fields.error("trees_a_round", "must be 1 or the number of classes, and fit the table")
         return {
             "start": fields.numbers("start", n_classes) if by_class else fields.number("start"),
             "link": Link.from_fields(fields.section("link")) if "link" in fields else None,
@@ -286,7 +285,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         }
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Return the fields and arrays of a file, for files that hold a forest among other things."""
+        """Return the fields and arrays of a file, for files that hold a forest and more."""
         fields, arrays = super().to_parts()
         besides = {
             "start": self.start if isinstance(self.start, float) else self.start.tolist(),
@@ -298,7 +297,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         return {**fields, **besides}, arrays if self.table is None else {**arrays, "table": self.table}
 
     def scores(self, X: npt.ArrayLike, *, device: Device = "cpu") -> npt.NDArray[np.float64]:
-        """Return every tree's score of every row, trees in the model's order.
+        """Return every tree's score for every row; trees are in the model's order.
 
         The shape is (n_rows, n_trees), or (n_rows, n_steps, n_classes) for more than two classes.
         """
@@ -310,7 +309,7 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         return beside(X, scores) if device == "cuda" else scores
 
     def compact_scores(self, X: npt.ArrayLike, *, device: Device = "cpu") -> Scores:
-        """Return the same, of many classes as `ClassScores`, which take little memory and are on the host."""
+        """Return the same; for many classes as `ClassScores`, which are compact and in host memory."""
         said = self._leaf_matrix(X, device)
         if device == "cuda" and self.adds_by_class:
             said = to_host(said)
@@ -324,9 +323,9 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
     def full_scores(
         self, X: npt.ArrayLike, *, n_threads: int | None = None, device: Device = "cpu"
     ) -> npt.NDArray[np.float64]:
-        """Return the start plus the scores of all trees, added in the model's order, for each row.
+        """Return the full sum for each row: the start plus the scores of all trees, in the model's order.
 
-        Of more than two classes, one for each class: the shape is (n_rows, n_classes).
+        For more than two classes there is one per class: the shape is (n_rows, n_classes).
         """
         return self.run(X, None, n_threads=n_threads, device=device).score
 
@@ -345,41 +344,41 @@ class ScoredForest(Forest[ScoreStrategy, ScoreOutcome]):
         X : array-like of shape (n_rows, n_features)
             float32 or float64 in C order is used as it is.
         strategy : ScoreStrategy or None
-            For ``n_trees`` voters and with the same ``start``. None asks every tree, in the model's order.
+            For ``n_trees`` voters and the same ``start``. None asks every tree, in the model's order.
         n_threads : int, optional
-            At most this many threads; by default as many as the process may use. Small work stays on one.
-            No result depends on it.
+            Maximum number of threads; by default all cores of the process. Small batches use one. No result
+            depends on it.
         device : {"cpu", "cuda"}
-            Where trees are asked, see docs/gpu.md. Rows may be on the GPU then, and outcomes are where rows
-            are. No result depends on it.
+            Where trees are run, see docs/gpu.md. With "cuda", rows may be in GPU memory, and outcomes are
+            returned in the same memory as the rows. No result depends on it.
 
         Returns
         -------
         ScoreOutcome
-            ``answers, asked, score``. Of two classes, the answer at a stop is no if the score is at most the
-            lower threshold, else yes; when everyone was asked, whether the score is above 0. Of more, it is
-            the number of the class that leads.
+            ``answers, asked, score``. For two classes, the answer at a stop is no if the score is at most the
+            lower threshold, else yes; after all trees, yes if the score is above 0. For more, the answer is
+            the number of the leading class.
         """
         return self._run(X, strategy, 0, "shared", n_threads, device)
 
     def run_one(self, x: npt.ArrayLike, strategy: ScoreStrategy | None) -> tuple[int, int, Start]:
-        """Ask trees about a single row until the strategy stops: the outcome of `run`, fastest.
+        """Ask trees about a single row until the strategy stops: same outcome as `run`, lower latency.
 
         Parameters
         ----------
         x : array-like of shape (n_features,)
-            Fastest as a writable, contiguous array of float32 or float64.
+            A writable, contiguous array of float32 or float64 is fastest.
         strategy : ScoreStrategy or None
             As in `run`.
 
         Returns
         -------
         answer : bool or int
-            What the strategy answers at the stop; of more than two classes, the number of one.
+            The strategy's answer at the stop; for more than two classes, the number of a class.
         asked : int
             How many trees were asked.
         score : float or ndarray
-            The running score then; of more than two classes, that of each.
+            The running score at the stop; for more than two classes, one per class.
         """
         return self._run_one(x, strategy, 0, "shared")  # type: ignore[no-any-return]  # a kernel's
 

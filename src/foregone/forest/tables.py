@@ -1,4 +1,4 @@
-"""Tables: the columns of a frame or of a file, as the numbers that trees compare."""
+"""Tables: the columns of a frame or file, as numbers that trees can compare."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["Columns", "columns_of", "is_category", "is_null", "to_numbers", "to_
 
 
 class Columns(NamedTuple):
-    """Columns read from a file, in the order of a model's features; a category is written as its value.
+    """Columns read from a file, in the order of a model's features; categories are given by value.
 
-    Files keep no type for categories, so a model that knows a list of categories looks the values up in it.
+    Files have no type for categories, so a model with lists of categories looks the values up in them.
 
     Attributes
     ----------
     columns : tuple
-        Arrays of NumPy or of Arrow, or columns of a pandas frame, all of the same length.
+        NumPy or Arrow arrays, or columns of a pandas frame, all of the same length.
     """
 
     columns: tuple[Any, ...]
@@ -31,7 +31,7 @@ class Columns(NamedTuple):
 
 
 def columns_of(X: Any) -> Sequence[Any] | None:
-    """Return the columns of a pandas or polars frame or of `Columns`; None for anything else."""
+    """Return the columns of a pandas or polars frame or of `Columns`, else None."""
     if isinstance(X, Columns):
         return X.columns
     if hasattr(X, "iloc") and hasattr(X, "columns"):
@@ -42,12 +42,12 @@ def columns_of(X: Any) -> Sequence[Any] | None:
 
 
 def is_category(column: Any) -> bool:
-    """Whether a frame says of a column that it holds categories."""
+    """Whether a frame's column has a categorical dtype."""
     return str(getattr(column, "dtype", "")).startswith(("category", "Categorical", "Enum"))
 
 
 def to_values(column: Any) -> npt.NDArray[Any]:
-    """Return a column as an array: numbers where it can be, a missing one as NaN; otherwise objects."""
+    """Return a column as an array of numbers, with NaN for missing values, or of objects if impossible."""
     if _is_arrow(column):
         if hasattr(column.type, "value_type") and hasattr(column, "dictionary_decode"):
             column = column.dictionary_decode()
@@ -60,18 +60,18 @@ def to_values(column: Any) -> npt.NDArray[Any]:
         from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
         if is_numeric_dtype(column.dtype) or is_bool_dtype(column.dtype):
-            # These types have a missing value of their own, which no array of numbers can hold.
+            # These types have their own missing value, which an array of numbers cannot hold.
             return np.asarray(column.to_numpy(np.float64, na_value=np.nan))
     return np.asarray(column)
 
 
 def to_numbers(column: Any) -> npt.NDArray[Any]:
-    """Return a column as an array of integers, floats or booleans, a missing value as NaN.
+    """Return a column as an array of integers, floats or booleans, with NaN for missing values.
 
     Raises
     ------
     TypeError, ValueError
-        If it holds something else.
+        If it holds anything else.
     """
     values = to_values(column)
     if values.dtype.kind in "biuf":
@@ -82,7 +82,7 @@ def to_numbers(column: Any) -> npt.NDArray[Any]:
 
 
 def is_null(value: Any) -> bool:
-    """Whether a value stands for a missing one and is no number: None, or what pandas has instead."""
+    """Whether a value is a missing value other than a float NaN: None, or pandas' equivalents."""
     return value is None or type(value).__name__ == "NAType"
 
 

@@ -19,7 +19,7 @@ AnswerT = TypeVar("AnswerT")
 
 
 class VotingForest(Forest[StrategyT, OutcomeT], Generic[StrategyT, OutcomeT, AnswerT]):
-    """What `PackedForest`, votes between two classes, and `PluralityForest`, among any number, share."""
+    """Base class of forests that vote: `PackedForest` (two classes) and `PluralityForest` (any number)."""
 
     @classmethod
     def from_sklearn(cls, model: Any) -> Self:
@@ -28,23 +28,23 @@ class VotingForest(Forest[StrategyT, OutcomeT], Generic[StrategyT, OutcomeT, Ans
         Parameters
         ----------
         model : RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier or BaggingClassifier
-            Fitted on two classes; for a `PluralityForest`, on two or more. A bag must hold decision trees,
-            and may have given each its own features.
+            Fitted on two classes; for a `PluralityForest`, on two or more. A bagging model must consist of
+            decision trees, which may use different subsets of the features.
         """
-        # The trees of a living model need no check.
+        # Trees of a model in memory need no check.
         return cls._packed(import_model(model, cls._leaf))
 
     def order(
         self, seed: int, x: npt.ArrayLike | None = None, order: Order | None = None
     ) -> npt.NDArray[np.int64]:
-        """Return the order in which a seed asks the trees about a row.
+        """Return the order in which the trees are asked about a row, for a seed.
 
         Parameters
         ----------
         seed : int
             As in `run`.
         x : array-like of shape (n_features,), optional
-            The row; of no account for orders that all rows share.
+            The row; ignored if all rows share one order.
         order : Order, optional
             As in `run`; by default "per_row" for a row, "shared" without one.
         """
@@ -69,55 +69,55 @@ class VotingForest(Forest[StrategyT, OutcomeT], Generic[StrategyT, OutcomeT, Ans
         X : array-like of shape (n_rows, n_features)
             float32 or float64 in C order is used as it is.
         strategy : StoppingStrategy, for a `PluralityForest` PluralityStrategy, or None
-            For ``n_trees`` voters; a PluralityStrategy also for as many different answers as there are
-            classes, or any number. None asks every tree.
+            For ``n_trees`` voters; a PluralityStrategy must also allow as many different answers as there
+            are classes. None asks every tree.
         seed : int
-            Decides the random order of the trees, and the draws where the strategy leaves it to chance.
-            A row's outcome is a function of its values and the seed, on every machine, in any batch and
-            with any number of threads.
+            Seeds the random order of the trees and the strategy's random draws. A row's outcome depends
+            only on its values and the seed: it is the same on every machine, in any batch and with any
+            number of threads.
         order : {"shared", "dealt", "per_row"} or FixedOrder
-            "shared": one random order for all rows, which keeps the trees in the cache; its luck is that of
-            all rows. "dealt": each row gets one of `N_ORDERS` random orders, by its values, so that luck
-            evens out. "per_row": each row draws its own, several times slower; errors of different rows are
-            not correlated. A `FixedOrder` is given by you, and as fast as a shared one. Equal rows are
-            asked in the same order, whichever it is.
+            "shared": one random order for all rows, which keeps the trees in the cache; errors are
+            correlated, because all rows use the same order. "dealt": each row gets one of `N_ORDERS` random
+            orders, by its values, so that this averages out. "per_row": each row draws its own order,
+            several times slower; errors of different rows are uncorrelated. A `FixedOrder` sets your own
+            order, as fast as a shared one. Equal rows always get the same order.
         n_threads : int, optional
-            At most this many threads; by default as many as the process may use. Small work stays on one.
+            Maximum number of threads; by default all cores of the process. Small batches use one.
         device : {"cpu", "cuda"}
-            Where trees are asked, see docs/gpu.md. Rows may be on the GPU then, and outcomes are where rows
-            are. No result depends on it.
+            Where trees are run, see docs/gpu.md. With "cuda", rows may be in GPU memory, and outcomes are
+            returned in the same memory as the rows. No result depends on it.
 
         Returns
         -------
         answers : ndarray of bool, or of int
-            Of two classes, what the strategy answers at the stop, True for yes. Unless it has answers of its
-            own, that is whether the majority of the asked trees says yes; a tie is no. Of a
-            `PluralityForest`, the leader, by its number in ``classes``; of several, the one that was voted
-            for first, or if all trees were asked the first one in ``classes``.
+            For two classes, the strategy's answer at the stop, True for yes. Unless the strategy defines its
+            answers, that is the majority of the asked trees; a tie is no. For a `PluralityForest`, the
+            leader, by its number in ``classes``; among several, the one that was voted for first, or, if
+            all trees were asked, the first one in ``classes``.
         asked : ndarray of int
             How many trees were asked.
         votes : ndarray of int
-            How many of them said yes; of a `PluralityForest`, how many voted for the answer.
+            How many of them said yes; for a `PluralityForest`, how many voted for the answer.
         """
         return self._run(X, strategy, seed, order, n_threads, device)
 
     def run_one(
         self, x: npt.ArrayLike, strategy: StrategyT | None, *, seed: int, order: Order = "shared"
     ) -> tuple[AnswerT, int, int]:
-        """Ask trees about a single row until the strategy stops: the outcome of `run`, fastest.
+        """Ask trees about a single row until the strategy stops: same outcome as `run`, lower latency.
 
         Parameters
         ----------
         x : array-like of shape (n_features,)
-            Fastest as a writable, contiguous array of float32 or float64.
+            A writable, contiguous array of float32 or float64 is fastest.
         strategy, seed, order
-            As in `run`; a `PluralityForest` needs a strategy here.
+            As in `run`; a `PluralityForest` requires a strategy here.
 
         Returns
         -------
         answer : bool or int
-            What the strategy answers at the stop, as in `run`.
+            The strategy's answer at the stop, as in `run`.
         asked, votes : int
-            How many trees were asked, and how many of them said yes or voted for the answer.
+            Number of trees asked, and how many of them said yes or voted for the answer.
         """
         return self._run_one(x, strategy, seed, order)  # type: ignore[no-any-return]  # a kernel's

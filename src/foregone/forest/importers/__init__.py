@@ -1,4 +1,4 @@
-"""Reading models of other libraries: one file for each, all of them deliver the same (`found.py`).
+"""Importers of models from other libraries: one file per library, each returns a `Found` (`found.py`).
 
-An importer is a module with a function ``import_model``, and a line in `by_model` for each class it reads.
+An importer is a module with a function ``import_model``, plus a line in `by_model` for each class it reads.
 """

@@ -1,4 +1,4 @@
-"""Scores of scikit-learn's AdaBoostClassifier of decision trees: weighted votes."""
+"""Importing scikit-learn's AdaBoostClassifier of decision trees: scores are weighted votes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["import_model"]
 
 
 def import_model(model: Any) -> Found:
-    """Read a fitted model, whose trees vote with their weights.
+    """Read a fitted model; each tree votes with its weight.
 
-    Of two classes the score of a leaf is the tree's weight, negative where it says no. The sum is above 0
-    exactly when ``decision_function`` is, which doubles it and divides it by the sum of the weights.
+    For two classes, the score of a leaf is the tree's weight, negative if the leaf says no. The sum is above
+    0 exactly when ``decision_function`` is, which doubles it and divides it by the sum of the weights.
 
-    Of K classes a leaf gives the weight to the class that the tree says, and minus the weight over K - 1 to
-    every other. The sums are those of ``decision_function``, bit for bit, before it divides them by the sum
-    of the weights: two sums that this rounds to the same number are a tie to scikit-learn, whose answer is
-    the first of them. Here it is the larger.
+    For K classes, a leaf adds the weight to the tree's answer, and subtracts the weight over K - 1 from every
+    other class. The sums equal those of ``decision_function``, bit for bit, before it divides them by the sum
+    of the weights. If this division rounds two sums to the same number, scikit-learn sees a tie and answers
+    the first; here the larger sum wins.
 
     Raises
     ------
     InvalidInputError
-        If its members are no decision trees.
+        If its members are not decision trees.
     """
     from sklearn.tree import DecisionTreeClassifier
 
@@ -37,17 +37,17 @@ def import_model(model: Any) -> Found:
     for member in model.estimators_:
         if not isinstance(member, DecisionTreeClassifier):
             raise InvalidInputError(
-                f"only an AdaBoostClassifier of decision trees can be packed, this one holds "
-                f"{type(member).__name__}"
+                f"expected an AdaBoostClassifier of decision trees, got one of {type(member).__name__}: "
+                "train with a DecisionTreeClassifier as estimator"
             )
     n_classes = len(classes)
     # What decision_function divides by, and predict_proba after it.
     divided_by = float(np.sum(model.estimator_weights_)) * (n_classes - 1)
 
     def trees() -> Iterator[Tree]:
-        # Boosting that ended early leaves weights of 0 behind the last member.
+        # If boosting ended early, the weights after the last member are 0.
         for member, weight in zip(model.estimators_, model.estimator_weights_, strict=False):
-            # The first of the largest wins; a tree that saw only some of the classes knows only those.
+            # The first of the largest wins; a tree trained on some of the classes knows only those.
             winner = member.tree_.value[:, 0, :].argmax(axis=1)
             says = np.asarray(member.classes_)[winner][:, None] == (
                 classes[1:] if n_classes == 2 else classes

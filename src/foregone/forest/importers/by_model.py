@@ -1,4 +1,4 @@
-"""One door to every importer of fitted models. Nothing is imported that a model does not need."""
+"""Choosing the importer for a fitted model. Only the libraries that the model needs are imported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from foregone.forest.importers.found import Found, LeafKind
 
 __all__ = ["import_model", "importer_of"]
 
-# By the class that is found first among a model's own and those it was derived from.
+# By class: the first one found among the model's class and its bases.
 IMPORTERS = {
     ("sklearn", "RandomForestClassifier"): "sklearn",
     ("sklearn", "ExtraTreesClassifier"): "sklearn",
@@ -30,7 +30,7 @@ WITH_VOTES = ("sklearn",)  # the importers of models whose trees vote
 
 
 def importer_of(model: Any) -> str | None:
-    """Return the name of the module that reads such a model, fitted or not; None if there is none.
+    """Return the name of the importer module for a model, fitted or not; None if the model is not supported.
 
     Examples
     --------
@@ -46,25 +46,23 @@ def importer_of(model: Any) -> str | None:
 
 
 def import_model(model: Any, leaf: LeafKind) -> Found:
-    """Read a fitted model for a forest with leaves of this kind.
+    """Read a fitted model for a forest with this kind of leaves.
 
     Raises
     ------
     InvalidInputError
-        If the model is of a kind that is not supported, or its number of classes is not.
+        If this kind of model, or its number of classes, is not supported.
     sklearn.exceptions.NotFittedError
         If it has not been fitted.
     """
     name = importer_of(model)
     if leaf in (LeafKind.VOTE, LeafKind.CLASS) and name not in WITH_VOTES:
         raise InvalidInputError(
-            "a packed forest is made from a fitted RandomForestClassifier, ExtraTreesClassifier, "
-            f"DecisionTreeClassifier or BaggingClassifier of decision trees, not from {type(model).__name__}"
+            "expected a fitted RandomForestClassifier, ExtraTreesClassifier, DecisionTreeClassifier or "
+            f"BaggingClassifier of decision trees, got {type(model).__name__}"
         )
     if name is None:
         known = ", ".join(kind for _, kind in IMPORTERS)
-        raise InvalidInputError(
-            f"trees with scores are read from a fitted {known}, not from {type(model).__name__}"
-        )
+        raise InvalidInputError(f"expected one of the fitted models {known}, got {type(model).__name__}")
     read: Callable[[Any], Found] = import_module(f"foregone.forest.importers.{name}").import_model
     return read(model)

@@ -1,17 +1,17 @@
-"""Importing CatBoost's classifiers, from the JSON that they save themselves as.
+"""Importing CatBoost's classifiers, from their JSON format.
 
-Every row reaches the same leaves. CatBoost adds up their float64 values tree by tree, from 0 on; then it
-multiplies the sum with a scale and adds a bias. So sums are what ``prediction_type="RawFormulaVal"`` gives
+Every row reaches the same leaves. CatBoost adds up their float64 values tree by tree, starting from 0; then
+it multiplies the sum by a scale and adds a bias. So sums match ``prediction_type="RawFormulaVal"``
 
 - bit for bit with scale 1 and bias 0, which a model has unless it was trained with ``boost_from_average`` or
   ``set_scale_and_bias`` was called: of two classes (losses Logloss, CrossEntropy and Focal) and of more
   (losses MultiClass and MultiClassOneVsAll), with trees of every ``grow_policy``;
-- within the last bits otherwise: the bias is the start of the sum here, and leaves are multiplied one by one.
+- up to the last bits otherwise: here the sum starts at the bias, and leaves are scaled one by one.
 
-Of two classes CatBoost's ``predict`` says yes when the raw value is above 0, of more it takes the first of
-the largest: as is done here. After ``set_probability_threshold(p)`` it says yes above the log odds of p,
-which are taken off the start, so that the sums are that much less than CatBoost's. Two classes with a loss
-for many have two raw values, and a leaf's score is the second less the first, within the last bits.
+For two classes, CatBoost's ``predict`` says yes if the raw value is above 0; for more, it takes the first of
+the largest. The same is done here. After ``set_probability_threshold(p)`` it says yes above the log odds of
+p; these are subtracted from the start, so the sums are smaller than CatBoost's by that amount. Two classes
+with a multiclass loss have two raw values; a leaf's score is the second minus the first, up to the last bits.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from foregone.forest.link import Link
 
 __all__ = ["import_model"]
 
-# The losses whose answer is the sign of one sum, and the largest of a sum for each class.
+# The losses whose answer is the sign of one sum, and those with one sum per class.
 SIGN, LARGEST = ("Logloss", "CrossEntropy", "Focal"), ("MultiClass", "MultiClassOneVsAll")
-MISSING_IS_LARGE = "AsTrue"  # a missing value goes right then, and else left
+MISSING_IS_LARGE = "AsTrue"  # missing values go right with this, left otherwise
 
 
 def import_model(model: Any) -> Found:
     """Read a fitted ``CatBoostClassifier`` of numeric columns; labels are its ``classes_``.
 
-    The trees that its ``predict`` uses are taken: after ``use_best_model``, those up to the best iteration. A
+    It reads the trees that ``predict`` uses: with ``use_best_model``, those up to the best iteration. A
     symmetric tree becomes an ordinary one, with the same split in all nodes of a level. Values are rounded to
-    float32, and a missing one is smaller or larger than all others, as the model has learned in training.
+    float32. A missing value counts as smaller or larger than all others, as learned in training.
 
     Raises
     ------
     InvalidInputError
-        If the model is no classifier of one label, has a loss of its own, or has columns of categories,
+        If the model is not a single-label classifier, has a custom loss, or has columns of categories,
         texts or embeddings.
     sklearn.exceptions.NotFittedError
         If it has not been fitted.
@@ -68,8 +68,8 @@ def import_model(model: Any) -> Found:
     n_sums = 1 if loss in SIGN else len(classes)
     if len(classes) < 2 or len(biases) != n_sums:
         raise InvalidInputError(
-            f"the model has {len(classes)} labels and {len(biases)} sums of scores: train a "
-            "CatBoostClassifier on one label of two classes or more"
+            f"the model has {len(classes)} labels and {len(biases)} sums of scores, which is not supported: "
+            "train a CatBoostClassifier on one label of two classes or more"
         )
     features = _features(saved)
     parts = saved.get("oblivious_trees") or saved.get("trees") or []
@@ -100,26 +100,24 @@ def import_model(model: Any) -> Found:
 
 
 def _saved(model: Any) -> dict[str, Any]:
-    """Return what the model saves itself as."""
+    """Return the model's JSON."""
     from catboost import CatBoostClassifier
     from sklearn.exceptions import NotFittedError
 
     if not isinstance(model, CatBoostClassifier):
-        raise InvalidInputError(
-            f"of CatBoost's models only CatBoostClassifier has scores for classes, not {type(model).__name__}"
-        )
+        raise InvalidInputError(f"expected a CatBoostClassifier, got {type(model).__name__}")
     if not model.is_fitted():
         raise NotFittedError("This CatBoostClassifier instance is not fitted yet: call 'fit' first")
     if model.get_text_feature_indices() or model.get_embedding_feature_indices():
         raise InvalidInputError(
-            "the model has columns of texts or embeddings: turn them into columns of numbers first, texts "
-            "with scikit-learn's TfidfVectorizer, and train without text_features and embedding_features"
+            "columns of texts or embeddings are not supported: convert them to numbers first (texts with "
+            "scikit-learn's TfidfVectorizer) and train without text_features and embedding_features"
         )
     if model.get_cat_feature_indices():
         raise InvalidInputError(
-            "the model has columns of categories, which CatBoost replaces by statistics of the training "
-            "rows: turn them into numbers first, with scikit-learn's OneHotEncoder or TargetEncoder, and "
-            "train without cat_features"
+            "cat_features are not supported, because CatBoost replaces them by statistics of the training "
+            "rows: encode them first, with scikit-learn's OneHotEncoder or TargetEncoder, and train without "
+            "cat_features"
         )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.json")
@@ -132,28 +130,28 @@ def _loss(saved: dict[str, Any]) -> str:
     loss = str(saved["model_info"].get("params", {}).get("loss_function", {}).get("type", "unknown"))
     if loss not in (*SIGN, *LARGEST):
         raise InvalidInputError(
-            f"the model's loss is {loss}: only CatBoost models of loss {', '.join((*SIGN, *LARGEST))} have "
-            "scores whose sign or largest is the answer; train with one of these"
+            f"the model's loss {loss} is not supported: train with one of the losses "
+            f"{', '.join((*SIGN, *LARGEST))}"
         )
     return loss
 
 
 def _link(loss: str, n_classes: int) -> Link | None:
-    """Return how sums become CatBoost's probabilities; None for two classes that were trained alone."""
+    """Return how sums become CatBoost's probabilities; None for two classes trained one-vs-all."""
     if n_classes == 2:
         return None if loss == "MultiClassOneVsAll" else Link("logistic", 1.0)
     return Link("softmax" if loss == "MultiClass" else "logistic", 1.0)
 
 
 def _scores(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return what a line for each leaf adds: to yes, of two classes, or to each of more."""
+    """Return what each leaf adds: to the sum for yes with two classes, or to that of each class."""
     if sums.shape[1] > 2:
         return sums
     return sums[:, 0] if sums.shape[1] == 1 else sums[:, 1] - sums[:, 0]
 
 
 def _features(saved: dict[str, Any]) -> dict[int, tuple[int, bool]]:
-    """Return for each number that splits use the column, and whether a missing value goes left there."""
+    """Return, for each number used in splits, the column and whether its missing values go left."""
     return {
         int(feature["feature_index"]): (
             int(feature["flat_feature_index"]),
@@ -166,7 +164,7 @@ def _features(saved: dict[str, Any]) -> dict[int, tuple[int, bool]]:
 def _columns_of(
     splits: list[dict[str, Any]], features: dict[int, tuple[int, bool]]
 ) -> tuple[list[int], list[float], list[bool]]:
-    """Return column, threshold and whether missing values go left, of splits by a number."""
+    """Return column, threshold and whether missing values go left, for numeric splits."""
     places = [features[split["float_feature_index"]] for split in splits]
     borders = [float(np.float32(split["border"])) for split in splits]
     return [column for column, _ in places], borders, [goes_left for _, goes_left in places]
@@ -175,8 +173,8 @@ def _columns_of(
 def _symmetric(part: dict[str, Any], n_sums: int, features: dict[int, tuple[int, bool]]) -> Tree:
     """Return an ordinary tree, its levels one after another, in which node n has children 2n + 1 and 2n + 2.
 
-    A leaf's number has bit d set if its rows go right at split d. So the last split is that of the root, and
-    the leaves come in the order of their numbers.
+    A leaf's number has bit d set if its rows go right at split d. So the last split is the root's, and the
+    leaves are in the order of their numbers.
     """
     column, border, goes_left = _columns_of(part["splits"][::-1], features)
     depth = len(column)
@@ -205,7 +203,7 @@ def _symmetric(part: dict[str, Any], n_sums: int, features: dict[int, tuple[int,
 
 
 def _branching(part: dict[str, Any], n_sums: int, features: dict[int, tuple[int, bool]]) -> Tree:
-    """Return a tree that is given as nodes inside of nodes."""
+    """Return a tree from nested nodes."""
     nodes, left, right = [part], [-1], [-1]
     for place, node in enumerate(nodes):  # which grows on the way
         if "split" in node:

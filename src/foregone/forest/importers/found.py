@@ -1,4 +1,4 @@
-"""What an importer delivers, `Found`, and what importers make it of."""
+"""`Found`, the result of an importer, and its parts."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ MOST_CLASSES = (1 << 16) - 1  # whose numbers, and the number of votes for them,
 
 
 class LeafKind(Enum):
-    """What the leaves of a forest mean.
+    """What the leaves of a forest hold.
 
     Attributes
     ----------
     VOTE
-        Yes or no, kept in the node above the leaf.
+        Yes or no, stored in the parent of the leaf.
     CLASS
-        The number of a class; a payload of its own.
+        The number of a class, as a payload.
     SCORE
-        What is added to a sum; a payload of its own.
+        A number added to a sum, as a payload.
     SCORES
-        What is added to the sums of all classes; a payload is the number of a line in a table of them.
+        Numbers added to the sums of all classes; the payload is the number of their line in a table.
     """
 
     VOTE = "vote"
@@ -43,12 +43,12 @@ class LeafKind(Enum):
 
     @property
     def is_payload(self) -> bool:
-        """Whether leaves have a place of their own, which holds what they carry."""
+        """Whether leaves have their own place in the array, which holds their payload."""
         return self is not LeafKind.VOTE
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of what a leaf says."""
+        """The dtype of a leaf's value."""
         return {
             LeafKind.VOTE: np.dtype(np.bool_),
             LeafKind.CLASS: np.dtype(np.uint16),
@@ -57,39 +57,39 @@ class LeafKind(Enum):
         }[self]
 
     def to_words(self, said: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-        """Return the 64 bits of payloads."""
+        """Return payloads as words of 64 bits."""
         return said.view(np.uint64) if self is LeafKind.SCORE else said.astype(np.uint64)
 
     def from_words(self, words: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
-        """Return what payloads say, given their 64 bits."""
+        """Return the values of payloads, given as words of 64 bits."""
         return words.view(np.float64) if self is LeafKind.SCORE else words.astype(self.dtype)
 
 
 class Tree(NamedTuple):
-    """One tree, an entry for each of its nodes; node 0 is the root.
+    """One tree, as arrays with one entry per node; node 0 is the root.
 
     Attributes
     ----------
     left, right : ndarray of int
         Children; -1 in leaves.
     feature : ndarray of int
-        Which column a split looks at; ignored in leaves.
+        Which column a split compares; ignored in leaves.
     threshold : ndarray of float
-        A numeric split sends a row left when its value is at most this.
+        A numeric split sends a row left if its value is at most this.
     missing_left : ndarray of bool
         Whether a split sends a missing value left; only meaningful if the ensemble takes missing values.
     category_start : ndarray of int
-        -1 in numeric splits and leaves. Else the split sends the categories of a set to the left, and
-        this is where the set begins in `Found.categories`.
+        -1 in numeric splits and leaves. Otherwise the split sends a set of categories left, and this is
+        where the set begins in `Found.categories`.
     weight : ndarray of float
-        How many rows are expected to pass; ones if unknown. Only speed depends on it.
+        Expected number of rows that pass; ones if unknown. Only speed depends on it.
     score : ndarray of float
-        What a leaf adds, in the source's own arithmetic, learning rate included; anything elsewhere. Of two
-        classes: to the sum for yes, shape (n_nodes,). Of more: to the sum of every class, shape
-        (n_nodes, n_classes); or, where each class has trees of its own, to that of its class, (n_nodes,).
+        What a leaf adds, in the source's own arithmetic, learning rate included; arbitrary in other nodes.
+        For two classes: to the sum for yes, shape (n_nodes,). For more: to the sums of all classes, shape
+        (n_nodes, n_classes); or, if each class has separate trees, to the sum of its class, (n_nodes,).
     vote : ndarray of int, or None
-        The number of the class that a leaf votes for. None if the tree does not vote, or if it votes for
-        class 1 of two exactly where its score is above 0.
+        The number of the class that a leaf votes for. None if the tree does not vote, or if its vote is yes
+        exactly where its score is above 0.
     """
 
     left: npt.NDArray[np.int64]
@@ -103,7 +103,7 @@ class Tree(NamedTuple):
     vote: npt.NDArray[np.int64] | None = None
 
     def leaves(self, kind: LeafKind) -> npt.NDArray[Any]:
-        """Return for each node what it says as a leaf of this kind, which the tree must have."""
+        """Return each node's value as a leaf of this kind, which the tree must have."""
         if kind in (LeafKind.SCORE, LeafKind.SCORES):
             return self.score
         if self.vote is not None:
@@ -111,7 +111,7 @@ class Tree(NamedTuple):
         return self.score > 0
 
     def with_a_split(self) -> Tree:
-        """Return the tree, or a split with two identical leaves for a single leaf: packed trees have one."""
+        """Return the tree; a single leaf becomes a split with two identical leaves, as packing needs one."""
         if self.left[0] >= 0:
             return self
         three = Tree(*(None if part is None else np.repeat(part[:1], 3, axis=0) for part in self))  # type: ignore[arg-type]  # repeat keeps the types
@@ -124,22 +124,22 @@ class Tree(NamedTuple):
 
 
 class Found(NamedTuple):
-    """An ensemble of trees, and all that is known of it.
+    """An imported ensemble of trees.
 
-    Of two classes, its scores add up to a sum that says yes if it is above 0; of more, to one sum for each
-    class, and the first of the largest is the answer. Sums are made in float64, tree by tree in the source's
-    order; an importer whose source adds in another way says so.
+    For two classes, its scores add up to one sum, and the answer is yes if it is above 0. For more, there is
+    one sum per class, and the answer is the class with the largest (the first of several). Sums are computed
+    in float64, tree by tree in the source's order; importers document where their source differs.
 
     Attributes
     ----------
     trees : callable
-        Each call goes through the trees from the first on, in the source's own order.
+        Each call iterates over the trees from the start, in the source's order.
     n_features : int
-        Number of columns of the rows.
+        Number of columns in each row.
     classes : ndarray
-        The labels; of two, those of no and yes.
+        The labels; for two classes, those of no and yes.
     start : float or ndarray of float, shape (n_classes,)
-        The score before the first tree, or of more than two classes that of each; 0 for forests.
+        The score before the first tree, for more than two classes one per class; 0 for forests.
     key_bits : {32, 64}
         32 if the source rounds values to float32 before it compares them, 64 if it compares float64.
     array_bits : {32, 64}
@@ -149,23 +149,23 @@ class Found(NamedTuple):
     takes_infinite : bool
         Whether rows may hold infinities.
     categories : ndarray of uint32
-        Sets of categories, one after another: a length L, then L words of bits. A value x, cut to a whole
-        number k, is in a set if ``0 <= k < 32 * L`` and bit ``k % 32`` of word ``k // 32`` is set. What is
-        not in a split's set goes right; NaN follows ``missing_left``.
+        Sets of categories, one after another: a length L, then L words of bits. A value x, truncated to an
+        integer k, is in a set if ``0 <= k < 32 * L`` and bit ``k % 32`` of word ``k // 32`` is set. Values
+        not in a split's set go right; NaN follows ``missing_left``.
     zero_is_missing : ndarray of bool, shape (n_features,), or None
-        The columns in which values of at most 1e-35 in size count as missing (None: in no column).
+        The columns in which values of magnitude at most 1e-35 count as missing (None: no column).
     category_values : CategoryValues or None
-        Lists of categories, which are replaced by their positions before anything else is done.
+        Lists of categories; values are replaced by their positions before anything else is done.
     trees_vote : bool
-        Whether each tree has a vote, so that votes can be counted instead of scores being added up.
+        Whether each tree has a vote, so that votes can be counted instead of adding up scores.
     link : Link or None
-        How the sum becomes the source's own probability of yes. None if the source tells none.
+        How the sum is turned into the source's probability of yes. None if the source has none.
     in_order : bool
-        Whether trees are best asked in the source's order: those of boosted models add to what the trees
-        before them left to do. Otherwise any order is as good.
+        Whether trees are best asked in the source's order, as in boosted models, where each tree corrects
+        those before it. Otherwise any order is as good.
     trees_a_round : int
-        How many trees are asked side by side: 1, or, where each of more than two classes has trees of its
-        own, ``n_classes``. Then trees come round by round, one for each class, in the order of the classes.
+        How many trees are asked together: 1, or ``n_classes`` if each of more than two classes has separate
+        trees. Then trees are listed round by round, one per class, in the order of the classes.
     """
 
     trees: Callable[[], Iterator[Tree]]
@@ -188,15 +188,16 @@ class Found(NamedTuple):
         """Raise InvalidInputError unless the trees have leaves of this kind."""
         if kind in (LeafKind.VOTE, LeafKind.CLASS) and not self.trees_vote:
             raise InvalidInputError(
-                "the trees of this model do not vote, their scores are added up: use ScoredForest instead"
+                "the trees of this model do not vote, because their scores are added up: use ScoredForest"
             )
         if kind is LeafKind.VOTE and len(self.classes) != 2:
             raise InvalidInputError(
-                f"a vote is between two classes, the model has {len(self.classes)}: {self.classes!r}"
+                f"expected a model of two classes, got {len(self.classes)}: {self.classes!r}. "
+                "Use PluralityForest for more"
             )
 
     def row_format(self, owner: str) -> RowFormat:
-        """Return what rows the ensemble takes; errors about them speak of ``owner``.
+        """Return the format of the rows that the ensemble accepts; error messages mention ``owner``.
 
         Raises
         ------
@@ -215,7 +216,7 @@ class Found(NamedTuple):
         )
 
     def _column_rules(self) -> IntArray:
-        """Return what values mean in each column; empty if no column has a rule."""
+        """Return how to read the values of each column; empty if no column has a rule."""
         rules = np.zeros(self.n_features, np.int64)
         if self.zero_is_missing is not None:
             rules[self.zero_is_missing] = ZERO_IS_MISSING
@@ -227,14 +228,15 @@ class Found(NamedTuple):
             both = np.flatnonzero(by_category & by_threshold)
             if len(both):
                 raise InvalidInputError(
-                    f"column {both[0]} is split both by categories and by thresholds, which is not supported"
+                    f"column {both[0]} is split both by categories and by thresholds, which is not "
+                    "supported: train with the column either categorical or numeric"
                 )
             rules[by_category] |= CATEGORY
         return rules if rules.any() else NO_RULES
 
 
 class CategorySets:
-    """Collects sets of integers of at least 0, laid out as in `Found.categories`.
+    """Collects sets of non-negative integers, in the format of `Found.categories`.
 
     Examples
     --------
@@ -257,7 +259,7 @@ class CategorySets:
         return self.add_bits(bits)
 
     def add_bits(self, bits: npt.NDArray[np.uint32]) -> int:
-        """Add a set that is given as words of bits, and return where it begins."""
+        """Add a set, given as words of bits, and return where it begins."""
         self._words += [np.array([len(bits)], np.uint32), bits]
         start = self._end
         self._end += 1 + len(bits)
@@ -269,7 +271,7 @@ class CategorySets:
 
 
 def check_links(left: IntArray, right: IntArray) -> None:
-    """Raise ValueError unless nodes form a tree with its root at 0: leaves have -1 on both sides.
+    """Raise ValueError unless nodes form a tree with its root at 0. Leaves have -1 on both sides.
 
     Examples
     --------
@@ -280,8 +282,8 @@ def check_links(left: IntArray, right: IntArray) -> None:
     """
     is_split = left >= 0
     children = np.sort(np.concatenate([left[is_split], right[is_split]]))
-    # Every node but the root is the child of one other. Then what cannot be reached from the root goes round
-    # in circles, which no walk from the root enters.
+    # Every node but the root is the child of one other. So nodes that cannot be reached from the root form
+    # cycles, which no walk from the root enters.
     if (
         len(left) < 1
         or not np.array_equal(children, np.arange(1, len(left)))

@@ -1,4 +1,4 @@
-"""Scores of scikit-learn's GradientBoostingClassifier."""
+"""Importing scikit-learn's GradientBoostingClassifier."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from foregone.forest.link import Link
 
 __all__ = ["import_model"]
 
-CONSTANT = ("prior", "most_frequent", "constant")  # what a DummyClassifier may say about every row alike
+CONSTANT = ("prior", "most_frequent", "constant")  # these predict the same for every row
 
 
 def import_model(model: Any) -> Found:
     """Read a fitted model; the score of a leaf is ``learning_rate * value``.
 
-    The sum of start and scores is its ``decision_function``, bit for bit where the compiler of scikit-learn
-    did not fuse the product and the sum (on x86-64 it did not). Of two classes its ``predict`` says yes when
-    that is at least 0, here it must be above 0: they part only at a sum of exactly 0. Of more, each class
-    has a tree in every stage, and both answer the first of the largest sums.
+    The sum of start and scores equals ``decision_function``, bit for bit unless scikit-learn was compiled
+    with fused multiply-add (on x86-64 it is not). For two classes its ``predict`` says yes if that is at
+    least 0, here it must be above 0: they differ only for a sum of exactly 0. For more, each class has a
+    tree in every stage, and both answer the first of the largest sums.
 
     Raises
     ------
     InvalidInputError
-        If ``init`` is a model of its own: what it says differs from row to row.
+        If ``init`` is a model, because its predictions differ from row to row.
     """
     from sklearn.dummy import DummyClassifier
 
@@ -37,11 +37,11 @@ def import_model(model: Any) -> Found:
     is_constant = isinstance(init, DummyClassifier) and init.strategy in CONSTANT
     if not (is_constant or (isinstance(init, str) and init == "zero")):
         raise InvalidInputError(
-            f"a GradientBoostingClassifier with init={type(init).__name__} cannot be packed: what init says "
-            "differs from row to row. Fit it with init=None (the default) or init='zero'"
+            f"a GradientBoostingClassifier with init={type(init).__name__} is not supported, because the "
+            "prediction of init differs from row to row: fit it with init=None (the default) or init='zero'"
         )
     n_features = int(model.n_features_in_)
-    # The one place where scikit-learn says what it starts from; the values of the row do not matter.
+    # Only this method of scikit-learn returns the initial scores; the values of the row do not matter.
     starts = np.array(model._raw_predict_init(np.zeros((1, n_features), np.float32))[0], np.float64)
     two = len(classes) == 2
 

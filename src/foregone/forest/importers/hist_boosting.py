@@ -1,8 +1,8 @@
 """Importing scikit-learn's HistGradientBoostingClassifier.
 
-A score is what ``decision_function`` gives, bit for bit: the same float64 leaves added in the same order to
-the same baseline. Its ``predict`` says yes when that is above 0, whatever the class weights were; of more
-than two classes, each with a tree in every iteration, it answers the first of the largest sums.
+Sums equal ``decision_function``, bit for bit: the same float64 leaves added in the same order to the same
+baseline. ``predict`` says yes if the sum is above 0, with any class weights. For more than two classes, each
+has a tree in every iteration, and ``predict`` answers the first of the largest sums.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SET_WORDS = 8  # of 32 bits: at most 255 categories and one bin for missing valu
 def import_model(model: Any) -> Found:
     """Read a fitted HistGradientBoostingClassifier.
 
-    Categories are found by equality in the lists that the model has learned, as it does itself; one that
-    is not in its list counts as missing. Missing values and infinities are taken as it takes them.
+    Categories are matched by equality with the lists learned by the model, as scikit-learn does; one not
+    in its list counts as missing. Missing values and infinities are treated as scikit-learn treats them.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def import_model(model: Any) -> Found:
 
 
 def _columns(model: Any) -> npt.NDArray[np.int64]:
-    """Return which column of the rows each feature of the trees is: inside, categories come first."""
+    """Return the column of each feature of the trees, which number categorical columns first."""
     if getattr(model, "_preprocessor", None) is None:
         return np.arange(model.n_features_in_)
     is_categorical = np.asarray(model.is_categorical_)
@@ -90,7 +90,7 @@ def _category_values(model: Any) -> CategoryValues | None:
     lists = []
     for values in preprocessor.named_transformers_["encoder"].categories_:
         known = list(values)
-        if known and known[-1] != known[-1]:  # a NaN seen in training stands last
+        if known and known[-1] != known[-1]:  # a NaN seen in training comes last
             known.pop()
         lists.append(category_list(known))
     return CategoryValues(tuple(np.flatnonzero(model.is_categorical_).tolist()), tuple(lists))

@@ -1,21 +1,21 @@
-"""Importing LightGBM's classifiers, from the text that they save themselves as.
+"""Importing LightGBM's classifiers, from their text format.
 
-The sums are what ``predict(raw_score=True)`` gives, bit for bit: the same float64 leaves added in the same
-order, up to the best iteration of a model that stopped early. Scores that rows were given in training
-(``init_score``) are not part of a model: LightGBM's ``predict`` does not add them, and neither do we.
+Sums equal ``predict(raw_score=True)``, bit for bit: the same float64 leaves added in the same order, up to
+the best iteration of a model that stopped early. Scores given to rows in training (``init_score``) are not
+part of a model: neither LightGBM's ``predict`` nor this importer adds them.
 
-- Two classes: LightGBM's ``predict`` says yes when the probability made of the sum is above a half, which is
-  when the sum is above 0; only a sum between 0 and about 2e-16 makes a half after rounding, so that LightGBM
-  says no.
-- More classes: a voter is one iteration, a tree for each class. LightGBM's ``predict`` takes the first of the
-  largest probabilities, here it is the first of the largest sums: they differ only where probabilities of
-  different sums are rounded to one number. With multiclass these are sums within about 1e-16 of each other.
-  With multiclassova they are sums within about ``1e-16 * exp(s)``, where s is the larger one times
+- Two classes: LightGBM's ``predict`` says yes if the probability is above a half, that is, if the sum is
+  above 0. Only for a sum between 0 and about 2e-16 does the probability round to a half, and LightGBM says
+  no.
+- More classes: a voter is one iteration, with one tree per class. LightGBM's ``predict`` takes the first of
+  the largest probabilities; here the first of the largest sums wins. They differ only if the probabilities of
+  different sums are rounded to the same number. With multiclass these are sums within about 1e-16 of each
+  other. With multiclassova they are sums within about ``1e-16 * exp(s)``, where s is the larger one times
   ``sigmoid``: all sums with s above 37 have the probability 1.
 - Objective multiclass or multiclassova with ``num_class=2``: each tree is a voter, and those of class 0 count
-  with the opposite sign. Their sum is the difference of LightGBM's two raw scores, within its last bits.
-- ``boosting_type="rf"``: sums are over the trees, as LightGBM's raw scores are, though its probabilities are
-  made of their means.
+  with the opposite sign. Their sum is the difference of LightGBM's two raw scores, up to its last bits.
+- ``boosting_type="rf"``: sums are over the trees, like LightGBM's raw scores, although its probabilities use
+  their means.
 """
 
 from __future__ import annotations
@@ -37,25 +37,26 @@ __all__ = ["import_model"]
 
 ZERO = float(np.float32(1e-35))  # values of at most this size are 0 to LightGBM
 
-# Bits of a split's decision_type, and what its missing type may be.
+# Bits of a split's decision_type, and its possible missing types.
 IS_SET, DEFAULT_LEFT = 1, 2
-MISSING_IS_ZERO, ZERO_IS_MISSING = 0, 1  # else only NaN is missing
+MISSING_IS_ZERO, ZERO_IS_MISSING = 0, 1  # otherwise only NaN is missing
 
 
 def import_model(model: Any) -> Found:
-    """Read a fitted ``LGBMClassifier``, or a ``Booster``, whose labels are 0, 1 and so on.
+    """Read a fitted ``LGBMClassifier`` or ``Booster``; the labels of a Booster are 0, 1, ...
 
-    Objectives are binary, multiclass (softmax) and multiclassova; boosting types gbdt, dart, rf and goss.
+    Supported objectives are binary, multiclass (softmax) and multiclassova; boosting types gbdt, dart, rf and
+    goss.
 
-    Arrays hold categories as numbers. The columns of dtype category of a pandas frame are turned into
-    numbers by the lists of the frame that the model was trained on. Arrays of neither float32 nor float64
-    are rounded to float32, and columns of a frame are not, as LightGBM itself has it.
+    Arrays hold categories as numbers. In a pandas frame, columns of dtype category are translated with the
+    lists of the training frame. As in LightGBM, arrays other than float32 and float64 are rounded to float32,
+    and columns of a frame are not.
 
     Raises
     ------
     InvalidInputError
-        If the model is no classifier, has an objective of its own or linear trees, or treats one column in
-        several ways, as can happen when training is continued on other data.
+        If the model is not a classifier, has a custom objective or linear trees, or treats one column in
+        several ways, which can happen if training is continued on other data.
     sklearn.exceptions.NotFittedError
         If it has not been fitted.
     """
@@ -67,8 +68,7 @@ def import_model(model: Any) -> Found:
         booster, classes = model, None
     else:
         raise InvalidInputError(
-            "of LightGBM's models only LGBMClassifier and Booster have scores for classes, "
-            f"not {type(model).__name__}"
+            f"expected an LGBMClassifier or a Booster of LightGBM, got {type(model).__name__}"
         )
     text = booster.model_to_string()  # as predict does, up to the best iteration
     head, *blocks = text.partition("\nend of trees")[0].split("\nTree=")
@@ -77,14 +77,15 @@ def import_model(model: Any) -> Found:
         classes = np.arange(n_classes)
     if len(classes) != n_classes:
         raise InvalidInputError(
-            f"the model has {len(classes)} labels and scores of {n_classes} classes: train it on rows of all "
-            "classes, without num_class"
+            f"the model has {len(classes)} labels but scores for {n_classes} classes: train it on rows of "
+            "all classes, without num_class"
         )
     parts = [_fields(block) for block in blocks]
     by_class = objective != "binary"
     if any(part.get("is_linear", "0") != "0" for part in parts):
         raise InvalidInputError(
-            "the model has linear trees, whose leaves add no fixed score: train with linear_tree=False"
+            "linear trees are not supported, because their leaves have no fixed score: "
+            "train with linear_tree=False"
         )
     categories, set_starts = _sets(parts)
     n_features = int(booster.num_feature())
@@ -121,7 +122,7 @@ def _fields(block: str) -> dict[str, str]:
 
 
 def _category_values(booster: Any, text: str) -> CategoryValues:
-    """Return the lists of the training frame; its columns are known if all of them were split by category."""
+    """Return the lists of the training frame; their columns are known only if all were split by category."""
     lists = tuple(map(category_list, booster.pandas_categorical or []))
     found = re.search(r"^\[categorical_feature: ([\d,]*)\]$", text, re.MULTILINE)
     columns = tuple(sorted(int(number) for number in found[1].split(",") if number)) if found else ()
@@ -135,21 +136,21 @@ def _objective(head: dict[str, str]) -> tuple[str, int]:
     name = objective.split(" ")[0]
     if name not in ("binary", "multiclass", "multiclassova"):
         raise InvalidInputError(
-            f"the model's objective is {objective}: only LightGBM models of objective binary, multiclass and "
-            "multiclassova have scores whose sign or largest is the answer; train with one of these"
+            f"the model's objective {objective} is not supported: train with objective binary, multiclass or "
+            "multiclassova"
         )
     return name, 2 if name == "binary" else int(head["num_class"])
 
 
 def _link(objective: str, n_classes: int, scale: float) -> Link | None:
-    """Return how sums become LightGBM's probabilities; None for two classes that were trained alone."""
+    """Return how sums become LightGBM's probabilities; None for two classes trained one-vs-all."""
     if objective == "multiclass" and n_classes > 2:
         return Link("softmax", scale)
     return None if objective == "multiclassova" and n_classes == 2 else Link("logistic", scale)
 
 
 def _sigmoid(head: str) -> float:
-    """Return what the score is multiplied with: the head says, for example, objective=binary sigmoid:1."""
+    """Return the factor of the score, from the header: for example, objective=binary sigmoid:1."""
     found = re.search(r"^objective=.* sigmoid:(\S+)", head, re.MULTILINE)
     return float(found[1]) if found else 1.0
 
@@ -163,7 +164,7 @@ def _floats(part: dict[str, str], key: str) -> npt.NDArray[np.float64]:
 
 
 def _sets(parts: list[dict[str, str]]) -> tuple[npt.NDArray[np.uint32], list[npt.NDArray[np.int64]]]:
-    """Return all sets of categories, each after its length, and where those of each tree begin."""
+    """Return all sets of categories, each preceded by its length, and where those of each tree begin."""
     sets, starts = CategorySets(), []
     for part in parts:
         bounds = _whole(part, "cat_boundaries")
@@ -174,7 +175,7 @@ def _sets(parts: list[dict[str, str]]) -> tuple[npt.NDArray[np.uint32], list[npt
 
 
 def _zero_is_missing(parts: list[dict[str, str]], n_features: int) -> npt.NDArray[np.bool_]:
-    """Return the columns in which 0 is missing, once it is sure that each is treated in one way only."""
+    """Return the columns in which 0 is missing; raise if a column is treated in several ways."""
     is_set, zero_missing, zero_known = np.zeros((3, n_features), np.bool_)
     for part in parts:
         feature, decision = _whole(part, "split_feature"), _whole(part, "decision_type")
@@ -187,7 +188,7 @@ def _zero_is_missing(parts: list[dict[str, str]], n_features: int) -> npt.NDArra
     if len(mixed):
         raise InvalidInputError(
             f"the model's trees treat column {mixed[0]} in different ways (as numbers and as categories, or "
-            "with and without zero_as_missing): train it in one go"
+            "with and without zero_as_missing), which is not supported: train all trees in one call"
         )
     return zero_missing
 
@@ -202,7 +203,7 @@ def _tree(part: dict[str, str], set_starts: npt.NDArray[np.int64]) -> Tree:
     category_start = np.full(n_splits, -1)
     category_start[is_set] = set_starts[threshold[is_set].astype(np.int64)]
     missing_left = np.where(missing_type == MISSING_IS_ZERO, threshold >= 0, default_left) & ~is_set
-    # Tiny values are 0 before they are compared, so a threshold among them moves to the end of them.
+    # Tiny values count as 0 when compared, so a threshold among them is moved to their end.
     tiny = np.abs(threshold) <= ZERO
     threshold = np.where(tiny, np.where(threshold >= 0, ZERO, np.nextafter(-ZERO, -np.inf)), threshold)
 

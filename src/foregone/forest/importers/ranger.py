@@ -1,16 +1,16 @@
 """Importing forests of R's ranger, from a JSON file that a few lines of R write.
 
-R's own objects cannot be read without R. The file is the ``forest`` element of a ranger object as jsonlite
-writes it, with every number as a text of 17 digits, which is as many as a float64 needs; the lines that write
-it are in docs/forests_from_elsewhere.md.
+R objects cannot be read without R. The file is the ``forest`` element of a ranger object as written by
+jsonlite, with every number as a text of 17 digits, as many as a float64 needs. The R code that writes it is
+in docs/forests_from_elsewhere.md.
 
-ranger's own rule: a classification forest counts votes, as a `PackedForest` or `PluralityForest` does, and
-decides ties at random (here a tie is for the first class; an odd number of trees of two classes has none). A
-forest grown with ``probability = TRUE`` averages the class shares of the leaves, as a `ScoredForest` does.
-Either can be made of a probability forest, whose trees vote for the first of the largest shares. Of a
-classification forest both are the same: of more than two classes a leaf adds 1 to the sum of the class that
-it votes for. A value goes left when it is at most the split value, as float64. Missing values are refused, as
-ranger 0.14 does, with which this was tested.
+ranger's own rule: a classification forest counts votes, like `PackedForest` and `PluralityForest`, and breaks
+ties at random (here a tie goes to the first class; an odd number of trees of two classes has no ties). A
+forest grown with ``probability = TRUE`` averages the class shares of the leaves, like `ScoredForest`. A
+probability forest can be imported either way; its trees vote for the first of the largest shares. For a
+classification forest both give the same answers: with more than two classes, a leaf adds 1 to the sum of its
+class. A value goes left if it is at most the split value, as float64. Missing values are rejected, as in
+ranger 0.14, the version used in tests.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ Floats = npt.NDArray[np.float64]
 
 
 def import_model(path: PathLike) -> Found:
-    """Read a forest from an export.
+    """Read a forest from an exported JSON file.
 
-    Rows hold the columns in the order of ``independent.variable.names``. Factors are given as their whole
-    numbers, or as their levels where ``respect.unordered.factors = "order"`` has put those in an order.
-    The classes are the levels in their order, or the numbers, rising. Of two, a leaf's score is half of
-    p(yes) - p(no), and yes is the second. Of more, the scores of a probability forest are the shares, added
-    as ranger adds them.
+    Rows hold the columns in the order of ``independent.variable.names``. Factors are given as integer codes,
+    or as their levels if ``respect.unordered.factors = "order"`` has ordered those. The classes are the
+    levels in their order, or the numbers, ascending. For two classes, yes is the second, and a leaf's score
+    is half of p(yes) - p(no). For more, the scores of a probability forest are the shares, added as in
+    ranger.
 
     Raises
     ------
     FileFormatError
-        If the file is missing, damaged, or no export of a forest of ranger.
+        If the file is missing, damaged, or not an exported ranger forest.
     InvalidInputError
         If the forest has one class, is not for classification, or splits unordered factors into sets of
         levels.
@@ -63,7 +63,7 @@ def import_model(path: PathLike) -> Found:
         missing = (
             f": {error} is missing" if isinstance(error, KeyError) else f" ({error})" if str(error) else ""
         )
-        raise FileFormatError(f"{path}: damaged, or not an export of a forest of ranger{missing}") from None
+        raise FileFormatError(f"{path}: damaged, or not an exported ranger forest{missing}") from None
 
 
 def _read(path: PathLike) -> dict[str, Any]:
@@ -71,16 +71,16 @@ def _read(path: PathLike) -> dict[str, Any]:
     try:
         content = json.loads(text.decode())
     except (ValueError, RecursionError):
-        raise FileFormatError(f"{path}: not a JSON file, so not an export of a forest of ranger") from None
+        raise FileFormatError(f"{path}: not an exported ranger forest (it is not valid JSON)") from None
     if not isinstance(content, dict) or "treetype" not in content:
-        raise FileFormatError(f"{path}: not an export of a forest of ranger: treetype is missing")
+        raise FileFormatError(f"{path}: not an exported ranger forest (treetype is missing)")
     return content
 
 
 def _import(content: dict[str, Any]) -> Found:
     kind = _text(content["treetype"])
     if kind not in (VOTES, SHARES):
-        raise InvalidInputError(f"the forest is for {kind.lower()}, it does not vote on classes")
+        raise InvalidInputError(f"expected a forest for classification, got one for {kind.lower()}")
     columns = [_text(column) for column in content["independent.variable.names"]]
     unordered = [
         column for column, is_ordered in zip(columns, content["is.ordered"], strict=True) if not is_ordered
@@ -93,11 +93,11 @@ def _import(content: dict[str, Any]) -> Found:
     values = _floats(content["class.values"])
     labels = _labels(content, values)
     levels = _covariate_levels(content, columns)
-    # In an order of levels ranger counts from 1.
+    # ranger numbers ordered levels from 1.
     shift = np.array([1.0 if column in levels else 0.0 for column in columns])
     n_trees = int(_floats([_single(content["num.trees"])])[0])
     if n_trees < 1 or len(content["child.nodeIDs"]) != n_trees:
-        raise ValueError("the number of trees is not num.trees")
+        raise ValueError("the number of trees differs from num.trees")
     trees = [_tree(content, number, kind, values, shift) for number in range(n_trees)]
     n_classes = len(labels)
     only_votes = n_classes > 2 and kind == VOTES
@@ -118,25 +118,23 @@ def _import(content: dict[str, Any]) -> Found:
 
 
 def _labels(content: dict[str, Any], values: Floats) -> npt.NDArray[Any]:
-    """Return the labels of the classes, whose numbers are ``values``, from the smallest number on."""
+    """Return the labels of the classes numbered ``values``, in ascending order of the numbers."""
     levels = content.get("levels")
     known = [_text(level) for level in levels] if levels else np.sort(values).tolist()
     if not 2 <= len(known) <= MOST_CLASSES:
-        raise InvalidInputError(
-            f"two classes or more are expected, up to {MOST_CLASSES:,}; the forest has {len(known):,}"
-        )
+        raise InvalidInputError(f"expected 2 to {MOST_CLASSES:,} classes; the forest has {len(known):,}")
     if levels and np.sort(values).tolist() != list(range(1, len(known) + 1)):
-        raise ValueError("class.values are not the numbers of the levels")
+        raise ValueError("class.values do not match the levels")
     if len(set(known)) != len(known) or not np.isfinite(values).all():
-        raise ValueError("classes are not different from each other")
+        raise ValueError("classes are not unique")
     return np.array(known)
 
 
 def _covariate_levels(content: dict[str, Any], columns: list[str]) -> dict[str, list[str]]:
-    """Return for each factor that was put in an order its levels."""
+    """Return the levels of each factor that ranger ordered."""
     found = content.get("covariate.levels") or {}
     if not isinstance(found, dict) or not set(found) <= set(columns):
-        raise ValueError("covariate.levels are not those of the columns")
+        raise ValueError("covariate.levels do not match the columns")
     return {column: [_text(level) for level in levels] for column, levels in found.items() if levels}
 
 
@@ -150,7 +148,7 @@ def _tree(content: dict[str, Any], number: int, kind: str, values: Floats, shift
     left, right = np.where(is_leaf, -1, left), np.where(is_leaf, -1, right)
     check_links(left, right)
     if ((feature < 0) | (feature >= len(shift)))[~is_leaf].any():
-        raise ValueError("a split is by a column that is none")
+        raise ValueError("a split uses an unknown column")
     score, vote = _leaves(content, number, kind, values, is_leaf, split)
     feature = np.where(is_leaf, -1, feature)
     return Tree(
@@ -174,12 +172,12 @@ def _leaves(
     is_leaf: npt.NDArray[np.bool_],
     split: Floats,
 ) -> tuple[Floats, npt.NDArray[np.int64] | None]:
-    """Return what the nodes of a tree say as leaves: scores, and, of more than two classes, votes.
+    """Return the scores of a tree's nodes as leaves, and for more than two classes their votes.
 
-    Of trees of many classes that only vote, the scores are left to `votes_as_scores`.
+    For trees of many classes that only vote, `votes_as_scores` adds the scores.
     """
     n_classes = len(values)
-    # Classes are listed in the order in which they came up in the training rows.
+    # Classes are listed in the order of their first occurrence in the training rows.
     rising = np.argsort(values)
     shares = np.zeros((len(is_leaf), n_classes if n_classes == 2 or kind == SHARES else 0))
     vote = np.zeros(len(is_leaf), np.int64)
@@ -193,33 +191,33 @@ def _leaves(
         listed = content["terminal.class.counts"][number]
         given = np.array([_floats(listed[leaf]) for leaf in np.flatnonzero(is_leaf)])
         if given.shape != (is_leaf.sum(), n_classes) or not (np.isfinite(given).all() and (given >= 0).all()):
-            raise ValueError(f"a leaf's shares are not those of {n_classes} classes")
+            raise ValueError(f"a leaf's shares do not match the {n_classes} classes")
         shares[is_leaf] = given[:, rising]
         vote = shares.argmax(axis=1)
     return ((shares[:, 1] - shares[:, 0]) / 2, None) if n_classes == 2 else (shares, vote)
 
 
 def _floats(texts: Any) -> Floats:
-    """Return the numbers of a list of texts; of what are numbers to jsonlite it cuts the last digits."""
+    """Return the numbers in a list of texts; jsonlite would drop the last digits of actual numbers."""
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ValueError("numbers must be texts of 17 digits, as the lines that export a forest write them")
+        raise ValueError("numbers must be texts of 17 digits, as in the documented R code")
     return np.array([float(text) for text in texts], np.float64)
 
 
 def _whole(texts: Any) -> npt.NDArray[np.int64]:
     numbers = _floats(texts)
     if not (np.abs(numbers) < 2**31).all() or (numbers % 1 != 0).any():
-        raise ValueError("the number of a node or column is not whole")
+        raise ValueError("the number of a node or column is not an integer")
     return numbers.astype(np.int64)
 
 
 def _single(value: Any) -> Any:
-    """Return a value that R may have written as a list of one."""
+    """Return a value that R may have written as a list of length one."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _text(value: Any) -> str:
     value = _single(value)
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
+        raise TypeError(f"expected a text, got {value!r}")
     return value

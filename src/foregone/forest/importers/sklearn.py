@@ -1,15 +1,14 @@
-"""Importing scikit-learn's forests, bags of trees and single trees, whose trees vote or are averaged.
+"""Importing scikit-learn's forests, bagging models of trees and single trees, by votes or by averages.
 
-A tree's vote is the one its own ``predict`` would give: in a leaf the first of the largest classes wins. Of
-two classes a leaf's score is p(yes) - 1/2. The mean of the probabilities is above 1/2 exactly when the sum of
-the scores is above 0, rounding apart: where the two classes are within the last bits of a tie, scikit-learn's
-sum and this one may round to different sides.
+A tree's vote is the one its own ``predict`` would give: in a leaf the first of the largest classes wins. For
+two classes, a leaf's score is p(yes) - 1/2. The mean probability is above 1/2 exactly when the sum of the
+scores is above 0, except for rounding: if the two classes tie up to the last bits, scikit-learn's sum and
+this one may round differently.
 
-Of more classes a leaf's scores are its probabilities, as the tree's own ``predict_proba`` gives them, and
-their sums are those that scikit-learn makes, bit for bit where it adds the trees one after another (forests
-with one job do; several jobs add in an order of their own). It then divides the sums by the number of trees:
-two sums that this rounds to the same mean are a tie to scikit-learn, whose answer is the first of them. Here
-it is the larger.
+For more classes, a leaf's scores are the probabilities that the tree's own ``predict_proba`` returns. Their
+sums equal scikit-learn's bit for bit if it adds the trees one after another (forests with one job do; with
+several jobs the order varies). It then divides the sums by the number of trees. If this rounds two sums to
+the same mean, scikit-learn sees a tie and answers the first; here the larger sum wins.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ __all__ = ["check_classes", "import_model", "splits_of"]
 
 
 def import_model(model: Any) -> Found:
-    """Read a fitted forest, bag of trees or single tree, of two classes or more.
+    """Read a fitted forest, bagging model of trees, or single tree, of two classes or more.
 
     Raises
     ------
     InvalidInputError
-        If a bag holds something else than trees, or the model has one class, too many, or more than one
-        output.
+        If a bagging model holds anything but trees, or the model has one class, too many classes, or more
+        than one output.
     sklearn.exceptions.NotFittedError
         If it has not been fitted.
     """
@@ -44,7 +43,7 @@ def import_model(model: Any) -> Found:
 
     def trees() -> Iterator[Tree]:
         for member, subset in zip(members, subsets, strict=True):
-            # Inside an ensemble the classes are numbered; a tree may have seen only some of the numbers.
+            # Inside an ensemble classes are numbered; a tree may have been trained on some of them only.
             known = len(member.classes_)
             numbers = np.arange(known) if member is model else np.asarray(member.classes_).astype(np.int64)
             value = member.tree_.value[:, 0, :known]
@@ -67,15 +66,15 @@ def import_model(model: Any) -> Found:
 
 
 def check_classes(model: Any) -> npt.NDArray[Any]:
-    """Return the labels of a model; raise unless it is fitted, on one output of at least two classes."""
+    """Return the labels of a model; raise unless it is fitted on one output of at least two classes."""
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model)
     if getattr(model, "n_outputs_", 1) != 1:
-        raise InvalidInputError(f"the model has {model.n_outputs_} outputs; only one is supported")
+        raise InvalidInputError(f"expected a model with one output, got {model.n_outputs_} outputs")
     if not 2 <= len(model.classes_) <= MOST_CLASSES:
         raise InvalidInputError(
-            f"two classes or more are expected, up to {MOST_CLASSES:,}; the model has {len(model.classes_)}"
+            f"expected 2 to {MOST_CLASSES:,} classes; the model has {len(model.classes_)}"
         )
     return np.asarray(model.classes_)
 
@@ -83,7 +82,7 @@ def check_classes(model: Any) -> npt.NDArray[Any]:
 def _scores(
     value: npt.NDArray[np.float64], numbers: npt.NDArray[np.int64], n_classes: int
 ) -> npt.NDArray[np.float64]:
-    """Return what leaves add, given the probabilities of the classes that the tree knows, by number."""
+    """Return the scores of leaves, given the probabilities of the classes that the tree knows."""
     if n_classes == 2:
         return value @ (numbers == 1) - 0.5  # type: ignore[no-any-return]  # of float64
     scores = np.zeros((len(value), n_classes))
@@ -92,7 +91,7 @@ def _scores(
 
 
 def _members_of(model: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | None]]:
-    """Return the trees and, for each, the features of the whole that it was given (None: all of them)."""
+    """Return the trees and, for each, the features that it was trained on (None: all of them)."""
     from sklearn.ensemble import BaggingClassifier
     from sklearn.tree import DecisionTreeClassifier
 
@@ -104,23 +103,23 @@ def _members_of(model: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | Non
     for member in members:
         if not isinstance(member, DecisionTreeClassifier):
             raise InvalidInputError(
-                f"a packed forest holds decision trees, this bag holds {type(member).__name__}"
+                f"expected a bagging model of decision trees, got one of {type(member).__name__}"
             )
     return members, [np.asarray(subset, np.int64) for subset in model.estimators_features_]
 
 
 def _knows_missing(member: Any) -> bool:
-    """Whether a tree takes missing values."""
-    # The rule has changed between releases, so the tree itself is asked, as its own predict does.
+    """Whether a tree accepts missing values."""
+    # The rule differs between releases, so use the tree's own method, as its predict does.
     return bool(member._support_missing_values(np.empty((0, 0))))
 
 
 def splits_of(
     tree: Any, subset: npt.NDArray[np.int64] | None = None, *, takes_missing: bool = False
 ) -> dict[str, Any]:
-    """Return all parts of a `Tree` but what its leaves say.
+    """Return all parts of a `Tree` except the values of its leaves.
 
-    ``subset`` are the columns of the whole that the tree was given, None for all.
+    ``subset`` holds the columns that the tree was trained on, None for all.
     """
     feature = tree.feature.astype(np.int64)
     if subset is not None:

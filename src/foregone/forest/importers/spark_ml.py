@@ -1,16 +1,16 @@
 """Importing Spark ML's RandomForestClassificationModel from the folder that its ``save`` wrote.
 
-Spark's own rule: it averages. Each leaf's counts of the classes are divided by their sum, these shares are
-added over the trees, and the first of the largest sums wins. That is what a `ScoredForest` does. Of two
-classes a leaf's score is half of p(yes) - p(no), and only where the two sums are within the last bits of a
-tie may rounding decide otherwise. Of more, a leaf's scores are the shares, and the sums are Spark's
-``rawPrediction``, bit for bit.
+Spark averages: each leaf's class counts are divided by their sum, these shares are added over the trees, and
+the first of the largest sums wins. A `ScoredForest` does the same. For two classes, a leaf's score is half of
+p(yes) - p(no); the answers can differ only if the two sums tie up to the last bits. For more, a leaf's scores
+are the shares, and the sums equal Spark's ``rawPrediction``, bit for bit.
 
-A `PackedForest` or `PluralityForest` counts the trees' votes instead, each what ``model.trees[i].predict``
-says; how often the two differ is to be measured on your rows. (Spark's old ``mllib`` counts votes.)
+A `PackedForest` or `PluralityForest` counts the trees' votes instead, each the result of
+``model.trees[i].predict``. Measure on your rows how often the two differ. (Spark's old ``mllib`` counts
+votes.)
 
-Values are compared as float64. A missing value, and a category that is none, is not at most any threshold and
-in no set, so it goes where that leads in Spark.
+Values are compared as float64. As in Spark, a missing value or unknown category is never at or below a
+threshold, and never in a set.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ FOREST = "org.apache.spark.ml.classification.RandomForestClassificationModel"
 FIELDS = ("id", "impurityStats", "leftChild", "rightChild", "split")
 SPLIT_FIELDS = ("featureIndex", "leftCategoriesOrThreshold", "numCategories")
 NUMERIC = -1  # in the place of the number of categories
-BYTES_A_CATEGORY = 150  # in the list of a column, while it is made
+BYTES_A_CATEGORY = 150  # in the list of a column, while it is built
 BYTES_A_FEATURE = 24
-BYTES_A_NODE = 1_000  # while it is read, with the counts of two classes
-BYTES_A_COUNT = 64  # of one more class
+BYTES_A_NODE = 1_000  # while it is read, with counts of two classes
+BYTES_A_COUNT = 64  # for each further class
 
 
 def import_model(
@@ -47,34 +47,33 @@ def import_model(
 ) -> Found:
     """Read a saved forest, without Spark.
 
-    Rows hold the entries of the features column's vectors; categories are the numbers that Spark's indexers
-    gave them. ``classes`` are the labels of 0.0, 1.0 and so on, by default these numbers.
+    Rows hold the entries of the vectors in the features column; categories are the numbers given by Spark's
+    indexers. ``classes`` are the labels of 0.0, 1.0, ..., by default these numbers.
 
     Raises
     ------
     FileFormatError
-        If the folder does not hold such a model, or is damaged.
+        If the folder does not hold such a model, or the model is damaged.
     InvalidInputError
-        If the forest has one class, or more than `MOST_CLASSES`, or thresholds that shift its answers; or if
-        there are not as many different labels as classes.
+        If the forest has one class or more than `MOST_CLASSES`, if its ``thresholds`` are set, or if
+        ``classes`` does not hold one unique label per class.
     """
     root = Path(folder)
     head = _metadata(root)
     n_classes = head["numClasses"]
     if not 2 <= n_classes <= MOST_CLASSES:
         raise InvalidInputError(
-            f"{folder}: two classes or more are expected, up to {MOST_CLASSES:,}; "
-            f"the forest has {n_classes:,}"
+            f"{folder}: expected 2 to {MOST_CLASSES:,} classes; the forest has {n_classes:,}"
         )
     labels = np.arange(n_classes, dtype=np.float64) if classes is None else np.asarray(classes)
     if labels.shape != (n_classes,) or len(set(labels.tolist())) != n_classes:
         raise InvalidInputError(
-            f"classes must be {n_classes} different labels, for 0.0 to {n_classes - 1}.0, got {classes!r}"
+            f"classes must be {n_classes} unique labels, for 0.0 to {n_classes - 1}.0, got {classes!r}"
         )
     if head["paramMap"].get("thresholds") is not None:
         raise InvalidInputError(
-            f"{folder}: the forest has thresholds that shift its answers, which is not supported: clear them "
-            "with  model.clear(model.thresholds)  before it is saved"
+            f"{folder}: a forest with thresholds is not supported: clear them with  "
+            "model.clear(model.thresholds)  before saving it"
         )
     memory = Memory(str(root), max_memory)
     memory.take(head["numFeatures"] * BYTES_A_FEATURE, f"for {head['numFeatures']:,} features")
@@ -101,22 +100,22 @@ def _metadata(root: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise cannot_read(root, error) from None
     if not parts:
-        raise FileFormatError(f"{root}: not a folder that Spark ML saved a model to (no metadata/part-*)")
+        raise FileFormatError(f"{root}: not a model saved by Spark ML (no metadata/part-*)")
     try:
         head = json.loads("".join(part.read_text(encoding="utf-8") for part in parts))
         kind, _ = head["class"], head.setdefault("paramMap", {}).items()
         sizes = {name: head.get(name) for name in ("numFeatures", "numClasses", "numTrees")}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FileFormatError(
-            f"{root}: its metadata is damaged, or not that of a model of Spark ML"
+            f"{root}: damaged, or not a model saved by Spark ML (its metadata cannot be read)"
         ) from None
     if kind != FOREST:
         raise FileFormatError(
-            f"{root}: holds a {str(kind).rpartition('.')[2]}, not a RandomForestClassificationModel"
+            f"{root}: expected a RandomForestClassificationModel, found a {str(kind).rpartition('.')[2]}"
         )
     for name, size in sizes.items():
         if type(size) is not int or size < 1:
-            raise FileFormatError(f"{root}: its metadata is damaged: {name} is {size!r}")
+            raise FileFormatError(f"{root}: damaged metadata: {name} is {size!r}")
     return dict(head)
 
 
@@ -125,8 +124,8 @@ def _nodes(root: Path, n_classes: int, memory: Memory) -> dict[int, list[dict[st
     try:
         from pyarrow import ArrowException, dataset
     except ImportError:
-        raise MissingExtraError("pyarrow", "forests", "Reading a forest of Spark ML") from None
-    # Spark 3 and 4 call the columns so; what else is there, is passed over.
+        raise MissingExtraError("pyarrow", "forests", "Reading a Spark ML forest") from None
+    # The names of the columns in Spark 3 and 4; other columns are ignored.
     try:
         found = dataset.dataset(root / "data")
         size = sum(file.stat().st_size for file in map(Path, found.files))
@@ -138,18 +137,16 @@ def _nodes(root: Path, n_classes: int, memory: Memory) -> dict[int, list[dict[st
         trees: dict[int, list[dict[str, Any]]] = {}
         for tree, node in rows:
             if not isinstance(tree, int) or not isinstance(node, dict) or not set(FIELDS) <= set(node):
-                raise FileFormatError(
-                    f"{root}: its data are damaged: a node lacks some of {', '.join(FIELDS)}"
-                )
+                raise FileFormatError(f"{root}: damaged data: a node lacks some of {', '.join(FIELDS)}")
             trees.setdefault(tree, []).append(node)
     except (OSError, UnicodeDecodeError, ArrowException, KeyError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise FileFormatError(f"{root}: its data cannot be read as Parquet of nodes: {reason}") from None
+        raise FileFormatError(f"{root}: damaged data: the Parquet files cannot be read: {reason}") from None
     return trees
 
 
 class _Reader:
-    """Turns Spark's nodes into arrays; remembers which columns hold how many categories."""
+    """Turns Spark's nodes into arrays and records the number of categories of each column."""
 
     def __init__(self, root: Path, n_features: int, n_classes: int, memory: Memory) -> None:
         self.root = root
@@ -161,7 +158,7 @@ class _Reader:
 
     def read(self, by_tree: dict[int, list[dict[str, Any]]], n_trees: int) -> list[Tree]:
         if len(by_tree) != n_trees or sorted(by_tree) != list(range(n_trees)):
-            raise FileFormatError(f"{self.root}: damaged: its data do not hold {n_trees} trees")
+            raise FileFormatError(f"{self.root}: damaged data: expected {n_trees} trees")
         try:
             return [
                 self._tree(sorted(by_tree[number], key=lambda node: node["id"])) for number in range(n_trees)
@@ -169,10 +166,10 @@ class _Reader:
         except FileFormatError:
             raise
         except (TypeError, ValueError, IndexError, KeyError, OverflowError):
-            raise FileFormatError(f"{self.root}: its data are damaged: a node cannot be understood") from None
+            raise FileFormatError(f"{self.root}: damaged data: a node is invalid") from None
 
     def category_values(self) -> CategoryValues | None:
-        """Return lists by which only integers that are categories are found, as Spark's sets do."""
+        """Return lists that match only valid category numbers, like Spark's sets."""
         if not self.n_categories:
             return None
         columns = sorted(self.n_categories)
@@ -186,7 +183,7 @@ class _Reader:
             raise ValueError
         stats = [node["impurityStats"] for node in nodes]
         counts = np.array(stats, np.float64).reshape(n_nodes, self.n_classes)
-        total = np.cumsum(counts, axis=1)[:, -1]  # one after another, as Spark adds them
+        total = np.cumsum(counts, axis=1)[:, -1]  # one by one, as Spark adds them
         if not (np.isfinite(total).all() and (counts >= 0).all()):
             raise ValueError
         left = np.array([node["leftChild"] for node in nodes], np.int64)
@@ -221,9 +218,9 @@ class _Reader:
         )
 
     def _set(self, column: int, values: list[float], n_categories: int) -> tuple[int, bool]:
-        """Return where a set of categories begins, and whether it is of those that go right.
+        """Return where a set of categories begins, and whether its categories go right.
 
-        Spark looks for a value in the smaller of the two sets; what is in neither goes the other way.
+        Spark searches the smaller of the two sets; values in neither go the other way.
         """
         if column not in self.n_categories:
             self.memory.take(n_categories * BYTES_A_CATEGORY, f"for the categories of column {column}")

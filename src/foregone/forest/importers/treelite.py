@@ -1,18 +1,18 @@
-"""Importing classifiers of treelite, which reads those of XGBoost, LightGBM, scikit-learn and others.
+"""Importing treelite's classifiers; treelite reads models of XGBoost, LightGBM, scikit-learn and others.
 
-Treelite itself only adds up or averages what leaves hold; whether that is a vote is up to where it came from:
+Treelite itself only adds up or averages the values of leaves. Whether trees vote depends on the source:
 
-- leaves with a probability for each class (scikit-learn's forests): treelite averages them, as a
-  `ScoredForest` does; each tree has a vote, for the largest one, and a `PackedForest` counts those votes;
-- leaves with a margin, or one for each class (all boosted trees, but also XGBoost's random forests, which add
-  up margins, and LightGBM's ``boosting="rf"``, which averages them): trees do not vote. They make a
-  `ScoredForest`. Of two classes it says yes when the sum is above 0, that is when treelite's probability is
-  above a half; of more, the first of the largest sums is the answer.
+- Leaves with one probability per class (scikit-learn's forests): treelite averages them, like a
+  `ScoredForest`. Each tree also has a vote, for the largest one; a `PackedForest` counts those votes.
+- Leaves with a margin, or one per class (all boosted trees, but also XGBoost's random forests, which add up
+  margins, and LightGBM's ``boosting="rf"``, which averages them): trees do not vote. Use a `ScoredForest`.
+  For two classes it says yes if the sum is above 0, that is, if treelite's probability is above a half. For
+  more, the first of the largest sums is the answer.
 
 Every row reaches the same leaves as with ``treelite.gtil.predict``, given the same type of rows. Values are
-compared as the model's thresholds are stored: in float32 for XGBoost, in float64 for the others. (But
-scikit-learn rounds values to float32: round rows so, or use `PackedForest.from_sklearn`.) Treelite adds up in
-the type of the leaves, here sums are made in float64: they are equal within the last bits of that type.
+compared in the type of the model's thresholds: float32 for XGBoost, float64 for the others. (But scikit-learn
+rounds values to float32: round your rows too, or use `PackedForest.from_sklearn`.) Treelite adds up in the
+type of the leaves, here sums use float64: they are equal up to the last bits of that type.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LARGEST_IS_THE_ANSWER = ("softmax", "multiclass_ova", "identity_multiclass")
 Array = npt.NDArray[Any]
 
 LEAF_ONLY = np.full(1, -1)
-NOTHING = Tree(  # adds 0 to a class that has fewer trees than others
+NOTHING = Tree(  # for classes with fewer trees than others: adds 0
     left=LEAF_ONLY,
     right=LEAF_ONLY,
     feature=LEAF_ONLY,
@@ -60,33 +60,33 @@ NOTHING = Tree(  # adds 0 to a class that has fewer trees than others
 def import_model(model: Any, classes: Sequence[Any] | None = None) -> Found:
     """Read a ``treelite.Model``, or a checkpoint that its ``serialize`` wrote.
 
-    Of two classes, a leaf's score is its margin, or half of p(yes) - p(no). Of more, it is what the leaf
-    holds for each class; or, where each tree is of one class, a voter is the v-th tree of every class, and a
-    class with fewer trees than others gets trees that add 0. (Two such classes: every tree is a voter, and
-    those of the first class count with the opposite sign.) Scores are added up even where treelite divides
-    by the number of trees. Categories are integers; one between -1 and 0 is 0 here and unknown to
+    For two classes, a leaf's score is its margin, or half of p(yes) - p(no). For more, it is the leaf's value
+    for each class. If each tree belongs to one class, a voter is the v-th tree of every class, and classes
+    with fewer trees are padded with trees that add 0. (With two such classes, every tree is a voter, and
+    those of the first class count with the opposite sign.) Scores are added up even if treelite divides by
+    the number of trees. Categories are integers; one between -1 and 0 counts as 0 here and is unknown to
     treelite.
 
     Parameters
     ----------
     model : treelite.Model or path
-        What to read.
+    The model to read.
     classes : sequence of labels, optional
-        One for each class, in treelite's order; 0, 1 and so on by default.
+        One per class, in treelite's order; by default 0, 1, ...
 
     Raises
     ------
     InvalidInputError
-        If the model is not one of classes, or tests for equality.
+        If the model is not a classifier, or a split tests for equality.
     FileFormatError
-        If the file is no checkpoint of treelite.
+        If the file is not a treelite checkpoint.
     """
     model = _model(model)
     header = model.get_header_accessor()
     leaves = _leaves(header)
     labels = np.arange(leaves.n_classes) if classes is None else np.asarray(classes)
     if labels.shape != (leaves.n_classes,) or len(set(labels.tolist())) != leaves.n_classes:
-        many = "two labels, those of 0 and 1" if leaves.n_classes == 2 else f"{leaves.n_classes} labels"
+        many = "two unique labels" if leaves.n_classes == 2 else f"{leaves.n_classes} unique labels"
         raise InvalidInputError(f"classes must be {many}, got {classes!r}")
     n_features = int(header.get_field("num_feature")[0])
     sets = CategorySets()
@@ -100,13 +100,13 @@ def import_model(model: Any, classes: Sequence[Any] | None = None) -> Found:
     except (ValueError, IndexError) as error:
         if isinstance(error, InvalidInputError):
             raise
-        raise InvalidInputError(f"this model of treelite is damaged: {error}") from None
+        raise InvalidInputError(f"the treelite model is damaged: {error}") from None
     if not header.get_field("average_tree_output")[0]:
         share = 1.0
     elif np.isnan(share):
         raise InvalidInputError(
-            "the model averages the trees of each class, and some classes have more of them than others, "
-            "which is not supported: give all classes the same number of trees"
+            "a model that averages the trees of each class must have the same number of trees for all "
+            "classes: train it so"
         )
     start = _start(header, leaves) / share
     return Found(
@@ -129,42 +129,42 @@ def _model(model: Any) -> Any:
     try:
         import treelite
     except ImportError:
-        raise MissingExtraError("treelite", "forests", "Reading a model of treelite") from None
+        raise MissingExtraError("treelite", "forests", "Reading a treelite model") from None
     if isinstance(model, treelite.Model):
         return model
     if not isinstance(model, str | os.PathLike):
         raise InvalidInputError(
-            f"a treelite.Model or the path of a checkpoint is expected, got {type(model).__name__}"
+            f"expected a treelite.Model or the path of a checkpoint, got {type(model).__name__}"
         )
     try:
         with Path(model).open("rb") as file:
             version = np.frombuffer(file.read(4), "<i4")
     except (OSError, ValueError) as error:
         raise cannot_read(model, error) from None
-    # Treelite takes the sizes in a file at their word, so what is surely none of its own is kept from it.
+    # Treelite trusts the sizes in a file, so files that cannot be checkpoints are not passed to it.
     if len(version) < 1 or not 3 <= version[0] <= int(treelite.__version__.partition(".")[0]):
-        raise FileFormatError(f"{model}: not a checkpoint that treelite's Model.serialize wrote")
+        raise FileFormatError(f"{model}: not a treelite checkpoint (as written by Model.serialize)")
     try:
         return treelite.Model.deserialize(str(model))
     except (treelite.TreeliteError, MemoryError):
         raise FileFormatError(
-            f"{model}: treelite cannot read this checkpoint: it is damaged, or written by another version"
+            f"{model}: treelite cannot read this checkpoint: it is damaged, or from another version"
         ) from None
 
 
 class _Leaves(NamedTuple):
-    """What the leaves of a model hold.
+    """Format of a model's leaves.
 
     Attributes
     ----------
     n_classes : int
         The number of classes, at least 2.
     width : int
-        How many numbers a leaf holds: 1, or one for each class.
+        How many numbers a leaf holds: 1, or one per class.
     by_class : bool
-        Whether there is a sum for each class, even of two.
+        Whether there is one sum per class, even for two classes.
     are_chances : bool
-        Whether the numbers are probabilities of the classes, else they are margins.
+        Whether the numbers are class probabilities; otherwise they are margins.
     """
 
     n_classes: int
@@ -174,14 +174,13 @@ class _Leaves(NamedTuple):
 
 
 def _leaves(header: Any) -> _Leaves:
-    """Return what the leaves hold; raise if that does not tell classes apart."""
+    """Return the format of the leaves; raise unless they belong to a supported classifier."""
     task, postprocessor = int(header.get_field("task_type")[0]), header.get_field("postprocessor")
     shape, n_classes = header.get_field("leaf_vector_shape").tolist(), header.get_field("num_class").tolist()
     if task not in (BINARY, MULTICLASS) or len(n_classes) != 1 or n_classes[0] > MOST_CLASSES:
         what = f"{n_classes} classes" if task == MULTICLASS else TASKS[task]
         raise InvalidInputError(
-            f"votes and scores are for one label of up to {MOST_CLASSES:,} classes, this model of treelite "
-            f"is for {what}"
+            f"expected a treelite model for one label of up to {MOST_CLASSES:,} classes, got one for {what}"
         )
     many = max(n_classes[0], 2)
     if shape == [1, many] and postprocessor in ("identity_multiclass", "identity"):
@@ -191,13 +190,13 @@ def _leaves(header: Any) -> _Leaves:
     if task == BINARY and shape == [1, 1] and postprocessor in SIGN_IS_THE_ANSWER:
         return _Leaves(2, 1, by_class=False, are_chances=False)
     raise InvalidInputError(
-        f"leaves of shape {shape} that end in {postprocessor} are not supported: they should hold "
-        "probabilities of the classes, a margin whose sign is the answer, or margins whose largest is"
+        f"leaves of shape {shape} with the postprocessor {postprocessor} are not supported: they must hold "
+        "class probabilities, one margin whose sign is the answer, or one margin per class"
     )
 
 
 def _start(header: Any, leaves: _Leaves) -> Array:
-    """Return the sum or the sums before the first tree."""
+    """Return the sum, or sums, before the first tree."""
     base: Array = header.get_field("base_scores").astype(np.float64)
     if not leaves.by_class:
         return base[:1]
@@ -205,14 +204,14 @@ def _start(header: Any, leaves: _Leaves) -> Array:
 
 
 def _of_classes(numbers: Array, leaves: _Leaves) -> Array:
-    """Return scores, given lines with a number for each class: those of two classes become one."""
+    """Return scores, given lines with one number per class: for two classes they become one number."""
     if leaves.n_classes > 2:
         return numbers
     return (numbers[:, 1] - numbers[:, 0]) / (2 if leaves.are_chances else 1)
 
 
 def _voters(trees: list[Tree], leaves: _Leaves, class_of_tree: Array) -> tuple[list[Tree], float]:
-    """Return the trees as `Found` has them, and one over the number of those that add to a sum."""
+    """Return the trees in the format of `Found`, and one over the number of trees per sum."""
     if leaves.width > 1:
         scored = [tree._replace(score=_of_classes(tree.score, leaves)) for tree in trees]
         if leaves.are_chances and leaves.n_classes > 2:
@@ -222,9 +221,9 @@ def _voters(trees: list[Tree], leaves: _Leaves, class_of_tree: Array) -> tuple[l
     if not leaves.by_class:
         return scored, 1 / max(len(trees), 1)
     if len(class_of_tree) != len(trees) or not np.isin(class_of_tree, np.arange(leaves.n_classes)).all():
-        raise ValueError("a tree is not of one class")
+        raise ValueError("a tree does not belong to one class")
     count = np.bincount(class_of_tree, minlength=leaves.n_classes)
-    # Where classes have different numbers of trees, means cannot be had from sums by one factor.
+    # If classes have different numbers of trees, no single factor turns sums into means.
     share = 1 / count[0] if count.min() == count.max() and count[0] else np.nan
     if leaves.n_classes == 2:
         signed = zip(scored, 2 * class_of_tree - 1, strict=True)
@@ -238,7 +237,7 @@ def _voters(trees: list[Tree], leaves: _Leaves, class_of_tree: Array) -> tuple[l
 
 
 def _link(header: Any, leaves: _Leaves, share: float) -> Link | None:
-    """Return how sums become treelite's probabilities; None if it gives other numbers."""
+    """Return how sums become treelite's probabilities; None if it returns no probabilities."""
     postprocessor, alpha = header.get_field("postprocessor"), float(header.get_field("sigmoid_alpha")[0])
     if leaves.are_chances:
         return Link("mean", share)
@@ -262,8 +261,8 @@ def _tree(tree: Any, n_features: int, width: int, sets: CategorySets) -> Tree:
     threshold = get("threshold")
     numeric = kind == NUMERIC
     if (numeric & ((operator < LESS) | (operator > AT_LEAST) | np.isnan(threshold))).any():
-        raise InvalidInputError("a split tests for equality, which is not supported: use one of <, <=, >, >=")
-    # Less than a threshold is at most the number before it, and what is greater goes left by a swap of sides.
+        raise InvalidInputError("splits that test for equality are not supported: use <, <=, > or >=")
+    # "Less than" becomes "at most the previous float"; "greater" swaps the sides.
     is_strict = (operator == LESS) | (operator == AT_LEAST)
     lowest = np.array(-np.inf, threshold.dtype)
     threshold = np.where(is_strict & numeric, np.nextafter(threshold, lowest), threshold)

@@ -1,4 +1,4 @@
-"""Votes added up as scores: one for the class that a leaf votes for, nothing for the others."""
+"""Votes as scores: 1 for the class that a leaf votes for, 0 for the others."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["votes_as_scores"]
 
 
 def votes_as_scores(trees: Iterable[Tree], n_classes: int) -> Iterator[Tree]:
-    """Give trees of more than two classes, which vote, these scores: the sums are the numbers of votes.
+    """Add scores to voting trees of more than two classes, so that the sums are the numbers of votes.
 
-    The scores of one tree at a time are held in memory, as they take 8 bytes for each node and class.
+    Only one tree's scores are held in memory at a time: they take 8 bytes per node and class.
 
     Raises
     ------
     InvalidInputError
-        If those of a tree take more than `foregone._system.file_reading.MEMORY`.
+        If the scores of a tree take more than `foregone._system.file_reading.MEMORY`.
 
     Examples
     --------
@@ -36,13 +36,13 @@ def votes_as_scores(trees: Iterable[Tree], n_classes: int) -> Iterator[Tree]:
     """
     for tree in trees:
         if tree.vote is None:
-            raise InvalidInputError("the trees of this model do not vote")
+            raise InvalidInputError("of_votes=True needs trees that vote, and these have scores")
         n_nodes = len(tree.vote)
         needed = 8 * n_nodes * n_classes
         if needed > MEMORY:
             raise InvalidInputError(
                 f"a tree of {n_nodes:,} nodes and {n_classes:,} classes is too large: its scores would take "
-                f"{needed / 1e6:,.0f} MB of memory, and at most {MEMORY / 1e6:,.0f} MB are allowed"
+                f"{needed / 1e6:,.0f} MB of memory, more than the limit of {MEMORY / 1e6:,.0f} MB"
             )
         score = np.zeros((n_nodes, n_classes))
         score[np.arange(n_nodes), tree.vote] = 1.0

@@ -1,14 +1,13 @@
-"""Importing XGBoost's classifiers, from the JSON that they save themselves as.
+"""Importing XGBoost's classifiers, from their JSON format.
 
-Every row reaches the same leaves, and the sums are what ``predict(output_margin=True)`` gives, within its
-last bits. XGBoost starts with the margin of ``base_score`` and adds float32 leaves in float32; here the same
-numbers are added in float64, in the same order for each class. Added in float32 instead, they give XGBoost's
-margins bit for bit. Of booster dart that holds for ``Booster.predict`` of a DMatrix;
-``XGBClassifier.predict`` adds the margin of ``base_score`` to each tree and takes it off again, in float32,
-which costs last bits.
+Every row reaches the same leaves, and the sums equal ``predict(output_margin=True)`` up to its last bits.
+XGBoost starts with the margin of ``base_score`` and adds float32 leaves in float32; here the same numbers are
+added in float64, in the same order for each class. Added in float32 instead, they give XGBoost's margins bit
+for bit. For booster dart that holds for ``Booster.predict`` of a DMatrix; ``XGBClassifier.predict`` adds the
+margin of ``base_score`` to each tree and subtracts it again, in float32, which changes the last bits.
 
-An answer can differ from XGBoost's own only where the sum of two classes is 0, or the two largest of several
-sums are equal, within the rounding of those float32 sums and of the float32 probabilities made of them.
+An answer can differ from XGBoost's only if the sum of two classes is 0, or the two largest of several sums
+are equal, up to the rounding of the float32 sums and of the float32 probabilities computed from them.
 """
 
 from __future__ import annotations
@@ -29,35 +28,35 @@ from foregone.forest.link import Link
 
 __all__ = ["import_model"]
 
-# Whose answer is the sign of the score; in those with True, base_score is a probability.
+# Objectives whose answer is the sign of the score; with True, base_score is a probability.
 SIGN = {"binary:logistic": True, "reg:logistic": True, "binary:logitraw": False, "binary:hinge": False}
-SMALLEST_CHANCE = np.float32(1e-6)  # a probability closer to 0 or 1 counts as this one
+SMALLEST_CHANCE = np.float32(1e-6)  # probabilities closer to 0 or 1 are clipped to this
 LARGEST = ("multi:softprob", "multi:softmax")  # whose answer is the class of the largest score
 
 
 def import_model(model: Any) -> Found:
-    """Read a fitted ``XGBClassifier`` (or ``XGBRFClassifier``), or a ``Booster``; labels are 0, 1 and so on.
+    """Read a fitted ``XGBClassifier`` (or ``XGBRFClassifier``) or ``Booster``; labels are 0, 1, ...
 
-    Of a classifier that stopped early the trees up to its best iteration are taken, of a Booster all:
-    as ``predict`` does. Boosters gbtree and dart are read. Arrays hold categories as numbers (one between
-    -1 and 0 is 0 here and unknown to XGBoost); the columns of dtype category of a pandas frame are turned
-    into numbers by the lists of the frame that the model was trained on, which XGBoost keeps since its
-    release 3.1. A category that is not in its list counts as missing here; XGBoost refuses such rows.
+    Like ``predict``, this uses the trees up to the best iteration of a classifier that stopped early, and all
+    trees of a Booster. Boosters gbtree and dart are supported. Arrays hold categories as numbers (one between
+    -1 and 0 counts as 0 here and is unknown to XGBoost). In a pandas frame, columns of dtype category are
+    translated with the lists of the training frame, which XGBoost stores since release 3.1. A category not in
+    its list counts as missing here; XGBoost rejects such rows.
 
-    With objective binary:logitraw ``XGBClassifier.predict`` says yes above 0.5, not above 0; then the scores
-    are 0.5 less than XGBoost's.
+    With objective binary:logitraw, ``XGBClassifier.predict`` says yes above 0.5, not above 0; the scores are
+    0.5 less than XGBoost's in this case.
 
-    Of more than two classes a voter is a tree for each class, the v-th of each; with ``num_parallel_tree``,
-    an iteration makes several voters. With ``multi_strategy="multi_output_tree"`` a voter is one tree, whose
-    leaves hold a score for each class. Of a Booster with objective multi:softprob or multi:softmax and
-    ``num_class=2`` each tree is a voter, and those of class 0 count with the opposite sign: their sum is the
-    difference of XGBoost's two margins, within the last bits.
+    For more than two classes, a voter consists of one tree per class, the v-th of each; with
+    ``num_parallel_tree``, an iteration makes several voters. With ``multi_strategy="multi_output_tree"`` a
+    voter is one tree, whose leaves hold one score per class. In a Booster with objective multi:softprob or
+    multi:softmax and ``num_class=2`` each tree is a voter, and those of class 0 count with the opposite sign:
+    their sum is the difference of XGBoost's two margins, up to the last bits.
 
     Raises
     ------
     InvalidInputError
-        If the model is no classifier, linear, of another objective, or has a value other than NaN that
-        stands for missing.
+        If the model is not a classifier, is linear, has an unsupported objective, or uses a value other than
+        NaN for missing values.
     sklearn.exceptions.NotFittedError
         If it has not been fitted.
     """
@@ -67,8 +66,8 @@ def import_model(model: Any) -> Found:
     objective = learner["objective"]["name"]
     if objective not in (*SIGN, *LARGEST) or int(size.get("num_target", 1)) > 1:
         raise InvalidInputError(
-            f"the model's objective is {objective}: only XGBoost models of one target and objective "
-            f"{', '.join((*SIGN, *LARGEST))} have scores whose sign or largest is the answer"
+            f"objective {objective} with num_target={size.get('num_target', 1)} is not supported: train with "
+            f"one target and one of the objectives {', '.join((*SIGN, *LARGEST))}"
         )
     n_classes = int(size["num_class"]) if objective in LARGEST else 2
     members = _members(learner["gradient_booster"], n_rounds)
@@ -107,7 +106,7 @@ def import_model(model: Any) -> Found:
 
 
 class _Member(NamedTuple):
-    """A tree of the model: its JSON, what its leaves are multiplied with, and the class it is of."""
+    """A tree of the model: its JSON, the factor of its leaves, and its class."""
 
     part: dict[str, Any]
     factor: np.float32
@@ -115,12 +114,12 @@ class _Member(NamedTuple):
 
     @property
     def has_vectors(self) -> bool:
-        """Whether each leaf holds a score for every class."""
+        """Whether each leaf holds one score per class."""
         return int(self.part["tree_param"].get("size_leaf_vector", 1)) > 1
 
 
 def _start(size: dict[str, str], objective: str, n_classes: int) -> float | npt.NDArray[np.float64]:
-    """Return the margin of base_score: one number, or of more than two classes one for each."""
+    """Return the margin of base_score: one number, or for more than two classes one per class."""
     base = np.array(str(size["base_score"]).strip("[]").split(","), np.float32)
     if SIGN.get(objective):
         base = np.clip(base, SMALLEST_CHANCE, np.float32(1) - SMALLEST_CHANCE)
@@ -133,31 +132,31 @@ def _start(size: dict[str, str], objective: str, n_classes: int) -> float | npt.
 
 
 def _link(objective: str, n_classes: int) -> Link | None:
-    """Return how sums become XGBoost's probabilities; None if it gives other numbers."""
+    """Return how sums become XGBoost's probabilities; None if it returns no probabilities."""
     if objective in LARGEST:
         return Link("softmax" if n_classes > 2 else "logistic", 1.0)
     return Link("logistic", 1.0) if SIGN[objective] else None
 
 
 def _booster(model: Any) -> tuple[Any, int | None, float]:
-    """Return the booster, how many rounds its predict uses (None: all), and what it says yes above."""
+    """Return the booster, the number of rounds that predict uses (None: all), and the threshold for yes."""
     from xgboost import Booster, XGBClassifier
 
     if isinstance(model, Booster):
         return model, None, 0.0
     if not isinstance(model, XGBClassifier):
         raise InvalidInputError(
-            "of XGBoost's models only XGBClassifier and Booster have scores for classes, "
-            f"not {type(model).__name__}"
+            f"expected an XGBClassifier or a Booster of XGBoost, got {type(model).__name__}"
         )
     booster = model.get_booster()
     if model.n_classes_ < 2:
-        raise InvalidInputError("the model has 1 class: train it on rows of two classes or more")
+        raise InvalidInputError("the model has one class: train it on rows of two classes or more")
     if callable(model.objective):
-        raise InvalidInputError("the model has an objective of its own, whose answers are not known here")
+        raise InvalidInputError("custom objectives are not supported: train with one of XGBoost's objectives")
     if not is_a(model.missing, type(None)) and not np.isnan(model.missing):
         raise InvalidInputError(
-            f"the model takes {model.missing!r} for missing: put NaN there and train with missing=nan"
+            f"the model treats {model.missing!r} as missing, which is not supported: replace it by NaN and "
+            "train with missing=nan"
         )
     best = booster.attr("best_iteration")
     return booster, None if best is None else int(best) + 1, 0.5
@@ -167,7 +166,7 @@ def _members(gradient_booster: dict[str, Any], n_rounds: int | None) -> list[_Me
     """Return the trees that predict uses, in XGBoost's order."""
     name = gradient_booster["name"]
     if name not in ("gbtree", "dart"):
-        raise InvalidInputError(f"a booster of kind {name} has no trees: train with booster='gbtree'")
+        raise InvalidInputError(f"booster {name!r} is not supported: train with booster='gbtree'")
     model = (gradient_booster["gbtree"] if name == "dart" else gradient_booster)["model"]
     parts = model["trees"]
     factors = gradient_booster.get("weight_drop", [1.0] * len(parts))
@@ -179,7 +178,7 @@ def _members(gradient_booster: dict[str, Any], n_rounds: int | None) -> list[_Me
 
 
 def _side_by_side(members: list[_Member], n_classes: int) -> list[_Member]:
-    """Return the trees voter by voter: the v-th of class 0, the v-th of class 1, and so on."""
+    """Return the trees voter by voter: the v-th of class 0, the v-th of class 1, ..."""
     by_class: list[list[_Member]] = [[] for _ in range(n_classes)]
     for member in members:
         by_class[member.group].append(member)
@@ -187,7 +186,7 @@ def _side_by_side(members: list[_Member], n_classes: int) -> list[_Member]:
 
 
 def _sets(parts: list[Any]) -> tuple[npt.NDArray[np.uint32], list[npt.NDArray[np.int64]]]:
-    """Return all sets of categories, each after its length, and for each tree's nodes where theirs begins."""
+    """Return all sets of categories, each preceded by its length, and where that of each node begins."""
     sets, starts = CategorySets(), []
     for part in parts:
         own = np.full(len(part["left_children"]), -1)
@@ -201,7 +200,7 @@ def _sets(parts: list[Any]) -> tuple[npt.NDArray[np.uint32], list[npt.NDArray[np
 
 
 def _check_columns(parts: list[Any], n_features: int) -> None:
-    """Refuse a model whose trees take a column for numbers here and for categories there."""
+    """Raise if some trees treat a column as numbers and others as categories."""
     as_numbers, as_sets = np.zeros((2, n_features), np.bool_)
     for part in parts:
         is_split = np.array(part["left_children"]) >= 0
@@ -212,14 +211,15 @@ def _check_columns(parts: list[Any], n_features: int) -> None:
     mixed = np.flatnonzero(as_numbers & as_sets)
     if len(mixed):
         raise InvalidInputError(
-            f"the model's trees take column {mixed[0]} for numbers and for categories: train it in one go"
+            f"the model's trees treat column {mixed[0]} both as numbers and as categories, which is not "
+            "supported: train all trees in one call"
         )
 
 
 def _category_values(learner: dict[str, Any]) -> CategoryValues:
-    """Return the lists of categories of a training frame, and which columns they are of.
+    """Return the lists of categories of the training frame, and their columns.
 
-    Models of releases before 3.1 do not say whether there were any.
+    Models from releases before 3.1 do not store them.
     """
     booster = learner["gradient_booster"]
     model = booster.get("gbtree", booster)["model"]
@@ -240,8 +240,8 @@ def _category_list(code: dict[str, Any]) -> npt.NDArray[Any]:
     text = bytes(value % 256 for value in code["values"])  # saved as signed bytes
     if not text.isascii():
         raise InvalidInputError(
-            "the model was trained on names of categories that are not plain ASCII, of which XGBoost "
-            "keeps only parts: rename the categories and train anew"
+            "the model was trained on categories whose names are not plain ASCII, and XGBoost stores only "
+            "parts of these: rename the categories and retrain"
         )
     return category_list(text[first:last].decode() for first, last in pairwise(code["offsets"]))
 
@@ -252,7 +252,7 @@ def _tree(part: dict[str, Any], factor: np.float32, set_start: npt.NDArray[np.in
     default_left = np.array(part["default_left"], np.bool_)
     is_leaf, is_set = left < 0, set_start >= 0
     leaf = _leaves(part, is_leaf, right, condition) * factor
-    # XGBoost sends a set right and goes left below a threshold; here sets go left, and thresholds too.
+    # XGBoost sends a set right and values below a threshold left; here sets and values at most it go left.
     return Tree(
         left=np.where(is_set, right, left),
         right=np.where(is_leaf, -1, np.where(is_set, left, right)),
@@ -271,13 +271,13 @@ def _leaves(
     right: npt.NDArray[np.int64],
     condition: npt.NDArray[np.float32],
 ) -> npt.NDArray[np.float32]:
-    """Return what the leaves hold, 0 elsewhere: a number a node, or one for each class."""
+    """Return the values of leaves, 0 in other nodes: one number per node, or one per class."""
     width = int(part["tree_param"].get("size_leaf_vector", 1))
     if width <= 1:
         return np.where(is_leaf, condition, np.float32(0))
     vectors = np.zeros((len(is_leaf), width), np.float32)
-    if "leaf_weights" in part:  # of the leaves only, which say in the place of a right child where
+    if "leaf_weights" in part:  # leaves only; each stores its position in place of a right child
         vectors[is_leaf] = np.array(part["leaf_weights"], np.float32).reshape(-1, width)[right[is_leaf]]
-    else:  # releases before 3.2 keep a vector for every node
+    else:  # releases before 3.2 store a vector for every node
         vectors[is_leaf] = np.array(part["base_weights"], np.float32).reshape(-1, width)[is_leaf]
     return vectors

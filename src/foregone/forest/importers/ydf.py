@@ -1,17 +1,17 @@
 """Importing random forests and gradient boosted trees of ydf (Yggdrasil Decision Forests).
 
-A random forest's own rule: with ``winner_take_all``, the default, every tree has one vote and votes are
-counted, as a `PackedForest` or `PluralityForest` does; without it the leaves' probabilities are averaged, as
-a `ScoredForest` does. Votes can be counted of any forest: a leaf votes for the first of its largest classes.
-Scores of two classes are always averaged probabilities; of more classes they are the votes where ydf counts
-votes, and the leaves' probabilities where it averages them. Here a tie is for the first class, while in ydf
-the rounding of its float32 sums decides ties (an odd number of trees of two classes has none).
+Random forests: with ``winner_take_all``, the default, ydf counts one vote per tree, like `PackedForest` and
+`PluralityForest`; without it, ydf averages the leaves' probabilities, like `ScoredForest`. Votes can be
+counted for any forest: a leaf votes for the first of its largest classes. Scores of two classes are always
+averaged probabilities; for more classes they are votes if ydf counts votes, and the leaves' probabilities if
+it averages them. Here a tie goes to the first class, while in ydf the rounding of its float32 sums breaks
+ties (an odd number of trees of two classes has none).
 
-Gradient boosted trees have scores that are added up: float32 leaves, which ydf adds in float32 and which are
-added in float64 here. The answer can differ from ydf's own only within the rounding of those sums.
+Gradient boosted trees: scores are float32 leaves, which ydf adds in float32 and this importer in float64. The
+answer can differ from ydf's only by the rounding of those sums.
 
-Each row reaches the same leaf of each tree as in ydf, missing values and categories that were not seen in
-training included.
+Each row reaches the same leaf of each tree as in ydf, including missing values and categories not seen in
+training.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ __all__ = ["import_model"]
 def import_model(model: Any) -> Found:
     """Read a ``RandomForestModel`` or ``GradientBoostedTreesModel`` of ydf, or the folder its ``save`` wrote.
 
-    Rows hold the columns in the order of ``model.input_feature_names()``, as numbers, or as texts where
-    the model was trained on texts: in a frame or a list of lists. In a random forest of two classes a leaf's
+    Rows hold the columns in the order of ``model.input_feature_names()``, as numbers, or as texts if the
+    model was trained on texts (in a frame or a list of lists). In a random forest of two classes a leaf's
     score is half of p(yes) - p(no).
 
     Raises
     ------
     InvalidInputError
-        If the model is of another kind, has one class, another loss than those of classification, or tests
-        that are not of one column, such as oblique splits.
+        If the model is of another kind, has one class or a loss that is not for classification, or has splits
+        of several columns, such as oblique ones.
     FileFormatError
-        If the folder holds no model of ydf.
+        If the folder does not hold a ydf model.
     """
     source = _classifier(model)
     classes = np.array(source.label_classes())
@@ -85,62 +85,60 @@ def import_model(model: Any) -> Found:
 
 
 def _classifier(model: Any) -> Any:
-    """Return a model of ydf, read if need be; raise unless it is a classifier that can be taken."""
+    """Return a ydf model, read from a folder if necessary; raise unless it is a supported classifier."""
     try:
         import ydf
     except ImportError:
-        raise MissingExtraError("ydf", "forests", "Reading a model of ydf") from None
+        raise MissingExtraError("ydf", "forests", "Reading a ydf model") from None
     if isinstance(model, str | os.PathLike):
         try:
             is_model = (Path(model) / "data_spec.pb").is_file()
         except OSError as error:
             raise cannot_read(model, error) from None
         if not is_model:
-            raise FileFormatError(f"{model}: not a folder that a model of ydf was saved to")
+            raise FileFormatError(f"{model}: not a folder with a saved ydf model")
         try:
             model = ydf.load_model(str(model))
-        except Exception as error:  # it raises whatever its C++ side does
+        except Exception as error:  # it passes on any error of its C++ code
             reason = str(error).strip().partition("\n")[0]
-            raise FileFormatError(f"{model}: ydf cannot read its model: {reason}") from None
+            raise FileFormatError(f"{model}: ydf cannot read this model: {reason}") from None
     if not isinstance(model, ydf.RandomForestModel | ydf.GradientBoostedTreesModel):
         raise InvalidInputError(
-            f"a random forest or gradient boosted trees of ydf are expected, got {type(model).__name__}"
+            f"expected a ydf RandomForestModel or GradientBoostedTreesModel, got {type(model).__name__}"
         )
     if model.task() != ydf.Task.CLASSIFICATION:
         raise InvalidInputError(
-            f"the model is for {model.task().name.lower()}, it does not tell classes apart"
+            f"expected a ydf model for classification, got one for {model.task().name.lower()}"
         )
     n_classes = len(model.label_classes())
     if not 2 <= n_classes <= MOST_CLASSES:
-        raise InvalidInputError(
-            f"two classes or more are expected, up to {MOST_CLASSES:,}; the model has {n_classes:,}"
-        )
+        raise InvalidInputError(f"expected 2 to {MOST_CLASSES:,} classes; the model has {n_classes:,}")
     if isinstance(model, ydf.GradientBoostedTreesModel):
         _check_loss(model, n_classes)
     return model
 
 
 def _check_loss(model: Any, n_classes: int) -> None:
-    """Raise unless the answer of boosted trees is the sign of their sum, or the first of the largest sums."""
+    """Raise unless boosted trees answer by the sign of their sum, or by the first of the largest sums."""
     try:
         activation = model.activation().name
-    except ValueError:  # of a loss that ydf has no name for
+    except ValueError:  # a loss that ydf has no name for
         activation = "unknown"
     n_trees = model.num_trees_per_iteration()
     expected = ("SIGMOID", 1) if n_classes == 2 else ("SOFTMAX", n_classes)
     if (activation, n_trees) != expected:
         raise InvalidInputError(
-            f"boosted trees of ydf of {n_classes} classes with the activation {activation} and {n_trees} "
-            "trees an iteration are not supported: train with the default loss"
+            f"ydf's boosted trees for {n_classes} classes with activation {activation} and {n_trees} trees "
+            "per iteration are not supported: train with the default loss"
         )
     if model.output_logits():
         raise InvalidInputError(
-            "the boosted trees of ydf give logits instead of classes: call model.set_output_logits(False)"
+            "the ydf model returns logits instead of classes: call model.set_output_logits(False)"
         )
 
 
 def _with_leaves(splits: Tree, leaves: npt.NDArray[np.float64], is_boosted: bool, n_classes: int) -> Tree:
-    """Return a tree with the scores and votes that follow from what its leaves hold."""
+    """Return a tree with the scores and votes that follow from its leaves."""
     if is_boosted:
         return splits._replace(score=leaves[:, 0])
     if n_classes == 2:
@@ -149,23 +147,23 @@ def _with_leaves(splits: Tree, leaves: npt.NDArray[np.float64], is_boosted: bool
 
 
 def _category_list(column: Any) -> npt.NDArray[Any] | None:
-    """Return the categories of a column, without that of all others, which ydf has as number 0."""
+    """Return the categories of a column, without ydf's category 0, which stands for all others."""
     if not column.HasField("categorical"):
         return None
     if column.categorical.is_already_integerized:
         raise InvalidInputError(
-            f"column {column.name!r} holds categories that are numbered already, which is not supported: "
+            f"column {column.name!r} holds pre-numbered categories, which are not supported: "
             "train ydf on the categories themselves"
         )
     by_number = {item.index: name for name, item in column.categorical.items.items()}
     names = [by_number[number] for number in sorted(by_number) if number > 0]
     whole = [int(name) for name in names if name.lstrip("-").isdecimal()]
-    # Integers were made texts by ydf; a caller writes numbers.
+    # ydf converts integers to texts; callers pass numbers.
     return category_list(whole if [str(number) for number in whole] == names else names)
 
 
 class _Reader(NamedTuple):
-    """Turns the nodes of ydf, by the kind of their condition, into arrays."""
+    """Turns ydf's nodes into arrays, by the kind of their condition."""
 
     specs: Sequence[Any]
     columns: dict[int, int]
@@ -173,9 +171,9 @@ class _Reader(NamedTuple):
     sets: CategorySets
 
     def read(self, root: Any) -> tuple[Tree, npt.NDArray[np.float64]]:
-        """Return a tree without scores, and what its leaves hold, zeros elsewhere: an entry for each node."""
+        """Return a tree without scores, and the values of its leaves (zeros in other nodes), one per node."""
         rows: list[tuple[Any, ...]] = []
-        parents: list[tuple[Any, int, int]] = [(root, -1, 0)]  # a node, its parent's number and side
+        parents: list[tuple[Any, int, int]] = [(root, -1, 0)]  # a node, its parent's number, its side
         children: list[list[int]] = []
         held: dict[int, Sequence[float]] = {}
         while parents:
@@ -212,7 +210,7 @@ class _Reader(NamedTuple):
         return splits, leaves
 
     def _split(self, condition: Any) -> tuple[tuple[int, float, bool, int], bool]:
-        """Return column, threshold, missing_left and set of a split; whether what it asks for goes left."""
+        """Return column, threshold, missing_left and set of a split, and whether matching values go left."""
         readers: dict[str, Callable[[Any], float]] = {
             "NumericalHigherThanCondition": lambda asks: asks.threshold,
             "DiscretizedNumericalHigherThanCondition": self._boundary,
@@ -221,14 +219,14 @@ class _Reader(NamedTuple):
         kind = type(condition).__name__
         if kind == "CategoricalIsInCondition":
             column = self.columns[condition.attribute]
-            # Ours are numbered from 0, and all others, 0 in ydf, come last.
+            # Here categories are numbered from 0, and all others, 0 in ydf, come last.
             n_listed = len(self.lists[column])  # type: ignore[arg-type]  # such a column has a list
             members = [number - 1 if number else n_listed for number in condition.mask]
             return (column, 0.0, condition.missing, self.sets.add(members)), True
         if kind not in readers:
             raise InvalidInputError(
-                f"a tree of the forest splits by {kind}, which is not supported: train with splits of one "
-                "column by a threshold or a set of categories (split_axis='AXIS_ALIGNED')"
+                f"splits by {kind} are not supported: train with splits of one column, by a threshold or a "
+                "set of categories (split_axis='AXIS_ALIGNED')"
             )
         least = np.float32(readers[kind](condition))
         below = float(np.nextafter(least, np.float32(-np.inf)))
