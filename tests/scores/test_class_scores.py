@@ -214,7 +214,7 @@ def test_too_few_rows_curtail_with_the_reason():
     with pytest.warns(CannotCertifyWarning, match="at least 59 are needed"):
         strategy = solve_scores(scores, 0.05, order="given", bounds=bounds, random_state=0)
     np.testing.assert_array_equal(strategy.upper, rules.curtailment(bounds, start=np.zeros(4)).upper)
-    with pytest.warns(CannotCertifyWarning, match="nearly all rows"):
+    with pytest.warns(CannotCertifyWarning, match="nearly all learning rows"):
         solve_scores(np.abs(drawn(0, 3000)) * [1, 0, 0, 0], 0.05, order="given", random_state=0)
 
 
@@ -316,7 +316,7 @@ def test_fields_that_lie_are_refused(change, message, tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: solve_scores(drawn(0), {"yes": 0.1, "no": 0.1}, order="given"), "are for two classes"),
+        (lambda: solve_scores(drawn(0), {"yes": 0.1, "no": 0.1}, order="given"), "need two classes"),
         (lambda: solve_scores(drawn(0), 0.1, order="given", start=[0, 0, 0]), "one for each of 4 classes"),
         (lambda: solve_scores(drawn(0), 0.1, order="given", answers=np.full(3000, 4)), "number of a class"),
         (
@@ -328,11 +328,11 @@ def test_fields_that_lie_are_refused(change, message, tmp_path):
         (lambda: solve_scores(drawn(0), 0.1, order="given", bounds=np.zeros((2, 40))), "shape"),
         (
             lambda: solve_scores(drawn(0), 0.1, order="given", bounds=np.zeros((2, 40, 4))),
-            "outside of its bounds",
+            "out of bounds",
         ),
         (lambda: rules.qwyc(drawn(0), 0.1), "for two classes"),
         (lambda: ScoreStrategy.from_thresholds([0, 0], [1, 0], start=[0, 0, 0]), "lower must be None"),
-        (lambda: ScoreStrategy.from_thresholds(None, [1, 0]), "lower is missing"),
+        (lambda: ScoreStrategy.from_thresholds(None, [1, 0]), "lower must be given for two classes"),
         (
             lambda: ScoreStrategy.from_thresholds(None, [1, 0], start=[0, 0, 0], drops_classes=True),
             "for each of 3",
@@ -342,7 +342,7 @@ def test_fields_that_lie_are_refused(change, message, tmp_path):
         (lambda: ScoreStrategy.ask_all(3).run(drawn(0, 5, 3)), "one number a voter"),
         (lambda: ScoreStrategy.ask_all(3, start=[0, 0, 0]).decide(1, 0.5), "must have the shape"),
         (lambda: ScoreStrategy.ask_all(3, start=[0, 0, 0]).decide(1, [0, 0, -np.inf]), "must be finite"),
-        (lambda: ScoreRows(ClassScores(np.array([[3]]), np.eye(3))), "numbers of the 3 lines"),
+        (lambda: ScoreRows(ClassScores(np.array([[3]]), np.eye(3))), "between 0 and 2"),
         (lambda: ScoreRows(ClassScores(np.array([[0]]), np.full((3, 3), np.inf))), "finite scores"),
     ],
 )

@@ -132,10 +132,10 @@ def test_many_voters_are_curtailed_too():
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        ([[0.0], [1.0], [2.0]], r"bounds must have the shape \(2, n_voters\)"),
-        ([0.0, 1.0], r"bounds must have the shape \(2, n_voters\)"),
-        ([[], []], r"bounds must have the shape \(2, n_voters\)"),
-        ([[0.0, 2.0], [1.0, 1.0]], "bounds of voter 1 must be finite, the smallest score first"),
+        ([[0.0], [1.0], [2.0]], r"bounds must have shape \(2, n_voters\)"),
+        ([0.0, 1.0], r"bounds must have shape \(2, n_voters\)"),
+        ([[], []], r"bounds must have shape \(2, n_voters\)"),
+        ([[0.0, 2.0], [1.0, 1.0]], "bounds of voter 1 must be finite and the smallest score"),
         ([[0.0, 2.0], [1.0, math.inf]], "bounds of voter 1 must be finite"),
         ([[math.nan, 2.0], [1.0, 3.0]], "bounds of voter 0 must be finite"),
         ("wide", "bounds must be numbers"),

@@ -284,7 +284,7 @@ def test_clusters_count_once():
 
 def test_too_few_rows_are_said_with_how_many_it_takes():
     scores, labels = draw(300)
-    with pytest.warns(CannotCertifyWarning, match="240 rows are left to certify with, and at least 299 are"):
+    with pytest.warns(CannotCertifyWarning, match="240 rows are left for certification, but at least 299"):
         strategy = solve_scores(scores, 0.01, order="given", random_state=0, labels=labels)
     assert "allow a larger loss of accuracy" in strategy.reason
     with pytest.raises(SolverError, match='rows whose true answer is "yes"'):
@@ -314,7 +314,7 @@ def test_thresholds_that_lose_too_much_are_not_taken():
     is_sure = np.arange(4000) % 50 == 0
     first = np.where(is_sure, -60.0, 5.0) * np.where(labels, 1, -1)
     scores = np.stack([first, np.where(labels, 99.0, -99.0)], axis=1)
-    with pytest.raises(SolverError, match=r"had a mean loss of 0\.0.* on 3,200 rows, an upper bound of"):
+    with pytest.raises(SolverError, match=r"had a mean loss of 0\.0.* on 3,200 rows. The upper bound of"):
         solve_scores(scores, 0.005, order="given", random_state=0, labels=labels, on_failure="raise")
 
 
@@ -383,9 +383,9 @@ def test_an_estimate_says_how_many_rows_would_certify_and_how_many_it_takes():
     scores, labels = draw(300)
     rows = ScoreRows(scores, labels=labels)
     by_accuracy = estimate_scores(rows, Limits.of(0.01), 0.95)
-    assert "240 rows will certify, about, and at least 299 are needed" in by_accuracy.strategy.reason
+    assert "about 240 rows will certify, but at least 299 are needed" in by_accuracy.strategy.reason
     by_agreement = estimate_scores(rows, Limits.of(0.01), 0.95, loss="disagreement")
-    assert "150 rows will certify, about, and at least 299 are needed" in by_agreement.strategy.reason
+    assert "about 150 rows will certify, but at least 299 are needed" in by_agreement.strategy.reason
 
 
 def test_rows_with_costs_can_be_limited_in_accuracy_but_not_the_other_way_round():
@@ -396,9 +396,9 @@ def test_rows_with_costs_can_be_limited_in_accuracy_but_not_the_other_way_round(
     assert rows.losing("cost") is rows
     assert accuracy.limits(0.05)["all"] == 0.05
     assert rows.limits(1.0)["all"] == 0.25
-    with pytest.raises(InvalidInputError, match="takes labels and costs"):
+    with pytest.raises(InvalidInputError, match="needs labels and costs"):
         accuracy.losing("cost")
-    with pytest.raises(InvalidInputError, match="takes labels, which"):
+    with pytest.raises(InvalidInputError, match="needs labels: pass them"):
         ScoreRows(scores).losing("accuracy")
 
 
@@ -438,7 +438,7 @@ def test_certificates_of_losses_survive_a_file(tmp_path, kind):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"parts": []}, '"parts" must hold what the rows say about every limit'),
+        ({"parts": []}, '"parts" must hold one result for every limit'),
         ({"parts": [["all", None, 0.03, 3000, -1.5, 0.01]]}, '"parts" must hold a side, a group'),
         ({"parts": [["all", None, 0.03, 3000, 0.0, -0.01]]}, '"parts" must hold a side, a group'),
         ({"parts": [["all", None, 0.03, 3000, "nan", 0.01]]}, '"parts" must hold a side, a group'),
@@ -492,10 +492,10 @@ def test_labels_of_classes_that_do_not_exist_are_refused(labels):
         (0.1, [[0, 1]], "costs must have shape"),
         (0.1, [[0, 0], [1, 1]], "costs must differ between answers"),
         (0.1, [[0, np.inf], [1, 0]], "costs must be finite"),
-        (-1, COSTS, "with costs there is one limit, a number of at least 0"),
-        ({"yes": 1, "no": 1}, COSTS, "with costs there is one limit"),
-        (np.inf, COSTS, "with costs there is one limit"),
-        ("much", COSTS, "with costs there is one limit"),
+        (-1, COSTS, "with costs, the limit must be one number"),
+        ({"yes": 1, "no": 1}, COSTS, "with costs, the limit must be one number"),
+        (np.inf, COSTS, "with costs, the limit must be one number"),
+        ("much", COSTS, "with costs, the limit must be one number"),
         (2, None, "max_disagreement must be a number from 0 to 1"),
     ],
 )
@@ -506,13 +506,13 @@ def test_costs_and_limits_without_a_meaning_are_refused(limit, costs, message):
 
 
 def test_costs_without_labels_are_refused():
-    with pytest.raises(InvalidInputError, match="give labels, too"):
+    with pytest.raises(InvalidInputError, match="pass labels as well"):
         solve_scores(draw(100)[0], 0.1, order="given", costs=COSTS)
 
 
 def test_limits_within_each_class_are_for_two_classes():
     scores, labels = draw_classes(100)
-    with pytest.raises(InvalidInputError, match="are for two classes"):
+    with pytest.raises(InvalidInputError, match="need two classes"):
         solve_scores(scores, {"yes": 0.1, "no": 0.1}, order="given", labels=labels)
 
 

@@ -210,7 +210,7 @@ def test_too_few_rows_ask_everyone_and_say_how_many_are_needed():
         (-np.abs(draw(4000)), 0.01, 'full sum that says "yes"'),
         (np.abs(draw(4000)), {"yes": 0.01, "no": 0.01}, '0 rows whose full answer is "no"'),
         (draw(4000), {"yes": 0.0, "no": 0.5}, "limit of 0"),
-        (draw(4000)[:, :1], 0.01, "no look before the last voter"),
+        (draw(4000)[:, :1], 0.01, "no step before the last voter"),
         (draw(0), 0.01, "0 rows"),
         (draw(1), 0.5, "1 rows"),
         (np.zeros((4000, 5)), 0.01, 'full sum that says "yes"'),
@@ -254,13 +254,13 @@ def test_scores_that_are_not_finite_are_refused(bad):
     [
         ({"max_disagreement": 2}, "max_disagreement must be"),
         ({"max_disagreement": {"yes": 0.1}}, "max_disagreement must be"),
-        ({"confidence": 1.0}, "confidence must lie"),
+        ({"confidence": 1.0}, "confidence must be strictly"),
         ({"confidence": None}, "confidence must be"),
         ({"order": "best"}, "order must be None, one of given, random, optimized"),
         ({"order": [0, 1]}, "each of the 20 voters"),
         ({"looks": 0}, "looks must be"),
         ({"looks": [21]}, "looks must be"),
-        ({"start": math.nan}, "start must be"),
+        ({"start": math.nan}, "start, the score before the first voter, must be"),
         ({"random_state": "x"}, "random_state must be"),
         ({"random_state": -1}, "random_state must be"),
         ({"on_failure": "ignore"}, "on_failure must be"),
@@ -372,7 +372,7 @@ def test_a_limit_of_zero_is_kept_by_curtailing(limits, on_failure):
         scores, limits, order="given", bounds=bounds, random_state=0, on_failure=on_failure
     )
     assert strategy == curtailment(bounds)
-    assert "a limit of 0 takes certainty" in strategy.reason
+    assert "no number of rows can certify a limit of 0" in strategy.reason
     everyone = solve_scores(scores, limits, order="given", random_state=0, on_failure=on_failure)
     assert everyone == ScoreStrategy.ask_all(20)
 
@@ -393,11 +393,11 @@ def test_bounds_are_in_the_numbering_of_the_voters():
 def test_scores_outside_of_their_bounds_are_refused():
     scores, bounds = bounded(300)
     scores[7, 3] = 3.5
-    with pytest.raises(InvalidInputError, match="score of voter 3 in row 7 is outside of its bounds"):
+    with pytest.raises(InvalidInputError, match="score of voter 3 in row 7 is out of bounds"):
         solve_scores(scores, 0.1, order="given", bounds=bounds)
-    with pytest.raises(InvalidInputError, match="score of voter 3 in row 7 is outside of its bounds"):
+    with pytest.raises(InvalidInputError, match="score of voter 3 in row 7 is out of bounds"):
         solve_scores(np.cumsum(scores, axis=1), 0.1, bounds=bounds)
-    with pytest.raises(InvalidInputError, match=r"bounds must have the shape \(2, 20\)"):
+    with pytest.raises(InvalidInputError, match=r"bounds must have shape \(2, 20\)"):
         solve_scores(scores, 0.1, order="given", bounds=bounds[:, :5])
 
 
@@ -446,10 +446,10 @@ def test_every_group_keeps_the_limit_by_itself():
 
 def test_a_group_with_too_few_rows_is_named():
     groups = np.where(np.arange(4000) < 60, "few", "many")
-    with pytest.warns(CannotCertifyWarning, match=r"\d+ rows of group 'few' are in the certifying half"):
+    with pytest.warns(CannotCertifyWarning, match=r"the certification half has \d+ rows of group 'few'"):
         solve_scores(draw(4000), 0.02, order="given", groups=groups, random_state=0)
     both = {"yes": 0.02, "no": 0.02}
-    with pytest.warns(CannotCertifyWarning, match="rows of group 'few' whose full answer is \"yes\" are in"):
+    with pytest.warns(CannotCertifyWarning, match="rows of group 'few' whose full answer is \"yes\", but"):
         solve_scores(draw(4000), both, order="given", groups=groups, random_state=0)
 
 
@@ -473,7 +473,7 @@ def test_clusters_stay_together_and_count_as_one():
     assert strategy.certificate.n_wrong == wrong.sum()
     assert strategy.certificate.promise.in_clusters
     assert set(strategy.certificate.bound_by_class) == {"yes", "no"}
-    with pytest.warns(CannotCertifyWarning, match="clusters with rows are in the certifying half"):
+    with pytest.warns(CannotCertifyWarning, match=r"the certification half has \d+ clusters with rows"):
         solve_scores(scores[:500], 0.005, order="given", random_state=5, clusters=clusters[:500])
 
 

@@ -1,4 +1,4 @@
-"""Scores instead of votes: add them up in one fixed order and stop when the answer is foregone."""
+"""Scores instead of votes: add them up in a fixed order and stop once the answer is settled."""
 
 from foregone.scores import rules
 from foregone.scores.class_scores import ClassScores

@@ -1,13 +1,13 @@
 """Curtailment of scores: where the voters not yet asked cannot change the answer.
 
-Of two classes that is the sign of the sum. Sums are rounded after each addition, and rounding never turns an
-order round: of two running scores the larger one stays at least as large, whatever is added to both. So the
-largest sum that can still come about is the one in which every later voter gives its largest score, rounded
-as in use, and what follows from that holds to the last bit.
+For two classes, the answer is the sign of the sum. Sums are rounded after each addition, and rounding is
+monotone: the larger of two running scores stays at least as large if the same number is added to both. So the
+largest possible sum is the one in which every later voter gives its largest score, with the same rounding as
+in use, and the result is exact to the last bit.
 
-Of many classes, a leader stays if its lead is above all that the rest can add to another class and take from
-it. Two sums are rounded there, whose size the lead does not tell, so that a bound on all rounding errors is
-added to the threshold.
+For many classes, the leader is certain if its lead exceeds the most that the rest can add to another class
+plus the most they can take from the leader. Two sums are rounded here, and the lead does not bound their
+size, so a bound on all rounding errors is added to the threshold.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ LARGEST, SMALLEST = sys.float_info.max, 5e-324
 
 
 def check_bounds(bounds: Any, shape: tuple[int, ...] | None = None) -> FloatArray:
-    """Return the smallest and the largest score of each voter. Raises InvalidInputError if they are not.
+    """Return the bounds as float64: each voter's smallest score, then its largest.
 
-    ``shape`` is that of what they are for: ``(n_voters,)``, or ``(n_voters, n_classes)`` if each class has
-    its own.
+    Raises InvalidInputError if they are not valid. ``shape`` is the expected shape of each half:
+    ``(n_voters,)``, or ``(n_voters, n_classes)`` if each class has its own bounds.
     """
     given = as_numbers(bounds, "bounds").astype(np.float64)
     fits = given.ndim in (2, 3) and len(given) == 2 and given.size > 0
     if not fits or shape not in (None, given.shape[1:]):
         wanted = ", ".join(map(str, ("n_voters",) if shape is None else shape))
         raise InvalidInputError(
-            f"bounds must have the shape (2, {wanted}): the smallest score of each voter, then the largest; "
+            f"bounds must have shape (2, {wanted}): each voter's smallest score, then its largest; "
             f"got shape {given.shape}"
         )
     broken = np.argwhere(~(np.isfinite(given).all(axis=0) & (given[0] <= given[1])))
@@ -49,7 +49,8 @@ def check_bounds(bounds: Any, shape: tuple[int, ...] | None = None) -> FloatArra
         low, high = given[:, voter, *of_class]
         where = f" for class {of_class[0]}" if of_class else ""
         raise InvalidInputError(
-            f"bounds of voter {voter}{where} must be finite, the smallest score first: got {low} and {high}"
+            f"the bounds of voter {voter}{where} must be finite and the smallest score must come first, "
+            f"got {low} and {high}"
         )
     return given
 
@@ -57,13 +58,13 @@ def check_bounds(bounds: Any, shape: tuple[int, ...] | None = None) -> FloatArra
 def curtailing(
     bounds: FloatArray | None, steps: IntArray, n_voters: int, start: Start, *, drops_classes: bool = False
 ) -> Thresholds:
-    """Return the thresholds that stop only where the answer of the full sum is certain.
+    """Return thresholds that stop only where the answer of the full sum is certain.
 
     Parameters
     ----------
     bounds : ndarray of shape (2, n_voters) or (2, n_voters, n_classes), or None
-        The smallest and the largest score of each voter, in the order asked. Without them nothing is certain
-        before everyone was asked.
+        The smallest and the largest score of each voter, in the order asked. Without them, nothing is
+        certain until all voters have been asked.
     steps : ndarray of int
         The numbers of voters after which it may stop.
     n_voters : int
@@ -71,7 +72,7 @@ def curtailing(
     start : float or ndarray of float, shape (n_classes,)
         The score before the first voter, or that of each class.
     drops_classes : bool
-        Whether there is a threshold for each class: how far it may trail before it cannot win any more.
+        Whether there is a threshold for each class: how far it may trail before it can no longer win.
 
     Examples
     --------
@@ -89,24 +90,25 @@ def curtailing(
         return everywhere(n_voters, steps, None, certain if drops_classes else certain.max(axis=1))
     smallest, largest = bounds.tolist()
     lower = _backwards(largest, 0.0)
-    # To end above 0 is to have the opposite at or below the first number under 0; rounding is symmetric.
+    # The sum ends above 0 if its negative ends at or below the largest float below 0; rounding is symmetric.
     upper = -_backwards([-score for score in smallest], -SMALLEST)
     return everywhere(n_voters, steps, lower[steps], upper[steps])
 
 
 def _certain_gaps(bounds: FloatArray, start: FloatArray) -> FloatArray:
-    """Return, for each step from 0 to all and each class, how far it may trail at most and still win.
+    """Return, for each step from 0 on and each class, how far the class may trail and still win.
 
-    What the rest can add to each class, and what it must, are sums from the end. No sum of a class is ever
-    larger than ``size``, so that n additions are off by at most ``n * size`` half units in the last place;
-    sums of both classes, the lead, and the sums made here stay far below eight times as many whole ones.
+    The most and the least that the rest can add to each class are sums from the end. No sum of a class ever
+    exceeds ``size``, so n additions are off by at most ``n * size`` half units in the last place; the errors
+    of both classes' sums, the lead, and the sums computed here stay far below eight times as many units.
     """
     n_voters, n_classes = bounds.shape[1:]
     rest = np.zeros((2, n_voters + 1, n_classes))
     with np.errstate(over="ignore", invalid="ignore"):
         rest[:, :-1] = np.cumsum(bounds[:, ::-1], axis=1)[:, ::-1]
         least, most = rest
-        # The least that the rest adds to any leader: for the class that gets least, the second.
+        # The least that the rest adds to any leader other than the class; for the class with the least, the
+        # second.
         by_size = np.sort(least, axis=1)
         is_smallest = least.argmin(axis=1)[:, None] == np.arange(n_classes)
         leaders = np.where(is_smallest, by_size[:, [1]], by_size[:, [0]])
@@ -116,7 +118,7 @@ def _certain_gaps(bounds: FloatArray, start: FloatArray) -> FloatArray:
 
 
 def _backwards(added: Iterable[float], last: float) -> FloatArray:
-    """Return, for each step, the largest running score that ends at ``last`` or below."""
+    """Return, for each step, the largest running score that ends at or below ``last``."""
     found = [last]
     for score in reversed([*added]):
         found.append(largest_before(found[-1], score))
@@ -124,7 +126,7 @@ def _backwards(added: Iterable[float], last: float) -> FloatArray:
 
 
 def largest_before(total: float, added: float) -> float:
-    """Return the largest number to which ``added`` can be added, and rounded, without exceeding ``total``.
+    """Return the largest float to which ``added`` can be added, with rounding, without exceeding ``total``.
 
     Examples
     --------
@@ -136,8 +138,8 @@ def largest_before(total: float, added: float) -> float:
         return -math.inf
     if difference == math.inf:
         return LARGEST
-    # What rounds to ``total`` lies up to half a gap above it. The difference is known exactly, as itself and
-    # its rounding error, so that the guess is at most a few last bits off; the steps make it right.
+    # Numbers up to half a gap above ``total`` round to it. The difference is known exactly, as a float and
+    # its rounding error, so the guess is off by at most a few last bits, which the steps correct.
     part = difference - total
     error = (total - (difference - part)) - (added + part)
     above = math.nextafter(total, math.inf)

@@ -1,8 +1,8 @@
-"""Families of threshold paths, each with one boldness: from asking nearly everyone to stopping early.
+"""Families of threshold paths, indexed by boldness: from asking nearly everyone to stopping early.
 
-A family is learned from running scores, or leads of many classes; then every boldness from 0 to 1 gives one
-pair of paths. Whatever a family does, what is certified afterwards is certified on other rows
-(docs/theory.md, "Scores"); so a family may be as crude as it likes, and only costs votes by it.
+A family is learned from running scores, or from leads for many classes; each boldness from 0 to 1 then gives
+one pair of paths. Certification uses other rows (docs/theory.md, "Scores"), so a crude family costs votes but
+never breaks the guarantee.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ __all__ = [
 Thresholds = tuple[FloatArray, FloatArray]
 
 KNOTS = 40  # steps at which chances are fitted; thresholds are interpolated between them
-LARGEST_CHANCE = 0.45  # a stop is never less sure than this
-# Where close calls may go either way, at which chance the boldest stop in the middle, and how unsure any stop
-# may be: of two answers as unsure as it gets, of a leader among many still less sure to stay.
+LARGEST_CHANCE = 0.45  # no stop is less certain than this
+# If close calls may gain as well as lose: the chance at which the boldest stop halfway, and the largest
+# chance at any stop: for two answers one half, for a leader among many even more.
 BOLDEST, EVEN_CHANCE, LARGEST_CHANCE_OF_LEADS = 3.0, 0.5, 0.99
-RIDGE = 1e-2  # keeps separable rows finite; far below what any row weighs
+RIDGE = 1e-2  # keeps the fit finite for separable rows; far below the weight of a row
 LARGEST_STEP = 4.0  # of the coefficients, in one round of the fit
 MOST_FITTED, FEWEST_FITTED = 200_000, 2_000  # gaps of classes, and rows, that a fit looks at
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What is decided about a family before its boldness.
+    """Parameters of a family, other than its boldness.
 
     Attributes
     ----------
     kind : {"margin", "chance"}
-        Stop at a constant margin, the same distance from 0 at every step; or where the chance that the full
-        sum says otherwise is small enough.
+        Stop at a constant margin, the same distance from 0 at every step; or where the probability that the
+        full sum gives another answer is small enough.
     ratio : float
-        For chances: how much smaller it must be to stop with "yes" than to stop with "no".
+        For "chance": how much smaller that probability must be for a stop with "yes" than with "no".
     at_knots : bool
-        For chances: whether it looks at some steps only, the later the fewer. Every look is a chance to be
-        wrong, and where one voter changes little it is not worth it.
+        For "chance": whether it looks only at some steps, spaced wider later on. Each look can be wrong, and
+        looking again pays little if one voter changes little.
     """
 
     kind: Literal["margin", "chance"]
@@ -63,13 +63,13 @@ class Shape:
 
 SHAPES = (Shape("margin"), Shape("chance"))
 LEAD_SHAPES = (Shape("chance", at_knots=True),)  # also for many classes
-# With a limit for each answer, or costs, also these: limits, classes and costs may differ by orders of
+# Also tried with a limit per answer, or with costs: limits, classes and costs may differ by orders of
 # magnitude.
 WEIGHED_SHAPES = tuple(Shape("chance", ratio) for ratio in (1 / 256, 1 / 32, 1 / 4, 4.0, 32.0, 256.0))
 
 
 class Learned:
-    """What running scores teach every family: how large they are, and what they say about the full sum.
+    """Statistics of running scores used by all families: their size, and how they predict the full sum.
 
     Parameters
     ----------
@@ -78,12 +78,12 @@ class Learned:
     steps : ndarray of int
         The numbers of voters, from 1 to n_voters - 1, after which it may stop.
     limit : float
-        The allowed loss, above 0: says what boldness is worth trying.
+        The allowed loss, above 0: determines which boldness is worth trying.
     certain : Thresholds
-        Where the answer is certain: every family stops there, too.
+        Where the answer is certain: every family also stops there.
     may_gain : bool
-        Whether another answer than that of the full sum may be the better one, as it is about every other
-        time where the sum is close: then disagreement may be far above the limit.
+        Whether an answer that differs from the full sum's may be the better one, as in about half of the
+        close calls: then disagreement may be far above the limit.
     """
 
     def __init__(
@@ -99,9 +99,10 @@ class Learned:
         if may_gain:
             self._bold = np.log(BOLDEST)
             self._largest_chance = LARGEST_CHANCE_OF_LEADS if self._of_leads else EVEN_CHANCE
-        places = np.linspace(0, np.sqrt(len(steps) - 1), KNOTS) ** 2  # close where most rows stop: early
+        places = np.linspace(0, np.sqrt(len(steps) - 1), KNOTS) ** 2  # dense where most rows stop: early
         self._knots = steps[np.unique(np.rint(places).astype(np.int64))]
-        # At each knot the log odds of a final "yes", or that a leader stays, are level + slope * number.
+        # At each knot the log odds of a final "yes", or of the leader staying ahead, are level + slope *
+        # number.
         self._level, self._slope = _log_odds(paths, self._knots)
 
     def thresholds(self, shape: Shape, boldness: float) -> Thresholds:
@@ -110,7 +111,7 @@ class Learned:
 
     def _thresholds(self, shape: Shape, boldness: float) -> Thresholds:
         if shape.kind == "margin":
-            # Even in the share of scores that lie beyond the margin, but finer among the largest.
+            # Evenly spaced in the share of scores beyond the margin, but finer among the largest.
             margin = self._sizes[int((1 - boldness) ** 2 * (len(self._sizes) - 1))]
             upper = np.full(len(self._steps), margin)
             return self._everywhere(-upper, upper)
@@ -123,8 +124,9 @@ class Learned:
         return self._everywhere(lower, upper)
 
     def _chances(self, boldness: float) -> FloatArray:
-        """Return, for every knot, the chance to be wrong at which to stop."""
-        # Early on the next voter tells much, so that waiting for it pays: the chance to stop at grows.
+        """Return, for every knot, the probability of being wrong at which to stop."""
+        # Early on, the next voter adds much information, so waiting pays: the probability grows with the
+        # step.
         growth = np.sqrt(self._knots / self._knots[len(self._knots) // 2])
         chances = np.exp(self._careful + boldness * (self._bold - self._careful)) * growth
         return np.asarray(chances)
@@ -137,7 +139,7 @@ class Learned:
         return everywhere(self._n_steps, self._steps, None if self._of_leads else lower, upper)
 
     def _where(self, log_odds: FloatArray, never: float) -> FloatArray:
-        """Return, for every step, the score with these log odds; next to a knot that has none, never."""
+        """Return, for every step, the score with these log odds; ``never`` next to a knot that has none."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             at_knots = (log_odds - self._level) / self._slope
         tells = (self._slope > 0) & np.isfinite(at_knots)
@@ -146,17 +148,18 @@ class Learned:
 
 
 class LearnedByClass(Learned):
-    """The same where each class has voters of its own: how far each may trail before it is out.
+    """The same if each class has separate voters: how far each class may trail before it is dropped.
 
-    At each knot the log odds that a class wins after all are ``level[class] - slope * gap``, where the gap is
-    how far it trails the leader: rare classes begin far behind, and some catch up.
+    At each knot the log odds that a class still wins are ``level[class] - slope * gap``, where the gap is how
+    far it trails the leader: rare classes begin far behind, and some catch up.
     """
 
     def __init__(
         self, paths: ClassPaths, steps: IntArray, limit: float, certain: Thresholds, *, may_gain: bool = False
     ) -> None:
         super().__init__(paths, steps, limit, certain, may_gain=may_gain)
-        # Far behind, the log odds are extrapolated, and many classes have a chance each: begin more careful.
+        # For classes far behind, the log odds are extrapolated, and there are many classes: start more
+        # careful.
         self._careful = np.log(limit / 10_000)
         self._levels, self._slopes = _log_odds_to_win(paths, self._knots)
 
@@ -177,7 +180,7 @@ class LearnedByClass(Learned):
 
 
 def _log_odds_to_win(paths: ClassPaths, knots: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Fit the log odds that a class that trails wins after all: levels by knot and class, slopes by knot."""
+    """Fit the log odds that a trailing class still wins: levels by knot and class, slopes by knot."""
     n_classes = paths.n_classes
     some = paths.take(np.arange(min(len(paths), max(FEWEST_FITTED, MOST_FITTED // n_classes))))
     wins = some.final[:, None] == np.arange(n_classes)
@@ -193,10 +196,10 @@ def _log_odds_to_win(paths: ClassPaths, knots: IntArray) -> tuple[FloatArray, Fl
 def fit_by_class(
     gaps: FloatArray, wins: BoolArray, level: FloatArray, slope: float
 ) -> tuple[FloatArray, float]:
-    """Return the level and slope of the log odds of ``wins``, starting from these; leaders are left out.
+    """Return level and slope of the log odds of ``wins``, starting from the given ones; leaders are left out.
 
-    They are ``level[class] - slope * gap``. Newton's method, as in `fit_logistic`; levels are bound to the
-    slope only, not to each other, so that it takes no matrix.
+    The log odds are ``level[class] - slope * gap``. Newton's method, as in `fit_logistic`; levels are coupled
+    only through the slope, so no matrix is needed.
     """
     trails = gaps > 0
     level = level.copy()
@@ -220,7 +223,7 @@ def fit_by_class(
 
 
 def _log_odds(paths: Paths, knots: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Fit the log odds of the answer at some steps; each fit begins where the one before it ended."""
+    """Fit the log odds of the answer at some steps; each fit starts from the previous one."""
     level, slope = np.zeros(len(knots)), np.zeros(len(knots))
     coefficients = np.zeros(2)
     for place, knot in enumerate(knots):
@@ -234,7 +237,7 @@ def _log_odds(paths: Paths, knots: IntArray) -> tuple[FloatArray, FloatArray]:
 
 
 def steps_before_all(looks: Any, n_voters: int) -> IntArray:
-    """Return the numbers of voters, but for none and all, after which it may stop, by what a user gave."""
+    """Return the steps, except none and all, after which it may stop, from the user's ``looks``."""
     given = check_looks(looks, n_voters)
     steps = np.arange(n_voters) if given is None else np.array(given, dtype=np.int64)
     return np.asarray(steps[(steps > 0) & (steps < n_voters)], dtype=np.int64)
@@ -243,7 +246,7 @@ def steps_before_all(looks: Any, n_voters: int) -> IntArray:
 def everywhere(n_voters: int, steps: IntArray, lower: FloatArray | None, upper: FloatArray) -> Thresholds:
     """Return thresholds for every step from those at some steps: infinite elsewhere, 0 at the end.
 
-    Leads, which have no lower ones, are given None; there may be an upper one for each class.
+    For leads, which have no lower thresholds, ``lower`` is None; there may be an upper one per class.
     """
     low, high = np.full(n_voters + 1, -np.inf), np.full((n_voters + 1, *upper.shape[1:]), np.inf)
     high[steps], high[-1] = upper, 0.0
@@ -253,7 +256,7 @@ def everywhere(n_voters: int, steps: IntArray, lower: FloatArray | None, upper: 
 
 
 def joined(thresholds: Thresholds, certain: Thresholds) -> Thresholds:
-    """Return thresholds that stop wherever either pair does; where the two differ, the certain one is right.
+    """Return thresholds that stop wherever either pair does; if their answers differ, the certain one wins.
 
     Examples
     --------
@@ -262,7 +265,7 @@ def joined(thresholds: Thresholds, certain: Thresholds) -> Thresholds:
     (array([-3.]), array([4.]))
     """
     (lower, upper), (surely_no, surely_yes) = thresholds, certain
-    if upper.ndim == 2:  # one for each class, and no lower ones
+    if upper.ndim == 2:  # one per class, and no lower ones
         return lower, np.minimum(upper, surely_yes)
     return (
         np.maximum(surely_no, np.minimum(lower, np.nextafter(surely_yes, -np.inf))),
@@ -273,7 +276,7 @@ def joined(thresholds: Thresholds, certain: Thresholds) -> Thresholds:
 def fit_logistic(features: FloatArray, is_yes: BoolArray, first: FloatArray) -> FloatArray:
     """Return the coefficients of the log odds of ``is_yes``, starting the search from ``first``.
 
-    Newton's method with a little ridge, enough for three coefficients.
+    Newton's method with a small ridge penalty; sufficient for three coefficients.
 
     Examples
     --------

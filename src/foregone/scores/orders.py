@@ -1,4 +1,4 @@
-"""Orders of voters in which the sum so far foretells the full sum best."""
+"""Orders of voters in which the running sum predicts the full sum best."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["foretelling_order", "greedy_order", "weighted_covariance"]
 
 
 def foretelling_order(scores: Scores, start: Start) -> IntArray:
-    """Return the voters, each the one with which the sum so far correlates best with the full sum.
+    """Return the voters in a greedy order: each maximises the correlation of running sum and full sum.
 
-    Of many classes, correlations of all sums are added up. Rows far from the decision count less, because
-    they are soon answered in any order.
+    For many classes, the correlations of all sums are added up. Rows far from the decision count less,
+    because they are answered early in any order.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_voters), or ClassScores
         Scores of single voters.
     start : float or ndarray of float
-        The score before the first voter, or that of each class.
+        The score before the first voter, or one per class.
     """
     if isinstance(scores, ClassScores):
         _, n_voters, n_classes = scores.shape
@@ -39,16 +39,16 @@ def foretelling_order(scores: Scores, start: Start) -> IntArray:
 def weighted_covariance(
     parts: Iterable[FloatArray], lead: FloatArray, share_near: float = 0.75
 ) -> FloatArray:
-    """Return how voters vary together, added up over parts of what they say.
+    """Return the covariance of voters, added up over parts of their outputs.
 
     Parameters
     ----------
     parts : iterable of ndarray of shape (n_rows, n_voters)
-        What voters say, or whether they are for each of many classes.
+        The voters' outputs, or, for each of many classes, whether they vote for it.
     lead : ndarray of shape (n_rows,)
-        How far each row is from the decision: those far from it count less.
+        How far each row is from the decision: rows far from it count less.
     share_near : float
-        The share of rows that are not far from it.
+        The share of rows that count as near.
     """
     near = np.quantile(np.abs(lead), share_near) or 1.0
     weight = 1 / (1 + (lead / near) ** 2)
@@ -61,12 +61,12 @@ def weighted_covariance(
 
 
 def greedy_order(covariance: FloatArray) -> IntArray:
-    """Return the voters, each the one with which the sum so far correlates best with the full sum."""
+    """Return the voters in the greedy order of `foretelling_order`, given their covariance."""
     with_full = covariance.sum(axis=1)
     n_voters = len(covariance)
     order = np.empty(n_voters, dtype=np.int64)
     left = np.ones(n_voters, dtype=bool)
-    # Of the sum so far: its covariance with the full sum, its variance, its covariance with each voter.
+    # Of the running sum: its covariance with the full sum, its variance, its covariance with each voter.
     shared, variance, with_sum = 0.0, 0.0, np.zeros(n_voters)
     for step in range(n_voters):
         total = variance + 2 * with_sum + np.diag(covariance)

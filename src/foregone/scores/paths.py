@@ -1,6 +1,6 @@
 """Scores: checked, added up in the order in which voters are asked, and followed until a stop.
 
-Each check raises InvalidInputError if something is wrong.
+Each check raises InvalidInputError if its argument is not valid.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ Start = float | FloatArray
 Answers = npt.NDArray[Any]  # of bool, or the numbers of classes
 Leaders = npt.NDArray[np.uint16]
 
-BLOCK_SCORES = 2**22  # that are dealt with at once: 32 MB
+BLOCK_SCORES = 2**22  # processed at once: 32 MB
 
 
 def check_scores(scores: Any, what: str, n_voters: int | None = None) -> Scores:
-    """Return finite scores, one row per input and one column per voter; a third axis is that of classes."""
+    """Return finite scores: one row per input, one column per voter, and a third axis for many classes."""
     if isinstance(scores, ClassScores):
         return as_class_scores(scores, what, n_voters)
     matrix = as_numbers(scores, what)
@@ -50,12 +50,12 @@ def check_scores(scores: Any, what: str, n_voters: int | None = None) -> Scores:
         return as_class_scores(matrix, what, n_voters)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise InvalidInputError(
-            f"{what} must be a matrix, one row per input and one column per voter (of more than two classes "
-            f"with a third axis for these), got shape {matrix.shape}"
+            f"{what} must be a matrix with one row per input and one column per voter (and a third axis for "
+            f"more than two classes), got shape {matrix.shape}"
         )
     if n_voters is not None and matrix.shape[1] != n_voters:
         raise InvalidInputError(
-            f"{what} must have a column for each of the {n_voters} voters, got {matrix.shape[1]}"
+            f"{what} must have one column for each of the {n_voters} voters, got {matrix.shape[1]} columns"
         )
     checked: FloatArray = matrix.astype(np.float64, copy=False)  # nobody writes into it
     _check_finite(checked, what)
@@ -68,20 +68,20 @@ def _check_finite(matrix: FloatArray, what: str) -> None:
     row, column = np.argwhere(~np.isfinite(matrix))[0]
     raise InvalidInputError(
         f"{what} must be finite: row {row}, column {column} is {matrix[row, column]}. "
-        "Leave such rows out, or repair the voter that gives no score"
+        "Remove such rows, or fix the voter that returns no score"
     )
 
 
 def check_start(start: Any, n_classes: int | None = None) -> Start:
-    """Return the score before anyone was asked as a float; of many classes, one for each.
+    """Return the score before the first voter as a float; for many classes, one per class.
 
-    With ``n_classes`` scores are of so many, and one number is the start of them all.
+    If ``n_classes`` is given, a single number is used for all classes.
     """
     if n_classes is None and np.ndim(start) == 0:
         number = as_float(start)
         if not np.isfinite(number):
             raise InvalidInputError(
-                f"start must be a finite number, the score before the first voter, got {start!r}"
+                f"start, the score before the first voter, must be a finite number, got {start!r}"
             )
         return number
     each = as_numbers(start, "start").astype(np.float64)
@@ -95,14 +95,14 @@ def check_start(start: Any, n_classes: int | None = None) -> Start:
 
 
 def blocks(shape: tuple[int, ...]) -> list[slice]:
-    """Return the rows of scores of this shape in parts, so that what is made of each stays small."""
+    """Split the rows of scores of this shape into blocks, to limit memory use."""
     n_rows, *others = shape
     size = max(1, BLOCK_SCORES // math.prod(others))
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
 def paths_of(scores: Scores, order: IntArray, start: Start, *, drops_classes: bool = False) -> Paths:
-    """Return what rows are stopped by: ``start`` plus the scores so far, added one by one in order."""
+    """Return the running scores or leads of rows: ``start`` plus the scores so far, added one by one."""
     if isinstance(scores, ClassScores):
         return ClassPaths(scores, order, np.asarray(start), drops_classes=drops_classes)
     running = np.asfortranarray(scores[:, order])
@@ -115,7 +115,7 @@ def paths_of(scores: Scores, order: IntArray, start: Start, *, drops_classes: bo
 
 
 def paths_given(running: Scores, start: Start, *, drops_classes: bool = False) -> Paths:
-    """Return the same where sums are running ones already: of voter k, those after k + 1 voters."""
+    """Return the same, given running sums: column k holds the sum after k + 1 voters."""
     if isinstance(running, ClassScores):
         order = np.arange(running.shape[1])
         return ClassPaths(running, order, np.asarray(start), are_running=True, drops_classes=drops_classes)
@@ -123,7 +123,7 @@ def paths_given(running: Scores, start: Start, *, drops_classes: bool = False) -
 
 
 def full_answers(scores: Scores, order: IntArray, start: Start) -> Answers:
-    """Return what the sums of all scores say, added one by one in order; a sum that is NaN says no."""
+    """Return the answers of the full sums, added one by one in order; a NaN sum means no."""
     if isinstance(scores, ClassScores):
         sums = np.tile(np.asarray(start, np.float64), (len(scores), 1))
         for voter in order:
@@ -143,16 +143,16 @@ def look_steps(lower: FloatArray, upper: FloatArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """What rows are stopped by: one number after each voter, and the answer that goes with it.
+    """The running scores of rows: one number after each voter, with the corresponding answer.
 
-    These are of two classes; `ClassPaths` has the same for more.
+    For two classes; `ClassPaths` is for more.
 
     Attributes
     ----------
     running : ndarray of float, shape (n_rows, n_voters)
-        The running score after each voter. Stored by column, because that is how it is read.
+        The running score after each voter. Stored by column, because it is read by column.
     start : float
-        The number before anyone was asked.
+        The score before the first voter.
     """
 
     running: FloatArray
@@ -163,7 +163,7 @@ class Paths:
 
     @property
     def n_steps(self) -> int:
-        """How often someone is asked."""
+        """Number of steps."""
         return int(self.running.shape[1])
 
     @property
@@ -172,17 +172,17 @@ class Paths:
         return np.asarray(self.running[:, -1] > 0)
 
     def take(self, rows: IntArray) -> Paths:
-        """Return those of some rows."""
+        """Return the paths of some rows."""
         return Paths(np.asfortranarray(self.running[rows]), self.start)
 
     def is_upwards(self, step: int) -> BoolArray:
-        """Whether a large number at this step tells the answer: a final yes."""
+        """Whether a large number at this step predicts the answer: a final yes."""
         return self.final
 
     def follow(self, lower: FloatArray, upper: FloatArray) -> tuple[Answers, IntArray]:
-        """Return the answers, and how many voters each row took, at these thresholds.
+        """Return the answers and the numbers of voters asked, for these thresholds.
 
-        Rows leave as they are answered, so that it takes time in proportion to the voters asked.
+        Rows are removed as they are answered, so the time is proportional to the voters asked.
         """
         answers = np.zeros(len(self), np.bool_)
         asked = np.zeros(len(self), dtype=np.int64)
@@ -201,18 +201,18 @@ class Paths:
 
 
 class ClassPaths(Paths):
-    """The same for many classes: the number is the lead of the first over the second, the answer the leader.
+    """The same for many classes: the number is the leader's lead over the second, the answer the leader.
 
     Parameters
     ----------
     scores : ClassScores
-        Of single voters, or, with ``are_running``, the sums so far.
+        Of single voters, or, with ``are_running``, running sums.
     order : ndarray of int
         The voters in the order asked.
     start : ndarray of float, shape (n_classes,)
-        The scores before anyone was asked.
+        The scores before the first voter.
     drops_classes : bool
-        Whether a class that trails the leader by its threshold is out, and asked for no more.
+        Whether a class that trails the leader by its threshold is dropped, and its voters asked no more.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class ClassPaths(Paths):
 
     @property
     def n_steps(self) -> int:
-        """How often someone is asked."""
+        """Number of steps."""
         return len(self._order)
 
     @property
@@ -242,7 +242,7 @@ class ClassPaths(Paths):
 
     @cached_property
     def _leads(self) -> tuple[FloatArray, Leaders]:
-        """Leads, and who leads, after each step if no class is ever out."""
+        """Leads and leaders after each step, if no class is ever dropped."""
         shape = len(self), self.n_steps
         leads, leaders = np.empty(shape), np.empty(shape, np.uint16)
         fill_paths(*self._added_up, leads, leaders)
@@ -260,7 +260,7 @@ class ClassPaths(Paths):
         return self._leads[1][:, -1].astype(np.int64)
 
     def take(self, rows: IntArray) -> ClassPaths:
-        """Return those of some rows."""
+        """Return the paths of some rows."""
         taken = ClassPaths(
             self._scores[rows],
             self._order,
@@ -273,19 +273,19 @@ class ClassPaths(Paths):
         return taken
 
     def is_upwards(self, step: int) -> BoolArray:
-        """Whether a large number at this step tells the answer: a leader who stays."""
+        """Whether a large number at this step predicts the answer: the final leader."""
         leaders = self._leads[1]
         return np.asarray(leaders[:, step - 1] == leaders[:, -1])
 
     def follow(self, lower: FloatArray, upper: FloatArray) -> tuple[Answers, IntArray]:
-        """Return the answers, and how many voters each row took; there are no lower thresholds."""
+        """Return the answers and the numbers of voters asked; there are no lower thresholds."""
         answers, asked = np.empty((2, len(self)), np.int64)
         width = upper.shape[1] if upper.ndim == 2 else 1
         follow_leads(*self._added_up, np.ascontiguousarray(upper).ravel(), width, answers, asked)
         return answers, asked
 
     def gaps(self, steps: IntArray) -> FloatArray:
-        """Return by how much each class trails the leader after some steps, if no class is ever out.
+        """Return how far each class trails the leader after some steps, if no class is ever dropped.
 
         The shape is (n_rows, len(steps), n_classes).
         """

@@ -1,6 +1,6 @@
-"""Rules on scores to stand next to `solve_scores`; each returns a ScoreStrategy.
+"""Stopping rules on scores to compare with `solve_scores`; each returns a ScoreStrategy.
 
-All but curtailment, which is never wrong, promise nothing about rows that they have not seen.
+Curtailment is never wrong. The other rules guarantee nothing on new rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from foregone.scores.score_strategy import ScoreStrategy
 
 __all__ = ["constant_margin", "curtailment", "lightgbm_margin", "qwyc"]
 
-Quit = tuple[int, float, float]  # how many rows quit, and the thresholds
+Quit = tuple[int, float, float]  # the number of rows that stop, and the thresholds
 
 
 def constant_margin(
@@ -42,17 +42,17 @@ def constant_margin(
     looks: int | Iterable[int] | None = None,
     start: float | npt.ArrayLike = 0.0,
 ) -> ScoreStrategy:
-    """Stop at the smallest constant distance from 0, or lead, that keeps the limit on these very rows.
+    """Stop at the smallest constant distance from 0, or lead, that keeps the limit on the given rows.
 
-    The limit holds for the rows it was tuned on, and nothing is promised for others: about every other time
-    they will disagree more often.
+    The limit holds for the rows it was tuned on. Nothing is guaranteed for new rows: about half of the time
+    they exceed it.
 
     Parameters
     ----------
     paths : array-like of shape (n_rows, n_voters) or (n_rows, n_voters, n_classes)
-        With ``order=None`` running scores, otherwise scores of single voters, as in `solve_scores`.
+        Running scores if ``order=None``, otherwise scores of single voters, as in `solve_scores`.
     max_disagreement : float
-        The largest share of these rows to be answered differently from the full sum.
+        The largest share of these rows whose answer may differ from the full sum's.
     order : array-like of int, shape (n_voters,), optional
         The voters in the order asked.
     looks : int or iterable of int, optional
@@ -72,8 +72,8 @@ def constant_margin(
     followed = paths_given(known, begin) if order is None else paths_of(known, voters, begin)
     steps = steps_before_all(looks, n_voters)
 
-    # A row goes wrong at a margin if the first score that is as far from 0 lies on the wrong side: that is at
-    # the margins between an earlier record of the distance and a new one on the wrong side.
+    # A row is wrong at a margin if its first score at that distance from 0 is on the wrong side: that is, for
+    # margins between an earlier record distance and a new record on the wrong side.
     by_step = [_is_right(followed, step) for step in steps.tolist()]
     is_right = np.array(by_step, np.bool_).reshape(len(steps), len(known)).T
     towards = np.where(is_right, 1.0, -1.0) * np.abs(followed.running[:, steps - 1])
@@ -97,7 +97,7 @@ def _is_right(paths: Paths, step: int) -> npt.NDArray[np.bool_]:
 
 
 def _start_for(scores: Scores, start: Any) -> Start:
-    """Return the start that goes with scores of two classes, or of many."""
+    """Return the start for scores of two classes, or of many."""
     return check_start(start, scores.shape[2] if isinstance(scores, ClassScores) else None)
 
 
@@ -111,8 +111,8 @@ def curtailment(
 ) -> ScoreStrategy:
     """Stop where the voters not yet asked cannot change the answer, whatever they say.
 
-    It agrees with the full sum, added up in the same order, on every row whose scores are within the bounds,
-    rounding included. At least one voter is asked.
+    It agrees with the full sum, added up in the same order and including rounding, on every row whose scores
+    are within the bounds. At least one voter is asked.
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ def curtailment(
     looks : int or iterable of int, optional
         As in `solve_scores`; by default after every voter.
     drops_classes : bool
-        Whether each of many classes has voters of its own, as in `solve_scores`: a class that cannot win any
-        more is asked for no more.
+        Whether each of many classes has separate voters, as in `solve_scores`: the voters of a class that can
+        no longer win are asked no more.
 
     Examples
     --------
@@ -147,11 +147,11 @@ def curtailment(
 def lightgbm_margin(
     n_voters: int, margin: float = 10.0, every: int = 10, *, start: float | npt.ArrayLike = 0.0
 ) -> ScoreStrategy:
-    """Stop after every ``every`` voters if twice the distance of the score from 0 is above ``margin``.
+    """Look after every ``every`` voters, and stop if twice the score's distance from 0 exceeds ``margin``.
 
-    Of more than two classes, if the lead is. That is what ``pred_early_stop`` does, with LightGBM's
-    defaults. It knows neither how many
-    trees are left nor how often it may be wrong, so it guarantees nothing.
+    For more than two classes, it stops if the lead exceeds ``margin``. This is LightGBM's
+    ``pred_early_stop``, with its defaults. It uses neither the number of trees left nor a limit, so it
+    guarantees nothing.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def lightgbm_margin(
     every : int, default 10
         LightGBM's ``pred_early_stop_freq``.
     start : float or array-like of float, default 0.0
-        The score before the first voter; for more than two classes, that of each.
+        The score before the first voter; for more than two classes, one per class.
 
     Examples
     --------
@@ -198,22 +198,22 @@ def qwyc(
     order: Literal["optimized", "given"] = "optimized",
     start: float = 0.0,
 ) -> ScoreStrategy:
-    """Order voters and set thresholds greedily, so that these very rows keep the limit.
+    """Order voters and set thresholds greedily, such that the given rows keep the limit.
 
-    The method of Wang, Gupta and You (2018), for voters that cost the same: at each step every voter not yet
-    asked is tried; thresholds are set so that as many of the rows left as possible stop, while all wrong
-    answers so far stay within the limit; the voter that lets most rows stop is asked next. The limit holds
-    for the rows it was learned from, and nothing is promised for others. Takes time in proportion to the
-    rows and to the square of the voters.
+    The method of Wang, Gupta and You (2018), for voters of equal cost. Each step tries every voter not yet
+    asked: it sets thresholds that stop as many of the remaining rows as possible while all wrong answers so
+    far stay within the limit, and the voter that stops most rows is asked next. The limit holds for the rows
+    it was learned from; nothing is guaranteed for new rows. The time is proportional to the rows and to the
+    square of the number of voters.
 
     Parameters
     ----------
     scores : array-like of shape (n_rows, n_voters)
         Scores of single voters.
     max_disagreement : float
-        The largest share of these rows to be answered differently from the full sum.
+        The largest share of these rows whose answer may differ from the full sum's.
     order : {"optimized", "given"}
-        Whether voters are put in order, or only the thresholds are learned, in the order of the columns.
+        Whether to learn the order of the voters, or only the thresholds, in the order of the columns.
     start : float, default 0.0
         The score before the first voter.
 
@@ -229,8 +229,8 @@ def qwyc(
     matrix = check_scores(scores, "scores")
     if isinstance(matrix, ClassScores):
         raise InvalidInputError(
-            "this method is for two classes, whose scores are a matrix of shape (n_rows, n_voters): use "
-            "solve_scores for more"
+            "qwyc is for two classes, with scores of shape (n_rows, n_voters): use solve_scores for more "
+            "classes"
         )
     n_rows, n_voters = matrix.shape
     final_yes = first + matrix.sum(axis=1) > 0
@@ -256,10 +256,10 @@ def qwyc(
 
 
 def _most_quits(running: FloatArray, final_yes: npt.NDArray[np.bool_], errors: int) -> Quit:
-    """Return how many rows can stop with at most so many errors in all, and the thresholds that do it."""
+    """Return how many rows can stop with at most ``errors`` errors in all, and the thresholds for it."""
     order = np.argsort(running, kind="stable")
     ordered, says_yes = running[order], final_yes[order]
-    # The score of the row at which "no" would make one error too many, for 0, 1, ... errors; likewise "yes".
+    # The score at which answering "no" makes one error too many, for 0, 1, ... errors; likewise for "yes".
     too_high = np.append(ordered[says_yes], np.inf)
     too_low = np.append(ordered[~says_yes][::-1], -np.inf)
     spent = np.arange(errors + 1)
@@ -271,7 +271,7 @@ def _most_quits(running: FloatArray, final_yes: npt.NDArray[np.bool_], errors: i
     place = int(np.argmax(n_quit))
     first, end = int(n_no[place]), len(ordered) - int(n_yes[place])
     lower = -np.inf if first == 0 else float(ordered[first - 1])
-    if first >= end:  # the two meet: whoever is not "no" is "yes"
+    if first >= end:  # the thresholds meet: every row not answered "no" is answered "yes"
         if first == len(ordered):
             return len(ordered), lower, math.nextafter(lower, math.inf)
         return len(ordered), lower, float(ordered[first])

@@ -1,4 +1,4 @@
-"""ScoreCertificate: what rows that a strategy was not learned from say about its disagreement, or loss.
+"""ScoreCertificate: evidence from held-out rows about a strategy's disagreement, or loss.
 
 Proof and discussion are in docs/theory.md, "Scores".
 """
@@ -19,45 +19,45 @@ from foregone.strategy.limits import Limits, MaxDisagreement, by_side
 __all__ = ["ScoreCertificate"]
 
 RowCounts = int | dict[str, int]
-MOST_RUNGS = 115  # of the ladders of old, whose certificates do not tell how many there were
+MOST_RUNGS = 115  # for certificates of older versions, which do not store the number of tries
 
 
 @dataclass(frozen=True)
 class ScoreCertificate:
-    """Why a strategy keeps its limit: it was tried on rows that had no part in learning it.
+    """Evidence that a strategy keeps its limit: its results on rows that were not used to learn it.
 
     With a probability of at least ``confidence`` over the draw of the rows, the disagreement with the full
-    sum on new rows of the same distribution is at most ``max_disagreement``; with a limit for each answer, or
-    with groups, all are kept at once. That is the promise; ``bound`` is what it was judged by. The same goes
-    for a loss of accuracy or of costs, where that is what is limited.
+    sum on new rows of the same distribution is at most ``max_disagreement``. With a limit for each answer, or
+    with groups, all limits hold at once. That is the promise; ``bound`` is the bound it is based on. The same
+    holds for a loss of accuracy or of costs, if that is what is limited.
 
     Attributes
     ----------
     max_disagreement : float or dict
-        The limit on the ``loss``, or one for rows whose full sum says "yes" and one for "no"; of accuracy,
-        for rows that are truly "yes" and "no".
+        The limit on the ``loss``, or one for rows whose full sum says "yes" and one for "no"; for accuracy,
+        one for rows that are truly "yes" and one for "no".
     confidence : float
         Strictly between 0 and 1.
     n_learned : int
-        Rows that the order and the thresholds were learned from.
+        Number of rows that the order and the thresholds were learned from.
     n_certified : int or dict
-        Rows it was then tried on; with a limit for each answer, those that each is for.
+        Number of rows it was then tested on; with a limit for each answer, the rows of each.
     n_wrong : int or dict
-        How many of them it answered differently from the full sum; of accuracy and costs only told, not
-        limited.
+        How many of them it answered differently from the full sum; with accuracy and costs this is
+        reported, but not limited.
     mean_asked : float
-        Voters asked, on average over the rows it was tried on.
+        Mean number of voters asked, over the rows it was tested on.
     wrong_by_class : dict or None
-        For "yes" and "no", what the full sum says, a pair: how many were answered differently, of how many.
-        Known for one limit, too.
+        For full sums of "yes" and of "no", a pair: how many rows were answered differently, and how many
+        there were. Also available with a single limit.
     parts : tuple of Judged
-        With groups or clusters, and of accuracy and costs: what the rows say about each group and answer that
-        has a limit, costs in their own unit. Where few rows lose, a mean loss there leaves gains out, which
-        are then not set off against losses.
+        With groups or clusters, and for accuracy and costs: the result for each group and answer that has a
+        limit, with costs in their own unit. If few rows lose, the mean loss ignores gains instead of
+        offsetting them against losses.
     in_clusters : bool
         Whether dependent rows were counted as one observation.
     class_bounds : dict or None
-        For "yes" and "no", what `bound_by_class` is.
+        For "yes" and "no", the value of `bound_by_class`.
     loss : {"disagreement", "accuracy", "cost"}
         What is limited.
 
@@ -82,7 +82,7 @@ class ScoreCertificate:
 
     @property
     def judged(self) -> tuple[Judged, ...]:
-        """What the rows say about each part that has a limit."""
+        """The result for each part that has a limit."""
         if self.parts:
             return self.parts
         n_wrong, n_rows = by_side(self.n_wrong), by_side(self.n_certified)
@@ -105,11 +105,11 @@ class ScoreCertificate:
 
     @property
     def bound_by_class(self) -> dict[str, float] | None:
-        """What disagreement each answer has, given the full sum, with the ``confidence``; None if not known.
+        """Upper bounds on the disagreement by answer of the full sum, at ``confidence``; None if unknown.
 
-        With a limit on it for each answer it is that limit. Otherwise it is an upper bound at a higher
-        confidence, such that the bounds of both answers hold for every strategy that might have been taken:
-        which one was taken depends on the same rows.
+        With a limit for each answer, it is that limit. Otherwise it is an upper bound at a higher confidence,
+        chosen such that the bounds of both answers hold for every strategy that could have been selected,
+        because the selection depends on the same rows.
         """
         if self.class_bounds is not None:
             return self.class_bounds
@@ -127,7 +127,7 @@ class ScoreCertificate:
 
     @property
     def promise(self) -> Promise:
-        """What is guaranteed, with limits by "yes" and "no"."""
+        """The guarantee, with limits by "yes" and "no"."""
         n_rows = sum(by_side(self.n_certified).values())
         return Promise.certified(
             self.judged, self.confidence, n_rows, loss=self.loss, in_clusters=self.in_clusters
@@ -158,7 +158,7 @@ class ScoreCertificate:
 
     @classmethod
     def from_fields(cls, fields: Fields, n_voters: int) -> ScoreCertificate:
-        """Check the fields of a certificate and make it."""
+        """Check the fields of a certificate and return it."""
         loss: Any = fields.text("loss") if "loss" in fields else "disagreement"
         if loss not in get_args(LossKind):
             raise fields.error("loss", f"must be one of {', '.join(get_args(LossKind))}")
@@ -185,7 +185,7 @@ class ScoreCertificate:
         )
         if not certificate.is_kept:
             key = "n_wrong" if loss == "disagreement" else "parts"
-            raise fields.error(key, "is too large: the certificate does not keep its own limit")
+            raise fields.error(key, "is too large: the certificate breaks its own limit")
         return certificate
 
 
@@ -203,7 +203,7 @@ def _pairs(fields: Fields, key: str) -> dict[str, tuple[int, int]] | None:
     for side in ("yes", "no"):
         n_wrong, n_rows = section.whole_numbers(side, 2).tolist()
         if not 0 <= n_wrong <= n_rows:
-            raise section.error(side, "must hold how many were wrong, of how many")
+            raise section.error(side, "must hold two counts: the wrong rows, and all rows")
         pairs[side] = (n_wrong, n_rows)
     return pairs
 
@@ -225,5 +225,5 @@ def _parts(fields: Fields, key: str, limits: Limits, loss: LossKind) -> tuple[Ju
             raise fields.error(key, "must hold a side, a group, a limit, a number of rows, and two shares")
         found.append(Judged(side, group, *numbers))
     if {part.side for part in found} != {side for side, _ in limits}:
-        raise fields.error(key, "must hold what the rows say about every limit")
+        raise fields.error(key, "must hold one result for every limit")
     return tuple(found)

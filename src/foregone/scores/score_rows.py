@@ -1,4 +1,4 @@
-"""ScoreRows: the scores of voters on rows, how they are to be added up, and how the rows are divided."""
+"""ScoreRows: the scores of voters on rows, how to add them up, and how the rows are split."""
 
 from __future__ import annotations
 
@@ -49,37 +49,37 @@ OPTIONS = (
 
 @dataclass(frozen=True, eq=False)
 class ScoreRows:
-    """Rows that thresholds on a running score are learned from and certified with, as `plan` takes them.
+    """Rows of scores, to learn thresholds from and to certify them with; an input of `plan`.
 
     Parameters
     ----------
     scores : array-like of shape (n_rows, n_voters) or (n_rows, n_voters, n_classes), or ClassScores
-        What each voter adds to the sum of each row; of more than two classes, to that of each class. The rows
-        must not be those that the voters were trained on.
+        What each voter adds to the sum of each row; for more than two classes, to the sum of each class. Do
+        not use rows that the voters were trained on.
     start : float or array-like of float, default 0.0
-        The score before the first voter; of more than two classes, one for all or one for each.
+        The score before the first voter; for more than two classes, one number for all or one per class.
     order : {"given", "random", "optimized"}, array-like of int or None
-        In which order voters are asked, as in `foregone.solve_scores`; None if ``scores`` are running scores.
+        The order of the voters, as in `foregone.solve_scores`; None if ``scores`` are running scores.
     answers : array-like of bool or int, shape (n_rows,), optional
-        What each row is to be answered with, where that is not what its full sum says: True for yes; of more
-        than two classes, the number of one.
+        The answer that each row should get, if that is not the answer of its full sum: True for yes; for more
+        than two classes, the number of a class.
     random_state : int, Generator or None
-        Draws the halves to learn from and to certify with, and a random order. A generator is used once: all
-        that is done with these rows is done with the same halves.
+        Seeds the split into a learning and a certification half, and a random order. A generator is used
+        once, so these rows are always split in the same way.
     bounds : array-like of shape (2, n_voters) or (2, n_voters, n_classes), optional
         The smallest and the largest score that each voter can give.
     groups, clusters : array-like of shape (n_rows,), optional
         Labels of the rows, as in `foregone.solve_scores`.
     drops_classes : bool
-        Whether each class has voters of its own, as in `foregone.solve_scores`.
+        Whether each class has separate voters, as in `foregone.solve_scores`.
     labels : array-like of bool or int, shape (n_rows,), or RowLosses, optional
-        The true answers. With them limits are on the loss of accuracy.
+        The true answers. If given, limits apply to the loss of accuracy.
     costs : array-like of shape (n_classes, n_classes), optional
-        ``costs[truth, answer]``: with them limits are on the rise of the mean cost.
+        ``costs[truth, answer]``. If given, limits apply to the increase of the mean cost.
     row_labels : RowLabels
         Groups and clusters, as numbers.
     losses : RowLosses
-        What rows lose by other answers, of what is limited.
+        What rows lose by other answers, in the limited quantity.
 
     Examples
     --------
@@ -109,10 +109,10 @@ class ScoreRows:
         n_classes = scores.shape[2] if isinstance(scores, ClassScores) else None
         start = check_start(self.start, n_classes)
         if isinstance(start, float) != (n_classes is None):
-            raise InvalidInputError("start must be one number, where a voter gives one number")
+            raise InvalidInputError(f"start must be one number for two classes, got {self.start!r}")
         if self.drops_classes and n_classes is None:
             raise InvalidInputError(
-                "drops_classes is for scores of more than two classes; on the command line, --drop-classes"
+                "drops_classes (--drop-classes on the command line) needs scores of more than two classes"
             )
         checked = {
             "scores": scores,
@@ -134,7 +134,7 @@ class ScoreRows:
             self._check_within(self.bounds)
 
     def _check_within(self, bounds: FloatArray) -> None:
-        """Raise if a score, or the step from one running score to the next, is outside of its bounds."""
+        """Raise if a score, or the difference of two successive running scores, is out of bounds."""
         if isinstance(self.scores, ClassScores):
             before: Any = self.start
             for voter in range(self.n_steps):
@@ -151,13 +151,13 @@ class ScoreRows:
             self._refuse(np.argwhere((part < low) | (part > high)), first_row=rows.start)
 
     def _refuse(self, outside: IntArray, *, voter: int | None = None, first_row: int = 0) -> None:
-        """Raise if there is a score outside of its bounds, by the places of those that are."""
+        """Raise if ``outside``, the positions of scores that are out of bounds, is not empty."""
         if len(outside):
             row, column = outside[0]
             voter = int(column) if voter is None else voter
             raise InvalidInputError(
-                f"the score of voter {voter} in row {first_row + row} is outside of its bounds: give the "
-                "smallest and the largest score that each voter can give to any row, or leave bounds out"
+                f"the score of voter {voter} in row {first_row + row} is out of bounds: bounds must be the "
+                "smallest and the largest score that a voter can give to any row. Correct or omit them"
             )
 
     @property
@@ -167,12 +167,12 @@ class ScoreRows:
 
     @property
     def n_voters(self) -> int:
-        """Number of voters; where each class has its own, those of all classes."""
+        """Number of voters; if classes have separate voters, those of all classes."""
         return self.n_steps * (self.n_classes if self.drops_classes else 1)
 
     @property
     def n_steps(self) -> int:
-        """How often someone is asked at most."""
+        """The largest number of steps."""
         return int(self.scores.shape[1])
 
     @property
@@ -182,26 +182,26 @@ class ScoreRows:
 
     @property
     def added_up(self) -> dict[str, Any]:
-        """How they are added up, as options of `foregone.solve_scores`."""
+        """How the scores are added up, as options of `foregone.solve_scores`."""
         return {name: getattr(self, name) for name in OPTIONS}
 
     @cached_property
     def learning_share(self) -> float:
-        """The share of the rows to learn from."""
+        """Share of the rows used for learning."""
         return share_to_learn_from(self.losses)
 
     @cached_property
     def halves(self) -> tuple[IntArray, IntArray]:
-        """Rows to learn from, and rows to certify with; the same whatever the limit, order and looks.
+        """Rows for learning and rows for certification, independent of limit, order and looks.
 
-        Those to learn disagreement from include those to learn losses from.
+        The learning rows for disagreement include those for losses.
         """
         rng = np.random.default_rng(self.random_state)
         return self.row_labels.split(self.n_rows, self.learning_share, rng)
 
     @cached_property
     def orders(self) -> tuple[IntArray, ...]:
-        """The order in which voters are asked, or those from which the learning half shall choose."""
+        """The order in which voters are asked, or the candidates that the learning half chooses from."""
         given = np.arange(self.n_steps, dtype=np.int64)
         if self.order is None or isinstance(self.order, np.ndarray):
             return (given if self.order is None else self.order,)
@@ -214,38 +214,38 @@ class ScoreRows:
         return given, foretelling_order(self.scores[learning], self.start)
 
     def limits(self, given: Any) -> Limits:
-        """Check a limit on what the losses are of; of costs, return it as a share of their unit."""
+        """Check a limit on the losses and return it; for costs, as a share of their unit."""
         if isinstance(given, Limits) or self.losses.costs is None:
             limits = Limits.of(given)
             if limits.by_answer and self.n_classes > 2:
                 raise InvalidInputError(
-                    'limits for "yes" and "no" are for two classes: of more, the lead is followed without '
-                    "regard to who leads. Give one limit"
+                    'limits for "yes" and "no" need two classes: give one limit, because with more classes '
+                    "thresholds are on the lead of any class"
                 )
             return limits
         limit = as_float(given)
         if not 0 <= limit < np.inf:
             raise InvalidInputError(
-                "with costs there is one limit, a number of at least 0 in the unit of the costs, not "
+                "with costs, the limit must be one number of at least 0, in the unit of the costs, got "
                 f"{given!r}"
             )
         return Limits.of(min(limit / self.losses.costs.unit, 1.0))
 
     def losing(self, loss: LossKind) -> ScoreRows:
-        """Return the same rows with limits on this; accuracy and costs take labels."""
+        """Return the same rows with limits on another loss; accuracy and costs need labels."""
         if loss == self.losses.kind:
             return self
         if loss != "disagreement" and (self.losses.truth is None or loss == "cost"):
             what = "labels" if loss == "accuracy" else "labels and costs"
-            raise InvalidInputError(f"a limit on {loss} takes {what}, which these rows do not have")
+            raise InvalidInputError(f"a limit on {loss} needs {what}: pass them to ScoreRows")
         return self._with(RowLosses(loss, None if loss == "disagreement" else self.losses.truth))
 
     def with_and_without_gains(self) -> list[ScoreRows]:
-        """Return them as they are and, if a loss may be a gain, without gains: there is a choice."""
+        """Return the alternatives: the rows as they are and, if losses may be negative, without gains."""
         return [self, *(self._with(losses) for losses in self.losses.with_and_without_gains()[1:])]
 
     def _with(self, losses: RowLosses) -> ScoreRows:
-        """Return the same rows, divided in the same way, with limits on other losses."""
+        """Return the same rows with the same split and limits on other losses."""
         same = {"halves": self.halves, "learning_share": self.learning_share}
         other = copy(self)
         for name, value in {**same, "losses": losses, "labels": losses, "costs": None}.items():
@@ -253,7 +253,7 @@ class ScoreRows:
         return other
 
     def learning_trial(self, limits: Limits, order: IntArray, steps: IntArray) -> Trial:
-        """Return the rows to learn from, judged as if they were as many as there will be to certify with."""
+        """Return the learning rows, weighted to count as many as the certification rows."""
         rows = self.halves[0]
         times = (1 - share_to_learn_from(self.losses)) / self.learning_share
         return self.trial(rows, limits, order, steps, times)
@@ -261,9 +261,9 @@ class ScoreRows:
     def trial(
         self, rows: IntArray, limits: Limits, order: IntArray, steps: IntArray, times: float = 1.0
     ) -> Trial:
-        """Return some rows to try thresholds on, with voters asked in this order, stopped at these steps.
+        """Return some rows to test thresholds on, with this order of voters and these steps to stop at.
 
-        Where they are judged, each counts ``times``.
+        When they are judged, each row counts ``times``.
         """
         part: Any = self.scores[rows]
         drops = self.drops_classes
@@ -288,7 +288,7 @@ class ScoreRows:
         return None if self.bounds is None else np.asarray(self.bounds)[:, order]
 
     def right(self, order: IntArray) -> Answers:
-        """Return what rows are to be answered with: ``answers``, or else what their full sums say."""
+        """Return the answers that rows should get: ``answers``, or else those of their full sums."""
         if self.answers is None:
             return full_answers(self.scores, order, self.start)
         return np.asarray(self.answers)
@@ -303,22 +303,22 @@ def _check_order(order: Any, n_voters: int) -> Any:
         return order
     if isinstance(order, str):
         raise InvalidInputError(
-            f"order must be None, one of {', '.join(ORDERS)}, or a row of voters, got {order!r}"
+            f"order must be None, one of {', '.join(ORDERS)}, or a list of all voters, got {order!r}"
         )
     return check_order(order, n_voters)
 
 
 def share_to_learn_from(losses: RowLosses) -> float:
-    """Return a half, but less of accuracy and costs: they vary so much that certifying is what takes rows."""
+    """Return one half, or less for accuracy and costs: they vary more, so certifying needs more rows."""
     return 0.5 if losses.kind == "disagreement" else LEARNING_SHARE_OF_LOSSES
 
 
 def _losses_of(labels: Any, costs: Any, n_rows: int, n_classes: int | None) -> RowLosses:
-    """Return what rows lose by other answers: given the truth, accuracy or costs, else agreement."""
+    """Return what rows lose by other answers: accuracy or costs if labels are given, else agreement."""
     truth = _check_answers(labels, n_rows, n_classes, "labels")
     if truth is None:
         if costs is not None:
-            raise InvalidInputError("costs are of answers to known truths: give labels, too")
+            raise InvalidInputError("costs need the true answers: pass labels as well")
         return RowLosses()
     numbers = truth.astype(np.int64)
     if costs is None:
@@ -345,7 +345,7 @@ def _check_answers(answers: Any, n_rows: int, n_classes: int | None, name: str) 
 
 
 def _seed(random_state: Any) -> int:
-    """Return the number itself, or one that is drawn."""
+    """Return ``random_state`` itself if it is an integer, else a random seed."""
     try:
         rng = np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:

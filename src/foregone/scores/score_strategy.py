@@ -1,4 +1,4 @@
-"""ScoreStrategy: thresholds on a running score or a lead, voters asked in one fixed order."""
+"""ScoreStrategy: thresholds on a running score or lead, with voters asked in a fixed order."""
 
 from __future__ import annotations
 
@@ -29,48 +29,47 @@ from foregone.strategy.json_file import Fields, is_finite_number
 
 __all__ = ["ScoreStrategy"]
 
-NEVER = {"-inf": -np.inf, "inf": np.inf}  # how a file says that a threshold is never reached
+NEVER = {"-inf": -np.inf, "inf": np.inf}  # written to files for thresholds that are never reached
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreStrategy(Strategy):
-    """When to stop adding up scores: voters are asked in one order, and thresholds guard each step.
+    """When to stop adding up scores: a fixed order of the voters, and thresholds for each step.
 
-    Of two classes, the running score is ``start`` plus the scores of the voters asked so far; the full sum
-    says yes if it is above 0, otherwise no. After ``asked`` voters the strategy stops with "no" if the
-    running score is at most ``lower[asked]``, else with "yes" if it is at least ``upper[asked]``, else it
+    For two classes, the running score is ``start`` plus the scores of the voters asked so far; the answer of
+    the full sum is yes if it is above 0, otherwise no. After ``asked`` voters the strategy stops with "no" if
+    the running score is at most ``lower[asked]``, else with "yes" if it is at least ``upper[asked]``, else it
     goes on.
 
-    Of more classes, every class has a running score, and the lead is that of the largest over the second
-    largest. The strategy stops with the class that leads if the lead is at least ``upper[asked]``; of several
-    that lead, with the first. Where each class has voters of its own, as boosted trees are, it drops
-    every class that trails the leader by its ``upper[asked]`` or more: such a class is out, whatever comes,
-    and its voters are asked no more. Then a step asks one voter of each class that is left, and the strategy
-    stops when only one is.
+    For more classes, every class has a running score, and the lead is the difference of the largest and the
+    second largest. The strategy stops with the leading class (the first of several) if the lead is at least
+    ``upper[asked]``. If each class has separate voters, as in boosted models, it drops every class that
+    trails the leader by its ``upper[asked]`` or more: a dropped class cannot win, and its voters are asked no
+    more. A step then asks one voter of each remaining class, and the strategy stops when only one remains.
 
-    When everyone has been asked it stops with the answer of the full sum. Made by `solve_scores`, by a
+    When all voters have been asked, it stops with the answer of the full sum. Made by `solve_scores`, by a
     function of `foregone.scores.rules`, or by `from_thresholds`.
 
     Attributes
     ----------
     order : ndarray of int, shape (n_steps,)
-        The voters in the order in which they are asked, or the rounds of voters, one a class; each stands
-        there once.
+        The voters in the order asked, each once; if classes have separate voters, the rounds of one voter per
+        class.
     start : float or ndarray of float, shape (n_classes,)
         The score before the first voter: a boosted ensemble's baseline, 0 for a forest. One number for two
-        classes, one for each class if there are more.
+        classes, one per class for more.
     lower, upper : ndarray of float, shape (n_steps + 1,)
-        Per step; where each class has voters of its own, ``upper`` has the shape (n_steps + 1, n_classes),
-        and at least one of each is asked. Invariants: ``lower[i] <= upper[i]``, none is NaN; where it does
-        not look they are infinite, ``-inf`` and ``inf``; the last of each is 0. Of many classes, ``lower`` is
-        ``-inf`` throughout.
+        Per step. If classes have separate voters, ``upper`` has the shape (n_steps + 1, n_classes), and at
+        least one voter of each class is asked. Invariants: ``lower[i] <= upper[i]``; no NaN; ``-inf`` and
+        ``inf`` at steps where it cannot stop; the last of each is 0. For many classes, ``lower`` is ``-inf``
+        throughout.
     certificate : ScoreCertificate or None
-        Why its disagreement is within a limit; None if nothing is promised.
+        The evidence that its disagreement is within a limit; None if nothing is promised.
     reason : str or None
-        Why it only curtails (stops where the voters not yet asked cannot change the answer) or asks everyone,
-        when `solve_scores` could not do better.
+        If `solve_scores` could not certify an early stop: why it only curtails (stops where the voters not
+        yet asked cannot change the answer) or asks everyone.
     drops_classes : bool
-        Whether each class has voters of its own.
+        Whether each class has separate voters.
 
     Examples
     --------
@@ -110,27 +109,27 @@ class ScoreStrategy(Strategy):
         certificate: ScoreCertificate | None = None,
         drops_classes: bool = False,
     ) -> ScoreStrategy:
-        """From thresholds for every step, from nobody asked to everyone.
+        """Make a strategy from thresholds for every step, from no voter asked to all.
 
         Parameters
         ----------
         lower, upper : array-like of float, shape (n_steps + 1,)
             As in the attributes of the same name; ``lower`` is None for more than two classes.
         order : array-like of int, shape (n_voters,), optional
-            The voters in the order asked; by default that of the columns.
+            The voters in the order asked; by default in the order of the columns.
         start : float or array-like of float, default 0.0
-            The score before the first voter; for more than two classes, that of each.
+            The score before the first voter; for more than two classes, one per class.
         certificate : ScoreCertificate, optional
-            What is known about its disagreement.
+            The evidence about its disagreement.
         drops_classes : bool
-            Whether each class has voters of its own; for more than two classes.
+            Whether each class has separate voters; only for more than two classes.
         """
         first = check_start(start)
         n_classes = None if isinstance(first, float) else len(first)
         low, high = _check_thresholds(lower, upper, n_classes, drops_classes=drops_classes)
         if drops_classes and isinstance(first, float):
             raise InvalidInputError(
-                "drops_classes is for more than two classes, whose start is one number each"
+                "drops_classes needs more than two classes: pass start with one number per class"
             )
         n_steps = len(low) - 1
         given = np.arange(n_steps) if order is None else order
@@ -146,9 +145,9 @@ class ScoreStrategy(Strategy):
         reason: str | None = None,
         drops_classes: bool = False,
     ) -> ScoreStrategy:
-        """Return the strategy that asks everyone, with the reason why.
+        """Return the strategy that asks everyone, with an optional ``reason``.
 
-        Where each class has voters of its own, ``n_voters`` is how many a class has.
+        If classes have separate voters, ``n_voters`` is the number per class.
         """
         low = np.append(np.full(check_n_voters(n_voters), -np.inf), 0.0)
         high = np.repeat(-low[:, None], np.size(start), axis=1) if drops_classes else -low
@@ -166,7 +165,7 @@ class ScoreStrategy(Strategy):
 
     @property
     def n_steps(self) -> int:
-        """How often someone is asked at most: as many voters as there are, or as a class has of its own."""
+        """The largest number of steps: the number of voters, or per class if classes have separate voters."""
         return len(self.order)
 
     @property
@@ -176,7 +175,7 @@ class ScoreStrategy(Strategy):
 
     @property
     def adds_by_class(self) -> bool:
-        """Whether every class has a sum, and thresholds are on the lead; otherwise two have one sum."""
+        """Whether every class has a sum, with thresholds on the lead; otherwise two classes share one sum."""
         return not isinstance(self.start, float)
 
     @property
@@ -186,7 +185,7 @@ class ScoreStrategy(Strategy):
 
     @property
     def stops_in_words(self) -> str:
-        """What a strategy does that has a ``reason`` to do no better."""
+        """When a strategy stops that has a ``reason``, in words."""
         if len(self.looks) == 1:
             return "every voter will be asked"
         return "it stops only where the voters not yet asked cannot change the answer"
@@ -194,19 +193,18 @@ class ScoreStrategy(Strategy):
     def decide(self, asked: int, running: float | npt.ArrayLike) -> bool | int | None:
         """Return the answer after ``asked`` steps at this running score, or None to go on.
 
-        Of many classes, ``running`` are their scores, and the answer is the number of a class; those that are
-        out have ``-inf``.
+        For many classes, ``running`` holds one score per class, ``-inf`` for dropped ones, and the answer is
+        the number of a class.
         """
         if not 0 <= asked <= self.n_steps:
-            raise InvalidInputError(f"step {asked} is impossible: need 0 <= asked <= {self.n_steps}")
+            raise InvalidInputError(f"asked must be between 0 and {self.n_steps}, got {asked}")
         numbers = as_numbers(running, "the running score").astype(np.float64)
         is_out = (numbers == -np.inf) & self.drops_classes
         if not (np.isfinite(numbers) | is_out).all() or np.all(is_out):
             raise InvalidInputError(f"the running score must be finite, got {running!r}")
         if numbers.shape != np.shape(self.start):
             raise InvalidInputError(
-                f"the running score must have the shape {np.shape(self.start)}, as the start has, not "
-                f"{numbers.shape}"
+                f"the running score must have the shape of start, {np.shape(self.start)}, got {numbers.shape}"
             )
         if self.adds_by_class:
             leader = int(numbers.argmax())
@@ -222,19 +220,19 @@ class ScoreStrategy(Strategy):
         return True if numbers >= self.upper[asked] else None
 
     def run(self, scores: npt.ArrayLike | ClassScores) -> tuple[Answers, IntArray]:
-        """Answer rows whose scores are all known, as if voters were asked one by one.
+        """Simulate asking voters one by one, on rows whose scores are all known.
 
         Parameters
         ----------
         scores : array-like of shape (n_rows, n_voters), or (n_rows, n_voters, n_classes)
-            One column per voter, in the voters' own numbering; of many classes, one score for each.
+            One column per voter, in the voters' own numbering; for many classes, one score per class.
 
         Returns
         -------
         answers : ndarray of bool or of int, shape (n_rows,)
-            True for yes; of many classes, their numbers.
+            True for yes; for many classes, the number of a class.
         asked : ndarray of int, shape (n_rows,)
-            How many voters each row took; where each class has its own, those of all classes.
+            Number of voters asked about each row; if classes have separate voters, those of all classes.
         """
         known = self._checked(scores, "scores")
         answers: Answers = np.empty(len(known), np.int64 if self.adds_by_class else np.bool_)
@@ -245,7 +243,7 @@ class ScoreStrategy(Strategy):
         return answers, asked
 
     def run_paths(self, paths: npt.ArrayLike) -> tuple[Answers, IntArray]:
-        """Answer rows whose running scores are known: column k is the score after k + 1 voters."""
+        """Simulate the same from running scores: column k is the score after k + 1 voters."""
         known = self._checked(paths, "paths")
         followed = paths_given(known, self.start, drops_classes=self.drops_classes)
         return followed.follow(self.lower, self.upper)
@@ -276,14 +274,14 @@ class ScoreStrategy(Strategy):
         elif len(self.looks) == 1:
             note = ", asks everyone"
         else:
-            note = ", nothing promised" if self.reason is None else ", curtails"
+            note = ", no guarantee" if self.reason is None else ", curtails"
         classes = f", {self.n_classes} classes" if self.adds_by_class else ""
         return f"<ScoreStrategy for {self.n_voters} voters{classes}{note}>"
 
     # Files -----------------------------------------------------------------------------------
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the fields of a strategy file; thresholds never reached are written as texts."""
+        """Return the fields of a strategy file; infinite thresholds are written as texts."""
         start = self.start
         return {
             "n_voters": self.n_voters,
@@ -303,7 +301,7 @@ class ScoreStrategy(Strategy):
         if drops:
             n_steps = len(fields.entries("order"))
             if n_steps * len(fields.entries("start")) != n_voters:
-                raise fields.error("n_voters", "must be as many for each class as there are in the order")
+                raise fields.error("n_voters", "must be the number of classes times the length of the order")
         try:
             order = check_order(fields.whole_numbers("order", n_steps), n_steps)
         except InvalidInputError as error:
@@ -334,19 +332,19 @@ def _check_thresholds(
 ) -> tuple[FloatArray, FloatArray]:
     """Return copies of the thresholds. Raises InvalidInputError if they are not valid.
 
-    ``n_classes`` is None for two classes with one sum.
+    ``n_classes`` is None for two classes that share one sum.
     """
     high: FloatArray = as_numbers(upper, "upper").astype(np.float64)
     of_leads = n_classes is not None
     if of_leads != (lower is None):
         raise InvalidInputError(
-            "lower must be None for more than two classes: thresholds are on the lead, which is never below 0"
+            "lower must be None for more than two classes, because thresholds are on the lead"
             if of_leads
-            else "lower is missing: only where start has a number for each class, it is None"
+            else "lower must be given for two classes (it is None only if start has one number per class)"
         )
     if of_leads and drops_classes and (high.ndim != 2 or high.shape[1] != n_classes or len(high) < 2):
         raise InvalidInputError(
-            f"upper must have n_steps + 1 rows with a number for each of {n_classes} classes"
+            f"upper must have n_steps + 1 rows with one number for each of {n_classes} classes"
         )
     low: FloatArray = (
         np.append(np.full(max(len(high) - 1, 0), -np.inf), 0.0)
@@ -360,12 +358,12 @@ def _check_thresholds(
     if len(broken):
         step = broken[0]
         raise InvalidInputError(
-            f"step {step} needs lower <= upper, lower not inf and upper not -inf, "
+            f"the thresholds of step {step} must have lower <= upper, lower below inf and upper above -inf, "
             f"got lower={low[step]} and upper={high[step]}"
         )
     if low[-1] != 0 or (high[-1] != 0).any():
         raise InvalidInputError(
-            "lower and upper of the last step must be 0: when everyone was asked, the answer is that of the "
+            "lower and upper of the last step must be 0, because after all voters the answer is that of the "
             "full sum"
         )
     if of_leads:

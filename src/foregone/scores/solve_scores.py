@@ -1,6 +1,6 @@
 """solve_scores: learn thresholds on one half of the rows, certify them on the other.
 
-Why the result keeps its limit is proved in docs/theory.md, "Certifying what is used".
+The proof of the guarantee is in docs/theory.md, "Certifying what is used".
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from foregone.strategy.limits import Limits, MaxDisagreement, as_given
 __all__ = ["CannotCertifyWarning", "ScoreEstimate", "estimate_scores", "solve_scores"]
 
 NEAR = (-0.4, -0.3, -0.2, -0.15, -0.12, -0.1, -0.08, -0.06, -0.05, -0.04, -0.03, -0.02, -0.01)
-STRIDE = 0.1  # where the guess is far
+STRIDE = 0.1  # far from the guess
 
 
 class CannotCertifyWarning(UserWarning):
-    """The rows cannot certify any early stop, so it stops only where the answer is certain."""
+    """There are too few rows to certify an early stop, so it stops only where the answer is certain."""
 
 
 def solve_scores(
@@ -54,77 +54,76 @@ def solve_scores(
     labels: npt.ArrayLike | RowLosses | None = None,
     costs: npt.ArrayLike | None = None,
 ) -> ScoreStrategy:
-    """Learn when to stop adding up scores, with a limit on the disagreement that holds for new rows.
+    """Learn when to stop adding up scores, with a certified limit on the disagreement on new rows.
 
-    With the true answers of the rows, ``labels``, the limit is on the loss of accuracy instead, or of costs.
-    Disagreements lie at close calls, where the full sum is nearly as often wrong, so that the same limit asks
-    far fewer voters.
+    If you pass the true answers of the rows as ``labels``, the limit is on the loss of accuracy, or of costs,
+    instead. Disagreements are close calls, where the full sum is wrong nearly as often, so the same limit
+    asks far fewer voters.
 
-    Voters are asked in one fixed order and their scores added up; the full sum says yes if it is above 0. Of
-    more than two classes, each has a sum, the largest of which is the answer (the first, if there are
-    several), and what counts is the lead of the largest over the second.
-    On a random half of the rows thresholds on the running score or lead are learned, careful to bold; on the
-    other half they are tried in that order, and the last one is taken before the first whose disagreement,
-    or loss, is, by an exact bound, above the limit. With a probability of at least ``confidence`` over the
-    draw of the rows (and whatever their distribution) it is then at most ``max_disagreement`` on new rows of
-    that distribution. With ``bounds`` it also stops wherever the voters not yet asked cannot change the
-    answer (curtailment), and if nothing can be certified it stops only there. At least one voter is always
-    asked.
+    Voters are asked in one fixed order and their scores added up; the answer of the full sum is yes if it is
+    above 0. For more than two classes, each has a sum, the largest is the answer (the first of several), and
+    thresholds are on the lead of the largest over the second.
+
+    A random half of the rows is used to learn thresholds on the running score or lead, from careful to bold.
+    The other half tests them in that order, and the last one is selected before the first whose disagreement,
+    or loss, has an exact upper bound above the limit. With a probability of at least ``confidence`` over the
+    draw of the rows, whatever their distribution, it is then at most ``max_disagreement`` on new rows of that
+    distribution. With ``bounds`` it also stops wherever the voters not yet asked cannot change the answer
+    (curtailment), and if nothing can be certified it stops only there. At least one voter is always asked.
 
     Parameters
     ----------
     paths : array-like of shape (n_rows, n_voters) or (n_rows, n_voters, n_classes), or ClassScores
-        With ``order=None``: running scores, column k the score after k + 1 voters in the order asked,
-        ``start`` included. With any other order: scores of single voters, which are added up here. Of more
-        than two classes, one score for each class. The rows must not be those that the voters were trained
-        on.
+        With ``order=None``: running scores; column k is the score after k + 1 voters in the order asked,
+        including ``start``. With any other order: scores of single voters, which are added up here. For more
+        than two classes, one score per class. Do not use rows that the voters were trained on.
     max_disagreement : float or dict
-        The largest allowed probability to answer differently from the full sum, or, of two classes, one for
-        rows whose full sum says ``"yes"`` and one for ``"no"``, which are both kept at once (1 for no limit).
-        With ``labels`` the largest allowed loss of accuracy: how far the share of rows that are answered
-        rightly may fall below that of the full sum, of all rows or of those that are truly ``"yes"`` and
-        ``"no"``. With ``costs`` the largest allowed rise of the mean cost, in their unit.
+        The largest allowed probability that the answer differs from the full sum's. For two classes, also one
+        limit for rows whose full sum says ``"yes"`` and one for ``"no"``, which hold at once (1 for no
+        limit). With ``labels``, the largest allowed loss of accuracy: how far the share of correct answers
+        may fall below that of the full sum, over all rows or over those that are truly ``"yes"`` and
+        ``"no"``. With ``costs``, the largest allowed increase of the mean cost, in the unit of the costs.
     confidence : float, default 0.95
         Strictly between 0 and 1.
     order : None, "given", "random", "optimized" or array-like of int, optional
-        None: ``paths`` are running scores. Otherwise they are scores of single voters, asked in the order of
-        the columns, in one drawn at random, in the better of the columns' and a learned one (both judged on
-        the learning half), or in this one.
+        None: ``paths`` are running scores. Otherwise they are scores of single voters. "given": asked in the
+        order of the columns; "random": in a random order; "optimized": in the better of the columns' order
+        and a learned one, judged on the learning half. Or the order itself.
     looks : int or iterable of int, optional
-        A number k to stop only after every k voters, or the numbers of voters after which it may stop; where
-        each class has its own, voters of one class.
+        A number k to stop only after every k voters, or the numbers of voters after which it may stop; if
+        classes have separate voters, these are voters per class.
     start : float or array-like of float, shape (n_classes,), default 0.0
         The score before the first voter.
     answers : array-like of bool or int, shape (n_rows,), optional
-        What each row is to be answered with: True for yes, or the number of one of many classes. By default
-        what its full sum says; the two may differ where the sum is 0 but for rounding, and then all that is
-        promised is about these.
+        The answer that each row should get: True for yes, or the number of a class. By default the answer of
+        its full sum. The two may differ if the sum is 0 up to rounding; the guarantee is about the given
+        answers.
     bounds : array-like of shape (2, n_voters) or (2, n_voters, n_classes), optional
-        The smallest and the largest score that each voter can give to any row, in the order of the columns:
-        of a tree, its smallest and its largest leaf. Without them only the full sum is certain.
+        The smallest and the largest score that each voter can give to any row, in the order of the columns;
+        for a tree, its smallest and its largest leaf. Without them only the full sum is certain.
     groups : array-like of shape (n_rows,) or RowLabels, optional
-        A label for each row, fixed before anything was looked at: every group keeps the limit. A
-        `foregone.certifying.RowLabels` holds clusters, too.
+        A label for each row, chosen before looking at the results: every group keeps the limit. A
+        `foregone.certifying.RowLabels` can also hold clusters.
     clusters : array-like of shape (n_rows,), optional
-        A label for each row, such as a patient: rows with the same one depend on each other, stay in the same
-        half and count as one observation. The limit is then for the mean over clusters of the share of their
+        A label for each row, such as a patient: rows with the same label are dependent, stay in the same
+        half and count as one observation. The limit then applies to the mean, over clusters, of the share of
         rows that differ.
     random_state : int, Generator or None
-        Draws the halves, and a random order. None draws anew each time. Trying several and taking the best
-        breaks the promise.
+        Seeds the split and a random order. None uses a new seed each time. Trying several seeds and taking
+        the best invalidates the guarantee.
     on_failure : {"curtail", "raise"}
-        What to do when the rows cannot certify any early stop: return the strategy that stops only where the
-        answer is certain (without ``bounds``, that asks everyone), with the ``reason``, and warn
-        (`CannotCertifyWarning`); or raise SolverError. With a limit of 0 the former is what is asked for, so
-        there is nothing to warn of.
+        What to do if the rows cannot certify any early stop. "curtail": warn (`CannotCertifyWarning`) and
+        return the strategy that stops only where the answer is certain (without ``bounds`` it asks everyone),
+        with the ``reason``; a limit of 0 asks for exactly that, so there is no warning. "raise": raise
+        SolverError.
     drops_classes : bool
-        Whether each of many classes has voters of its own, as boosted trees have them, one a class and round.
-        Then a class that trails the leader by the threshold is out, and its voters are asked no more, which
-        saves most of them. Each voter of a class counts as one.
+        Whether each of many classes has separate voters, such as boosted trees with one per class and round.
+        A class that trails the leader by the threshold is then dropped and its voters are asked no more,
+        which saves most of them. Each voter of a class counts as one.
     labels : array-like of bool or int, shape (n_rows,), optional
-        The true answers of the rows, True for yes, or the number of one of many classes.
+        The true answers of the rows: True for yes, or the number of a class.
     costs : array-like of shape (n_classes, n_classes), optional
-        What answers cost, ``costs[truth, answer]``; of two classes, no comes first. Takes ``labels``.
+        The costs of answers, ``costs[truth, answer]``; for two classes, no comes first. Needs ``labels``.
 
     Returns
     -------
@@ -201,24 +200,28 @@ def solve_scores(
         return curtailed
     if on_failure == "raise":
         raise SolverError(f"no early stop can be certified: {reason}")
-    warnings.warn(f"{curtailed.stops_in_words}: {reason}", CannotCertifyWarning, stacklevel=2)
+    warnings.warn(
+        f"no early stop can be certified, so {curtailed.stops_in_words}: {reason}",
+        CannotCertifyWarning,
+        stacklevel=2,
+    )
     return curtailed
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreEstimate:
-    """What a limit would probably cost and risk, by the learning half alone: nothing is promised.
+    """Estimated cost and risk of a limit, from the learning half alone: nothing is guaranteed.
 
     Attributes
     ----------
     strategy : ScoreStrategy
-        Learned, at the boldness that would just be certified by as many rows; not certified.
+        Learned, at the boldness that as many rows would just certify; not certified.
     outcome : TrialOutcome
-        How the rows of the learning half fare, each with thresholds that it had no part in.
+        The results on the learning half, each row with thresholds learned without it.
     final : ndarray of bool or int
-        What they are to be answered with.
+        The answers that these rows should get.
     losses : RowLosses
-        What they lose by other answers: accuracy or costs where labels are known, whatever is limited.
+        What they lose by other answers: accuracy or costs if labels are known, whatever is limited.
     """
 
     strategy: ScoreStrategy
@@ -242,11 +245,11 @@ def estimate_scores(
     looks: int | Iterable[int] | None = None,
     loss: LossKind | None = None,
 ) -> ScoreEstimate:
-    """Return what a limit would cost. The rows that will certify it are not looked at.
+    """Estimate the cost of a limit, without using the rows that will certify it.
 
-    So a limit may be chosen by estimates of many, and then certified by `solve_scores` with the same rows and
-    ``random_state``. The limit is on ``loss``, by default on what that of the rows is: with labels,
-    disagreement may still be limited. Limits on costs are shares of their unit, see `ScoreRows.limits`.
+    So you can compare estimates for many limits, choose one, and certify it by `solve_scores` with the same
+    rows and ``random_state``. The limit is on ``loss``, by default the loss of the rows: with labels,
+    disagreement can still be limited. Limits on costs are shares of their unit, see `ScoreRows.limits`.
     """
     known = rows.losses
     rows = rows if loss is None else rows.losing(loss)
@@ -274,9 +277,9 @@ def _hopeful(
     confidence: float,
     certifying: IntArray | None = None,
 ) -> tuple[list[ScoreRows], str | None]:
-    """Return how losses may be counted such that rows could certify something, or why they cannot.
+    """Return the ways to count losses with which the rows could certify a stop, or why there are none.
 
-    As long as the rows to certify with are not to be looked at, those to learn from stand for them.
+    If the certification rows must not be used yet, the learning rows stand in for them.
     """
     found, reason, voters = [], None, rows.orders[0]
     for some in rows.with_and_without_gains():
@@ -293,7 +296,7 @@ def _hopeful(
 def _best_choice(
     hopeful: Sequence[ScoreRows], limits: Limits, steps: IntArray, confidence: float
 ) -> tuple[ScoreRows, IntArray, Trial, Choice]:
-    """Return how losses are counted, and the order, such that the learning half asks fewest."""
+    """Return the way to count losses and the order with which the learning half asks fewest voters."""
     tried = []
     for rows in hopeful:
         for voters in rows.orders:
@@ -303,7 +306,7 @@ def _best_choice(
 
 
 def _careful_to_bold(choice: Choice) -> list[float]:
-    """Return how bold to be, in a sequence fixed by the learning half: coarse, but fine near its guess."""
+    """Return the sequence of boldness to try, fixed by the learning half: coarse, but fine near its guess."""
     far = np.arange(0.0, max(choice.boldness + NEAR[0], STRIDE), STRIDE).tolist()
     near = [choice.boldness + offset for offset in NEAR] + np.arange(choice.boldness, 1.0, 0.01).tolist()
     return [*far, *(place for place in near if place > far[-1]), 1.0]
@@ -318,7 +321,7 @@ def _certificate(
     n_learned: int,
     n_rungs: int,
 ) -> ScoreCertificate:
-    """Return the evidence for thresholds that keep their limits on rows they were not learned from."""
+    """Return the certificate of thresholds that keep their limits on rows they were not learned from."""
     wrong, asked, *_ = certify.outcome(thresholds)
     losses, final = certify.losses, certify.final
 
@@ -351,52 +354,52 @@ def _certificate(
 
 
 def _unit(losses: RowLosses) -> float:
-    """Return what a loss of 1 is, as users count."""
+    """Return a loss of 1 in the user's unit."""
     return 1.0 if losses.costs is None else losses.costs.unit
 
 
 def _hopeless(learn: Trial, certify: Trial, steps: IntArray, confidence: float) -> str | None:
     """Return why no early stop could be certified or learned, or None.
 
-    The rows to certify with are the others, or, as long as these are not looked at, those to learn from.
+    ``certify`` are the certification rows, or, if these must not be used yet, the learning rows.
     """
     if len(steps) == 0:
-        return "there is no look before the last voter: give more looks"
+        return "looks has no step before the last voter: add more looks"
     unit, nothing_lost = _unit(certify.losses), certify.losses.of(certify.final, certify.final)
-    where, in_all = "are in the certifying half", "twice that"
+    has, in_all = "the certification half has {}", "twice that"
     if certify.losses.truth is not None:
-        where, in_all = "are left to certify with", "a quarter more"
+        has, in_all = "{} are left for certification", "a quarter more"
     if certify is learn:
-        where = "are in the learning half, and about as many will certify"
-        where = where if certify.times == 1 else "will certify, about"
+        has = "the learning half has {}, and about as many will certify"
+        has = has if certify.times == 1 else "about {} will certify"
     for part, judged in zip(certify.parts, certify.judge(nothing_lost, confidence), strict=True):
         if part.limit == 0:
-            return f"a limit of 0 takes certainty, which no rows can give: {_allow(certify.losses, 'some')}"
+            return f"no number of rows can certify a limit of 0: {_allow(certify.losses, 'some')}"
         if not judged.is_kept:
+            n_rows = f"{round(certify.times * part.n_observations):,} {part}"
             return (
-                f"{round(certify.times * part.n_observations):,} {part} {where}, and at least "
-                f"{part.needed(confidence):,} are needed for a limit of {part.limit * unit:g} at a "
-                f"confidence of {confidence:g}, {in_all} in all, better several times as many: give "
-                f"more rows, {_allow(certify.losses, 'more')}, or lower the confidence"
+                f"{has.format(n_rows)}, but at least {part.needed(confidence):,} are needed for a limit of "
+                f"{part.limit * unit:g} at a confidence of {confidence:g}. Give more rows ({in_all} in all, "
+                f"better several times as many), {_allow(certify.losses, 'more')}, or lower the confidence"
             )
     if learn.final.dtype != np.bool_:
         if len(learn.final) - np.bincount(learn.final).max(initial=0) < 2:
             return (
-                "nearly all rows to learn from have full sums for the same class, so nothing can be "
-                "learned about telling classes apart: give rows of several"
+                "nearly all learning rows have the same class as answer of the full sum, so no thresholds "
+                "can be learned: give rows of several classes"
             )
         return None
     for side in ("yes", "no"):
         if np.count_nonzero(learn.final == (side == "yes")) < 2:
             return (
-                f'hardly any row to learn from has a full sum that says "{side}", so nothing can be '
-                "learned about telling them apart: give rows of both answers"
+                f'hardly any learning row has a full sum that says "{side}", so no thresholds can be '
+                "learned: give rows of both answers"
             )
     return None
 
 
 def _allow(losses: RowLosses, how_much: str) -> str:
-    """Return what else to allow."""
+    """Return a suggestion to loosen the limit."""
     if losses.kind == "disagreement":
         return f"allow {how_much} disagreement"
     return f"allow a larger loss of {'accuracy' if losses.kind == 'accuracy' else 'costs'}"
@@ -408,7 +411,7 @@ def _too_often_wrong(certify: Trial, judged: tuple[Judged, ...]) -> str:
     lose = certify.losses.truth is not None
     did, of = ("had a mean loss of", "on") if lose else ("were wrong on a share of", "of")
     return (
-        f"even the most careful thresholds {did} {lost.mean_loss:.3g} {of} {lost.n_observations:,} {part}, "
-        f"an upper bound of {lost.bound:.3g} for a limit of {lost.limit:g}: give more rows or "
+        f"even the most careful thresholds {did} {lost.mean_loss:.3g} {of} {lost.n_observations:,} {part}. "
+        f"The upper bound of {lost.bound:.3g} exceeds the limit of {lost.limit:g}: give more rows or "
         f"{_allow(certify.losses, 'more')}"
     )

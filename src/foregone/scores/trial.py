@@ -1,4 +1,4 @@
-"""Trial: rows with limits on what they lose, how thresholds fare on them, and which to choose by that."""
+"""Trial: rows with limits on their losses; testing thresholds on them, and choosing thresholds."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ HALVINGS = 7
 
 
 class TrialOutcome(NamedTuple):
-    """What became of rows.
+    """Results of thresholds on rows.
 
     Attributes
     ----------
     wrong : ndarray of bool
-        Which got another answer than they should.
+        Which rows got another answer than they should.
     asked : ndarray of int
-        How many voters each took.
+        Number of voters asked about each row.
     answers : ndarray of bool or int
-        What each was answered.
+        The answer to each row.
     losses : ndarray of bool or float
-        What each loses by that, of what is limited, as `RowLosses.of` has it; of disagreement, ``wrong``.
+        The loss of each row in the limited quantity, see `RowLosses.of`; for disagreement, ``wrong``.
     """
 
     wrong: BoolArray
@@ -49,24 +49,24 @@ class TrialOutcome(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Rows to try thresholds on.
+    """Rows to test thresholds on.
 
     Attributes
     ----------
     paths : Paths
         Running scores, or leads.
     final : ndarray of bool or int, shape (n_rows,)
-        What rows are to be answered with: whether with yes, or with which of many classes.
+        The answers that rows should get: whether yes, or the number of a class.
     labels : RowLabels
         Groups and clusters of the rows.
     parts : Parts
-        The limits on the losses, and which rows they are for.
+        The limits on the losses, and the rows that each applies to.
     certain : Thresholds
-        Where the answer is certain before everyone was asked.
+        Where the answer is certain before all voters were asked.
     losses : RowLosses
         What other answers lose.
     times : float
-        How often each row counts where they are judged.
+        How often each row counts when they are judged.
     """
 
     paths: Paths
@@ -84,11 +84,11 @@ class Trial:
 
     @property
     def limit(self) -> float:
-        """The limit on the loss of all rows that the limits of the parts come to."""
+        """The limit on the loss of all rows that follows from the limits of the parts."""
         return sum(part.limit * len(part.rows) for part in self.parts) / max(self.n_rows, 1)
 
     def learn(self, rows: IntArray, steps: IntArray) -> Learned:
-        """Return what some of the rows teach."""
+        """Learn from some of the rows."""
         some = self.paths.take(rows)
         if isinstance(some, ClassPaths) and some.drops_classes:
             return LearnedByClass(
@@ -97,19 +97,19 @@ class Trial:
         return Learned(some, steps, self.limit, self.certain, may_gain=self.losses.truth is not None)
 
     def outcome(self, thresholds: Thresholds) -> TrialOutcome:
-        """Return how all rows fare."""
+        """Return the results of thresholds on all rows."""
         return self.answered(*self.paths.follow(*thresholds))
 
     def answered(self, answers: Answers, asked: IntArray) -> TrialOutcome:
-        """Return how all rows fare that are answered like this."""
+        """Return the results on all rows, given the answers and the numbers of voters asked."""
         return TrialOutcome(answers != self.final, asked, answers, self.losses.of(answers, self.final))
 
     def judge(self, losses: BoolArray | FloatArray, confidence: float) -> tuple[Judged, ...]:
-        """Return what the losses of all rows say about each part."""
+        """Return the bound on the loss of each part, given the losses of all rows."""
         return self.parts.judge(losses, confidence, times=self.times)
 
     def folds(self) -> IntArray:
-        """Return the number of the fold that each row is in; clusters stay together."""
+        """Return the fold of each row; clusters stay together."""
         clusters = self.labels.clusters
         numbers = np.arange(self.n_rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
         return np.asarray(numbers % FOLDS, np.int64)
@@ -117,9 +117,9 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A shape, how bold it may probably be, and how the rows fared that it was tried on.
+    """A shape, the boldness that is probably certifiable, and its results on the rows it was tested on.
 
-    ``outcome`` is None where not even the most careful try would have been certified.
+    ``outcome`` is None if not even the most careful thresholds would have been certified.
     """
 
     shape: Shape
@@ -128,16 +128,16 @@ class Choice:
 
     @property
     def mean_asked(self) -> float:
-        """Voters asked, on average over the rows it was tried on."""
+        """Mean number of voters asked, over the rows it was tested on."""
         return np.inf if self.outcome is None else float(self.outcome.asked.mean())
 
 
 def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
-    """Return the shape that asks fewest voters where it would just be certified, and that boldness.
+    """Return the shape that asks fewest voters at the largest certifiable boldness, and that boldness.
 
-    Thresholds are learned on all folds but one and tried on that one. The folds together count for as many
-    rows as there will be to certify on, so the same bounds show how bold one may hope to be. The boldness is
-    found by halving, as if losses only grew with it: nothing that is promised depends on that.
+    Thresholds are learned on all folds but one and tested on that one. All folds together count as many rows
+    as certification will have, so the same bounds estimate which boldness can be certified. It is found by
+    bisection, as if losses only grew with boldness: the guarantee does not depend on that.
     """
     fold_of = learn.folds()
     folds = [np.flatnonzero(fold_of == fold) for fold in range(FOLDS)]
@@ -155,7 +155,7 @@ def choose(learn: Trial, steps: IntArray, confidence: float) -> Choice:
     best = Choice(Shape("chance"), 0.0)
     has_sides = learn.losses.kind == "cost" or any(part.side != "all" for part in learn.parts)
     others = LEAD_SHAPES if isinstance(learn.paths, ClassPaths) else WEIGHED_SHAPES if has_sides else ()
-    # A margin gains little over chances where close calls are free, and a ladder of margins is steep there.
+    # If close calls are free, a margin gains little over chances, and a ladder of margins is steep.
     shapes = SHAPES if learn.losses.truth is None else SHAPES[1:]
     for shape in shapes + others:
         certain, too_bold = 0.0, 1.0
