@@ -63,7 +63,7 @@ def test_a_small_plurality_file_takes_little_memory_or_is_refused(tmp_path, n_vo
 
 def test_a_strategy_that_needs_more_says_how_much_and_max_memory_allows_it(tmp_path):
     path = plurality_file(tmp_path / "strategy", 5_000, 1, 5_001)
-    with pytest.raises(FileFormatError, match=r"needs 401 MB .*at most 268 MB.*raise max_memory to 401e6"):
+    with pytest.raises(FileFormatError, match=r"needs 401 MB .*limit of 268 MB.*raise max_memory to 401e6"):
         PluralityStrategy.load(path)
     assert PluralityStrategy.load(path, max_memory=401e6).n_voters == 5_000
 
@@ -97,7 +97,7 @@ def test_exceptions_in_any_order_are_the_same_strategy_and_twice_is_an_error(tmp
     write_file(path, {**fields, "exceptions": fields["exceptions"][::-1]})
     assert PluralityStrategy.load(path) == strategy
     write_file(path, {**fields, "exceptions": fields["exceptions"] * 2})
-    with pytest.raises(FileFormatError, match="once a state"):
+    with pytest.raises(FileFormatError, match="between 0 and 1 per state"):
         PluralityStrategy.load(path)
 
 
@@ -172,7 +172,7 @@ def test_what_is_taken_adds_up():
 
 @pytest.mark.parametrize("bad", [-1, float("nan")])
 def test_a_max_memory_that_is_no_number_of_bytes_is_refused(bad):
-    with pytest.raises(InvalidInputError, match="max_memory must be a number of bytes"):
+    with pytest.raises(InvalidInputError, match="max_memory must be a positive number of bytes"):
         Memory("x", bad)
 
 

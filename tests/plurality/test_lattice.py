@@ -55,14 +55,14 @@ def test_the_sizes_are_those_of_the_theory():
 @pytest.mark.parametrize(
     ("n_voters", "n_classes", "message"),
     [
-        (101, None, r"has 1,\d{3},\d{3},\d{3} states, .*say how many answers there can be \(n_classes\)"),
+        (101, None, r"has 1,\d{3},\d{3},\d{3} states, .*set n_classes to the number of possible answers"),
         (
             101,
             12,
-            r"among 12 different answers has [\d,]+ states, .*allow fewer answers, or ask fewer voters",
+            r"among 12 different answers has [\d,]+ states, .*allow fewer answers, or use fewer voters",
         ),
         (10**6, None, "has more than 1,000,000,000,000 states"),
-        (10**9, 5, "allow fewer answers, or ask fewer voters"),
+        (10**9, 5, "allow fewer answers, or use fewer voters"),
     ],
 )
 def test_what_is_too_large_is_refused_with_its_size_and_what_to_do(n_voters, n_classes, message):

@@ -185,11 +185,11 @@ def test_a_solution_survives_its_file(tmp_path, how):
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [
-        ([[3, 2], [3, 1]], {}, "every item must have the same number of votes, at least one: found 4 to 5"),
-        ([[3, 2]], {"n_voters": 6}, "the compositions are of 5 votes, but n_voters is 6"),
-        ([[2, 2, 1]], {"n_classes": 2}, "have 3 different answers, but n_classes is 2: allow as many"),
-        ([[3, float("nan")]], {}, "integers of votes"),
-        ([[3.5, 1.5]], {}, "integers of votes"),
+        ([[3, 2], [3, 1]], {}, "every item must have the same number of votes, at least one, got 4 to 5"),
+        ([[3, 2]], {"n_voters": 6}, "the compositions have 5 votes, but n_voters is 6"),
+        ([[2, 2, 1]], {"n_classes": 2}, "have 3 different answers, but n_classes is 2: use"),
+        ([[3, float("nan")]], {}, "must hold integers"),
+        ([[3.5, 1.5]], {}, "must hold integers"),
         ([[6, -1]], {}, "from 0 to"),
         ([["a", "b"]], {}, "item 0 has 2 answers"),
         ([], {}, "must be a matrix"),
@@ -237,7 +237,11 @@ def test_answers_themselves_are_counted_whatever_they_are():
     seen = CompositionDistribution.from_answers([["4", "4", True], [(1, 2), "x", "x"], [7, 7, 7]])
     assert seen.compositions.tolist() == [[2, 1], [3, 0]]
     assert seen.probabilities.tolist() == [2 / 3, 1 / 3]
-    for wrong, message in [([], "no items"), (["abc"], "must be a sequence"), ([[[1], [2]]], "hashable")]:
+    for wrong, message in [
+        ([], "at least one item"),
+        (["abc"], "must be a list"),
+        ([[[1], [2]]], "hashable"),
+    ]:
         with pytest.raises(InvalidInputError, match=message):
             CompositionDistribution.from_answers(wrong)
 
@@ -245,16 +249,16 @@ def test_answers_themselves_are_counted_whatever_they_are():
 def test_none_is_no_answer():
     seen = CompositionDistribution.from_answers([["a", None, "b"], [np.nan, "a", "a"]])
     assert seen == CompositionDistribution.from_counts([[1, 1], [2]])
-    with pytest.raises(InvalidInputError, match="the items have no answers"):
+    with pytest.raises(InvalidInputError, match="at least one answer per item"):
         CompositionDistribution.from_answers([[None], [None]])
 
 
 @pytest.mark.parametrize(
     ("items", "n_voters", "message"),
     [
-        ([list("aab"), list("ab")], None, r"item 1 has 2 answers and item 0 has 3 .* n_voters=N"),
-        ([list("ab"), ["a", None]], None, "item 1 has 1 answers and item 0 has 2"),
-        ([list("aab"), list("ab")], 3, "item 1 has 2 answers .* fewer than n_voters=3: leave it out"),
+        ([list("aab"), list("ab")], None, r"item 1 has 2 answers but item 0 has 3 .* n_voters=N"),
+        ([list("ab"), ["a", None]], None, "item 1 has 1 answers but item 0 has 2"),
+        ([list("aab"), list("ab")], 3, "item 1 has 2 answers .* fewer than n_voters=3: remove it"),
         ([list("aab")], 0, "n_voters must be an integer of at least 1"),
         ("aab", None, "items must be a list"),
     ],
@@ -289,7 +293,7 @@ def test_of_answers_no_more_than_there_are_voters_are_taken():
 
 
 def test_answers_that_are_numbers_are_taken_for_counts_and_the_error_says_what_to_use():
-    with pytest.raises(InvalidInputError, match=r"and item 1 has 23\. .*from_answers"):
+    with pytest.raises(InvalidInputError, match=r"item 1 has 23\)\. .*from_answers"):
         solve_plurality([[7, 7, 8], [7, 8, 8]], 0.2, n_voters=3)
     with pytest.raises(InvalidInputError, match="compositions must be numbers"):
         solve_plurality(np.array([[7, 7, 8]], dtype=object), 0.2, n_voters=3)
@@ -312,14 +316,22 @@ def test_rows_of_counts_may_be_arrays_of_different_lengths():
         ("price", -1, "must be a finite number from 0"),
         ("lower_bound", "x", "must be a finite number"),
         ("distribution", {"where": "?", "values": ""}, "bits and numbers in base64"),
-        ("distribution", {"where": "AA==", "values": ""}, "must be for 12 compositions"),
+        ("distribution", {"where": "AA==", "values": ""}, "must have entries for 12 compositions"),
         ("distribution", {"where": "AAA=", "values": ""}, "must hold probabilities that sum to one"),
-        ("distribution", {"where": "gAA=", "values": ""}, "a finite number above zero for each place"),
+        ("distribution", {"where": "gAA=", "values": ""}, "a finite number above zero for each position"),
         ("risk_weights", {"where": "gA==", "values": "AAAAAAAA+H8="}, "a finite number above zero"),
         ("risk_weights", None, "must be an object"),
         ("certified_on", {"where": "AAA=", "values": "AAAAAAAA8D8="}, "a finite number above zero"),
-        ("certified_on", {"where": "ABA=", "values": "AAAAAAAA4D8="}, "numbers of items, of those observed"),
-        ("certified_on", {"where": "gAA=", "values": "AAAAAAAA8D8="}, "numbers of items, of those observed"),
+        (
+            "certified_on",
+            {"where": "ABA=", "values": "AAAAAAAA4D8="},
+            "numbers of items, at most those observed",
+        ),
+        (
+            "certified_on",
+            {"where": "gAA=", "values": "AAAAAAAA8D8="},
+            "numbers of items, at most those observed",
+        ),
         ("first_leader_only", 2, "must be an integer of at least 0 and at most 1"),
     ],
 )

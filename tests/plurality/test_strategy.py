@@ -52,7 +52,7 @@ def test_a_run_answers_the_leader_that_was_cast_first():
     strategy = rules.esc(6, 6)
     assert strategy.run(["b", "a", "a", "b", "c", "d"]) == ("b", 6)
     assert rules.lead(9, 2).run(["x", 3, 3, 3]) == (3, 4)
-    with pytest.raises(InvalidInputError, match="2 answers are not enough to stop: up to 9 may be needed"):
+    with pytest.raises(InvalidInputError, match="2 answers are not enough to stop: pass up to 9"):
         rules.lead(9, 2).run(["x", "y"])
 
 
@@ -79,7 +79,7 @@ def test_chance_decides_as_often_as_it_should():
         ("exceptions", [[1]], "lists of 2"),
         ("exceptions", [[0, 0.5]], "numbers of states"),
         ("exceptions", [[1, 1.0]], "between 0 and 1"),
-        ("exceptions", [[1, 0.5], [1, 0.5]], "once a state"),
+        ("exceptions", [[1, 0.5], [1, 0.5]], "between 0 and 1 per state"),
         ("checksum", "0", "damaged or edited"),
     ],
 )
@@ -97,7 +97,7 @@ def test_a_damaged_file_is_refused(tmp_path, field, value, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda stop: stop[:-1], "one stop probability for each of 7 states"),
+        (lambda stop: stop[:-1], "one stop probability for each of the 7 states"),
         (lambda stop: stop * 2, "between 0 and 1"),
         (lambda stop: stop * np.nan, "between 0 and 1"),
         (lambda stop: stop * 0, "those of the last level 1"),

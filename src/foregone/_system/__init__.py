@@ -1,1 +1,1 @@
-"""What the operating system is asked for: files written whole or not at all, memory, processes, terminals."""
+"""Access to the operating system: atomic files, memory limits, worker processes, terminals, GPUs."""

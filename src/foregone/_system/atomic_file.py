@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, and one process at a time."""
+"""Writing files atomically, and by one process at a time."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ PathLike = str | os.PathLike[str]
 
 
 def _can_lock() -> bool:
-    """Return whether this system locks files; Windows does not, as far as we use it."""
+    """Return whether this system can lock files; on Windows, locks are not used."""
     return hasattr(fcntl, "flock")
 
 
 def write_atomically(path: PathLike, pieces: Iterable[bytes | memoryview]) -> None:
-    """Write ``pieces`` to ``path`` so that a reader sees the old file or the whole new one.
+    """Write ``pieces`` to ``path`` atomically: a reader sees the old file or the complete new one.
 
-    A new file gets the permissions of any new file, an old one keeps its own; a link stays a link, and what
-    it points to is written. Something that is no file (``/dev/stdout``) is written to as it is.
+    A new file gets the default permissions, an existing one keeps its own. A link stays a link, and its
+    target is written. Anything but a regular file (``/dev/stdout``) is written to directly.
 
     Raises
     ------
@@ -49,13 +49,13 @@ def write_atomically(path: PathLike, pieces: Iterable[bytes | memoryview]) -> No
             raise PermissionError("it is write-protected")
         else:
             _replace(target, pieces, None if old is None else stat.S_IMODE(old.st_mode))
-    except (OSError, ValueError) as error:  # ValueError: a name no file can have
+    except (OSError, ValueError) as error:  # ValueError: an invalid file name
         reason = getattr(error, "strerror", None) or error
         raise InvalidInputError(f"cannot write {os.fspath(path)}: {reason}") from error
 
 
 def _replace(target: Path, pieces: Iterable[bytes | memoryview], mode: int | None) -> None:
-    """Write a whole new file beside ``target``, then put it in its place."""
+    """Write a complete new file beside ``target``, then replace ``target`` by it."""
     _remove_leftovers(target)
     with _new_part(target) as (stream, part):
         stream.writelines(pieces)
@@ -64,13 +64,13 @@ def _replace(target: Path, pieces: Iterable[bytes | memoryview], mode: int | Non
         if mode is not None:
             part.chmod(mode)
         if not _can_lock():
-            stream.close()  # Windows puts no open file in another's place
+            stream.close()  # Windows cannot rename an open file
         part.replace(target)
 
 
 @contextlib.contextmanager
 def _new_part(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """Give a new file beside ``target``, locked for as long as it is written; it is removed on failure."""
+    """Yield a new file beside ``target``, locked while it is written; it is removed on failure."""
     while True:
         part = target.with_name(f".{target.name[:60]}.{secrets.token_hex(8)}.part")
         with part.open("xb") as stream:
@@ -78,7 +78,7 @@ def _new_part(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
                 if lock_file(stream.fileno()) and part.exists():
                     yield stream, part
                     return
-                # Else it was taken for a leftover in the moment before it was locked.
+                # Otherwise another process removed it as a leftover before it was locked.
             except BaseException:
                 with contextlib.suppress(OSError):
                     part.unlink()
@@ -86,7 +86,7 @@ def _new_part(target: Path) -> Iterator[tuple[BinaryIO, Path]]:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove what killed processes were in the middle of writing to ``target``; a living one holds a lock."""
+    """Remove unfinished files that killed processes left beside ``target``; a live process holds a lock."""
     ours = re.compile(rf"\.{re.escape(target.name[:60])}\.[0-9a-f]{{16}}\.part")
     with os.scandir(target.parent) as entries:
         found = [Path(entry.path) for entry in entries if ours.fullmatch(entry.name)]
@@ -103,8 +103,8 @@ def _remove_leftovers(target: Path) -> None:
 def lock_file(file: int) -> bool:
     """Lock an open file or folder, by its descriptor, until it is closed; False if another process has it.
 
-    The lock goes with the process, however that ends. Where there are no locks (Windows, some network file
-    systems) the answer is True.
+    The lock is released when the process ends, for whatever reason. On systems without locks (Windows, some
+    network file systems) it returns True.
     """
     if not _can_lock():
         return True
@@ -112,6 +112,6 @@ def lock_file(file: int) -> bool:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks: go without
+    except OSError:  # a file system without locks: continue without
         return True
     return True

@@ -1,4 +1,4 @@
-"""The GPU: whether there is one, what it is, and which packages use it."""
+"""The GPU: whether there is one, its properties, and the packages that use it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from foregone.errors import InvalidInputError, MissingExtraError
 
 __all__ = ["Gpu", "NoGpuError", "cuda_module", "find_gpu"]
 
-PACKAGES = ("numba-cuda", "cuda-core", "cuda-bindings")  # that the extra brings
-CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy")  # which of them depends on CUDA
+PACKAGES = ("numba-cuda", "cuda-core", "cuda-bindings")  # installed by the extra
+CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy")  # which one depends on the CUDA version
 BYTES_A_GIB = 1 << 30
-LAST_OF_OLD_NUMPY = (0, 30, 4)  # of numba-cuda, which needs what NumPy 2.5 has dropped
+LAST_OF_OLD_NUMPY = (0, 30, 4)  # of numba-cuda, which uses something that NumPy 2.5 has removed
 
 
 class NoGpuError(InvalidInputError):
@@ -23,20 +23,20 @@ class NoGpuError(InvalidInputError):
 
 
 class Gpu(NamedTuple):
-    """What is known of the GPU that is used: the first one.
+    """Properties of the GPU that is used: the first one.
 
     Attributes
     ----------
     name : str or None
-        As the driver calls it; None if there is none.
+        Name reported by the driver; None if there is no GPU.
     memory : float
         In GiB.
     compute_capability, driver : str
-        Such as "9.0", and the newest CUDA that the driver knows, such as "13.0".
+        Such as "9.0", and the newest CUDA version that the driver supports, such as "13.0".
     packages : dict of str to str
-        Versions of the packages that use it, as far as they are installed.
+        Versions of the installed packages that use it.
     problem : str or None
-        Why none can be used.
+        Why no GPU can be used; None if one can.
     """
 
     name: str | None
@@ -48,7 +48,7 @@ class Gpu(NamedTuple):
 
 
 def cuda_module() -> Any:
-    """Return ``numba.cuda``, with a GPU that can be used.
+    """Return ``numba.cuda`` after checking that a GPU can be used.
 
     Raises
     ------
@@ -76,17 +76,17 @@ def cuda_module() -> Any:
         )
     try:
         cuda.get_current_device()  # type: ignore[no-untyped-call]  # numba's
-    except Exception as error:  # of many kinds: no library, no driver, no device, one too old
+    except Exception as error:  # many causes: no library, no driver, no device, or one that is too old
         raise NoGpuError(
-            f"No GPU can be used here ({_line(error)}): "
+            f"no GPU can be used here ({_line(error)}): "
             'use device="cpu", the default, or a machine with an NVIDIA GPU and its driver. '
-            "`foregone doctor` says what is found"
+            "`foregone doctor` shows what was found"
         ) from None
     return cuda
 
 
 def find_gpu() -> Gpu:
-    """Look for a GPU; whatever goes wrong becomes ``problem``."""
+    """Look for a GPU; any error is returned as ``problem``."""
     versions = {**_versions(PACKAGES), **_versions(CUPY)}
     try:
         cuda = cuda_module()

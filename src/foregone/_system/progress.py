@@ -1,4 +1,4 @@
-"""What a person sees while waiting: on stderr, and only if that is a terminal. Stdout is the caller's."""
+"""Progress display, on stderr and only if that is a terminal. Stdout is left to the caller."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from foregone._system.shown import shown
 
 __all__ = ["counting", "working"]
 
-PATIENCE = 2.0  # seconds; what is done sooner needs no sign of life
+PATIENCE = 2.0  # seconds; shorter work needs no progress display
 
 
 @contextlib.contextmanager
 def counting(
     label: str, total: int | None = None, console: Console | None = None
 ) -> Iterator[Callable[..., None]]:
-    """Show a bar while it lasts; what it gives is called after each of ``total`` steps.
+    """Show a progress bar; call the yielded function after each of ``total`` steps.
 
-    Where the total is not known before, it is called with the number of steps done and the total; with
-    ``words``, those stand before the bar from then on. What is
-    printed meanwhile on ``console``, or on stdout if that is the same terminal, stands above the bar.
+    If the total is not known in advance, call it with the number of steps done and the total. ``words``
+    replaces the label of the bar. Text printed meanwhile on ``console``, or on stdout if that is the same
+    terminal, appears above the bar.
     """
     with _progress(console, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as progress:
         task = progress.add_task(shown(label), total=total)
@@ -54,9 +54,9 @@ def counting(
 
 @contextlib.contextmanager
 def working(label: str) -> Iterator[Callable[[str], None]]:
-    """Show that something is going on, and for how long, if it takes longer than two seconds.
+    """Show a label and the elapsed time if the work takes longer than two seconds.
 
-    What it gives is called with other words when it goes on with something else.
+    Call the yielded function with another label when the work moves on to something else.
     """
     with _progress(None, SpinnerColumn(), TimeElapsedColumn()) as progress:
         task = progress.add_task(shown(label), total=None)
@@ -67,7 +67,7 @@ def working(label: str) -> Iterator[Callable[[str], None]]:
             yield lambda words: progress.update(task, description=shown(words))
         finally:
             later.cancel()
-            later.join()  # it may just be starting what is to be stopped now
+            later.join()  # it may just be starting the display that is to be stopped now
 
 
 @contextlib.contextmanager
@@ -89,7 +89,7 @@ def _progress(console: Console | None, *columns: ProgressColumn) -> Iterator[Pro
 
 
 def _share_a_terminal() -> bool:
-    """Whether stdout and stderr are one terminal, where lines printed on stdout would run into the bar."""
+    """Whether stdout and stderr are the same terminal, where lines on stdout would run into the bar."""
     try:
         return os.ttyname(sys.stdout.fileno()) == os.ttyname(sys.stderr.fileno())
     except (AttributeError, OSError, ValueError):  # no stdout, no terminal, no file, or Windows

@@ -1,4 +1,4 @@
-"""Text from elsewhere (labels, keys, names of files and columns), made harmless where it is shown."""
+"""Escaping untrusted text (labels, keys, names of files and columns) before it is shown."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["shown"]
 
 
 def shown(text: str) -> str:
-    r"""Return ``text`` with all that is not seen, or changes what is, written as an escape.
+    r"""Return ``text`` with invisible and control characters written as escapes.
 
-    That is what ``repr`` escapes: control characters, which terminals obey, bidirectional marks and other
-    invisible ones. Spaces, tabs and ends of lines stay.
+    It escapes what ``repr`` escapes: control characters, which terminals interpret, bidirectional marks and
+    other invisible characters. Spaces, tabs and line ends are kept.
 
     Examples
     --------

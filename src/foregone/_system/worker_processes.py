@@ -1,4 +1,4 @@
-"""Processes that work for us: as many as there are cores, gone when we are."""
+"""Worker processes, at most one per core, that end with their parent."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["n_cores", "worker_pool"]
 
 @contextlib.contextmanager
 def worker_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Give work to ``jobs`` fresh processes.
+    """Yield a pool of ``jobs`` new processes.
 
-    Interruptions are left to the parent. When the block ends by an error or an interruption, what the
-    processes are at is given up at once, so results must be written atomically.
+    Only the parent handles interrupts. If the block ends with an error or an interrupt, the processes are
+    stopped at once, so results must be written atomically.
     """
-    # Fresh processes, not forked ones: compiled code and threads do not survive a fork everywhere.
+    # New processes, not forked ones: compiled code and threads do not survive a fork on all systems.
     context = multiprocessing.get_context("spawn")
     before = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(jobs, context, _start)
@@ -35,7 +35,7 @@ def worker_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _start() -> None:
-    """Leave interruptions to the parent, and do not outlive it."""
+    """Ignore interrupts, which the parent handles, and end with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
@@ -48,7 +48,7 @@ def _start() -> None:
 
 
 def n_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

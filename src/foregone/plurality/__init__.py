@@ -1,7 +1,7 @@
 """Many answers: optimal early stopping of plurality votes, on the lattice of sorted counts.
 
-Who leads when everyone has been asked is right; of several leaders, each is. At a stop the leader so far is
-answered; of several, the one that was cast first.
+The leader after all voters have been asked is correct; if several lead, each of them is. At a stop the answer
+is the leader so far; among several, the one that was cast first.
 """
 
 from foregone.plurality import rules

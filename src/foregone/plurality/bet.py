@@ -1,4 +1,4 @@
-"""Bet: items that say whether a strategy for many answers keeps a limit, and how far below it."""
+"""Bet: held-out items that test whether a strategy for many answers keeps a limit, and by how much."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["Bet"]
 
 @dataclass(frozen=True, eq=False)
 class Bet:
-    """Items that had no part in learning a strategy, whose losses bet against a large mean disagreement.
+    """Held-out items whose losses bet against a large mean disagreement of a strategy.
 
-    What an item loses is computed, not drawn: the probability, over random orders of the voters, that its
-    answer is not the one of the full vote. Of all full votes the largest loss is known, so that what is bet
-    on lies between 0 and that.
+    The loss of an item is computed, not sampled: the probability, over random orders of the voters, that its
+    answer differs from the full vote. The largest loss over all full votes is known, so losses lie between 0
+    and that.
 
     Attributes
     ----------
     counts : ndarray of int, shape (n_compositions,)
         How many of the items have each full vote.
     first_leader_only : bool
-        Whether of several leaders of the full vote only the first is right, as among classes in an order.
+        Whether only the first of several leaders of the full vote is correct, as for ordered classes.
 
     Examples
     --------
@@ -48,14 +48,14 @@ class Bet:
         return int(self.counts.sum())
 
     def losses(self, evaluation: PluralityEvaluation) -> FloatArray:
-        """Return what an item loses, for every full vote."""
+        """Return the loss of an item, for every full vote."""
         return evaluation.disagreement_with_ties if self.first_leader_only else evaluation.disagreement
 
     def part(self, limit: float) -> Part:
-        """Return the items as what a limit is for; instead of rows they are numbers of full votes."""
+        """Return the items as a part with a limit; its rows are numbers of full votes."""
         return Part("all", None, limit, np.repeat(np.arange(len(self.counts)), self.counts))
 
     def bound(self, evaluation: PluralityEvaluation, confidence: float) -> float:
-        """Return the upper bound on the mean disagreement of a strategy fixed without these items."""
+        """Return an upper bound on the mean disagreement of a strategy chosen without these items."""
         losses = self.losses(evaluation)
         return self.part(1.0).judge(losses, confidence, float(losses.max())).bound

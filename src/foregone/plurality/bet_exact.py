@@ -1,10 +1,10 @@
-"""What bets prove about a mean, in numbers rounded so that it is a theorem; no code is shared with solving.
+"""Bounds on a mean proven by bets, with rounding that keeps them valid; shares no code with the solvers.
 
 Losses from 0 to M bet against "the mean is m or more". The capital starts at 1, a share of it at each of some
 stakes; each loss x multiplies the part at stake s by ``1 + s (m - x) / (M - m)``, which is above zero for s
 below 1. If the mean is m or more, the expected capital is at most 1, and it reaches 1 / (1 - confidence) with
-a probability of at most ``1 - confidence``. The capital rises with m: one m that is proven wrong proves all
-above it wrong.
+a probability of at most ``1 - confidence``. The capital increases with m: if one m is refuted, so are all
+above it.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from foregone.solving.exact import Interval
 __all__ = ["bounded_by_bets"]
 
 DIGITS = 50
-HALVINGS = 50  # of the range in which the bound lies
+HALVINGS = 50  # width of the interval that contains the bound
 DOWN, UP = (Context(prec=DIGITS, rounding=way) for way in (ROUND_FLOOR, ROUND_CEILING))
 
-# What is bet is part of the theorem: fixed beforehand, whatever the items are. Shares sum to one exactly.
+# The stakes are part of the theorem: fixed in advance, whatever the items are. Shares sum to exactly one.
 STAKED = [Fraction(stake) for stake in STAKES.tolist()]
 SHARES = [Fraction(share) / sum(map(Fraction, CAPITAL.tolist())) for share in CAPITAL.tolist()]
 
 
 def bounded_by_bets(risks: Sequence[Interval], counts: Sequence[int], confidence: Fraction) -> Interval:
-    """Return what encloses the largest mean loss that the bets of some items leave.
+    """Return an interval around the largest mean loss that the items' bets do not refute.
 
     Parameters
     ----------
     risks : sequence of Interval
-        What encloses the loss of an item, for every full vote, whether there is such an item or not.
+        Intervals around the loss of an item, for every full vote, whether such an item occurs or not.
     counts : sequence of int
         How many items there are with each full vote.
     confidence : Fraction
@@ -56,9 +56,9 @@ def bounded_by_bets(risks: Sequence[Interval], counts: Sequence[int], confidence
 def _between(
     losses: Sequence[tuple[Fraction, int]], most: Fraction, wanted: Fraction, rounded: Context
 ) -> Interval:
-    """Return two means, close together: what bets against the first won is too little, the second enough.
+    """Return two means, close together: bets against the first win too little, against the second enough.
 
-    Against the largest loss of all nothing needs to be won.
+    No bet is needed to refute a mean above the largest loss.
     """
     low, high = Fraction(0), most
     if not losses or not most:
@@ -75,7 +75,7 @@ def _between(
 def _capital(
     losses: Sequence[tuple[Fraction, int]], mean: Fraction, most: Fraction, rounded: Context
 ) -> Fraction:
-    """Return what bets against a mean have won, rounded down or up at every step."""
+    """Return the capital of bets against a mean, rounded down or up at every step."""
     total = Fraction(0)
     for stake, share in zip(STAKED, SHARES, strict=True):
         part = _decimal(share, rounded)
@@ -92,7 +92,7 @@ def _decimal(value: Fraction, rounded: Context) -> Decimal:
 
 
 def _power(base: Decimal, times: int, rounded: Context) -> Decimal:
-    """Return a power by squaring; all is positive, so every step rounds the result the same way."""
+    """Return a power by squaring; all factors are positive, so every step rounds in the same direction."""
     result = Decimal(1)
     while times:
         if times % 2:

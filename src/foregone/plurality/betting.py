@@ -1,4 +1,4 @@
-"""Certifying many answers by bets: a ladder of strategies learned on some items, tried on the others.
+"""Certifying many answers by bets: a ladder of strategies learned on some items, tested on the others.
 
 The proof is in docs/theory.md, "Many answers".
 """
@@ -26,17 +26,17 @@ from foregone.plurality.program import mix_stops
 __all__ = ["climb_by_bets", "divide_items", "foresee", "ladder", "makes_bets"]
 
 LEARNING_SHARE = 0.2  # of the items
-BOLDNESS = np.geomspace(0.1, 30, 24)  # limits that are solved for, as shares of the one to be kept
+BOLDNESS = np.geomspace(0.1, 30, 24)  # limits that are solved for, as multiples of the given one
 MIXTURES = (0.25, 0.5, 0.75, 1.0)  # of each rung with the next: how much of the next
-GUARDED = 0.2  # share of the weight that is on difficult full votes
-GUARD_FAILS = 0.05  # chance that they are more frequent than that takes them to be
+GUARDED = 0.2  # share of the weight on difficult full votes
+GUARD_FAILS = 0.05  # probability that they are more frequent than assumed for it
 NEXT_TO_ZERO = 1e-14  # limits up to it are not solved for
 
 
 def makes_bets(lattice: Lattice) -> bool:
-    """Whether limits with a confidence are certified by bets: by the number of answers there can be alone.
+    """Whether limits with a confidence are certified by bets; depends only on the number of answers.
 
-    Between two answers nested bounds (`foregone.plurality.possible`) ask fewer.
+    For two answers, nested bounds (`foregone.plurality.possible`) ask fewer votes.
     """
     return lattice.n_classes > 2
 
@@ -51,10 +51,10 @@ def ladder(
 ) -> Iterator[PluralityStrategy]:
     """Yield strategies from careful to bold, learned from the full votes of some items.
 
-    First what is never wrong; then all but optimal strategies for shares of the limit, if all items were like
-    a smoothed distribution of those observed. Where disagreement is limited, part of the weight is on what
-    nested bounds leave possible: a strategy that is often wrong on difficult full votes, seen or not, can
-    only be certified by very many items.
+    The first is never wrong. The others are nearly optimal for multiples of the limit, assuming a smoothed
+    distribution of the observed items. The constraint puts part of the weight on full votes that nested
+    bounds leave possible: a strategy that is often wrong on difficult full votes, seen or not, needs very
+    many items to be certified.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ def ladder(
     learning : ndarray of int, shape (n_compositions,)
         How many of the items have each full vote.
     limit : float
-        The largest mean disagreement that is to be kept, from 0 to 1.
-    boldness : array-like of float, rising
-        The shares of it that are solved for; by default from a tenth of it to thirty times as much.
+        The limit on the mean disagreement, from 0 to 1.
+    boldness : array-like of float, ascending
+    The multiples of the limit that are solved for; by default from 0.1 to 30.
     first_leader_only : bool
-        Whether of several leaders of the full vote only the first is right; all then settle ties.
+        Whether only the first of several leaders of the full vote is correct; ties are then settled.
     """
     if first_leader_only:
         yield from map(settle_ties, ladder(lattice, learning, limit, boldness=boldness))
@@ -81,20 +81,20 @@ def ladder(
     last = None
     for bolder in solve_nearly(lattice, mean, weights, limits[limits > NEXT_TO_ZERO].tolist()):
         if bolder == last:
-            return  # it asks one voter already
+            return  # it already asks only one voter
         yield bolder
         last = bolder
 
 
 def divide_items(counts: IntArray, random_state: int) -> tuple[IntArray, IntArray]:
-    """Divide items at random into those to learn from and those to certify with.
+    """Split items at random into learning items and certification items.
 
     Parameters
     ----------
     counts : ndarray of int, shape (n_compositions,)
         How many items have each full vote; at least one in all.
     random_state : int
-        Fixes the draw, which depends on nothing else but these counts.
+        Seed of the split, which otherwise depends only on these counts.
 
     Examples
     --------
@@ -111,18 +111,18 @@ def divide_items(counts: IntArray, random_state: int) -> tuple[IntArray, IntArra
 
 
 class _Mixed(NamedTuple):
-    """A mixture of two rungs: the bolder one with some probability, fixed before the first vote."""
+    """A mixture of two rungs: uses the bolder one with some probability, drawn before the first vote."""
 
     careful: PluralityEvaluation
     bold: PluralityEvaluation
     share: float
 
     def losses(self, bet: Bet) -> FloatArray:
-        """Return what an item loses, for every full vote; no evaluation is needed for that."""
+        """Return the loss of an item, for every full vote, without evaluating the mixture."""
         return (1 - self.share) * bet.losses(self.careful) + self.share * bet.losses(self.bold)
 
     def strategy(self) -> PluralityStrategy:
-        """Return one strategy that does the same."""
+        """Return an equivalent single strategy."""
         parts = [(1 - self.share, self.careful.strategy), (self.share, self.bold.strategy)]
         lattice = self.bold.strategy.lattice
         return mix_stops(lattice, [(part, of_it.stop_probabilities()) for part, of_it in parts if part > 0])
@@ -131,16 +131,16 @@ class _Mixed(NamedTuple):
 def climb_by_bets(
     rungs: Iterable[PluralityStrategy], bet: Bet, limit: float, confidence: float
 ) -> PluralityStrategy:
-    """Return the last rung, or mixture of two that follow each other, before the first that fails.
+    """Return the last rung, or mixture of two successive rungs, before the first that fails.
 
     Parameters
     ----------
     rungs : iterable of PluralityStrategy
-        As `ladder` yields them: the first never disagrees, and none depends on the items of the bet.
+        The output of `ladder`: the first never disagrees, and none depends on the items of the bet.
     bet : Bet
         The items that certify.
     limit, confidence : float
-        What is to be kept, and how surely.
+        The limit, and the confidence with which it must hold.
     """
     evaluated = map(evaluate_plurality, rungs)
     never_wrong = next(evaluated)
@@ -164,10 +164,10 @@ def climb_by_bets(
 def foresee(
     lattice: Lattice, counts: IntArray, limit: float, confidence: float, random_state: int = 0
 ) -> tuple[PluralityStrategy, FloatArray]:
-    """Return what is likely to be certified, and the distribution of the items that it was judged by.
+    """Predict what will be certified; also return the distribution of the items used for the prediction.
 
-    The items that would certify are not looked at, so that a limit may be chosen by it and certified on them:
-    in their place are as many like those learned from.
+    The certification items are not used, so you can choose a limit by this and certify it on them. As many
+    items like the learning items stand in for them.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def foresee(
     counts : ndarray of int, shape (n_compositions,)
         How many of all items have each full vote.
     limit, confidence : float
-        What is to be kept, and how surely.
+        The limit, and the confidence with which it must hold.
     random_state : int
         As in `divide_items`.
     """

@@ -1,4 +1,4 @@
-"""ClassVotes: the full votes of rows among classes that have an order."""
+"""ClassVotes: the full votes of rows, among ordered classes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["ClassVotes"]
 
 
 class ClassVotes:
-    """How many of all voters are for each class, row by row: what `foregone.plan` takes for many classes.
+    """The number of votes for each class, by row: the input of `foregone.plan` for many classes.
 
-    Unlike a `CompositionDistribution`, it knows which class the full vote of a row is for: the one with the
-    most votes, of several the first.
+    Unlike a `CompositionDistribution`, it records the class that the full vote of each row is for: the one
+    with the most votes (the first of several).
 
     Parameters
     ----------
     counts : array-like of int, shape (n_rows, n_classes)
-        Votes for each class; every row has the same sum, the number of voters.
+        Votes for each class; every row must have the same sum, the number of voters.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class ClassVotes:
 
     @cached_property
     def full(self) -> npt.NDArray[np.intp]:
-        """Number of the class that the full vote of each row is for."""
+        """The class that the full vote of each row is for, by number."""
         return np.asarray(self.counts.argmax(axis=1))
 
     @cached_property
     def of_class(self) -> tuple[CompositionDistribution | None, ...]:
-        """The distribution of the full votes for each class; None for a class without any."""
+        """The distribution of the full votes for each class; None for a class without full votes."""
         rows = (self.counts[self.full == place] for place in range(self.n_classes))
         return tuple(CompositionDistribution.from_counts(part) if len(part) else None for part in rows)
 

@@ -1,4 +1,4 @@
-"""Solving when the distribution of the full vote is known: one price, and a mixture of two strategies."""
+"""Solving for a known distribution of the full vote: one price, and a mixture of two strategies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Oracle:
         """Return the channels of the best strategy at these prices."""
         stop = self.stop(prices)
         flow = self.lattice.push_reach(stop)
-        # Sums, not inner products: those start threads, which takes longer than the rest on a busy machine.
+        # Sums, not inner products: these start threads, which takes longer than the rest on a busy machine.
         return np.array([(flow * (1 - stop) * self._reach).sum(), (flow * stop * self._wrong).sum()])
 
     def careful(self, limit: float) -> Known:
@@ -47,7 +47,7 @@ class _Oracle:
         return known_at(self, np.array([1.0, 2.0 * self.n_voters / limit]))
 
     def mixed(self, found: DualPrices) -> PluralityStrategy:
-        """Return the mixture that was found, which also stops when decided in states never expected."""
+        """Return the mixture found; in states that are never expected, it stops when the vote is decided."""
         parts = [(share, self.stop(prices)) for share, prices in found.mixture.recipe]
         stop = mix_stops(self.lattice, parts).stop_probabilities()
         return PluralityStrategy.from_probabilities(self.lattice, np.maximum(stop, is_decided(self.lattice)))
@@ -59,12 +59,12 @@ def solve_known(problem: PluralityProblem, weights: FloatArray) -> tuple[Plurali
     Parameters
     ----------
     problem : PluralityProblem
-        With the mean votes to be minimised.
+        A problem that minimises the mean votes.
     weights : ndarray of shape (n_compositions,)
-        The distribution under which the mean disagreement is bounded.
+        The distribution for the limit on the mean disagreement.
     """
     oracle = _Oracle(problem.lattice, problem.mean, weights)
-    # Rounding must not lift the disagreement above the limit: aim as far below as that takes.
+    # Rounding must not lift the disagreement above the limit: aim slightly below it.
     for margin in (problem.margin, 10 * problem.margin, 100 * problem.margin):
         limit = Limit(1, problem.limit * (1 - margin), problem.limit)
         found = find_prices(oracle, [limit], [oracle.careful(problem.limit)])
@@ -79,10 +79,10 @@ def solve_known(problem: PluralityProblem, weights: FloatArray) -> tuple[Plurali
 def solve_nearly(
     lattice: Lattice, mean: FloatArray, weights: FloatArray, limits: Iterable[float]
 ) -> Iterator[PluralityStrategy]:
-    """Yield, for each of some rising limits above zero, a strategy within it that is all but optimal.
+    """Yield a nearly optimal strategy within the limit, for each of several ascending limits above zero.
 
-    What was found for one limit is where the search for the next one starts. The mean votes are over one
-    distribution, the mean disagreement may be over another.
+    The search for each limit starts from the previous result. The mean votes are over one distribution; the
+    mean disagreement may be over another.
     """
     oracle, known = _Oracle(lattice, mean, weights), list[Known]()
     for most in limits:
@@ -93,9 +93,9 @@ def solve_nearly(
 
 
 def solve_known_without_risk(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
-    """Return the same for a limit of zero: it stops where no full vote to be expected has another winner."""
+    """Return the same for a limit of zero: it stops where all possible full votes have the same winner."""
     lattice = problem.lattice
-    scale = 1e250  # so that what is possible does not come out as zero, however unlikely
+    scale = 1e250  # so that no possible state underflows to zero, however unlikely
     some = np.where(problem.mean > 0, scale / lattice.n_compositions, 0.0)
     stops = (lattice.pull_back_wrong(some) == 0) & (lattice.pull_back(some) > 0) | is_decided(lattice)
     stops[0] = False

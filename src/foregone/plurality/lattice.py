@@ -1,4 +1,4 @@
-"""Lattice: every way in which votes for any answers can be spread, up to the names of the answers."""
+"""Lattice: all ways to split votes among answers, regardless of the answers' names."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = [
 ]
 
 
-MOST_BYTES = 4 << 30  # that solving may take
-_BYTES_A_STATE = 8 * (1 + 12)  # where its edges start, and what solving keeps for it, measured
+MOST_BYTES = 4 << 30  # the most that solving may take
+_BYTES_A_STATE = 8 * (1 + 12)  # for the start of its edges and the arrays of the solver, measured
 _BYTES_AN_EDGE = 8
 _EDGES_A_STATE = 6  # about, in large lattices
-_STATES_A_PIECE = 300_000  # which take a kernel less than a tenth of a second
+_STATES_A_PIECE = 300_000  # a kernel takes less than a tenth of a second for these
 
 
 def check_n_classes(n_classes: Any, n_voters: int) -> int:
-    """Return how many different answers there can be, as many as voters for None."""
+    """Return the largest number of different answers: the number of voters if ``n_classes`` is None."""
     if n_classes is None:
         return n_voters
     if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer) or n_classes < 1:
@@ -44,12 +44,12 @@ def check_n_classes(n_classes: Any, n_voters: int) -> int:
 
 
 def lattice_of(n_voters: int, n_classes: int | None = None) -> Lattice:
-    """Return the lattice, made once and kept.
+    """Return the lattice, from a cache if it was made before.
 
     Raises
     ------
     InvalidInputError
-        If it would not fit into memory; the message says how large it would be and what to do.
+        If it does not fit into memory; the message states its size and what to do.
     """
     n_voters = check_n_voters(n_voters)
     return _kept(n_voters, check_n_classes(n_classes, n_voters))
@@ -62,10 +62,10 @@ def _kept(n_voters: int, n_classes: int) -> Lattice:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Lattice:
-    """The states of a vote among at most ``n_classes`` answers, numbered, and how they follow each other.
+    """The numbered states of a vote among at most ``n_classes`` answers, and the transitions between them.
 
-    A state is the counts of the answers so far, in falling order. After i votes there are ``level[i + 1] -
-    level[i]`` of them. What the arrays mean is told in `foregone._kernels.partitions`.
+    A state is the counts of the answers so far, in descending order. After i votes there are ``level[i + 1] -
+    level[i]`` states. The arrays are described in `foregone._kernels.partitions`.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Lattice:
 
     @classmethod
     def make(cls, n_voters: int, n_classes: int) -> Lattice:
-        """Make it: number all states. Their neighbours are found when they are first asked for."""
+        """Make a lattice: number all states. Transitions are computed on first use."""
         counts, sizes = _partition_counts(n_voters, n_classes)
         return cls(n_voters, n_classes, counts, np.concatenate([[0], np.cumsum(sizes)]))
 
@@ -92,19 +92,19 @@ class Lattice:
 
     @property
     def n_states(self) -> int:
-        """Number of states, from nobody asked to everyone."""
+        """Number of states, from no voter asked to all."""
         return int(self.level[-1])
 
     @property
     def n_compositions(self) -> int:
-        """Number of states in which everyone was asked."""
+        """Number of states in which all voters have been asked."""
         return int(self.level[-1] - self.level[-2])
 
     @cached_property
     def pieces(self) -> list[tuple[int, int]]:
-        """The levels from one vote on in ranges (first, end): kernels go through one of them at a time.
+        """The levels from one vote on, in ranges (first, end): kernels process one range per call.
 
-        Compiled code sees no signals, Python sees them in between.
+        Compiled code does not see signals; Python sees them between calls.
         """
         ranges, first, starts = [], 1, self.level.tolist()
         for end in range(2, self.n_voters + 2):
@@ -115,7 +115,7 @@ class Lattice:
 
     @cached_property
     def edges(self) -> tuple[IntArray, IntArray, Any, Any, Any]:
-        """The arrays that every kernel takes: most of its memory, and not needed to follow a vote."""
+        """The arrays that every kernel takes: most of the lattice's memory, not needed to run a strategy."""
         n_edges = np.zeros(self.n_states, np.int64)
         for levels in self.pieces:
             partitions.count_edges(*levels, self.n_classes, self.level, n_edges)
@@ -128,17 +128,17 @@ class Lattice:
 
     @property
     def edge_start(self) -> IntArray:
-        """Where the edges of each state begin."""
+        """Index of the first edge of each state."""
         return self.edges[1]
 
     @property
     def value(self) -> npt.NDArray[np.uint16]:
-        """The part that each edge takes a vote from."""
+        """The count that each edge takes a vote from."""
         return self.edges[2]  # type: ignore[no-any-return]  # an array of that type
 
     @property
     def times(self) -> npt.NDArray[np.uint16]:
-        """How many parts of that size there are."""
+        """How often that count occurs in the state."""
         return self.edges[3]  # type: ignore[no-any-return]  # an array of that type
 
     @property
@@ -147,7 +147,7 @@ class Lattice:
         return self.edges[4]  # type: ignore[no-any-return]  # an array of that type
 
     def compositions(self) -> npt.NDArray[np.uint16]:
-        """Return the sorted counts of every full vote, one a row, in the order of their numbers."""
+        """Return the sorted counts of every full vote, one per row, in the order of their numbers."""
         rows = np.zeros((self.n_compositions, self.n_classes), np.uint16)
         partitions.fill_partitions(self.n_classes, self.n_voters, rows)
         return rows
@@ -156,7 +156,7 @@ class Lattice:
         """Return the number of the state with these counts, in any order."""
         given = as_numbers(counts, "counts")
         if given.ndim != 1 or not (np.isfinite(given).all() and (given == np.floor(given)).all()):
-            raise InvalidInputError(f"counts must be one row of integers, got {counts!r}")
+            raise InvalidInputError(f"counts must be a list of integers, got {counts!r}")
         parts = np.sort(given.astype(np.int64))[::-1]
         parts = parts[parts != 0]
         total = int(parts.sum())
@@ -168,7 +168,7 @@ class Lattice:
         return int(self.level[total] + partitions.rank_of(parts, total, self.counts))
 
     def numbers_of(self, counts: IntArray) -> IntArray:
-        """Return the numbers of many states at once: counts one state a row, in any order, not checked."""
+        """Return the numbers of many states: one row of counts per state, in any order, not checked."""
         parts = -np.sort(-counts, axis=1)
         rest = parts.sum(axis=1)
         numbers: IntArray = self.level[rest]
@@ -180,13 +180,13 @@ class Lattice:
         return numbers
 
     def places_of(self, rows: IntArray) -> IntArray:
-        """Return the places of full votes among all compositions, given rows of sorted counts that fit."""
+        """Return the indices of full votes among all compositions, given rows of valid sorted counts."""
         places = np.zeros(len(rows), np.int64)
         partitions.ranks_of(rows, self.n_voters, self.counts, places)
         return places
 
     def pull_back(self, weights: FloatArray) -> FloatArray:
-        """Return the probability of each state, when full votes have these probabilities."""
+        """Return the probability of each state, given the probabilities of the full votes."""
         reach = np.zeros(self.n_states)
         reach[self.level[-2] :] = weights
         for levels in reversed(self.pieces):
@@ -194,7 +194,7 @@ class Lattice:
         return reach
 
     def pull_back_wrong(self, weights: FloatArray) -> FloatArray:
-        """Return the probability of each state together with that of its leader not winning in the end."""
+        """Return the joint probability of each state and of its leader losing the full vote."""
         wrong = np.zeros(self.n_states)
         marked = np.zeros(0)
         for first, end in reversed(self.pieces):
@@ -204,14 +204,14 @@ class Lattice:
         return wrong
 
     def _sizes(self, level: int) -> tuple[int, int]:
-        """Return how many states and how many edges a level has."""
+        """Return the numbers of states and edges of a level."""
         start, end = self.level[level : level + 2].tolist()
         return end - start, int(self.edge_start[end] - self.edge_start[start])
 
     def best_stops(self, reach: FloatArray, wrong: FloatArray) -> tuple[BoolArray, float]:
-        """Return where to stop when going on from a state costs ``reach`` and stopping there ``wrong``.
+        """Return where to stop if going on from a state costs ``reach`` and stopping there ``wrong``.
 
-        The second is the least cost of all. At least one voter is asked; a tie goes on.
+        Also returns the least total cost. At least one voter is asked; at a tie it goes on.
         """
         stops, after = np.ones(self.n_states, np.bool_), np.zeros(self.n_compositions)
         for first, end in reversed(self.pieces):
@@ -221,9 +221,9 @@ class Lattice:
         return stops, float(after[0])
 
     def push_forward(self, stop: FloatArray, *, counts_votes: bool) -> tuple[FloatArray, FloatArray]:
-        """Return, for every full vote, the expected votes asked, and for each of its parts a mean.
+        """Return, for every full vote, the expected votes asked, and one mean for each of its counts.
 
-        That is how many votes of the part were asked, or else the chance that it was answered.
+        The mean is the number of that answer's votes asked, or else the probability that it is the answer.
         """
         means = np.ones(1), np.zeros(1), np.zeros(0)
         for first, end in self.pieces:
@@ -234,7 +234,7 @@ class Lattice:
         return means[1], means[2]
 
     def push_reach(self, stop: FloatArray) -> FloatArray:
-        """Return the chance to come to each state, given that the votes so far have its counts."""
+        """Return the probability of reaching each state, given that the votes so far have its counts."""
         reach = np.zeros(self.n_states)
         reach[0] = 1.0
         for levels in self.pieces:
@@ -242,17 +242,17 @@ class Lattice:
         return reach
 
     def redraw(self, weights: FloatArray, n_votes: int, newness: float) -> FloatArray:
-        """Return the distribution of full votes of which some votes were taken away and drawn anew.
+        """Return the distribution of full votes after some votes have been removed and redrawn.
 
         Parameters
         ----------
         weights : ndarray of shape (n_compositions,)
             The distribution of the full votes.
         n_votes : int
-            How many votes, chosen at random, are drawn anew: each repeats one of those at hand, or is for an
-            answer of its own.
+            How many votes, chosen at random, are redrawn: each repeats one of the current votes, or is for a
+            new answer.
         newness : float
-            The weight of an answer of its own, where that of each vote at hand is one.
+            The weight of a new answer, where each current vote has weight one.
         """
         chance = self.pull_back(weights)
         left = self.n_voters - n_votes
@@ -273,10 +273,10 @@ class Lattice:
 
 
 def is_decided(lattice: Lattice) -> BoolArray:
-    """Return, for every state, whether the leader will be among the leaders whatever the others say.
+    """Return, for every state, whether its leader is certain to be among the leaders of the full vote.
 
-    That is when no other answer can overtake it, not even by all the votes to come, or when there is no
-    other. Once decided, always decided.
+    That is, whether no other answer could overtake it even with all remaining votes, or whether there is no
+    other answer. Once decided, a vote stays decided.
     """
     top, second = lattice.top_two()
     decided: BoolArray = top - second >= lattice.n_voters - lattice.votes_so_far()
@@ -287,7 +287,7 @@ def is_decided(lattice: Lattice) -> BoolArray:
 
 
 def _partition_counts(n_voters: int, n_classes: int) -> tuple[IntArray, list[int]]:
-    """Return the table that ranks are read from, and the number of states after each number of votes."""
+    """Return the table used to compute ranks, and the number of states after each number of votes."""
     n_states = count_states(n_voters, n_classes)
     if solving_bytes(n_states) + table_bytes(n_voters, n_classes) > MOST_BYTES:
         raise _too_large(n_voters, n_classes, n_states)
@@ -297,20 +297,20 @@ def _partition_counts(n_voters: int, n_classes: int) -> tuple[IntArray, list[int
 
 
 def table_bytes(n_voters: int, n_classes: int) -> int:
-    """Return the memory of a lattice before its edges are found: the table that ranks are read from."""
+    """Return the memory of a lattice without its edges: the table used to compute ranks."""
     return (n_voters + 1) ** 2 * (n_classes + 1) * 8
 
 
 def solving_bytes(n_states: float) -> float:
-    """Return about how much memory solving or evaluating takes, the edges included."""
+    """Return approximately how much memory solving or evaluating takes, including the edges."""
     return n_states * (_BYTES_A_STATE + _EDGES_A_STATE * _BYTES_AN_EDGE)
 
 
 def count_states(n_voters: int, n_classes: int) -> float:
-    """Return the number of states, infinity for more than memory can hold; it takes little memory itself."""
+    """Return the number of states, infinity if far too many for memory; uses little memory itself."""
     if n_classes == 1:
         return n_voters + 1.0
-    if n_voters**2 / 4 > 1e12:  # already among two answers there are more states than that
+    if n_voters**2 / 4 > 1e12:  # even with two answers there are more states than that
         return np.inf
     # Partitions into at most k parts are as many as those into parts of at most k (turn the diagram over).
     ways = np.ones(n_voters + 1)
@@ -327,8 +327,8 @@ def _too_large(n_voters: int, n_classes: int, n_states: float) -> InvalidInputEr
     any_number = n_classes >= n_voters
     answers = "any number of different answers" if any_number else f"{n_classes} different answers"
     size = f"more than {1e12:,.0f}" if n_states > 1e12 else f"{n_states:,.0f}"
-    advice = "say how many answers there can be (n_classes)" if any_number else "allow fewer answers"
+    advice = "set n_classes to the number of possible answers" if any_number else "allow fewer answers"
     return InvalidInputError(
-        f"a vote of {n_voters:,} among {answers} has {size} states, more than {MOST_BYTES >> 30} GB of "
-        f"memory can hold: {advice}, or ask fewer voters"
+        f"a vote of {n_voters:,} voters among {answers} has {size} states, too many for {MOST_BYTES >> 30} "
+        f"GB of memory: {advice}, or use fewer voters"
     )

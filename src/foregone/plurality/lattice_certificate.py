@@ -1,4 +1,4 @@
-"""certify_plurality(): a proof that a solution for many answers keeps its limit, and of its lower bound."""
+"""certify_plurality(): prove that a solution for many answers keeps its limit, and its lower bound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foregone.solving.exact import Interval, largest_of, least_covering, mean_of
 
 __all__ = ["certify_plurality"]
 
-RATIONAL_UP_TO = 20_000  # states; beyond, floats are much faster
+RATIONAL_UP_TO = 20_000  # states; for more, floats are much faster
 FLOATS_UP_TO = 100  # digits of the number of orders
 
 
@@ -29,28 +29,27 @@ def certify_plurality(
     arithmetic: Literal["auto", "rational", "float"] = "auto",
     max_gap: float = 1e-9,
 ) -> Certificate:
-    """Prove what a solution claims, sharing no code with whatever found it.
+    """Prove the claims of a solution, sharing no code with the solvers.
 
-    Cost and risk are derived anew from the strategy, for every full vote; the lower bound is derived anew
-    from the prices. It is plain Python: about a quarter of a minute for 40 voters and any answers.
+    Cost and risk are recomputed from the strategy, for every full vote; the lower bound is recomputed from
+    the prices. It is plain Python: it takes about 15 seconds for 40 voters and any answers.
 
     Parameters
     ----------
     solution : PluralitySolution
         From `solve_plurality`.
     arithmetic : {"auto", "rational", "float"}
-        Exact rationals, or floats with a proven bound on the error; by default the latter for more than
-        20,000 states. Floats cannot prove a risk that equals the limit up to rounding, as it does
-        where the limit is zero.
+        Exact rationals, or floats with a proven error bound; by default floats for more than 20,000
+        states. Floats cannot prove a risk that equals the limit up to rounding, such as a limit of zero.
     max_gap : float
-        The largest gap at which optimality counts as proven.
+        The largest gap for which optimality counts as proven.
 
     Returns
     -------
     Certificate
-        Its ``holds`` says whether all that is claimed is proven. With a confidence that is the limit: that
-        the bets of the items leave no larger mean disagreement; that these items had no part in finding
-        the strategy, before which all more careful ones were certified too, cannot be seen from it.
+        Its ``holds`` says whether all claims are proven. With a confidence, the claim is the limit: the
+        bets of the items refute any larger mean disagreement. It cannot be verified from the solution that
+        these items were not used to find the strategy, or that all more careful ones were certified first.
 
     Examples
     --------
@@ -64,14 +63,14 @@ def certify_plurality(
     """
     if not isinstance(solution, PluralitySolution):
         raise InvalidInputError(
-            f"solution must be a PluralitySolution, as solve_plurality returns it, not "
+            f"solution must be a PluralitySolution from solve_plurality, got "
             f"{type(solution).__name__}: use foregone.certify, which takes every kind"
         )
     lattice = solution.strategy.lattice
     digits = lattice.n_voters * math.log10(max(lattice.n_classes, 2))
     check_choice(arithmetic, "arithmetic", ("auto", "rational", "float"))
     if arithmetic == "float" and digits > FLOATS_UP_TO:
-        raise InvalidInputError('floats cannot hold so many orders of the votes: use arithmetic="rational"')
+        raise InvalidInputError('too many orders of the votes for floats: use arithmetic="rational"')
     check_max_gap(max_gap)
     if arithmetic == "auto":
         small = lattice.n_states <= RATIONAL_UP_TO or digits > FLOATS_UP_TO
@@ -100,7 +99,7 @@ def certify_plurality(
 
 
 def _risk(problem: PluralityProblem, risks: list[Interval]) -> Interval:
-    """Return the largest mean disagreement over the distributions that are possible."""
+    """Return the largest mean disagreement over all possible distributions."""
     possible = problem.possible
     if isinstance(possible, OneDistribution):
         return mean_of(risks, [Fraction(weight) for weight in possible.weights.tolist()])
@@ -111,7 +110,7 @@ def _risk(problem: PluralityProblem, risks: list[Interval]) -> Interval:
 
 
 def _largest_mean(possible: NestedSets, risks: list[Fraction]) -> Fraction:
-    """Return the largest mean: what a bound leaves over the one before may lie at its rank or further on."""
+    """Return the largest mean: the excess of a bound over the previous one may lie at its rank or beyond."""
     largest = [Fraction(0)] * len(possible.bounds)
     for rank, risk in zip(possible.rank.tolist(), risks, strict=True):
         largest[rank] = max(largest[rank], risk)
@@ -128,7 +127,7 @@ def _lower_bound(
     mean: list[Fraction],
     arithmetic: Literal["rational", "float"],
 ) -> Fraction:
-    """Return what the prices prove by weak duality, at least 1: somebody is asked."""
+    """Return the bound that the prices prove by weak duality: at least 1, because one voter is asked."""
     prices = [Fraction(weight) for weight in solution.evidence.risk_weights.tolist()]
     levels = Levels(solution.n_voters, solution.strategy.lattice.n_classes)
     cost = mean
@@ -136,7 +135,7 @@ def _lower_bound(
         cost = [Fraction(weight) for weight in solution.evidence.cost_weights.tolist()]
     limit = Fraction(solution.max_disagreement)
     if limit == 0:
-        # Any price is free then: this one is dearer than all votes wherever stopping is wrong at all.
+        # Any price is allowed here: this one exceeds the cost of all votes wherever a stop can be wrong.
         possible = problem.possible
         known = possible.weights.tolist() if isinstance(possible, OneDistribution) else [1.0] * len(mean)
         dear = Fraction(2 ** (solution.n_voters * (solution.n_voters.bit_length() + 1) + 1100))
@@ -151,9 +150,9 @@ def _lower_bound(
 
 
 def _least_multiple(problem: PluralityProblem, prices: list[Fraction]) -> Fraction | None:
-    """Return the least t such that the prices are at most t times a possible distribution, if any."""
+    """Return the smallest t such that the prices are at most t times a possible distribution, if any."""
     possible = problem.possible
-    pairs: list[tuple[Fraction, Fraction]]  # (price, weight): t times the weight has to cover the price
+    pairs: list[tuple[Fraction, Fraction]]  # (price, weight): t times the weight must cover the price
     if isinstance(possible, OneDistribution):
         weights = [Fraction(weight) for weight in possible.weights.tolist()]
         total = sum(weights, Fraction(0))

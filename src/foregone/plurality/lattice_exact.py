@@ -1,19 +1,19 @@
 """Cost, risk and the dual bound for `certify_plurality`, sharing no code with the solvers.
 
-Symbols: ``N`` voters, at most ``K`` answers; a state ``c`` is the counts of i votes in falling order.
+Symbols: ``N`` voters, at most ``K`` answers; a state ``c`` is the counts of i votes in descending order.
 
-Orders of votes are counted instead of taking probabilities. Take the parts of c for different answers, even
-where they are equal: each is the last one voted for in some of the orders of c, which are then orders of the
-state with one vote fewer in this part. So numbers of orders are sums over parts, without any division; of the
-``N! / (c_1! c_2! ...)`` orders of a full vote in the end, so many were stopped, or asked for more.
+Orders of votes are counted instead of computing with probabilities. Treat the parts of c as different
+answers, even if they are equal: each is the last one voted for in some orders of c, and these are orders of
+the state with one vote less in this part. So numbers of orders are sums over parts, without any division. Of
+the ``N! / (c_1! c_2! ...)`` orders of a full vote, this counts how many stopped and how many went on.
 
-Backwards, answers are called by the order in which they turn up, so that orders that differ only in the
-names of answers are one pattern. A full vote has as many patterns as orders, divided by m! for each m parts
-of equal size. The weight of one pattern is the sum of those of all its successors: one more vote for any of
-its parts, or for an answer of its own.
+Backwards, answers are numbered by their first occurrence, so orders that differ only in the names of answers
+form one pattern. A full vote has as many patterns as orders, divided by m! for each m parts of equal size.
+The weight of one pattern is the sum of the weights of all its successors: one more vote for any of its parts,
+or for a new answer.
 
-All that is added and multiplied is non-negative. In integers nothing is rounded; in floats the relative
-error of a result is at most ``(number of roundings on its longest way) * 2 ** -53``, which is known.
+All numbers added and multiplied are non-negative. In integers nothing is rounded; in floats the relative
+error of a result is at most ``(number of roundings on its longest path) * 2 ** -53``, which is known.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = ["Arithmetic", "Levels", "cost_and_risk", "least_priced_cost"]
 Arithmetic = Literal["rational", "float"]
 SortedCounts = tuple[int, ...]
 
-_UNDERFLOW = Fraction(1, 10**200)  # more than all that floats can lose next to zero, where they are allowed
+_UNDERFLOW = Fraction(1, 10**200)  # exceeds all underflow errors, for inputs where floats are allowed
 
 
 class Levels:
-    """The states, level by level, in the order of the strategy's own: lexicographic."""
+    """The states, level by level, in the strategy's order: lexicographic."""
 
     def __init__(self, n_voters: int, n_classes: int) -> None:
         self.n_voters, self.n_classes = n_voters, n_classes
@@ -48,7 +48,7 @@ class Levels:
 
 
 def _partitions(total: int, most_parts: int, largest: int) -> Iterator[SortedCounts]:
-    """Yield the partitions of a total, the lexicographically least first."""
+    """Yield the partitions of a total in lexicographic order."""
     if total == 0:
         yield ()
         return
@@ -60,15 +60,15 @@ def _partitions(total: int, most_parts: int, largest: int) -> Iterator[SortedCou
 
 
 class _Numbers(NamedTuple):
-    """The arithmetic that orders are counted in."""
+    """The arithmetic used to count orders."""
 
     whole: Callable[[int], Any]
-    split: Callable[[Any, float], tuple[Any, Any]]  # what stops and what goes on, both times `scale`
+    split: Callable[[Any, float], tuple[Any, Any]]  # the stopping and the continuing part, both times `scale`
     scale: int  # of one level to the next
 
     @classmethod
     def named(cls, name: Arithmetic, chances: FloatArray) -> _Numbers:
-        """Return the numbers for a level in which these chances to stop occur."""
+        """Return the arithmetic for a level with these stop probabilities."""
         if name == "float":
             return cls(float, lambda x, p: (x * p, x * (1.0 - p)), 1)
         # All denominators are powers of two.
@@ -87,20 +87,20 @@ def cost_and_risk(
 ) -> tuple[list[Interval], list[Interval]]:
     """Return the expected votes and the disagreement for every full vote, in the order of the states.
 
-    Any of several leaders of the full vote is right, or the first of them only, which is the answer when
-    everyone was asked.
+    If the full vote has several leaders, each is correct, or only the first, which is the answer after all
+    votes.
     """
     N, K = strategy.n_voters, strategy.lattice.n_classes
     levels, theta, first = Levels(N, K), strategy.stop_probabilities(), 1
     ties = math.lcm(*range(1, min(N, K) + 1)) if arithmetic == "rational" else 1
-    # Of the orders of c: how many go on beyond it; how many votes they have asked; and, for each size of a
-    # part, how many were stopped with one such part as the answer, times `ties`. All times `unit`.
+    # Of the orders of c: how many go on from it; how many votes they have asked; and, for each size of a
+    # part, how many stopped with one such part as the answer, times `ties`. All times `unit`.
     whole = _Numbers.named(arithmetic, theta[:1]).whole
     unit = 1
     going: dict[SortedCounts, Any] = {(): whole(1)}
     asked: dict[SortedCounts, Any] = {(): whole(0)}
     answered: dict[SortedCounts, dict[int, Any]] = {(): {}}
-    not_the_first: dict[SortedCounts, Any] = {}  # of full votes: stopped early at a leader that is not
+    not_the_first: dict[SortedCounts, Any] = {}  # of full votes: stopped early with a losing leader
     for i in range(1, N + 1):
         states = levels[i]
         chances = theta[first : first + len(states)] if i < N else np.ones(len(states))
@@ -117,7 +117,7 @@ def cost_and_risk(
                 votes += times * asked[fewer]
                 before = answered[fewer]
                 for part in said:
-                    # As seen from one part of this size: votes taken from others, and from itself.
+                    # For one part of this size: votes taken from others, and from itself.
                     others = times - (1 if part == size else 0)
                     if others:
                         said[part] += others * before[part]
@@ -127,7 +127,7 @@ def cost_and_risk(
             now_asked[c] = (votes + reached) * numbers.scale
             for part in said:
                 said[part] *= numbers.scale
-            leaders = c.count(c[0])  # each is as likely as the others to have been cast first
+            leaders = c.count(c[0])  # each is equally likely to have been cast first
             if i == N and first_leader_only:
                 not_the_first[c] = (leaders - 1) * said[c[0]]  # of stops at each leader before the end
             said[c[0]] += stops / leaders if arithmetic == "float" else stops * ties // leaders
@@ -148,7 +148,7 @@ def cost_and_risk(
 def least_priced_cost(
     levels: Levels, cost: list[Fraction], risk: list[Fraction], arithmetic: Arithmetic
 ) -> Fraction:
-    """Return a lower end of the least ``sum of cost * expected votes + risk * disagreement``.
+    """Return a lower bound on the least ``sum of cost * expected votes + risk * disagreement``.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def least_priced_cost(
     cost, risk : list of Fraction
         Weights, one for each full vote.
     arithmetic : {"rational", "float"}
-        What is computed in.
+        The arithmetic to use.
     """
     N, K = levels.n_voters, levels.n_classes
     states = levels[N]
@@ -172,8 +172,8 @@ def least_priced_cost(
             return int(weight * power) * (common // n)
         return float(weight / n)
 
-    # Of one pattern of c, times `common * power`: the weight of going on; for each size of a part, of that
-    # part losing in the end; and the least weight from c on.
+    # For one pattern of c, times `common * power`: the weight of going on; for each size of a part, of that
+    # part losing the full vote; and the least weight from c on.
     go_on = {c: per_pattern(w, n) for c, w, n in zip(states, cost, patterns, strict=True)}
     wrong = {c: per_pattern(w, n) for c, w, n in zip(states, risk, patterns, strict=True)}
     loses = {c: {part: (0 if part == c[0] else wrong[c]) for part in c} for c in states}
@@ -205,7 +205,7 @@ def least_priced_cost(
 
 
 def _without(c: SortedCounts, size: int) -> SortedCounts:
-    """Return the state with one vote fewer in a part of this size."""
+    """Return the state with one vote less in a part of this size."""
     place = len(c) - 1 - c[::-1].index(size)
     return (*c[:place], size - 1, *c[place + 1 :]) if size > 1 else c[:place]
 
@@ -217,7 +217,7 @@ def _with(c: SortedCounts, size: int) -> SortedCounts:
 
 
 def _rounding(arithmetic: Arithmetic, N: int, K: int) -> Fraction:
-    """Return the largest relative error: on each level each sum has at most K terms of a few products."""
+    """Return a bound on the relative error: at each level, sums have at most K terms of a few products."""
     return Fraction(0) if arithmetic == "rational" else Fraction(2 * (N + 1) * (2 * K + 8), 2**53)
 
 

@@ -1,4 +1,4 @@
-"""evaluate_plurality(strategy): what it costs and risks, exactly, for every possible full vote."""
+"""evaluate_plurality(strategy): its exact cost and risk for every possible full vote."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ __all__ = [
 
 
 class StopsAfter(NamedTuple):
-    """Where a strategy can stop after a number of votes, by how far the first answer leads the second.
+    """Where a strategy can stop after a number of votes, by the lead of the first answer over the second.
 
     Attributes
     ----------
     asked : int
         The number of votes.
     probability : float
-        Of asking exactly so many.
+        Probability of asking exactly this number.
     may_stop_from : int
         The smallest lead with which it may stop.
     stops_from : int or None
-        The smallest lead from which it always stops; None if it goes on with the largest.
+        The smallest lead from which it always stops; None if it may go on even with the largest.
     """
 
     asked: int
@@ -48,12 +48,12 @@ class StopsAfter(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PluralityEvaluation(ExactFigures):
-    """What a strategy does for every composition of the full vote, in the order of the lattice.
+    """Exact cost and risk of a strategy for every composition of the full vote, in the lattice's order.
 
     Attributes
     ----------
     strategy : PluralityStrategy
-        What was evaluated.
+        The evaluated strategy.
     expected_votes : ndarray of shape (n_compositions,)
         Mean number of votes asked, over all orders of the voters.
     disagreement : ndarray of shape (n_compositions,)
@@ -67,9 +67,9 @@ class PluralityEvaluation(ExactFigures):
         return self.averaged(self._weights(compositions))
 
     def worst_by_lead(self) -> dict[int, Figures]:
-        """Return the largest figures of the full votes whose first answer leads the second by so much.
+        """Return the largest figures by the lead of the full vote's first answer over the second.
 
-        Leads that no full vote has are left out. With lead 0 there are several leaders, and each is right.
+        Leads that no full vote has are omitted. With lead 0 there are several leaders, and each is correct.
         """
         lattice = self.strategy.lattice
         top, second = (counts[lattice.level[-2] :] for counts in lattice.top_two())
@@ -84,10 +84,10 @@ class PluralityEvaluation(ExactFigures):
 
     @cached_property
     def disagreement_with_ties(self) -> FloatArray:
-        """Probability that the answer is not the first of the leaders of the full vote, for every one.
+        """Probability, for every full vote, that the answer is not the first of its leaders.
 
-        Of k leaders, which have the same number of votes, a stop before the end answers each equally often;
-        when everyone was asked, it answers the first.
+        An early stop answers each of k leaders, which have the same number of votes, equally often; after all
+        votes, it answers the first.
         """
         lattice, stop = self.strategy.lattice, self.strategy.stop_probabilities()
         stop[lattice.level[-2] :] = 0.0
@@ -114,7 +114,7 @@ class PluralityEvaluation(ExactFigures):
         return np.bincount(lattice.votes_so_far(), stopped).astype(np.float64)
 
     def stops(self, compositions: CompositionDistribution) -> list[StopsAfter]:
-        """Return where it can stop after each number of votes, for those after which it can."""
+        """Return where it can stop, for each number of votes after which it can."""
         lattice, stop = self.strategy.lattice, self.strategy.stop_probabilities()
         shares, is_reached = self.votes_asked(compositions).tolist(), lattice.push_reach(stop) > 0
         top, second = lattice.top_two()
@@ -138,7 +138,7 @@ class PluralityEvaluation(ExactFigures):
 
 
 def evaluate_plurality(strategy: PluralityStrategy) -> PluralityEvaluation:
-    """Evaluate a strategy for every full vote in one pass over the lattice; `foregone.evaluate` calls it.
+    """Evaluate a strategy for every full vote in one pass over the lattice; used by `foregone.evaluate`.
 
     Examples
     --------

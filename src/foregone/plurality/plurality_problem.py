@@ -1,4 +1,4 @@
-"""PluralityProblem: what is minimised, and what is bounded under which distributions."""
+"""PluralityProblem: the objective, the limit, and the distributions that the limit must hold for."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from foregone.strategy.limits import Criterion, traits_of
 
 __all__ = ["PluralityProblem", "difficulty_ranks"]
 
-_RANKED_BY = 0.9  # of the rule whose disagreement is the measure
+_RANKED_BY = 0.9  # of the rule whose disagreement measures difficulty
 _RANK_FACTOR = 1.5  # between the disagreement of one rank and the next
-_LEAST_RANKED = 1e-5  # all below are one rank
+_LEAST_RANKED = 1e-5  # all below form one rank
 
 
 @dataclass(frozen=True, eq=False)
 class PluralityProblem:
-    """Minimise the mean votes, or those of the worst full vote, within a limit on the disagreement.
+    """Minimise the mean votes, or those of the worst full vote, subject to a limit on the disagreement.
 
     | criterion | minimise | subject to |
     |---|---|---|
@@ -34,26 +34,25 @@ class PluralityProblem:
     | minimean | the mean expected votes | the mean disagreement <= limit |
     | minimixed | the mean expected votes | the disagreement of every full vote <= limit |
 
-    With a confidence, the mean is over what the sample suggests. Between two answers, minimean keeps the
-    limit under all distributions that the sample leaves possible. Among more, any is possible, and items that
-    had no part in finding the strategy bet on its mean disagreement.
+    With a confidence, the mean is over a smoothed sample. For two answers, minimean keeps the limit for all
+    distributions consistent with the sample. For more, held-out items bound the mean disagreement by bets.
 
     Attributes
     ----------
     lattice : Lattice
         The states.
     mean : ndarray of shape (n_compositions,)
-        The distribution of the full vote that the mean is over.
+        The distribution of the full vote used for the mean.
     possible : Possible
-        The distributions under which the mean disagreement must keep to the limit.
+        The distributions for which the mean disagreement must keep the limit.
     limit : float
         From 0 to 1.
     minimises_the_worst : bool
         Whether the votes of the worst full vote are minimised.
     bet : Bet or None
-        The items that certify the mean disagreement, if that is how the limit is kept.
+        The items that certify the mean disagreement, if the limit is certified by bets.
     confidence : float or None
-        How surely.
+        The probability with which the limit must hold.
     """
 
     lattice: Lattice
@@ -74,7 +73,7 @@ class PluralityProblem:
         confidence: float | None,
         bet: Bet | None = None,
     ) -> PluralityProblem:
-        """Put it together; with a confidence, minimean needs a distribution that was observed."""
+        """Make a problem; with a confidence, minimean needs an observed distribution."""
         weights, traits = distribution.weights_on(lattice), traits_of(criterion)
         if not traits.bounds_the_mean:
             return cls(lattice, weights, Anything.on(lattice), limit, traits.minimises_the_worst)
@@ -89,20 +88,20 @@ class PluralityProblem:
 
     @property
     def margin(self) -> float:
-        """Share of the limit to stay below it, so that no rounding matters, not even in a certificate."""
+        """Share of the limit kept as a margin, so that rounding cannot break it, even in a certificate."""
         roundings = (self.lattice.n_voters + 1) * (2 * self.lattice.n_classes + 8)
         return max(1e-12, 4 * roundings * 2.0**-53)
 
     def cost(self, evaluation: PluralityEvaluation) -> float:
-        """Return what is minimised."""
+        """Return the objective."""
         return self.cost_of(evaluation.expected_votes)
 
     def cost_of(self, votes: FloatArray) -> float:
-        """Return what is minimised, given the expected votes for every full vote."""
+        """Return the objective, given the expected votes for every full vote."""
         return float(votes.max() if self.minimises_the_worst else self.mean @ votes)
 
     def risk(self, evaluation: PluralityEvaluation) -> float:
-        """Return what the limit is for."""
+        """Return the limited quantity."""
         if self.bet is not None:
             assert self.confidence is not None
             return self.bet.bound(evaluation, self.confidence)
@@ -112,13 +111,12 @@ class PluralityProblem:
 
 @lru_cache(maxsize=4)
 def difficulty_ranks(lattice: Lattice) -> IntArray:
-    """Return a rank for every full vote: 0 for those most easily taken for another, and up, none left out.
+    """Return a rank for every full vote, by difficulty: 0 for the most difficult, ascending without gaps.
 
-    The measure is the disagreement of one rule that is fixed beforehand (Adaptive-Consistency's), so that the
-    ranks depend on nothing that is observed. Any ranks lead to a valid guarantee; where the strategy to be
-    bounded disagrees in about the same order, its bound is a good one. Ranking by how close the
-    leader and the next answer are is much worse: with many answers, votes scattered over all of them
-    are wrong far more often than close ones, and far rarer.
+    Difficulty is the disagreement of one fixed rule (Adaptive-Consistency's), so the ranks do not depend on
+    observations. Any ranks give a valid guarantee; the bound is tight if the strategy's disagreement follows
+    about the same order. Ranking by the lead over the next answer is much worse: with many answers, scattered
+    votes are wrong far more often than close ones, and are far rarer.
     """
     rule = adaptive_consistency(lattice.n_voters, _RANKED_BY, n_classes=lattice.n_classes)
     disagreement = np.maximum(evaluate_plurality(rule).disagreement, _LEAST_RANKED)

@@ -1,4 +1,4 @@
-"""PluralitySolution: a strategy for many answers with the evidence of what it keeps and costs."""
+"""PluralitySolution: a strategy for many answers, with its cost, its risk, and their proof."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ __all__ = ["Evidence", "PluralitySolution"]
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Prices; any non-negative ones prove a lower bound.
+    """Prices (dual variables); any non-negative ones prove a lower bound.
 
-    No strategy within the limit costs less than the least of ``cost_weights @ votes + risk_weights @
-    disagreement`` over all strategies, minus ``limit * price``.
+    No strategy within the limit costs less than the minimum over all strategies of ``cost_weights @ votes +
+    risk_weights @ disagreement``, minus ``limit * price``.
 
     Attributes
     ----------
     cost_weights : ndarray of shape (n_compositions,)
-        A distribution: that of the mean, or where the worst is minimised one that the dual chose.
+        A distribution: that of the mean, or, if the worst case is minimised, one found by the dual.
     risk_weights : ndarray of shape (n_compositions,)
-        ``price`` times a distribution that the limit must be kept under.
+        ``price`` times a distribution for which the limit must hold.
     price : float
-        Of one unit of disagreement.
+        Price of one unit of disagreement.
     """
 
     cost_weights: FloatArray
@@ -46,7 +46,7 @@ class Evidence:
     price: float
 
     def pulled_to(self, other: Evidence, share: float) -> Evidence:
-        """Return prices between these and others."""
+        """Return prices between these and ``other``."""
         return Evidence(
             (1 - share) * self.cost_weights + share * other.cost_weights,
             (1 - share) * self.risk_weights + share * other.risk_weights,
@@ -56,38 +56,39 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class PluralitySolution(SolvedStrategy):
-    """A stopping strategy for many answers, what it costs and risks, and a bound no strategy can beat.
+    """A stopping strategy for many answers, its cost and risk, and a lower bound on the cost of any strategy.
 
     Attributes
     ----------
     strategy : PluralityStrategy
         The strategy.
     criterion : {"minimax", "minimean", "minimixed"}
-        What it is optimal for.
+        The criterion it was solved for.
     max_disagreement : float
         The limit it was solved for.
     distribution : CompositionDistribution
         The distribution of full votes it was solved for.
     expected_votes : float
-        The criterion's objective: mean expected votes, or those of the worst full vote for minimax. With a
-        confidence the mean is over a smoothed distribution, nearer to what new items are like.
+        The criterion's objective: mean expected votes, or for minimax those of the worst full vote. With a
+        confidence, the mean is over a smoothed distribution, which is closer to new items.
     disagreement : float
-        What the limit is for: mean disagreement for minimean, else the worst. With a confidence it is an
-        upper bound: between two answers the largest mean over all distributions that the data leave; among
-        more that of the bet, by which the strategy was chosen, so that what is promised is the limit.
+        The limited quantity: mean disagreement for minimean, otherwise the worst. With a confidence it is an
+        upper bound. For two answers, this is the worst-case mean over all distributions consistent with the
+        data. For more, it is the bound of the bet, by which the strategy was chosen; the guarantee is the
+        limit.
     lower_bound : float
         No strategy within the limit has an objective below this (up to rounding; see `certify_plurality`).
-        With a bet it is 1, which says nothing: what is optimal depends on the true distribution.
+        With a bet it is the trivial bound 1, because the optimum depends on the true distribution.
     gap : float
         ``expected_votes - lower_bound``, as a share of ``expected_votes``; never negative. Zero, up to
-        rounding, for minimean without a confidence. With one, the best strategy is not looked for.
+        rounding, for minimean without a confidence. With one, the strategy need not be optimal.
     confidence : float or None
-        The probability, over which items happened to be observed and how they were divided, with which
-        minimean keeps its limit whatever the true distribution; None if the observed one was taken for it.
+        The probability, over the sample of items and its split, with which minimean keeps its limit for any
+        true distribution; None if the observed distribution was treated as the true one.
     evidence : Evidence
         The prices that prove ``lower_bound``.
     bet : Bet or None
-        The items that certify the limit, with a confidence and more than two answers.
+        The items that certify the limit; only with a confidence and more than two answers.
     """
 
     KIND: ClassVar[str] = PluralityStrategy.KIND
@@ -113,7 +114,7 @@ class PluralitySolution(SolvedStrategy):
         problem: PluralityProblem,
         found: tuple[PluralityStrategy, float, Evidence],
     ) -> PluralitySolution:
-        """Evaluate what was found for ``problem`` and put the solution together."""
+        """Evaluate the strategy found for ``problem`` and make the solution."""
         strategy, lower_bound, evidence = found
         evaluation = evaluate_plurality(strategy)
         cost, risk = problem.cost(evaluation), problem.risk(evaluation)
@@ -127,22 +128,22 @@ class PluralitySolution(SolvedStrategy):
 
     @cached_property
     def evaluation(self) -> PluralityEvaluation:
-        """What the strategy costs and risks for every full vote, computed once."""
+        """The strategy's cost and risk for every full vote, computed once."""
         return evaluate_plurality(self.strategy)
 
     @property
     def n_classes(self) -> int | None:
-        """How many different answers there can be; None for any number."""
+        """The largest possible number of different answers; None for any number."""
         return self.strategy.n_classes
 
     @property
     def n_certified_on(self) -> int | None:
-        """How many items certify the limit and had no part in finding the strategy; None without bets."""
+        """The number of held-out items that certify the limit; None without bets."""
         return None if self.bet is None else self.bet.n_items
 
     @property
     def problem(self) -> PluralityProblem:
-        """What it solves."""
+        """The problem it solves."""
         return PluralityProblem.of(
             self.strategy.lattice,
             self.criterion,
@@ -212,15 +213,15 @@ class PluralitySolution(SolvedStrategy):
 
 
 def _bet(section: Fields, lattice: Lattice, distribution: CompositionDistribution) -> Bet:
-    """Return the items that certify, which must be some of those observed."""
+    """Return the certification items, which must be a subset of those observed."""
     counts = _decoded(section, "certified_on", lattice)
     if (counts != np.floor(counts)).any() or (counts > distribution.counts_on(lattice)).any():
-        raise section.error("certified_on", "must hold numbers of items, of those observed")
+        raise section.error("certified_on", "must hold numbers of items, at most those observed")
     return Bet(counts.astype(np.int64), bool(section.whole("first_leader_only", 0, 1)))
 
 
 def _encoded(weights: FloatArray | IntArray) -> dict[str, Any]:
-    """Return the places that are not zero as bits, and the numbers there, with every digit."""
+    """Return the nonzero positions as bits, and the numbers there with full precision."""
     return {
         "where": base64.b64encode(np.packbits(weights > 0).tobytes()).decode(),
         "values": base64.b64encode(weights[weights > 0].astype("<f8").tobytes()).decode(),
@@ -228,17 +229,17 @@ def _encoded(weights: FloatArray | IntArray) -> dict[str, Any]:
 
 
 def _decoded(section: Fields, key: str, lattice: Lattice) -> FloatArray:
-    """Return weights for every composition, each finite and not negative."""
+    """Return one finite, non-negative weight per composition."""
     inside, size = section.section(key), lattice.n_compositions
     where, values = (
         inside.decoded(name, "must be bits and numbers in base64") for name in ("where", "values")
     )
     if len(where) != -(-size // 8) or len(values) % 8:
-        raise section.error(key, f"must be for {size:,} compositions")
+        raise section.error(key, f"must have entries for {size:,} compositions")
     places = np.flatnonzero(np.unpackbits(np.frombuffer(where, np.uint8), count=size))
     numbers = np.frombuffer(values, "<f8").astype(np.float64)
     if len(places) != len(numbers) or not (np.isfinite(numbers) & (numbers > 0)).all():
-        raise section.error(key, "must hold a finite number above zero for each place")
+        raise section.error(key, "must hold a finite number above zero for each position")
     weights = np.zeros(size)
     weights[places] = numbers
     return weights

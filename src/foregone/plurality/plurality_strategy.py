@@ -1,4 +1,4 @@
-"""PluralityStrategy: when to stop asking for answers of any kind."""
+"""PluralityStrategy: when to stop asking voters whose answers can be anything."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ __all__ = ["PluralityStrategy", "leader", "settle_ties"]
 class PluralityStrategy(Strategy):
     """When to stop asking voters whose answers can be anything.
 
-    What has been seen is the number of votes for each answer; what the answers are called plays no part. At a
-    stop it answers the leader, the answer with the most votes so far; among several, the one that was
-    cast first. The answer is right if it is among the leaders when everyone has been asked. At least one
-    voter is always asked, and when everyone has been asked it stops.
+    The decision depends on the number of votes for each answer, not on the names of the answers. At a stop it
+    answers the leader: the answer with the most votes so far, or the one that was cast first among several.
+    The answer is correct if it is among the leaders of the full vote. At least one voter is always asked, and
+    it stops at the latest when all voters have been asked.
 
     Made by `solve_plurality`, by a function of `foregone.plurality.rules`, or by `from_probabilities`.
 
     Attributes
     ----------
     lattice : Lattice
-        The states: counts in falling order.
+        The states: counts in descending order.
     stops : ndarray of bool, shape (n_states,)
-        Whether it stops, by the number of the state; False in the first, True in those where everyone has
-        been asked.
+        Whether it stops, by the number of the state; False in the first state, True in those where all voters
+        have been asked.
     states, probabilities : ndarray of int and of float
-        The states, rising, in which it stops with a probability between 0 and 1; ``stops`` is False there.
+        The states, ascending, in which it stops with a probability between 0 and 1; ``stops`` is False there.
 
     Examples
     --------
@@ -64,19 +64,19 @@ class PluralityStrategy(Strategy):
 
     @classmethod
     def from_probabilities(cls, lattice: Lattice, stop: npt.ArrayLike) -> PluralityStrategy:
-        """From a stop probability for every state of a lattice; those of the last level are all one."""
+        """Make a strategy from a stop probability per state of a lattice, 1 for all of the last level."""
         theta = as_numbers(stop, "stop probabilities").astype(np.float64)
         if theta.shape != (lattice.n_states,):
             raise InvalidInputError(
-                f"there must be one stop probability for each of {lattice.n_states:,} states, "
+                f"expected one stop probability for each of the {lattice.n_states:,} states, "
                 f"got shape {theta.shape}"
             )
         if not ((theta >= 0) & (theta <= 1)).all():  # also False for NaN
-            raise InvalidInputError("stop probabilities must lie between 0 and 1")
+            raise InvalidInputError("stop probabilities must be between 0 and 1")
         if theta[0] != 0 or not (theta[lattice.level[-2] :] == 1).all():
             raise InvalidInputError(
-                "at least one voter must be asked, and when everyone was asked it must stop: the first "
-                "stop probability must be 0, those of the last level 1"
+                "the first stop probability must be 0 and those of the last level 1, because at least one "
+                "voter is always asked, and nobody is left after the last"
             )
         some = np.flatnonzero((theta > 0) & (theta < 1))
         return cls(lattice, theta == 1, some, theta[some])
@@ -88,7 +88,7 @@ class PluralityStrategy(Strategy):
 
     @property
     def n_classes(self) -> int | None:
-        """How many different answers there can be; None for any number."""
+        """The largest possible number of different answers; None for any number."""
         return None if self.lattice.n_classes >= self.n_voters else self.lattice.n_classes
 
     def stop_probabilities(self) -> FloatArray:
@@ -98,20 +98,20 @@ class PluralityStrategy(Strategy):
         return theta
 
     def stop_probability(self, counts: npt.ArrayLike) -> float:
-        """Return how likely it stops when the answers so far have these counts, in any order."""
+        """Return the stop probability when the answers so far have these counts, in any order."""
         return self.stop_probability_of(self.lattice.number_of(counts))
 
     def stop_probability_of(self, state: int) -> float:
-        """Return how likely it stops in the state of this number."""
+        """Return the stop probability in the state of this number."""
         place = int(np.searchsorted(self.states, state))
         if place < len(self.states) and self.states[place] == state:
             return float(self.probabilities[place])
         return float(self.stops[state])
 
     def votes_needed_at_least(self, counts: npt.ArrayLike) -> int:
-        """Return after how many more votes, at the least, it may stop, the answers having these counts.
+        """Return the minimum number of further votes until it may stop, given the counts of the answers.
 
-        0 where it may stop at once. That many can be asked for at the same time without asking one too many.
+        0 if it may stop at once. This many votes can be requested in parallel with none wasted.
         """
         return int(self._least_votes[self.lattice.number_of(counts)])
 
@@ -122,9 +122,9 @@ class PluralityStrategy(Strategy):
         return least
 
     def votes_needed_at_most(self, counts: npt.ArrayLike) -> int:
-        """Return after how many more votes, at the most, it has stopped, the answers having these counts.
+        """Return the maximum number of further votes until it stops, given the counts of the answers.
 
-        0 where it stops for certain. To ask for more than that at the same time is to ask one too many.
+        0 if it certainly stops. Requesting more votes than this in parallel wastes some.
         """
         return int(self._most_votes[self.lattice.number_of(counts)])
 
@@ -137,14 +137,14 @@ class PluralityStrategy(Strategy):
     def run(
         self, answers: Sequence[Hashable], random_state: int | np.random.Generator | None = None
     ) -> tuple[Hashable, int]:
-        """Take answers one by one until it stops; return the answer and how many were taken.
+        """Take answers one by one until it stops; return the answer and the number of votes taken.
 
         Parameters
         ----------
         answers : sequence of hashable
-            All votes, or as many as will be needed, in the order asked.
+            All votes, or as many as are needed, in the order asked.
         random_state : int or Generator, optional
-            Draws where a stop is left to chance.
+            Seeds the draws in states with a random stop.
         """
         rng = np.random.default_rng(random_state)
         counts: dict[Hashable, int] = {}
@@ -155,9 +155,7 @@ class PluralityStrategy(Strategy):
             chance = self.stop_probability(list(counts.values()))
             if chance == 1 or (chance > 0 and rng.random() < chance):
                 return leader(counts), asked
-        raise InvalidInputError(
-            f"{len(answers)} answers are not enough to stop: up to {self.n_voters} may be needed"
-        )
+        raise InvalidInputError(f"{len(answers)} answers are not enough to stop: pass up to {self.n_voters}")
 
     def _digest(self) -> bytes:
         size = np.array([self.n_voters, self.lattice.n_classes])
@@ -173,14 +171,14 @@ class PluralityStrategy(Strategy):
         return {"size": size, **{name: getattr(self, name) for name in ("stops", "states", "probabilities")}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled or copied one; the lattice is made anew, or found."""
+        """Restore a pickled or copied strategy; the lattice is rebuilt, or taken from the cache."""
         arrays = {name: value for name, value in state.items() if name != "size"}
         super().__setstate__({**arrays, "lattice": lattice_of(*state["size"])})
 
     # Files -----------------------------------------------------------------------------------
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the fields of a strategy file: the states it stops in as bits, the others one by one."""
+        """Return the fields of a strategy file: states with a certain stop as bits, random ones as a list."""
         return {
             "n_voters": self.n_voters,
             "n_classes": self.lattice.n_classes,
@@ -197,7 +195,7 @@ class PluralityStrategy(Strategy):
         n_classes = fields.whole("n_classes", 1, n_voters)
         packed = fields.decoded("stops", "must be bits in base64")
         n_states = count_states(n_voters, n_classes)
-        if len(packed) != -(-n_states // 8):  # before memory is taken for so many
+        if len(packed) != -(-n_states // 8):  # before allocating memory for them
             raise fields.error("stops", f"must hold {n_states:.0f} bits")
         fields.memory.take(table_bytes(n_voters, n_classes), f"for the states of {n_voters:,} voters")
         try:
@@ -214,18 +212,18 @@ class PluralityStrategy(Strategy):
             if type(state) is not int or not 0 < state < lattice.level[-2]:
                 raise fields.error("exceptions", "must hold numbers of states")
             if type(probability) is not float or not 0 < probability < 1 or stops[state]:
-                raise fields.error("exceptions", "must hold probabilities between 0 and 1, once a state")
+                raise fields.error("exceptions", "must hold one probability between 0 and 1 per state")
         exceptions = sorted(exceptions)
         states = np.array([state for state, _ in exceptions], np.int64)
         if (np.diff(states) == 0).any():
-            raise fields.error("exceptions", "must hold probabilities between 0 and 1, once a state")
+            raise fields.error("exceptions", "must hold one probability between 0 and 1 per state")
         return cls(lattice, stops, states, np.array([chance for _, chance in exceptions], np.float64))
 
 
 def leader(counts: dict[Hashable, int] | Iterable[tuple[Hashable, int]]) -> Hashable:
-    """Return the answer with the most votes, the first to be cast if there are several.
+    """Return the answer with the most votes; among several, the one that was cast first.
 
-    Counts stand in the order in which the answers were first cast.
+    Counts are in the order in which the answers were first cast.
     """
     pairs = counts.items() if isinstance(counts, dict) else counts
     first: Hashable = max(pairs, key=lambda pair: pair[1])[0]  # max keeps the first of equals
@@ -233,9 +231,9 @@ def leader(counts: dict[Hashable, int] | Iterable[tuple[Hashable, int]]) -> Hash
 
 
 def settle_ties(strategy: PluralityStrategy) -> PluralityStrategy:
-    """Return the strategy that goes on where the leader can still be tied with, though not overtaken.
+    """Return the strategy that also goes on while another answer can still tie with the leader.
 
-    The answer is among the leaders at all those states, so that going on adds no disagreement.
+    The answer is among the leaders in all these states, so going on adds no disagreement.
     """
     lattice = strategy.lattice
     top, second = lattice.top_two()

@@ -1,6 +1,6 @@
-"""Which distributions of the full vote a limit has to be kept under: one, some, or any.
+"""The distributions of the full vote for which a limit must hold: one, some, or any.
 
-The one that is known is a `foregone.solving.budget.OneDistribution`.
+A single known distribution is a `foregone.solving.budget.OneDistribution`.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ class Possible(Protocol):
     """A set of distributions over the compositions of a lattice."""
 
     def worst_for(self, disagreement: FloatArray) -> FloatArray:
-        """Return the distribution of the set under which ``disagreement`` has the largest mean."""
+        """Return the distribution of the set with the largest mean ``disagreement``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Anything:
-    """Every composition may be the only one: the worst one counts.
+    """All distributions: the worst composition counts.
 
     Attributes
     ----------
     group : ndarray of int, shape (n_compositions,)
-        Compositions that are alike; at most one of each group is added at a time.
+        Groups of similar compositions; at most one of each group is added at a time.
     """
 
     group: IntArray
 
     @classmethod
     def on(cls, lattice: Lattice) -> Anything:
-        """Return all distributions; alike are compositions with the same first two counts."""
+        """Return all distributions; compositions with the same first two counts form a group."""
         top, second = (counts[lattice.level[-2] :].astype(np.int64) for counts in lattice.top_two())
         return cls(top * (lattice.n_voters + 1) + second)
 
     def worst_for(self, disagreement: FloatArray) -> FloatArray:
-        """Return certainty of the worst composition."""
+        """Return the distribution concentrated on the worst composition."""
         return _only(int(np.argmax(disagreement)), len(disagreement))
 
     def bad_for(self, disagreement: FloatArray, limit: float, most: int = 8) -> list[FloatArray]:
-        """Return certainty of the worst of each group that is above the limit."""
+        """Return distributions concentrated on the worst composition of each group above the limit."""
         by_badness = np.argsort(-disagreement, kind="stable")[: 50 * most]
         by_badness = by_badness[disagreement[by_badness] > limit]
         _, first = np.unique(self.group[by_badness], return_index=True)
@@ -57,17 +57,17 @@ class Anything:
 
 @dataclass(frozen=True, eq=False)
 class NestedSets:
-    """Only bounds on the probability of difficult full votes are known.
+    """All distributions within bounds on the probability of difficult full votes.
 
-    The set holds every distribution that gives the compositions of rank at most r a probability of at most
+    The set holds every distribution in which the compositions of rank at most r have a probability of at most
     ``bounds[r]``, for every r.
 
     Attributes
     ----------
     rank : ndarray of int, shape (n_compositions,)
-        0 for the most difficult, and up.
+        0 for the most difficult, ascending.
     bounds : ndarray
-        One for each rank, never falling, the last one 1.
+        One per rank, non-decreasing, the last one 1.
     """
 
     rank: IntArray
@@ -75,30 +75,30 @@ class NestedSets:
 
     @classmethod
     def observed(cls, rank: IntArray, counts: FloatArray, failure: float) -> NestedSets:
-        """Return the sets that hold the truth with a probability of ``1 - failure``.
+        """Return the set that contains the true distribution with a probability of ``1 - failure``.
 
         Parameters
         ----------
         rank : ndarray of int, shape (n_compositions,)
-            How compositions are nested, decided before any was observed.
+            How compositions are nested, chosen before any was observed.
         counts : ndarray of shape (n_compositions,)
             How often each composition was observed.
         failure : float
-            Allowed probability, over which items were observed, of a bound being wrong.
+            Allowed probability, over the sample of items, that a bound is wrong.
         """
         within: FloatArray = np.cumsum(np.bincount(rank, weights=counts).astype(np.float64))
         bounds = np.append(upper_bounds(within[:-1], round(within[-1]), failure), 1.0)
         return cls(rank, bounds)
 
     def spread(self, like: FloatArray) -> FloatArray:
-        """Return the distribution that uses up all bounds, within each rank in proportion to another."""
+        """Return the distribution that attains all bounds, within each rank in proportion to another."""
         within = np.bincount(self.rank, weights=like)
         return np.asarray(np.diff(self.bounds, prepend=0.0)[self.rank] * like / within[self.rank])
 
     def worst_for(self, disagreement: FloatArray) -> FloatArray:
         """Return the worst distribution.
 
-        What a bound leaves over the one before may lie at its rank or any further one: it goes to the worst.
+        The excess of a bound over the previous one may lie at its rank or beyond: it is put on the worst.
         """
         values = np.zeros(len(self.bounds))
         np.maximum.at(values, self.rank, disagreement)

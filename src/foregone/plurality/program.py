@@ -1,6 +1,6 @@
-"""Mixing strategies: one that behaves as if another were drawn at random before the first vote.
+"""Mixtures of strategies: a mixture behaves as if one strategy were drawn before the first vote.
 
-`Program` mixes them at the least cost within limits; both are added as they are found.
+`Program` finds the cheapest mixture within limits; strategies and limits are added as they are found.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Column", "Program", "mix_stops"]
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A strategy without randomised states, and what it does for every full vote."""
+    """A strategy without randomised states, and its votes and disagreement for every full vote."""
 
     stops: npt.NDArray[np.uint8]  # as bits
     votes: FloatArray
@@ -36,18 +36,18 @@ class Column:
         return cls(np.packbits(stops), *votes_and_disagreement(problem.lattice, stops.astype(np.float64)))
 
     def stop_probabilities(self, problem: PluralityProblem) -> FloatArray:
-        """Return the stop probabilities, all zero or one."""
+        """Return the stop probabilities, each 0 or 1."""
         return np.unpackbits(self.stops, count=problem.lattice.n_states).astype(np.float64)
 
 
 class Program:
-    """Mixes the strategies known so far within the limits known so far."""
+    """Linear program that mixes the strategies found so far within the limits found so far."""
 
     def __init__(self, problem: PluralityProblem) -> None:
         self.problem = problem
         self.columns: list[Column] = []
         self.cuts: list[FloatArray] = []
-        self.costly: list[FloatArray] = []  # distributions whose votes are at most what is minimised
+        self.costly: list[FloatArray] = []  # distributions whose mean votes are at most the objective
         self._risks: list[list[float]] = []  # of each cut, for each column
         self._costs: list[list[float]] = []
 
@@ -63,18 +63,18 @@ class Program:
         return True
 
     def add_cut(self, weights: FloatArray) -> None:
-        """Add a distribution under which the mean disagreement is bounded."""
+        """Add a distribution for which the mean disagreement is limited."""
         self.cuts.append(weights)
         self._risks.append([float(weights @ column.disagreement) for column in self.columns])
 
     def add_costly(self, weights: FloatArray) -> None:
-        """Add a distribution whose mean votes are at most what is minimised, where that is the worst."""
+        """Add a distribution whose mean votes are at most the objective, if the worst case is minimised."""
         self.costly.append(weights)
         self._costs.append([float(weights @ column.votes) for column in self.columns])
 
     def solve(self) -> tuple[FloatArray, Evidence]:
         """Return the weights of the columns and the prices of the limits."""
-        from scipy.optimize import linprog  # takes a while to load, and few need it
+        from scipy.optimize import linprog  # slow to import, and rarely needed
 
         problem, n_columns, n_cuts = self.problem, len(self.columns), len(self.cuts)
         worst = problem.minimises_the_worst
@@ -90,7 +90,7 @@ class Program:
             bounds=[(0, None)] * (n_columns + 1), method="highs-ds",
         )  # fmt: skip
         if result.status != 0:
-            raise SolverError(f"the program over strategies could not be solved: {result.message}")
+            raise SolverError(f"the linear program over strategies could not be solved: {result.message}")
         duals = np.maximum(-np.asarray(result.ineqlin.marginals), 0.0)
         risk = duals[:n_cuts] / problem.limit
         risk_weights = _combined(risk, self.cuts, len(problem.mean))
@@ -101,7 +101,7 @@ class Program:
         return result.x[:n_columns], Evidence(cost_weights, risk_weights, float(risk.sum()))
 
     def mixed(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return votes and disagreement of a mixture, for every full vote."""
+        """Return the votes and the disagreement of a mixture, for every full vote."""
         votes, disagreement = np.zeros((2, len(self.problem.mean)))
         for share, column in zip(shares, self.columns, strict=True):
             if share > 0:
@@ -119,16 +119,17 @@ def _combined(amounts: FloatArray, rows: list[FloatArray], length: int) -> Float
 
 
 def mix_stops(lattice: Lattice, parts: Sequence[tuple[float, FloatArray]]) -> PluralityStrategy:
-    """Return the strategy whose flow is the weighted sum of the flows of others.
+    """Return the strategy whose flow is the weighted sum of the flows of the parts.
 
-    Votes asked and disagreement of the mixture are the weighted means of theirs, for every full vote.
+    For every full vote, its votes asked and its disagreement are the weighted means of the parts'.
 
     Parameters
     ----------
     lattice : Lattice
         The states.
     parts : sequence of (weight, stop probabilities)
-        The weights are positive; their sum is taken for one. What no part reaches is left to the first.
+        The weights are positive; they are normalised to sum to one. In states that no part
+        reaches, the first part decides.
     """
     total = sum(weight for weight, _ in parts)
     reached, stopped = np.zeros((2, lattice.n_states))
@@ -137,7 +138,7 @@ def mix_stops(lattice: Lattice, parts: Sequence[tuple[float, FloatArray]]) -> Pl
         reached += (weight / total) * flow
         stopped += (weight / total) * flow * stop
     theta = parts[0][1].copy()
-    # Where all parts do the same, so does the mixture, without rounding.
+    # Where all parts agree, the mixture does the same, without rounding.
     differ = np.zeros(lattice.n_states, np.bool_)
     for _, stop in parts[1:]:
         differ |= stop != parts[0][1]

@@ -1,7 +1,7 @@
-"""The usual rules for votes among any number of answers; each returns a PluralityStrategy.
+"""Common stopping rules for votes among any number of answers; each returns a PluralityStrategy.
 
-As in `foregone.rules`, besides its own condition every rule stops as soon as the voters not yet asked cannot
-change the answer; and at least one voter is always asked.
+As in `foregone.rules`, every rule also stops as soon as the voters not yet asked cannot change the answer,
+and always asks at least one voter.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from foregone.plurality.plurality_strategy import PluralityStrategy
 
 __all__ = ["adaptive_consistency", "cite", "curtailment", "esc", "lead", "learned_prior", "quorum"]
 
-_STEP = 0.04  # of the logarithm in which is integrated: the error is far below 1e-9 up to thousands of votes
+_STEP = 0.04  # step of the logarithm in the integral: the error is far below 1e-9 up to thousands of votes
 _LEAST_DENSITY = 1e-18
 
 
 def curtailment(n_voters: int, n_classes: int | None = None) -> PluralityStrategy:
-    """Stop as soon as no other answer can overtake the leader, not even by all the votes to come.
+    """Stop as soon as no other answer can overtake the leader, even with all remaining votes.
 
     It never disagrees with the full vote, and no rule that never disagrees asks fewer votes.
 
@@ -36,7 +36,7 @@ def curtailment(n_voters: int, n_classes: int | None = None) -> PluralityStrateg
     n_voters : int
         Number of voters, at least 1.
     n_classes : int, optional
-        How many different answers there can be; any number by default.
+        The largest possible number of different answers; by default any number.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def curtailment(n_voters: int, n_classes: int | None = None) -> PluralityStrateg
 def lead(n_voters: int, k: int = 3, *, n_classes: int | None = None) -> PluralityStrategy:
     """Stop when the leader is ``k`` votes ahead of the next answer, or the rest cannot change the answer.
 
-    As with two answers (`foregone.rules.lead`) it knows nothing of a limit and guarantees nothing.
+    As for two answers (`foregone.rules.lead`), it uses no limit and guarantees nothing.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def lead(n_voters: int, k: int = 3, *, n_classes: int | None = None) -> Pluralit
     k : int, default 3
         The lead to stop at, at least 1.
     n_classes : int, optional
-        How many different answers there can be; any number by default.
+        The largest possible number of different answers; by default any number.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def lead(n_voters: int, k: int = 3, *, n_classes: int | None = None) -> Pluralit
 def quorum(n_voters: int, k: int = 5, *, n_classes: int | None = None) -> PluralityStrategy:
     """Stop when one answer has ``k`` votes, or the rest cannot change the answer.
 
-    First to k, as with two answers (`foregone.rules.quorum`). It guarantees nothing.
+    First to k, as for two answers (`foregone.rules.quorum`). It guarantees nothing.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def quorum(n_voters: int, k: int = 5, *, n_classes: int | None = None) -> Plural
     k : int, default 5
         The votes to stop at, at least 1.
     n_classes : int, optional
-        How many different answers there can be; any number by default.
+        The largest possible number of different answers; by default any number.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def quorum(n_voters: int, k: int = 5, *, n_classes: int | None = None) -> Plural
 
 
 def esc(n_voters: int, window: int = 5, *, n_classes: int | None = None) -> PluralityStrategy:
-    """Stop at the end of a window of votes that are all alike, or when the rest cannot change the answer.
+    """Stop after a window of unanimous votes, or when the rest cannot change the answer.
 
     Early-stopping self-consistency of Li and others (ICLR 2024), see `foregone.rules.esc`, for any number of
     answers. Whether a window was unanimous depends on the order of the votes. But given their counts every
@@ -113,7 +113,7 @@ def esc(n_voters: int, window: int = 5, *, n_classes: int | None = None) -> Plur
     window : int, default 5
         Votes in a window, at least 1. The last window may be cut short by the number of voters.
     n_classes : int, optional
-        How many different answers there can be; any number by default.
+        The largest possible number of different answers; by default any number.
 
     Examples
     --------
@@ -137,10 +137,10 @@ def adaptive_consistency(
     kind: Literal["beta", "dirichlet"] = "beta",
     n_classes: int | None = None,
 ) -> PluralityStrategy:
-    """Stop when the leading answer is the likeliest one with probability at least ``threshold``.
+    """Stop when the leader is the most probable answer with probability at least ``threshold``.
 
     From Aggarwal, Madaan, Yang and Mausam, "Let's sample step by step: adaptive-consistency for efficient
-    reasoning and coding with LLMs" (EMNLP 2023). The threshold is no bound on the disagreement.
+    reasoning and coding with LLMs" (EMNLP 2023). The threshold is not a bound on the disagreement.
 
     Parameters
     ----------
@@ -149,11 +149,11 @@ def adaptive_consistency(
     threshold : float, default 0.95
         From 0, which stops after the first vote, to 1, which is `curtailment`.
     kind : {"beta", "dirichlet"}
-        ``"beta"``: the leader against the next answer alone, a share of their votes being uniform beforehand;
-        ``"dirichlet"``: against all answers so far, all shares being equally likely beforehand (and against
-        one that nobody gave, where there is only one).
+        ``"beta"``: the leader against the next answer alone, with a uniform prior on their shares;
+        ``"dirichlet"``: against all answers so far, with a uniform prior on all shares (and against one that
+        nobody gave, if there is only one).
     n_classes : int, optional
-        How many different answers there can be; any number by default.
+        The largest possible number of different answers; by default any number.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def adaptive_consistency(
         elif kind == "dirichlet":
             stop |= _dirichlet(lattice) >= sure
         else:
-            raise InvalidInputError(f"kind must be beta or dirichlet, got {kind!r}")
+            raise InvalidInputError(f'kind must be "beta" or "dirichlet", got {kind!r}')
     stop[0] = False
     return PluralityStrategy.from_probabilities(lattice, stop)
 
@@ -185,10 +185,10 @@ def cite(n_voters: int, max_disagreement: float, *, n_classes: int | None = None
     `foregone.plurality.mode_evidence.log_evidence`, which are smallest against the next answer. An answer
     that nobody gave yet is one with no votes, so the set of answers need not be known.
 
-    It is about what independent voters say most often, not about the full vote. An answer named beforehand
-    is certified wrongly with probability at most ``max_disagreement``; that is CITE's promise. Here it is the
-    leader that is certified. Of K answers K - 1 can be certified wrongly, so the probability is at most
-    K - 1 times as large.
+    It is about the answer that independent voters give most often, not about the full vote. CITE guarantees
+    that an answer named in advance is certified wrongly with probability at most ``max_disagreement``. Here
+    the leader is certified. Of K answers, K - 1 can be certified wrongly, so the probability is at most K - 1
+    times as large.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def cite(n_voters: int, max_disagreement: float, *, n_classes: int | None = None
     max_disagreement : float
         The level alpha, from 0 (which is `curtailment`) to 1.
     n_classes : int, optional
-        How many different answers there can be; any number by default.
+        The largest possible number of different answers; by default any number.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def learned_prior(votes: CompositionDistribution, max_disagreement: float) -> Pl
     Parameters
     ----------
     votes : CompositionDistribution
-        How past votes were spread, and among how many answers.
+        The distribution of past votes, and the number of answers.
     max_disagreement : float
         From 0 to 1, one minus the threshold of the posterior probability.
 
@@ -241,8 +241,8 @@ def learned_prior(votes: CompositionDistribution, max_disagreement: float) -> Pl
     """
     if not isinstance(votes, CompositionDistribution):
         raise InvalidInputError(
-            "votes must be a CompositionDistribution, such as CompositionDistribution.from_answers gives, "
-            f"not a {type(votes).__name__}"
+            f"votes must be a CompositionDistribution, got {type(votes).__name__}: make one with "
+            "CompositionDistribution.from_answers"
         )
     lattice = lattice_of(votes.n_voters, votes.n_classes)
     limit = check_max_disagreement(max_disagreement)
@@ -250,7 +250,7 @@ def learned_prior(votes: CompositionDistribution, max_disagreement: float) -> Pl
     if limit > 0:
         weights = votes.weights_on(lattice)
         top, second = lattice.top_two()
-        # States that are alike in votes asked, first and second count are told apart no further.
+        # States with the same votes asked, first and second count are treated alike.
         seen = (lattice.votes_so_far().astype(np.int64), top, second)
         alike = np.ravel_multi_index(seen, (lattice.n_voters + 1,) * 3)
         reach, wrong = (
@@ -263,7 +263,7 @@ def learned_prior(votes: CompositionDistribution, max_disagreement: float) -> Pl
 
 
 def _beta(lattice: Lattice) -> FloatArray:
-    """Return how likely the leader is the likelier of the first two."""
+    """Return the probability that the leader is the more frequent of the first two answers."""
     votes = np.arange(lattice.n_voters + 1.0)
     chance: FloatArray = scipy.special.betaincc(votes[:, None] + 1, votes[None, :] + 1, 0.5)
     top, second = lattice.top_two()
@@ -271,7 +271,7 @@ def _beta(lattice: Lattice) -> FloatArray:
 
 
 def _dirichlet(lattice: Lattice) -> FloatArray:
-    """Return how likely the leader is the likeliest of all answers so far."""
+    """Return the probability that the leader is the most frequent of all answers so far."""
     n_voters = lattice.n_voters
     x = np.exp(np.arange(-45.0, np.log(n_voters + 60 + 12 * np.sqrt(n_voters)), _STEP))
     votes = np.arange(n_voters + 1.0)[:, None]

@@ -1,4 +1,4 @@
-"""solve_plurality(): the one door to strategies for many answers."""
+"""solve_plurality(): find optimal strategies for many answers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from foregone.strategy.limits import Criterion, traits_of
 
 __all__ = ["solve_answers", "solve_plurality"]
 
-# Limits up to the first are taken for zero if that is good enough; the linear program cannot
-# hold the others. Up to the second they always are: prices are in inverse proportion to the limit.
+# Limits up to the first are treated as zero if that is good enough, because the linear program cannot
+# resolve them. Up to the second they always are: prices are inversely proportional to the limit.
 _NEXT_TO_ZERO = 1e-14
 _AS_GOOD_AS_ZERO = 1e-290
 _GOOD_ENOUGH = 1e-10  # a gap
-_PROHIBITIVE = 1e250  # a price; times a weight it stays finite
+_PROHIBITIVE = 1e250  # a price; its product with a weight stays finite
 
 
 def solve_plurality(
@@ -47,43 +47,43 @@ def solve_plurality(
     criterion: Criterion = "minimean",
     random_state: int = 0,
 ) -> PluralitySolution:
-    """Find when to stop asking for answers of any kind, within a limit on the disagreement.
+    """Find when to stop asking voters whose answers can be anything, within a limit on the disagreement.
 
-    The full vote answers what most voters say. A strategy stops earlier and answers the leader so far; it
-    disagrees when that is not among the leaders of the full vote.
+    The full vote is the answer that most voters give. A strategy stops earlier and answers the leader so far;
+    it disagrees if that is not among the leaders of the full vote.
 
     Parameters
     ----------
     compositions_or_distribution : array-like, lists of answers, CompositionDistribution or None
-        Past full votes. Either one row an item, how many votes each of its answers got, in any order; short
-        rows are filled up with zeros. Or the answers themselves, one list an item: the first ``n_voters`` of
-        each are taken, and None is no vote. Rows of numbers are counts; for answers that are numbers use
-        `CompositionDistribution.from_answers`. None: every composition equally likely, an assumption.
+        Past full votes. Either counts: one row per item with the votes for each answer, in any order; short
+        rows are padded with zeros. Or answers: one list per item, of which the first ``n_voters`` are used;
+        None is not a vote. Rows of numbers are treated as counts; for answers that are numbers use
+        `CompositionDistribution.from_answers`. None assumes that every composition is equally likely.
     max_disagreement : float
-        Largest allowed probability to answer otherwise than the full vote, from 0 to 1.
+        Largest allowed probability that the answer differs from the full vote, from 0 to 1.
     n_voters : int
         Number of voters.
     n_classes : int, optional
-        How many different answers there can be; any number by default, which can be solved up to about 60
-        voters.
+        The largest possible number of different answers; by default any number, which can be solved for up
+        to about 60 voters.
     confidence : float or None, default 0.95
-        With at least this probability over which items were observed, minimean keeps its limit under the
-        true distribution of items, whatever that is. With more than two answers, a strategy is learned on
-        some of the items and certified on the others. None takes the observed distribution for the truth,
-        which with few items is far too optimistic. The other criteria bound every single item and need none.
-        Without past full votes there is nothing to be confident about: it is then taken as None.
+        With at least this probability over the sample of items, minimean keeps its limit for the true
+        distribution of items, whatever that is. With more than two answers, a strategy is learned on some of
+        the items and certified on the others. None treats the observed distribution as the true one, which is
+        far too optimistic with few items. The other criteria bound every single item and need no confidence.
+        Ignored without past full votes.
     criterion : {"minimean", "minimixed", "minimax"}
         As in `foregone.solve`. Minimixed and minimax bound the disagreement of every possible full vote,
-        however scattered; with many answers that leaves little to save.
+        however scattered; with many answers, they save little.
     random_state : int, default 0
-        Draws which items are learned from, where items are divided. The confidence is for one value that was
-        fixed beforehand: trying several and keeping the best result is not covered.
+        Seeds the split into learning and certification items. The confidence holds for one value chosen in
+        advance: trying several and keeping the best result invalidates it.
 
     Returns
     -------
     PluralitySolution
-        The strategy, its cost and risk, and a lower bound that no strategy can beat: with a confidence and
-        more than two answers it is 1, as what is best depends on the true distribution.
+        The strategy, its cost and risk, and a lower bound on the cost of any strategy. With a confidence and
+        more than two answers, the bound is 1, because the optimum depends on the true distribution.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def solve_plurality(
     >>> solve_plurality(answers, 0.05, n_voters=9).distribution == solution.distribution
     True
 
-    If the past items are taken for the truth, it asks fewer, and nothing is promised for new ones:
+    If the past items are treated as the true distribution, it asks fewer, with no guarantee for new items:
 
     >>> round(solve_plurality(past, 0.05, n_voters=9, confidence=None).expected_votes, 2)
     1.0
@@ -133,18 +133,18 @@ def solve_answers(
     random_state: int,
     first_leader_only: bool = False,
 ) -> PluralitySolution:
-    """Solve as `solve_plurality`; where bets are made, they may be on the first of several leaders only."""
+    """Solve like `solve_plurality`; bets may count only the first of several leaders as correct."""
     traits, limit = traits_of(criterion), check_max_disagreement(max_disagreement)
     if not traits.bounds_the_mean or compositions_or_distribution is None:
-        confidence = None  # every single item is bounded, or none was observed
+        confidence = None  # every single item is bounded, or no item was observed
     elif confidence is not None:
         confidence = check_confidence(confidence)
     lattice = lattice_of(n_voters, n_classes)
     distribution = _distribution(compositions_or_distribution, lattice)
     if confidence is not None and distribution.n_observations is None:
         raise InvalidInputError(
-            "a confidence needs observed items, and these compositions were assumed or weighted: give the "
-            'counted votes of past items, or use confidence=None, or criterion="minimixed", which needs none'
+            "a confidence needs observed items, but these compositions were assumed or weighted: pass the "
+            'counted votes of past items, or use confidence=None or criterion="minimixed"'
         )
     seed = check_whole(random_state, "random_state", 0)
     if confidence is not None and limit > 0 and makes_bets(lattice):
@@ -194,7 +194,7 @@ def _solve(problem: PluralityProblem, observed: FloatArray) -> tuple[PluralitySt
 def _proof_with(
     problem: PluralityProblem, cost_weights: FloatArray, risk: FloatArray
 ) -> tuple[float, Evidence]:
-    """Return a lower bound for a limit next to zero, at the highest price that is good enough."""
+    """Return a lower bound for a limit close to zero, at the highest price that is good enough."""
     price = min(_GOOD_ENOUGH / 10 / problem.limit, _PROHIBITIVE)
     lattice, prices = problem.lattice, Evidence(cost_weights, price * risk, price)
     reach, wrong = lattice.pull_back(cost_weights), lattice.pull_back_wrong(prices.risk_weights)
@@ -208,7 +208,7 @@ def _without_risk(problem: PluralityProblem) -> tuple[PluralityStrategy, float, 
 
 
 def _never_wrong(problem: PluralityProblem) -> tuple[PluralityStrategy, float, Evidence]:
-    """Return the only strategies that are never wrong and ask no vote too many; nothing else is optimal."""
+    """Return the optimal strategy that is never wrong: it stops as soon as the vote is decided."""
     strategy = PluralityStrategy.from_probabilities(problem.lattice, is_decided(problem.lattice))
     evaluation = evaluate_plurality(strategy)
     votes, cost_weights = evaluation.expected_votes, problem.mean

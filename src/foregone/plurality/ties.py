@@ -1,4 +1,4 @@
-"""Ties among many classes: the full vote gives them to the first class, and stopping early has to agree."""
+"""Ties among many classes: the full vote answers the first class, and an early answer must agree."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def solve_with_ties(
     confidence: float | None = 0.95,
     random_state: int = 0,
 ) -> tuple[PluralityStrategy, PluralitySolution]:
-    """Return a strategy that keeps the limit where only the first of several leaders is right.
+    """Return a strategy that keeps the limit if only the first of several leaders is correct.
 
-    With a confidence and more than two answers, the rows bet on that very disagreement. Other solvers take
-    any leader of the full vote for right: what that leaves to ties is measured on the rows, and under
-    minimean the limit is tightened until there is room for it. Other criteria only settle ties.
+    With a confidence and more than two answers, the rows bet on exactly this disagreement. Otherwise solvers
+    treat any leader of the full vote as correct: the effect of ties is measured on the rows, and for minimean
+    the limit is tightened until there is room for it. Other criteria only settle ties.
 
     Parameters
     ----------
     counts : ndarray of shape (n_rows, n_classes), or CompositionDistribution
-        Votes for each class, or how they are distributed.
+        Votes for each class, or their distribution.
     max_disagreement, n_voters, criterion, confidence, random_state
         As in `foregone.solve_plurality`.
     """
@@ -74,19 +74,19 @@ def ladder_with_ties(
 ) -> Iterator[PluralityStrategy]:
     """Yield strategies from careful to bold, learned from the full votes of some rows, with ties settled.
 
-    The first always gives the answer of the full vote, ties included. None depends on rows that are not
-    given, so that they can be certified on others.
+    The first always gives the answer of the full vote, including ties. All depend only on the given rows, so
+    they can be certified on others.
 
     Parameters
     ----------
     counts : ndarray of shape (n_rows, n_classes), or CompositionDistribution
-        Votes for each class, or how those that were counted are distributed.
+        Votes for each class, or the distribution of counted votes.
     limit : float
-        The largest mean disagreement that is to be kept, from 0 to 1.
+        The limit on the mean disagreement, from 0 to 1.
     n_voters : int
         Number of voters.
-    boldness : array-like of float, rising
-        The shares of the limit that are solved for; by default from a tenth of it to thirty times as much.
+    boldness : array-like of float, ascending
+    The multiples of the limit that are solved for; by default from 0.1 to 30.
 
     Examples
     --------
@@ -108,10 +108,10 @@ def _distribution(counts: npt.NDArray[Any] | CompositionDistribution) -> Composi
 
 
 def bound_with_ties(strategy: PluralityStrategy, solution: PluralitySolution) -> float:
-    """Return the largest mean disagreement where only the first of several leaders is right.
+    """Return the bound on the mean disagreement if only the first of several leaders is correct.
 
-    That is what the solution's bet says; without one, what the solution says and what ties add on average
-    over its rows.
+    With a bet, it is the bound of the bet; otherwise the solution's bound plus the mean effect of ties on its
+    rows.
     """
     if solution.bet is not None and solution.bet.first_leader_only:
         return solution.disagreement
@@ -121,5 +121,5 @@ def bound_with_ties(strategy: PluralityStrategy, solution: PluralitySolution) ->
 
 
 def disagreement_with_ties(strategy: PluralityStrategy) -> FloatArray:
-    """Return, for every full vote, how likely the answer is not the first of its leaders."""
+    """Return, for every full vote, the probability that the answer is not the first of its leaders."""
     return evaluate_plurality(strategy).disagreement_with_ties

@@ -1,13 +1,14 @@
-"""Solving for the worst of many distributions: all of them, or those that a sample leaves possible.
+"""Solving for the worst case over many distributions: all, or those consistent with a sample.
 
-First a few rounds of play: against the best strategy so far stands the worst distribution, mixed into those
-before it; at the right price, the best reply is a good strategy already. Then a linear program mixes the
-strategies found so far at the least cost within the limits known so far; its duals are prices, at which
-backward induction on the lattice finds the best strategy of all. That either improves the mixture, or proves
-it. There are too many full votes to list a limit for each: those that the mixture at hand breaks are added.
+First a few rounds of fictitious play: the worst distribution for the current strategy is mixed into the
+previous ones, and the best reply to the mixture at the right price is already a good strategy. Then a linear
+program mixes the strategies found so far at the least cost within the limits found so far. Its duals are
+prices, for which backward induction on the lattice finds the best of all strategies. That either improves the
+mixture or proves it optimal. There are too many full votes to list a limit for each: those that the current
+mixture breaks are added.
 
-Whatever the strategy, its disagreement is computed exactly; and whatever the prices, the bound they prove
-holds. So the search may end at any round, and says how far from the best its strategy can be.
+The disagreement of every strategy is computed exactly, and the bound proven by any prices is valid. So the
+search may end at any round, and reports how far its strategy can be from the optimum.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from foregone.plurality.program import Column, Program, mix_stops
 __all__ = ["solve_sampled", "solve_worst_case"]
 
 _PLAYS = 2
-_MOST_ROUNDS = 400  # of the program
+_MOST_ROUNDS = 400  # rounds of the linear program
 _TOLERANCE = 1e-9  # the gap that is good enough
 _TRIES = 4  # of a price, in each round of play
-_NEAR_ENOUGH = 0.93  # share of the limit that is used up
-_HALVINGS = 8  # to find how much of a bold strategy may be mixed in
-_BROKEN = 1 + 1e-10  # a limit exceeded by this factor is broken
-_PULL = 0.7  # towards the best prices so far: where many limits bind, the program's own jump about
+_NEAR_ENOUGH = 0.93  # share of the limit that must be used
+_HALVINGS = 8  # to find the largest share of a bold strategy
+_BROKEN = 1 + 1e-10  # a limit exceeded by this factor counts as broken
+_PULL = 0.7  # towards the best prices so far: if many limits bind, the program's prices oscillate
 
 
 class _Search:
-    """What was found so far: strategies, bad distributions, the best bound and the prices that prove it."""
+    """State of the search: strategies, bad distributions, the best bound and the prices that prove it."""
 
     def __init__(self, problem: PluralityProblem, first: FloatArray) -> None:
         self.problem = problem
@@ -55,7 +56,7 @@ class _Search:
         self.best = Evidence(problem.mean, np.zeros(len(problem.mean)), 0.0)
 
     def reply(self, prices: Evidence, reach: FloatArray, wrong: FloatArray) -> Column:
-        """Return the best strategy at these prices, and keep the bound that they prove."""
+        """Return the best strategy for these prices, and keep the bound that they prove."""
         stops, priced = self.problem.lattice.best_stops(reach, wrong)
         proven = priced - self.problem.limit * prices.price
         if proven > self.bound:
@@ -63,7 +64,7 @@ class _Search:
         return Column.of(self.problem, stops)
 
     def play(self) -> None:
-        """Let the best strategy and the worst distribution answer each other."""
+        """Alternate between the best strategy and the worst distribution."""
         problem, lattice, limit = self.problem, self.problem.lattice, self.problem.limit
         mean, weights = problem.mean, self.first
         reach, wrong = lattice.pull_back(mean), lattice.pull_back_wrong(weights)
@@ -84,7 +85,7 @@ class _Search:
                     too_cheap, bold = price, column
                 if too_cheap and math.isfinite(dear_enough):
                     price = math.sqrt(too_cheap * dear_enough)
-                else:  # the disagreement is roughly in inverse proportion to its price
+                else:  # the disagreement is roughly inversely proportional to its price
                     price *= min(max(used, 0.2), 20.0)
             self._keep(self.columns[0] if careful is None else careful, bold)
             self.cuts.append(worst)
@@ -114,7 +115,7 @@ class _Search:
             self.mixture, self.least = parts, cost
 
     def improve(self) -> PluralityStrategy:
-        """Mix the strategies at the least cost, and add what is missing, until nothing is."""
+        """Mix the strategies at the least cost; add broken limits and better strategies until none remain."""
         problem, lattice = self.problem, self.problem.lattice
         program = Program(problem)
         for column in self.columns:
@@ -140,7 +141,7 @@ class _Search:
             pull = _PULL if is_new else 0.0
         parts = [
             (share, column.stop_probabilities(problem))
-            for share, column in zip(chosen, program.columns, strict=False)  # some have come since
+            for share, column in zip(chosen, program.columns, strict=False)  # some have been added since
             if share > 0
         ]
         return _to_the_last_digit(problem, mix_stops(lattice, parts))
@@ -154,9 +155,9 @@ def solve_worst_case(
     Parameters
     ----------
     problem : PluralityProblem
-        With a limit above zero.
+        A problem with a limit above zero.
     first : ndarray of shape (n_compositions,)
-        A distribution to begin with, of the possible ones; best one that leaves no full vote out.
+        A possible distribution to start from, preferably positive for every full vote.
     """
     search = _Search(problem, first)
     search.play()
@@ -165,10 +166,10 @@ def solve_worst_case(
 
 
 def solve_sampled(problem: PluralityProblem, first: FloatArray) -> tuple[PluralityStrategy, float, Evidence]:
-    """Return the same after play alone, for distributions that a sample leaves possible.
+    """Return the same after play alone, for the distributions consistent with a sample.
 
-    The program could use up the limit at a lower cost. But its mixtures are bold just where the sample says
-    nothing, and on new items disagree more often than other strategies that ask as many voters.
+    The linear program could use the limit at a lower cost. But its mixtures are bold where the sample has no
+    data, and on new items they disagree more often than other strategies that ask as many voters.
     """
     search = _Search(problem, first)
     search.play()
@@ -177,7 +178,7 @@ def solve_sampled(problem: PluralityProblem, first: FloatArray) -> tuple[Plurali
 
 
 def _add_broken(program: Program, shares: FloatArray) -> bool:
-    """Add limits that the mixture breaks, and votes that cost more than they should."""
+    """Add limits that the mixture breaks, and distributions whose votes exceed the objective."""
     problem = program.problem
     votes, disagreement = program.mixed(shares)
     possible = problem.possible
@@ -196,7 +197,7 @@ def _add_broken(program: Program, shares: FloatArray) -> bool:
 
 
 def _within_the_limit(program: Program, shares: FloatArray) -> tuple[float, FloatArray]:
-    """Return cost and shares of the mixture with as much of what is never wrong as the limit needs."""
+    """Return cost and shares of the mixture, with enough of a never-wrong strategy to keep the limit."""
     problem = program.problem
     votes, disagreement = program.mixed(shares)
     risk = float(problem.possible.worst_for(disagreement) @ disagreement)
@@ -210,7 +211,7 @@ def _within_the_limit(program: Program, shares: FloatArray) -> tuple[float, Floa
 
 
 def _to_the_last_digit(problem: PluralityProblem, strategy: PluralityStrategy) -> PluralityStrategy:
-    """Return the strategy, stopping a little less often where rounding has lifted it above the limit."""
+    """Return the strategy, stopping slightly less often if rounding has lifted it above the limit."""
     theta = strategy.stop_probabilities()
     inside = problem.lattice.level[-2]
     for _ in range(40):
@@ -218,4 +219,4 @@ def _to_the_last_digit(problem: PluralityProblem, strategy: PluralityStrategy) -
             return strategy
         theta[:inside] *= 1 - 1e-11
         strategy = PluralityStrategy.from_probabilities(problem.lattice, theta)
-    raise SolverError("could not keep the limit to the last digit; please report this case")
+    raise SolverError("the limit could not be kept to the last digit: please report this case")
