@@ -158,13 +158,18 @@ def test_what_is_lost_in_accuracy_is_told_in_rows(name: str) -> None:
         for answers in (classifier.full_predict(rows), classifier.predict(rows))
     )
     change = {1: "fewer", 0: "no difference", -1: "more"}[int(np.sign(full - early))]
-    change = change if full == early else f"{abs(full - early):,} {change}"
+    if full != early:
+        change = f"{abs(full - early):,} {change} ({points(abs(full - early) / 2600)})"
     said = (
         f"Of 2,600 labelled calibration rows, {report.trade_off.texts.full} is right on {full:,} and the "
         f"early answer on {early:,}: {change}."
     )
-    assert said in report.reasons
-    assert said in report.html
+    (shown,) = (reason for reason in report.reasons if "is right on" in reason)
+    assert shown.startswith(said)
+    lost = report.trade_off.accuracy_loss
+    above = lost is not None and lost > report.plan.limit
+    assert ("This is above the limit" in shown) == above
+    assert shown in report.html
     assert not any("is right on" in reason for reason in reported(name)[0].reasons)
 
 

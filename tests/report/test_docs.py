@@ -1,7 +1,7 @@
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+PICTURE = Path(__file__).parents[2] / "docs" / "images" / "report.png"
 
 
-def test_its_picture_is_small() -> None:
-    assert (DOCS / "images" / "report.png").stat().st_size < 200_000
+def test_the_picture_of_a_report_is_small() -> None:
+    assert PICTURE.stat().st_size < 200_000

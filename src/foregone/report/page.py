@@ -94,15 +94,17 @@ def _recommendation(report: Report) -> Html:
     given = f"model is the fitted model, X holds {rows}"
     if report.model.is_prepared:
         given = f"model is the last step of the pipeline, X holds {rows}, transformed by the other steps"
+    without: tuple[Html | str, ...] = ()
     if report.trade_off.loss == "accuracy":
-        given += ", y their true labels. Without labels (--target), limits are on the disagreement"
+        given += ", y their true labels"
+        without = (" Without ", tag("code", "--target"), ", limits are on the disagreement.")
     code = f"from foregone import early_stop\n\nclassifier = {report.call}"
     return _section(
         "Recommendation",
         tag("ul", *(tag("li", words) for words in report.reasons), class_="reasons"),
         tag("p", "This call makes the recommended classifier:"),
         tag("pre", tag("code", code), aria_label="The call that makes the classifier", tabindex="0"),
-        tag("p", f"{given}.", class_="note"),
+        tag("p", f"{given}.", *without, class_="note"),
         tag("p", str(report.trade_off.promise)),
     )
 

@@ -104,11 +104,18 @@ def _rows_right(report: Report) -> str:
     n_rows = report.errors["full"].n_rows
     full, early = (n_rows - report.errors[way].n_differing for way in ("full", "stopped"))
     lost = full - early
-    change = f"{abs(lost):,} {'fewer' if lost > 0 else 'more'}" if lost else "no difference"
-    return (
+    change = "no difference"
+    if lost:
+        change = f"{abs(lost):,} {'fewer' if lost > 0 else 'more'} ({points(abs(lost) / n_rows)})"
+    said = (
         f"Of {n_rows:,} labelled calibration rows, {report.trade_off.texts.full} is right on {full:,} and "
         f"the early answer on {early:,}: {change}."
     )
+    promise = report.trade_off.promise
+    if promise.loss != "accuracy" or promise.about != "orders" or lost <= n_rows * report.recommended.limit:
+        return said
+    over = f"on average over random orders of the {report.model.voters}"
+    return f"{said} This is above the limit, which holds {over}."
 
 
 def _rows_changed(report: Report) -> str:
@@ -121,9 +128,7 @@ def _rows_changed(report: Report) -> str:
         f"({percent(drawn.share)})"
     )
     if traded.loss == "accuracy" and drawn.share > report.recommended.limit:
-        said += (
-            f", more than the limit on accuracy: where they change, {traded.texts.full} is often wrong, too"
-        )
+        said += ". The limit is on the accuracy, not on this share"
     return f"{said}."
 
 
