@@ -286,9 +286,9 @@ FINE = {"label": [0, 1, 1], "votes_asked": [2, 3, 4]}
         ({"votes_asked": [2, 3, 999]}, r"rows\.parquet: asked must be from 0 to 25"),
         ({"votes_asked": [2, 3, 0.5]}, "column 'votes_asked' must have integers, got 0.5"),
         ({"votes_asked": [2, 3, None]}, "column 'votes_asked' must have integers, got a missing value"),
-        ({"votes_asked": ["a", "b", "c"]}, "column 'votes_asked' has type"),
-        ({"votes_asked": None}, "no column 'votes_asked' or 'asked', it has 'label'"),
-        ({"label": None}, "no column 'label' or 'yes', it has 'votes_asked'"),
+        ({"votes_asked": ["a", "b", "c"]}, "column 'votes_asked' must have integers"),
+        ({"votes_asked": None}, "no column 'votes_asked' or 'asked'; available: 'label'"),
+        ({"label": None}, "no column 'label' or 'yes'; available: 'votes_asked'"),
     ],
 )
 def test_what_no_classifier_of_this_kind_answered_is_refused_by_name(

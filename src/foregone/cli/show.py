@@ -157,7 +157,7 @@ def _print_state(console: Console, saved: SavedFile, facts: dict[str, Any]) -> N
     told = {"kind": saved.kind}
     if facts["n_answers"]:
         counts = ", ".join(f"{n_rows:,}" for n_rows in facts["rows_by_class"][:MOST_CLASSES])
-        told["answered"] = f"{counts} rows, class by class; {votes(facts['mean_votes_asked'])} votes per row"
+        told["answered"] = f"{counts} rows by class; {votes(facts['mean_votes_asked'])} votes per row"
     differ = facts["audited_disagreements"]
     told["audited"] = f"{facts['audited']:,} rows" + (
         "" if differ is None else f", {differ:,} differ from the full vote"
