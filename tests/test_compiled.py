@@ -229,7 +229,7 @@ def test_without_any_folder_the_doctor_says_what_to_do(tmp_path: Path) -> None:
         check=False,
     )
     assert "Traceback" not in result.stderr
-    assert result.stderr.count("warning: Compiled code cannot be kept on disk") == 1
+    assert result.stderr.count("warning: The JIT cache cannot be written") == 1
     content = json.loads(result.stdout)
     (problem,) = content["problems"]  # the small problem was solved all the same
     assert "set FOREGONE_CACHE_DIR to a writable folder" in problem

@@ -1,8 +1,8 @@
 """Sums of many classes: who leads, by how much, and who is out.
 
-The sums of a row are ``n_classes`` numbers of ``sums``, from ``at`` on. Of several that lead, the first one
-does. A class that is out, because it trails the leader too far, has a sum of minus infinity, which nothing
-that is added changes.
+The sums of a row are ``n_classes`` numbers of ``sums``, from ``at`` on. The leader is the class with the
+largest sum, the first of several. A dropped class, which trails the leader too far, has a sum of minus
+infinity, which stays so whatever is added.
 """
 
 import numpy as np
@@ -24,8 +24,8 @@ def _two_largest(first, second, value):
 def lead_of(sums, at, n_classes):
     """Return the largest sum and the second largest.
 
-    Four numbers are looked at side by side, and none of them makes a branch: a processor would guess wrong
-    who leads about as often as that changes.
+    Four numbers are compared at a time, without branches: a processor would mispredict the leader about as
+    often as it changes.
     """
     first_0 = first_1 = first_2 = first_3 = -np.inf
     second_0 = second_1 = second_2 = second_3 = -np.inf

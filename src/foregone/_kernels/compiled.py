@@ -1,6 +1,6 @@
-"""compiled: numba's decorator for every kernel, with a cache on disk that may fail without harm.
+"""compiled: numba's decorator for every kernel, with a JIT cache on disk that may fail without harm.
 
-Compiled code sees no signal, Python sees them in between: long loops are cut into `pieces`.
+Compiled code does not see signals; Python sees them between calls. So long loops are split into `pieces`.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ from foregone._kernels.kept_code import CACHE_VARIABLE, KeptCode
 
 __all__ = ["cache_problem", "compiled", "compiled_only", "entry_point", "inner", "n_compiled", "pieces"]
 
-CELLS = 25_000_000  # that a piece goes through, in less than a tenth of a second
-PATIENCE = 0.7  # seconds of compiling before a person is told
+CELLS = 25_000_000  # in a piece, which takes less than a tenth of a second
+PATIENCE = 0.7  # seconds of compiling before the user is told
 NOTICE = "foregone: compiling for this machine; this happens once and takes some seconds ..."
 
 _problems: list[str] = []
@@ -28,9 +28,9 @@ _counts = {"compiled": 0, "under way": 0, "told": 0}
 
 
 def compiled(function: Any) -> Any:
-    """Compile a function that Python calls, at its first call, and keep the result on disk if possible.
+    """Compile a function on its first call from Python, and write the result to the JIT cache if possible.
 
-    If it cannot be kept, the function is compiled in memory, and one warning in all says so.
+    If it cannot be written, the function is compiled in memory, with one warning per process.
     """
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
     kernel: Any = njit(**options)(function)
@@ -48,21 +48,21 @@ def compiled(function: Any) -> Any:
 
 
 def inner(function: Any) -> Any:
-    """Compile a function that only compiled ones call, as a part of them: it is never run by itself."""
+    """Compile a function as part of the compiled functions that call it; Python never calls it."""
     options: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
     return njit(**options)(function)
 
 
 def compiled_only():
-    """Refuse to be run by Python: numba compiles an overload of the caller, which is only a name for it."""
+    """Raise TypeError if Python runs the caller, which is only a name for an overload that numba compiles."""
     raise TypeError("for compiled code only")
 
 
 def entry_point(kernel: Any, *arguments: Any) -> Any:
-    """Return what runs a kernel that was called with arguments of these types before.
+    """Return the compiled entry point of a kernel that has already been called with these types.
 
-    It skips numba's look at the types, which takes as long as a short walk. So it must never be given other
-    ones: contiguous arrays stay contiguous, read-only ones read-only.
+    It skips numba's dispatch on types, which takes as long as a short walk. So always call it with the same
+    types: contiguous arrays must be contiguous again, read-only arrays read-only.
     """
     if not hasattr(kernel, "overloads"):  # as when NUMBA_DISABLE_JIT is set
         return kernel
@@ -70,18 +70,18 @@ def entry_point(kernel: Any, *arguments: Any) -> Any:
 
 
 def n_compiled() -> int:
-    """Return how many kernels this process has compiled, as they were not kept on disk."""
+    """Return how many kernels this process has compiled because they were not in the JIT cache."""
     return _counts["compiled"]
 
 
 def cache_problem() -> str | None:
-    """Return why compiled code cannot be kept on disk and what to do, or None if nothing was found wrong."""
+    """Return why the JIT cache cannot be written and what to do, or None if no problem was found."""
     return _problems[0] if _problems else None
 
 
 @contextlib.contextmanager
 def _compiling() -> Iterator[None]:
-    """Tell a person who waits, once, and keep Python from looking for garbage, of which there is little."""
+    """Print one notice if compiling takes long, and pause garbage collection, which would find little."""
     later = None
     if not _counts["under way"] and not _counts["told"] and _someone_looks():
         later = threading.Timer(PATIENCE, _tell)
@@ -102,7 +102,7 @@ def _compiling() -> Iterator[None]:
 
 
 def _someone_looks() -> bool:
-    """Whether stderr is a terminal or part of a notebook; the parent of a worker process has told."""
+    """Whether stderr is a terminal or a notebook; False in worker processes, whose parent tells."""
     if multiprocessing.parent_process() is not None:
         return False
     return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
@@ -116,9 +116,9 @@ def _tell() -> None:
 
 def _report(error: str) -> None:
     _problems.append(
-        f"Compiled code cannot be kept on disk ({' '.join(error.split())}), so every start compiles it "
-        f"again: set {CACHE_VARIABLE} to a writable folder with free space, or to one that "
-        "`foregone warm-up --into FOLDER` has filled"
+        f"The JIT cache cannot be written ({' '.join(error.split())}), so every process compiles again: "
+        f"set {CACHE_VARIABLE} to a writable folder with free space, or to one filled by "
+        "`foregone warm-up --into FOLDER`"
     )
     # The parent of a worker process has the same problem, and has warned.
     if len(_problems) == 1 and multiprocessing.parent_process() is None:

@@ -1,8 +1,8 @@
-"""Random numbers that are a function of (seed, row, counter), so that nothing depends on who drew before.
+"""Random numbers that are a function of (seed, row, counter), independent of all other draws.
 
-Three rounds of the finaliser of SplitMix64 (Steele, Lea and Flood 2014). ``row`` is 64 bits that stand for
-the row's values: the same row has the same luck in any batch and in any place. Counters are even for the
-decision to stop after ``asked`` votes (``2 * asked``) and odd for the order of the trees: above 0 to
+Three rounds of the finaliser of SplitMix64 (Steele, Lea and Flood 2014). ``row`` is a 64-bit hash of the
+row's values: the same row gets the same random numbers in any batch and at any position. Counters are even
+for the decision to stop after ``asked`` votes (``2 * asked``) and odd for the order of the trees: above 0 to
 draw it, -1 to deal a row one of several.
 """
 

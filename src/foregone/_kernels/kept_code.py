@@ -1,9 +1,9 @@
-"""Compiled code on disk: where it is kept, and how it is found again.
+"""The JIT cache: compiled kernels on disk.
 
 Each kernel has a file for each signature and processor it was compiled for, in a folder whose name changes
-with the source of any kernel and with the versions of Python, numba and llvmlite. Files are written whole or
-not at all. Their content is checked before it is used, but it is code: only folders of the user's or the
-administrator's are read.
+with the source of any kernel and with the versions of Python, numba and llvmlite. Files are written
+atomically. Their content is checked before use, but it is code: only folders of the user or the administrator
+are read.
 
 Folders, the first in which something is found or can be written:
 
@@ -47,14 +47,14 @@ DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 class Processor(NamedTuple):
-    """What code was compiled for, as numba puts it: the features are those that it has and has not."""
+    """The processor that code was compiled for, in numba's terms; features are those present and absent."""
 
     triple: str
     name: str
     features: str
 
     def can_run(self, other: Processor) -> bool:
-        """Whether it can run code that was compiled for another one."""
+        """Whether it can run code compiled for another processor."""
         if self == other:
             return True
         if self.triple != other.triple or (not other.features and other.name != "generic"):
@@ -63,7 +63,7 @@ class Processor(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What is in a file: what it was compiled for, the symbols that it needs from elsewhere, and the code."""
+    """The content of a file: its processor, the external symbols it needs, and the code."""
 
     processor: tuple[str, ...]
     symbols: list[str]
@@ -78,7 +78,7 @@ _only: list[Path] = []
 
 
 def use_only(folder: Path) -> None:
-    """Read and write compiled code in no other folder from now on."""
+    """Use only this folder for compiled code from now on."""
     _only[:] = [folder]
 
 
@@ -106,7 +106,7 @@ def _users_folder() -> Path:
 
 @cache
 def version() -> str:
-    """Return the name of the folder that compiled code of these kernels is in."""
+    """Return the name of the folder for compiled code of these kernels."""
     digest = hashlib.sha256(
         repr((sys.implementation.cache_tag, numba.__version__, llvmlite.__version__)).encode()
     )
@@ -116,7 +116,7 @@ def version() -> str:
 
 
 def kept_in() -> Path | None:
-    """Return the first folder that holds code of these kernels, or else that it could be written to."""
+    """Return the first folder that holds code of these kernels, or else the first writable one."""
     for folder in folders():
         if any((folder / version()).glob(f"*{SUFFIX}")):
             return folder / version()
@@ -124,13 +124,13 @@ def kept_in() -> Path | None:
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether a file could be written to a folder, which may have to be made."""
+    """Whether a file could be written to a folder, which may have to be created first."""
     nearest = _nearest(folder)
     return nearest.is_dir() and os.access(nearest, os.W_OK)
 
 
 def n_kept() -> int:
-    """Return how many kernels are kept, in any folder, for any signature."""
+    """Return how many kernels are in the cache, in any folder, for any signature."""
     files = [file for folder in folders() for file in (folder / version()).glob(f"*{SUFFIX}")]
     return len({file.name.rsplit("-", 2)[0] for file in files})
 
@@ -141,14 +141,14 @@ def _nearest(folder: Path) -> Path:
 
 
 class KeptCode:
-    """The compiled code of one kernel, on disk; what numba wants of a dispatcher's cache.
+    """The compiled code of one kernel on disk; implements numba's interface of a dispatcher's cache.
 
     Parameters
     ----------
     kernel : str
-        What it is called.
+        Name of the kernel.
     on_problem : callable
-        Told why code cannot be kept.
+        Called with the reason if code cannot be written.
     """
 
     def __init__(self, kernel: str, on_problem: Any) -> None:
@@ -162,7 +162,7 @@ class KeptCode:
         return None if folder is None else str(folder)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Return what was compiled for a signature, if it is kept and this processor can run it."""
+        """Return the code compiled for a signature, if it is in the cache and this processor can run it."""
         here = Processor(*target_context.codegen().magic_tuple())
         name = self._name(signature)
         for folder in folders():
@@ -179,7 +179,7 @@ class KeptCode:
         return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep what was compiled in the first folder that takes it."""
+        """Write compiled code to the first writable folder."""
         tried: list[str] = []
         try:
             here = Processor(*result.library.codegen.magic_tuple())
@@ -211,17 +211,17 @@ def _short(processor: Processor) -> str:
 
 
 def _symbols_of(result: Any) -> list[str]:
-    """Return the names that compiled code wants to find elsewhere."""
+    """Return the external symbols that compiled code needs."""
     module = result.library._final_module
     names = [*module.functions, *module.global_variables]
     return [part.name for part in names if part.is_declaration and not part.name.startswith("llvm.")]
 
 
 def _get_ready(target_context: Any, symbols: list[str]) -> None:
-    """Make what compiled code needs to run.
+    """Prepare what compiled code needs to run.
 
-    That is little, and numba's own way to it loads all that it could compile, SciPy's linear algebra
-    included: this is gone only where a symbol would be missing otherwise.
+    It needs little, but numba's own initialisation loads everything it could compile, including SciPy's
+    linear algebra: that is used only if a symbol would otherwise be missing.
     """
     rtsys.initialize(target_context)
     if not all(address_of_symbol(name) for name in symbols):
@@ -229,7 +229,7 @@ def _get_ready(target_context: Any, symbols: list[str]) -> None:
 
 
 def _read(file: Path, here: Processor) -> Content | None:
-    """Return what is in a file, if it is whole and this processor can run it."""
+    """Return the content of a file, if it is intact and this processor can run it."""
     try:
         content = file.read_bytes()
     except OSError:
@@ -265,7 +265,7 @@ def _write(folder: Path, name: str, content: bytes) -> None:
 
 
 def _umask() -> int:
-    """Return which permissions new files are not given; it can only be read by setting it."""
+    """Return the permissions that new files do not get; the umask can only be read by setting it."""
     mask = os.umask(0o022)
     os.umask(mask)
     return mask

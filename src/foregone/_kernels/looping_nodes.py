@@ -1,8 +1,8 @@
-"""Trees whose leaves loop back to themselves: their formats, and how packed trees become such.
+"""Trees whose leaves point to themselves: their formats, and the conversion of packed trees.
 
-A leaf is a node whose offset is 0 and whose key no row's key exceeds: a step from it leads back to it, so a
-walk may take more steps than it needs. A vote is in the column of a leaf; what other leaves carry is in an
-array of its own. The trees come in one of these formats, and a row has what they compare:
+A leaf is a node with offset 0 and a key that no row's key exceeds: a step from it leads back to it, so a walk
+may overshoot. The column of a leaf holds its vote; the contents of other leaves are in a separate array.
+Trees have one of these formats, and rows hold what they compare:
 
     packed trees             looping trees                          a row has
     compact                  column 9 | offset 23 | key 32          keys, of one ``shift``

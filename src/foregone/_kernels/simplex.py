@@ -6,7 +6,7 @@ from foregone._kernels.compiled import compiled, inner
 
 TOLERANCE = 1e-14  # of what a reduced cost is summed from: less is rounding
 PATIENCE = 60  # pivots after which rounding is taken to be ten times as large, so that the search ends
-SINGULAR = 1e15  # condition number of a basis that is none
+SINGULAR = 1e15  # condition number of a singular basis
 LEAST_PIVOT = 1e-14  # small, since columns are scaled: one that breaks a limit of 1e-12 holds no entry above
 
 
