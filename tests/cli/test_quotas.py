@@ -185,7 +185,7 @@ def test_replay_counts_votes_against_the_quota(run: Run, recorded: Path) -> None
     given = ("replay", recorded, "--voters", "9", "--splits", "2")
     outcome = run(*given, "--quota", "2")
     assert outcome.code == 0, outcome.err
-    assert "yes if at least 2 of those are yes" in outcome.out
+    assert "A full vote is 9 of them, quota 2;" in outcome.out
     content = json.loads(run(*given, "--quota", "2", "--json").out)
     assert content["quota"] == 2
     rows = {row["method"]: row for row in content["rows"]}

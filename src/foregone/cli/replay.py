@@ -212,7 +212,7 @@ def _print_facts(console: Console, file: Path, recorded: RecordedVotes, items: I
 
 
 def _needed(items: Items) -> str:
-    return "" if items.quota is None else f", yes if at least {items.quota} of those are yes"
+    return "" if items.quota is None else f", quota {items.quota}"
 
 
 def _print_figures(console: Console, made: Replay) -> None:
