@@ -1,8 +1,8 @@
-"""GpuForest: a forest in the memory of a GPU, and how rows get to it.
+"""GpuForest: a forest in GPU memory, and the transfer of rows.
 
-Rows that are on the GPU stay there. Rows on the host are cut into pieces; several threads copy them into
-pinned memory, from where they are sent, run and answered in streams of their own, so that one piece is copied
-while another is computed. No result depends on how rows are cut.
+Rows in GPU memory stay there. Rows on the host are split into pieces; several threads copy them into pinned
+memory, and each piece is sent, run and returned in its own stream, so one piece is copied while another is
+computed. No result depends on how rows are split.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ Started = tuple[Callable[..., None], tuple[Any, ...]]  # a kernel, and what it i
 
 
 class Launch(NamedTuple):
-    """How a kernel is started: so many blocks of so many threads."""
+    """Launch configuration of a kernel: numbers of blocks and of threads per block."""
 
     n_blocks: int
     n_threads: int
 
     def n_groups(self, lanes: int) -> int:
-        """Return how many rows are worked on at a time."""
+        """Return how many rows are processed at a time."""
         return self.n_blocks * (self.n_threads // lanes)
 
 
 def plan_tiles(
     n_rows: int, row_bytes: int, more_bytes: int, n_processors: int, n_resident: int
 ) -> tuple[Launch, int] | None:
-    """Return how to start a kernel of tiles, and its shared memory; None if it is not for such rows.
+    """Return the launch of a kernel of tiles and its shared memory; None if the rows do not suit it.
 
-    ``row_bytes`` is what is kept of a row, ``more_bytes`` what a block takes besides. A multiprocessor holds
-    ``n_resident`` warps at most.
+    ``row_bytes`` is the shared memory per row, ``more_bytes`` the rest per block. A multiprocessor holds at
+    most ``n_resident`` warps.
 
     Examples
     --------
@@ -84,9 +84,9 @@ def plan_tiles(
 
 
 def warps_of_tiles(block_bytes: int, n_resident: int = 48) -> int:
-    """Return how many warps should share a tile, if a block takes so much shared memory.
+    """Return how many warps should share a tile, given the shared memory of a block.
 
-    The fewer there are, the less they wait for each other, but the more tiles take memory from the cache.
+    With fewer warps they wait less for each other, but more tiles take memory from the cache.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def warps_of_tiles(block_bytes: int, n_resident: int = 48) -> int:
 
 
 def plan_launch(n_rows: int, lanes: int, n_processors: int) -> Launch:
-    """Return how to start a kernel for so many rows, with so many lanes each.
+    """Return the launch of a kernel for ``n_rows`` rows with ``lanes`` lanes each.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def plan_launch(n_rows: int, lanes: int, n_processors: int) -> Launch:
 
 
 class _Workspace:
-    """Memory on the GPU that one launch at a time may use."""
+    """GPU memory used by one launch at a time."""
 
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda
@@ -120,14 +120,14 @@ class _Workspace:
         self.status, self._seen = cuda.to_device(np.zeros(1, np.uint32)), cuda.pinned_array(1, np.uint32)
 
     def room(self, name: str, size: int, dtype: Any) -> DeviceArray:
-        """Return room for so many numbers, at least one; its content is anything."""
+        """Return an uninitialised array for ``size`` numbers, at least one."""
         found = self._rooms.get(name)
         if found is None or found.size < size or found.dtype != np.dtype(dtype):
             found = self._rooms[name] = self._cuda.device_array(max(size, 1), dtype)
         return found
 
     def take_status(self, stream: Any = 0) -> int:
-        """Wait for what was started, return what was among the values, and forget it."""
+        """Wait for the kernels, return the status bits of the values, and reset them."""
         self.status.copy_to_host(self._seen, stream=stream)
         if stream:
             stream.synchronize()
@@ -138,7 +138,7 @@ class _Workspace:
 
 
 class _Lane:
-    """A stream, pinned memory and room on the GPU for one piece of host rows."""
+    """A stream, pinned memory and GPU memory for one piece of host rows."""
 
     def __init__(self, cuda: Any, job: Job, n_rows: int, n_features: int, dtype: np.dtype[Any]) -> None:
         self.stream = cuda.stream()
@@ -151,7 +151,7 @@ class _Lane:
         self._bound: tuple[Any, ...] = ()
 
     def bind(self, job: Job, n_rows: int, prepare: Callable[..., Iterator[Started]]) -> tuple[Any, ...]:
-        """Return parts of the arrays for so many rows, and what is to be started; kept for the next piece."""
+        """Return parts of the arrays for ``n_rows`` rows, and the kernels to start; kept for reuse."""
         if not self._bound or self._bound[0] is not job or self._bound[1] != n_rows:
             there, made = self.device_rows[:n_rows], [part[:n_rows] for part in self.device_outputs]
             starts = list(prepare(job, there, made, self.workspace, self.stream))
@@ -196,7 +196,7 @@ class GpuForest:
         self._lock = Lock()
 
     def _job(self, key: Any, make: Callable[[GpuTrees], Job], dtype: np.dtype[Any]) -> Job:
-        """Return the job of a schedule, or of anything that stands for one; the last few are kept."""
+        """Return the job of a schedule, or of another key; the last few are cached."""
         is_short = dtype == FLOAT32
         found = self._jobs.get((id(key), is_short))
         if found is None or found[0] is not key:
@@ -213,16 +213,16 @@ class GpuForest:
         return found[1]
 
     def _forget(self, number: int) -> None:
-        """Forget what is known of a job: another one may get its number."""
+        """Delete the statistics of a job: another one may get its number."""
         self._asked.pop(number, None)
         self._ranked.pop(number, None)
         for about in [about for about in self._phases if about[0] == number]:
             del self._phases[about]
 
     def run(self, X: Any, key: Any, make: Callable[[GpuTrees], Job]) -> list[Any]:
-        """Do the job that ``make`` returns, and ``key`` stands for; return what it writes.
+        """Run the job that ``make`` returns, cached under ``key``, and return its outputs.
 
-        It is on the GPU if the rows are, else on the host.
+        They are in GPU memory if the rows are, else on the host.
         """
         if is_on_device(X):
             rows = self._checked(X)
@@ -236,7 +236,7 @@ class GpuForest:
         return self._run_from_host(host_rows, self._suiting(job, host_rows, self._run_from_host))
 
     def _suiting(self, job: Job, rows: Any, run: Callable[[Any, Job], list[Any]]) -> Job:
-        """Return a job with lanes and phases that suit the rows, of which the first ones are tried once."""
+        """Return a job with lanes and phases that suit the rows, after trying the first rows once."""
         if not job.tries_lanes:
             return job
         number, (n_rows, n_features) = id(job.reads), rows.shape
@@ -253,7 +253,7 @@ class GpuForest:
         return job._replace(lanes=best_lanes(asked), tiles=tiles, n_asked=float(asked.mean()))
 
     def _by_ranks(self, job: Job, make: Callable[[GpuTrees], Job], rows: DeviceArray) -> Job:
-        """Return the job that asks trees which compare ranks instead, if that pays."""
+        """Return the job for trees that compare ranks instead, if that pays."""
         if job.tiles is None or rows.shape[0] < FEWEST_IN_TILES or self._has_seen_missing:
             return job
         number = id(job.reads)
@@ -265,27 +265,27 @@ class GpuForest:
         if ranked is None or ranked.tiles is None:
             return job
         return ranked._replace(
-            lanes=job.lanes, tiles=ranked.tiles._replace(phases=job.tiles.phases), otherwise=job
+            lanes=job.lanes, tiles=ranked.tiles._replace(phases=job.tiles.phases), fallback=job
         )
 
     def _checked(self, X: Any) -> DeviceArray:
-        """Return rows on the GPU as an array of numba."""
+        """Return rows in GPU memory as a numba array."""
         if self._format.encodes_arrays:
             raise InvalidInputError(
-                "this model looks up the values of categories, which only rows on the host can be given by: "
-                "pass a frame or an array of NumPy"
+                "this model looks up categories by value, which is not supported for rows in GPU memory: "
+                "pass a frame or a NumPy array"
             )
         rows = to_device_array(X)
         if rows.ndim == 2 and not rows.is_c_contiguous():
             rows = _in_rows(X)
         if rows.dtype not in FLOATS:
             raise InvalidInputError(
-                f"rows on a GPU must be of float32 or float64, not {rows.dtype}: convert them there"
+                f"rows in GPU memory must be float32 or float64, got {rows.dtype}: convert them on the GPU"
             )
         n_features = self._format.n_features
         if rows.ndim != 2 or rows.shape[1] != n_features or rows.shape[0] == 0:
             raise InvalidInputError(
-                f"rows on a GPU must be of shape (n_rows, {n_features}), at least one, not {rows.shape}"
+                f"rows in GPU memory must have shape (n_rows, {n_features}) with n_rows > 0, got {rows.shape}"
             )
         return rows
 
@@ -295,16 +295,16 @@ class GpuForest:
         with self._lock:  # one launch at a time may use the workspace
             _start(self._prepare(job, rows, outputs, self._workspace, 0))
             status = self._workspace.take_status()
-        if job.otherwise is not None and status & MISSING:  # which have no ranks
+        if job.fallback is not None and status & MISSING:  # which have no ranks
             self._has_seen_missing = True
-            return self._run_there(rows, job.otherwise)
+            return self._run_there(rows, job.fallback)
         self._refuse(status)
         return outputs
 
     def _prepare(
         self, job: Job, rows: DeviceArray, outputs: list[DeviceArray], workspace: _Workspace, stream: Any
     ) -> Iterator[Started]:
-        """Yield the kernels that do a job for rows, in their order, with what they are given."""
+        """Yield the kernels of a job in order, with their launches and arguments."""
         from foregone._kernels.gpu import gpu_rows
 
         row_format, trees = self._format, job.trees
@@ -398,7 +398,7 @@ class GpuForest:
                     for other in others:
                         status |= other.result()
                 finally:
-                    pending.clear()  # after a failure or an interrupt the others end with the piece at hand
+                    pending.clear()  # after a failure or an interrupt the others end with their current piece
         self._refuse(status)
         return outcome
 
@@ -435,7 +435,7 @@ def _phases_of(
     tiles: Tiles, kernel: Any, given: tuple[Any, ...], outputs: list[DeviceArray], workspace: _Workspace,
     stream: Any,
 ) -> Iterator[Started]:  # fmt: skip
-    """Yield the launches of a kernel of tiles: one, or one a phase."""
+    """Yield the launches of a kernel of tiles: one, or one per phase."""
     from foregone._kernels.gpu import gpu_tiles
 
     if not tiles.phases:
@@ -452,24 +452,24 @@ def _phases_of(
 
 
 def _in_rows(X: Any) -> DeviceArray:
-    """Return a copy of an array on the GPU that lies row by row."""
+    """Return a copy of a GPU array in C order."""
     if hasattr(X, "contiguous"):  # of PyTorch
         return to_device_array(X.contiguous())
     try:
         import cupy
     except ImportError:
-        raise InvalidInputError("rows on a GPU must lie one after another (C order): copy them so") from None
+        raise InvalidInputError("rows in GPU memory must be in C order: make a contiguous copy") from None
     return to_device_array(cupy.ascontiguousarray(cupy.asarray(to_device_array(X))))
 
 
 def _start(starts: Iterable[Started]) -> None:
-    """Start kernels one by one, so that the GPU is at work while the next one is made ready."""
+    """Start kernels one by one, so that the GPU is busy while the next one is prepared."""
     for kernel, given in starts:
         kernel(*given)
 
 
 def _capacity(size: int, most: int) -> int:
-    """Return how many rows to make room for: the next power of two, so that it can be used again."""
+    """Return how many rows to allocate memory for: the next power of two, so that it can be reused."""
     return min(1 << (size - 1).bit_length(), most)
 
 

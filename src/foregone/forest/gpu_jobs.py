@@ -1,7 +1,7 @@
-"""Jobs for a GPU: which kernel answers a question about rows, what it reads, and what it writes.
+"""Jobs for a GPU: the kernel for a question about rows, its inputs and its outputs.
 
-One place tells the kinds of leaves apart. Everything a kernel reads besides rows is in the GPU's memory from
-the first time on.
+Only this module distinguishes kinds of leaves. All inputs of a kernel except rows stay in GPU memory after
+their first use.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Reads = Callable[[Room], tuple[Any, ...]]
 
 
 class Output(NamedTuple):
-    """What a kernel writes for each row; into one line of all rows' numbers, if ``in_line``."""
+    """An output of a kernel for each row; flattened to one dimension if ``in_line``."""
 
     dtype: npt.DTypeLike
     shape: tuple[int, ...] = ()
@@ -104,8 +104,8 @@ class Job(NamedTuple):
         Which trees it asks; set by `GpuForest`.
     n_asked : float
         How many of them rows are asked on average, as far as is known.
-    otherwise : Job or None
-        What to do instead if values are missing; set by `GpuForest` if this one needs them all.
+    fallback : Job or None
+    The job to run instead if values are missing; set by `GpuForest` if this one does not allow that.
     """
 
     kernel: Callable[[Any], Any]
@@ -117,7 +117,7 @@ class Job(NamedTuple):
     tiles: Tiles | None = None
     trees: GpuTrees | None = None
     n_asked: float = 0.0
-    otherwise: Job | None = None
+    fallback: Job | None = None
 
 
 def job_for(trees: GpuTrees, schedule: Any, table: npt.NDArray[Any] | None = None, a_round: int = 1) -> Job:
@@ -142,7 +142,7 @@ def job_for(trees: GpuTrees, schedule: Any, table: npt.NDArray[Any] | None = Non
 
 
 def _ever_stops(schedule: Schedule) -> bool:
-    """Whether a row can stop before all trees were asked."""
+    """Whether a row can stop before all trees have been asked."""
     steps, last = schedule.steps, len(schedule.steps) - 2
     before = steps[:last]
     if len(schedule.exceptions):
@@ -230,7 +230,7 @@ def _class_votes_until_a_stop(trees: GpuTrees, schedule: PluralitySchedule) -> J
 
 
 def class_votes_job(trees: GpuTrees, n_classes: int) -> Job:
-    """Return the job that counts the votes of all trees for each class, and then finds who leads."""
+    """Return the job that counts the votes of all trees for each class and finds the leader."""
     from foregone._kernels.gpu import gpu_class_votes
 
     roots, n_trees = trees.upload(trees.roots), np.int64(len(trees.roots))
@@ -265,7 +265,7 @@ def _scores(trees: GpuTrees, schedule: ScoreSchedule) -> Job:
 
 
 def best_lanes(asked: npt.NDArray[np.int32]) -> int:
-    """Return how many lanes should work on a row, given how many trees some rows were asked.
+    """Return how many lanes should work on a row, given the numbers of trees asked about some rows.
 
     A round asks as many trees as there are lanes, needed or not. With more lanes each tree takes less time,
     about by the power `GAIN` of their number (one H200), because lanes of one row read the same values.
@@ -281,10 +281,10 @@ def best_lanes(asked: npt.NDArray[np.int32]) -> int:
 
 
 def plan_phases(asked: npt.NDArray[np.int32], n_trees: int, n_features: int, n_rows: int) -> tuple[int, ...]:
-    """Return after how many trees phases should end, given how many trees some rows were asked.
+    """Return after how many trees phases should end, given the numbers of trees asked about some rows.
 
-    A phase asks all its rows all its trees, needed or not, but every phase loads its rows again, and takes
-    time to start.
+    A phase asks all its trees about all its rows, needed or not; but every phase loads its rows again, and
+    takes time to start.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def plan_phases(asked: npt.NDArray[np.int32], n_trees: int, n_features: int, n_r
     waiting = np.array([(asked > end).mean() for end in ends])
     overhead = PHASE + PHASE_FEATURE * n_features
     cost, last = np.zeros(len(ends)), np.zeros(len(ends), np.int64)
-    for number in range(1, len(ends)):  # cost[number]: the least that it takes to ask all up to ends[number]
+    for number in range(1, len(ends)):  # cost[number]: the least cost of asking all trees up to ends[number]
         length = ends[number] - ends[:number]
         ways = cost[:number] + waiting[:number] * (overhead + length) + LAUNCH / n_rows
         ways[length > MOST_OF_A_PHASE] = np.inf
@@ -310,7 +310,7 @@ def plan_phases(asked: npt.NDArray[np.int32], n_trees: int, n_features: int, n_r
 
 
 def ranks_pay(n_asked: float, ranks: Ranks | None, n_features: int) -> bool:
-    """Whether rows that ask so many trees should be cut to ranks, if they can be."""
+    """Whether it pays to convert rows that ask ``n_asked`` trees to ranks, if possible."""
     return ranks is not None and n_asked * RANK_GAIN > RANK_FEATURE * n_features + RANK_STEP * ranks.n_steps
 
 
@@ -346,7 +346,7 @@ def _rounds(trees: GpuTrees, schedule: ScoreSchedule) -> Job:
 
 
 def matrix_job(trees: GpuTrees, dtype: np.dtype[Any], tree_start: IntArray) -> Job:
-    """Return the job that tells what every tree says, as numbers of this type, in the model's order."""
+    """Return the job for every tree's output, as numbers of this type, in the model's order."""
     from foregone._kernels.gpu import gpu_leaves
 
     roots, are_votes = trees.upload(trees.roots), dtype == np.bool_

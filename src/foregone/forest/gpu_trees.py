@@ -1,6 +1,6 @@
-"""Packed trees in the memory of a GPU, in the forms that its kernels walk through.
+"""Packed trees in GPU memory, in the formats used by its kernels.
 
-Each form sends rows the way that the packed trees do:
+Rows reach the same leaves in all formats:
 
 usual   the packed trees themselves
 narrow  nodes of half the size, for rows of float32 and trees whose keys have 64 bits
@@ -31,7 +31,7 @@ MOST_CUTS = 1 << 14  # keys of 4 bytes, which have to stay in the first cache
 
 
 class Ranks(NamedTuple):
-    """What makes ranks of keys on a GPU, see `foregone._kernels.gpu.gpu_rows.ranks_kernel`.
+    """Inputs for converting keys to ranks on a GPU, see `foregone._kernels.gpu.gpu_rows.ranks_kernel`.
 
     ``n_words`` words hold the ranks of a row; ``n_steps`` are searched for all of them.
     """
@@ -43,7 +43,7 @@ class Ranks(NamedTuple):
 
 
 class GpuTrees(NamedTuple):
-    """Trees in the memory of a GPU.
+    """Trees in GPU memory.
 
     Attributes
     ----------
@@ -74,13 +74,13 @@ class GpuTrees(NamedTuple):
     ranks: Ranks | None = None
 
     def upload_roots(self, packed_roots: IntArray) -> DeviceArray:
-        """Bring the roots of trees to the GPU, in a line, given those in the packed trees."""
+        """Copy the roots of trees to the GPU, flattened, given their roots in the packed trees."""
         number = np.searchsorted(self.packed_roots, packed_roots.ravel().astype(np.uint64))
         return self.upload(self.roots[number])
 
 
 class TreeForms:
-    """The trees of a forest, each form made when it is first asked for.
+    """The trees of a forest, each format created on first use.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class TreeForms:
 
     @cached_property
     def narrow(self) -> GpuTrees | None:
-        """Trees of half the size that send rows of float32 the same way, if the usual ones are not such."""
+        """Trees of half the size for rows of float32; None if there are none that are smaller."""
         if self._format.key_bits == 32 or len(self._format.rules):
             return None
         compact = narrowed(self._nodes, self._tree_start)
@@ -133,7 +133,7 @@ class TreeForms:
         return None if ranks is None else self._uploaded(found.trees, found.bounds[:, 0], RANK_BITS, ranks)
 
     def _ranks(self, cuts: Cuts) -> Ranks | None:
-        """Return what makes ranks on the GPU; None if there are so many cuts that it would take too long."""
+        """Return the inputs for converting keys to ranks; None if too many cuts make it slow."""
         table = np.zeros((self._format.n_features, 3), np.int32)
         padded: list[npt.NDArray[Any]] = []
         n_cuts = n_steps = 0
@@ -175,9 +175,9 @@ class TreeForms:
 
 
 def narrowed(nodes: NodeArray, tree_start: IntArray) -> NodeArray | None:
-    """Return wide nodes with keys of 64 bits as compact ones, which send rows of float32 the same way.
+    """Convert wide nodes with 64-bit keys to compact ones that are equivalent for rows of float32.
 
-    None if a node does not fit, or splits by categories. Places stay the same.
+    Returns None if a node does not fit, or splits by categories. Places stay the same.
     """
     key, more = nodes.T
     column, offset, sides = more & LOW_32, (more >> U36) & OFFSET_27, (more >> U32) & U15
