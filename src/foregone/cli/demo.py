@@ -44,9 +44,9 @@ __all__ = ["demo_command"]
 
 ONE_IN = round(1 / LIMIT)
 CRITERIA: dict[Criterion, str] = {  # from the fewest votes to the most
-    "minimean": "fewest votes on average; disagreement bounded on average",
-    "minimixed": "fewest votes on average; disagreement bounded for every row",
-    "minimax": "fewest votes in the worst case; disagreement bounded for every row",
+    "minimean": "fewest votes on average; disagreement limited on average",
+    "minimixed": "fewest votes on average; disagreement limited for every row",
+    "minimax": "fewest votes in the worst case; disagreement limited for every row",
 }
 
 
