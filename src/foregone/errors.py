@@ -43,7 +43,7 @@ class PollError(ForegoneError, RuntimeError):
 
     def __init__(self, message: str, votes: Mapping[int, Any]) -> None:
         super().__init__(message)
-        self.votes = dict(votes)
+        self.votes: dict[int, Any] = dict(votes)
 
 
 class PollManyError(ForegoneError, RuntimeError):
@@ -57,7 +57,7 @@ class PollManyError(ForegoneError, RuntimeError):
 
     def __init__(self, message: str, failed: Mapping[Hashable, PollError]) -> None:
         super().__init__(message)
-        self.failed = dict(failed)
+        self.failed: dict[Hashable, PollError] = dict(failed)
 
 
 class JournalError(ForegoneError, OSError):

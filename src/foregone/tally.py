@@ -96,7 +96,7 @@ class Tally(ABC, Generic[Counting, FullVotes]):
                 f"{strategy.n_voters}: solve for {votes.n_voters} voters, or give a distribution for "
                 f"{strategy.n_voters}"
             )
-        self.n_voters = strategy.n_voters
+        self.n_voters: int = strategy.n_voters
         self.asked = 0
         self._strategy = strategy
         self._votes = votes
@@ -163,7 +163,7 @@ class YesNoTally(Tally[StoppingStrategy, VoteDistribution]):
                 f"{type(votes).__name__}: make one with VoteDistribution.from_votes"
             )
         super().__init__(strategy, votes)
-        self.yes = 0
+        self.yes: int = 0
 
     def check(self, vote: object) -> bool:
         """Return the vote as a bool; 0 and 1 are accepted."""

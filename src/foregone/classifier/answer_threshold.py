@@ -31,7 +31,7 @@ __all__ = [
     "shift_start",
 ]
 
-WRAPPERS = (FixedThresholdClassifier, TunedThresholdClassifierCV)
+WRAPPERS: tuple[type[Any], ...] = (FixedThresholdClassifier, TunedThresholdClassifierCV)
 
 # From full sums to what is told of each of the two classes, in columns.
 Tell: TypeAlias = Callable[[FloatArray], FloatArray]

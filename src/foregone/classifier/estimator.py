@@ -254,7 +254,7 @@ class EarlyStoppingClassifier(EarlyPredictions, SklearnLater):
         self.order = order
         self.on_failure = on_failure
         self.n_jobs = n_jobs
-        self.device = device
+        self.device: Device = device
         self.random_state = random_state
 
     # Fitting ---------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foregone._system.gpu import NoGpuError
+from foregone.certifying import Promise
 from foregone.checks import FloatArray
 from foregone.classifier.deciding import Decider, Labels
 from foregone.classifier.row_checks import frame_values, is_plain, refuse, validated, warn_of_no_names
@@ -54,10 +55,10 @@ class EarlyPredictions:
         for name, value in attributes.items():
             setattr(self, name, value)
         self._decider = decider
-        self.promise_ = decider.promise.labelled(decider.ensemble.classes.tolist())
+        self.promise_: Promise = decider.promise.labelled(decider.ensemble.classes.tolist())
         self.voting_ = decider.voting
-        self.ensemble_ = decider.ensemble
-        self.classes_ = decider.ensemble.classes
+        self.ensemble_: Any = decider.ensemble
+        self.classes_: Labels = decider.ensemble.classes
         self._has_names = "feature_names_in_" in vars(self)
         forest = decider.ensemble if isinstance(decider.ensemble, Forest) else None
         # Frames with these columns need no more than their values; None if they do.

@@ -71,7 +71,8 @@ class available_if:  # noqa: N801  # a decorator, as scikit-learn's of the same 
     def __call__(self, method: Callable[..., Any]) -> available_if:
         """Take the method."""
         self._method = method
-        self.__doc__, self.__name__ = method.__doc__, method.__name__
+        self.__doc__ = method.__doc__
+        self.__name__: str = method.__name__
         return self
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:

@@ -28,7 +28,7 @@ class Transformed:
     columns = None  # the first transformer picks columns itself
 
     def __init__(self, transformers: Sequence[Any], ensemble: Any) -> None:
-        self.transformers = list(transformers)
+        self.transformers: list[Any] = list(transformers)
         self.ensemble = ensemble
 
     def __getattr__(self, name: str) -> Any:

@@ -64,10 +64,10 @@ class Members:
         labels: npt.ArrayLike,
         columns: Sequence[MemberColumns] | None = None,
     ) -> None:
-        self.members = list(members)
+        self.members: list[Any] = list(members)
         self.classes = classes
-        self.labels = np.asarray(labels)
-        self.columns = None if columns is None else list(columns)
+        self.labels: npt.NDArray[Any] = np.asarray(labels)
+        self.columns: list[MemberColumns] | None = None if columns is None else list(columns)
 
     def __len__(self) -> int:
         return len(self.members)
@@ -363,14 +363,15 @@ class ScoreVoters(_OfMembers):
         adds_votes: bool = False,
     ) -> None:
         super().__init__(members)
-        self.weights = _check_weights(np.ones(len(members)) if weights is None else weights, len(members))
+        given = np.ones(len(members)) if weights is None else weights
+        self.weights: FloatArray = _check_weights(given, len(members))
         self.averages = averages
         self.in_order = in_order
         self.adds_votes = adds_votes
         n_classes = len(self.classes)
         self.start: Start = 0.0 if n_classes == 2 else np.zeros(n_classes)
         self._for_others = -1 / (n_classes - 1) if against_others else 0.0
-        self.link = None if tells is None else self.link_as(tells)
+        self.link: Link | None = None if tells is None else self.link_as(tells)
         for voter, member in enumerate(members.members):
             if averages and not hasattr(member, "predict_proba"):
                 raise InvalidInputError(

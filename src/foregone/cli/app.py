@@ -11,7 +11,7 @@ from foregone.cli.commands import COMMANDS, LazyGroup
 
 __all__ = ["app"]
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     cls=LazyGroup,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -51,5 +51,5 @@ def foregone_command(
         typer.echo(context.get_help())
 
 
-for name, summary in COMMANDS.items():
-    app.command(name, short_help=summary)(lambda: None)  # LazyGroup runs the real one
+for _name, _summary in COMMANDS.items():
+    app.command(_name, short_help=_summary)(lambda: None)  # LazyGroup runs the real one

@@ -379,7 +379,7 @@ class ScoreView:
         self.strategy: Any = strategy_of(content)
         self.classes: Any = getattr(content, "classes_", None)
         ensemble: Any = getattr(content, "ensemble_", None)
-        self.adds_votes = hasattr(ensemble, "adds_votes") and bool(ensemble.adds_votes)
+        self.adds_votes: bool = hasattr(ensemble, "adds_votes") and bool(ensemble.adds_votes)
 
     def fields(self) -> dict[str, Any]:
         """Return the thresholds that can be reached, as [asked, score] or, for many classes, [asked, lead].

@@ -100,9 +100,9 @@ class MonitorDisplay(Display):
         n_rows: int,
         n_audited: int,
     ) -> None:
-        self.evidence = tuple(evidence)
-        self.spreads = tuple(spreads)
-        self.classes = tuple(classes)
+        self.evidence: tuple[EvidenceCurve, ...] = tuple(evidence)
+        self.spreads: tuple[VoteSpread, ...] = tuple(spreads)
+        self.classes: tuple[Any, ...] = tuple(classes)
         self.n_rows = n_rows
         self.n_audited = n_audited
 

@@ -6,7 +6,7 @@ No drawing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -233,7 +233,7 @@ class ScoreShape:
     of_leads: bool = False
     trailing: tuple[FloatArray, ...] = ()
     randomised: tuple[tuple[int, float, float], ...] = ()  # always empty
-    share = 0.5
+    share: ClassVar[float] = 0.5
 
     def heights(self, asked: Any, lead: Any) -> Any:
         """Return the heights of thresholds, which are the thresholds."""

@@ -72,7 +72,7 @@ class TradeoffDisplay:
     axes_: tuple[Axes, ...]
 
     def __init__(self, curves: Sequence[TradeoffCurve], n_voters: int, *, plan: Plan | None = None) -> None:
-        self.curves = tuple(curves)
+        self.curves: tuple[TradeoffCurve, ...] = tuple(curves)
         self.n_voters = n_voters
         self.plan = plan
         if not any(limit > 0 for curve in self.curves for limit in curve.limits):

@@ -62,7 +62,7 @@ class VoteDistributionDisplay(Display):
             raise InvalidInputError(f'share_of must be "class" or "all", got {share_of!r}')
         if not isinstance(shares, Mapping):
             raise InvalidInputError(f"shares must be a mapping from class to shares, got {shares!r}")
-        self.shares = dict(shares)
+        self.shares: dict[str, FloatArray] = dict(shares)
         if len(self.shares) > len(_FILLS) or len({len(row) for row in self.shares.values()}) != 1:
             sizes = {name: len(row) for name, row in self.shares.items()}
             raise InvalidInputError(

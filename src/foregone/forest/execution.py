@@ -66,6 +66,9 @@ class Scratch:
         self._format = row_format
         self._n_rows = n_rows + SIDE_BY_SIDE
         self._keys = row_format.new_keys(n_rows)
+        self.rows: npt.NDArray[np.uint32]
+        self.places: npt.NDArray[np.uint32]
+        self.walking: npt.NDArray[np.uint32]
         self.rows, self.places, self.walking = np.empty((3, self._n_rows), np.uint32)
         self._ranks, self._columns = np.empty((2, 0), np.uint8)
 

@@ -74,8 +74,8 @@ class Forest(ABC, Generic[StrategyT, OutcomeT]):
     ) -> None:
         self.nodes = nodes
         self.tree_start = tree_start
-        self.n_trees = len(tree_start) - 1
-        self.n_features = rows.n_features
+        self.n_trees: int = len(tree_start) - 1
+        self.n_features: int = rows.n_features
         self.classes = classes
         self.rows = rows
         self.categories = categories

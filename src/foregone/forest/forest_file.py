@@ -19,7 +19,7 @@ __all__ = ["from_parts", "to_parts"]
 Arrays = dict[str, npt.NDArray[Any]]
 ForestParts = tuple[NodeArray, npt.NDArray[np.int64], npt.NDArray[Any], RowFormat, npt.NDArray[np.uint32]]
 
-TYPES = {
+TYPES: dict[str, type[np.number[Any]]] = {
     "nodes": np.uint64,
     "tree_start": np.int64,
     "rules": np.int64,

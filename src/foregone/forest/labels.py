@@ -15,7 +15,14 @@ from foregone.strategy.json_file import Fields
 __all__ = ["labels_from_field", "labels_to_field"]
 
 # What a label may be, by numpy's kind of type. The width of a type has few digits, so none is huge.
-PLAIN = {"b": (bool,), "i": (int,), "u": (int,), "f": (float, int), "U": (str,), "O": (bool, int, float, str)}
+PLAIN: dict[str, tuple[type, ...]] = {
+    "b": (bool,),
+    "i": (int,),
+    "u": (int,),
+    "f": (float, int),
+    "U": (str,),
+    "O": (bool, int, float, str),
+}
 TYPE_NAME = re.compile(r"object|[biufU]\d{1,4}")
 
 

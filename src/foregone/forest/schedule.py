@@ -69,7 +69,7 @@ class FixedOrder:
     """
 
     def __init__(self, voters: npt.ArrayLike) -> None:
-        self.voters = check_order(voters)
+        self.voters: IntArray = check_order(voters)
         self.voters.setflags(write=False)
 
     def __repr__(self) -> str:

@@ -81,8 +81,8 @@ class MajorityVote(dspy.Module):  # type: ignore[misc]  # dspy is not installed 
         self.field = field
         self.key = key
         self.seed = seed
-        self.n_parallel = check_whole(n_parallel, "n_parallel")
-        self.max_failures = check_whole(max_failures, "max_failures", 0)
+        self.n_parallel: int = check_whole(n_parallel, "n_parallel")
+        self.max_failures: int = check_whole(max_failures, "max_failures", 0)
 
     def forward(self, **inputs: Any) -> Any:
         """Sample the program until there is a verdict; call the module itself, not this method.

@@ -72,7 +72,7 @@ class ForegoneEarlyStopping:
     def __init__(
         self, strategy: Followed, *, vote: VoteOfScores | None = None, seed: int | None = None
     ) -> None:
-        self.n_voters = Ballot(strategy).n_voters
+        self.n_voters: int = Ballot(strategy).n_voters
         if vote is not None and not callable(vote):
             raise InvalidInputError(f"vote must be a function from scores to a vote, got {shorten(vote)}")
         self._strategy, self._seed, self._vote = strategy, seed, vote

@@ -111,12 +111,12 @@ class Monitor:
         on_alarm: Callable[[Alarm], object] | None = None,
         costs: Any = None,
     ) -> None:
-        self.watched = Watched.of(promise, reference, classes, false_alarm, costs)
+        self.watched: Watched = Watched.of(promise, reference, classes, false_alarm, costs)
         self._classifier = promise if hasattr(promise, "predict_with_votes") else None
         self._yes_from = (
             None if isinstance(promise, Promise) else getattr(strategy_of(promise), "yes_from", None)
         )
-        self.audit = check_share(audit, "audit")
+        self.audit: float = check_share(audit, "audit")
         if on_alarm is not None and not callable(on_alarm):
             raise InvalidInputError(f"on_alarm must be a function that takes an Alarm, got {on_alarm!r}")
         self.on_alarm = on_alarm

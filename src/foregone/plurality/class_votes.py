@@ -37,7 +37,10 @@ class ClassVotes:
     def __init__(self, counts: npt.ArrayLike) -> None:
         matrix = as_numbers(counts, "counts")
         n_classes = matrix.shape[1] if matrix.ndim == 2 else None
-        self.distribution = CompositionDistribution.from_counts(matrix, n_classes=n_classes)  # checks them
+        # This checks the counts.
+        self.distribution: CompositionDistribution = CompositionDistribution.from_counts(
+            matrix, n_classes=n_classes
+        )
         self.counts: IntArray = matrix.astype(np.int64)
         self.counts.setflags(write=False)
 

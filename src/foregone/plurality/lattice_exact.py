@@ -41,7 +41,8 @@ class Levels:
     """The states, level by level, in the strategy's order: lexicographic."""
 
     def __init__(self, n_voters: int, n_classes: int) -> None:
-        self.n_voters, self.n_classes = n_voters, n_classes
+        self.n_voters = n_voters
+        self.n_classes = n_classes
 
     def __getitem__(self, asked: int) -> list[SortedCounts]:
         return list(_partitions(asked, self.n_classes, asked))

@@ -115,7 +115,7 @@ class Course:
                 'calibrate="as_you_go" supports only majority votes: solve without quota and values'
             )
         self.careful = solution
-        self.confidence = check_confidence(confidence)
+        self.confidence: float = check_confidence(confidence)
         self._limit = float(solution.max_disagreement)
         self._n_questions = n_questions
         self._seed = 0 if seed is None else seed
@@ -123,7 +123,7 @@ class Course:
         self._votes: dict[int, Any] = {}  # by place: what everyone said
         self._places: list[int] = []  # of the full votes known so far
         can_learn = n_questions * MOST_IN_FULL >= FIRST_CHECK
-        self.phases = [Phase(0, solution, None, 1.0 if can_learn else 0.0, None)]
+        self.phases: list[Phase] = [Phase(0, solution, None, 1.0 if can_learn else 0.0, None)]
         self._end = self._end_of_phase()
 
     def is_in_full(self, place: int) -> bool:

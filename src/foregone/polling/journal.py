@@ -107,7 +107,7 @@ class Journal:
         self.recorded: dict[Key, dict[int, Any]] = {}
         self.costs: dict[Key, Costs] = {}
         self._keeps_costs = True
-        self.seed = seed
+        self.seed: int = seed
         try:
             self._file = os.open(
                 path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666

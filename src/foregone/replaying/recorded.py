@@ -21,8 +21,8 @@ COUNTED: tuple[Counted, ...] = ("answer", "score")
 
 # Possible names of each column; the first that exists is used.
 ITEM, DRAW, WORKER, TOKENS = ("item", "task"), ("draw", "epoch"), ("worker",), ("tokens",)
-VOTE = {"answer": ("answer", "label"), "score": ("score",)}
-COLUMNS = (*ITEM, *DRAW, *WORKER, *VOTE["answer"], *VOTE["score"], *TOKENS)
+VOTE: dict[str, tuple[str, ...]] = {"answer": ("answer", "label"), "score": ("score",)}
+COLUMNS: tuple[str, ...] = (*ITEM, *DRAW, *WORKER, *VOTE["answer"], *VOTE["score"], *TOKENS)
 NOT_A_VALUE = {"nan", "NaT", "<NA>"}  # missing values of data frames, as text
 YES_WORDS = frozenset({"yes", "y", "true", "1", "1.0"})
 NO_WORDS = frozenset({"no", "n", "false", "0", "0.0"})

@@ -54,7 +54,7 @@ class FinishedParts:
 
     def __init__(self, output: Path, manifest: dict[str, Any]) -> None:
         self.output = output
-        self.folder = output.with_name(output.name + ".parts")
+        self.folder: Path = output.with_name(output.name + ".parts")
         self._manifest = json.loads(json.dumps({"format": FORMAT, "version": VERSION, **manifest}))
         self._work = hashlib.sha256(json.dumps(self._manifest, sort_keys=True).encode()).hexdigest()
 

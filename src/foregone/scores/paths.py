@@ -225,7 +225,8 @@ class ClassPaths(Paths):
         drops_classes: bool = False,
     ) -> None:
         self._scores, self._order, self._start = scores, order, start
-        self._are_running, self.drops_classes = are_running, drops_classes
+        self._are_running = are_running
+        self.drops_classes = drops_classes
 
     def __len__(self) -> int:
         return len(self._scores)

@@ -113,11 +113,15 @@ class Oracle:
     def __init__(self, problem: Problem, cuts: Sequence[Cut], cost_at: Sequence[int] = ()) -> None:
         N, yes = problem.n_voters, problem.full_yes
         self.n_voters = N
-        self.cuts = [cut for cut in cuts if 0 < cut.budget.limit < 1]
-        self.limits = np.array([cut.budget.limit for cut in self.cuts])
-        self.risk_channels = list(range(1, 1 + len(self.cuts)))
-        self.cost_channels = list(range(1 + len(self.cuts), 1 + len(self.cuts) + len(cost_at)))
-        self.yes_from = problem.yes_from
+        self.cuts: list[Cut] = [cut for cut in cuts if 0 < cut.budget.limit < 1]
+        self.limits: FloatArray = np.array([cut.budget.limit for cut in self.cuts])
+        self.risk_channels: list[int] = list(range(1, 1 + len(self.cuts)))
+        first = 1 + len(self.cuts)
+        self.cost_channels: list[int] = list(range(first, first + len(cost_at)))
+        self.yes_from: IntArray = problem.yes_from
+        self.held_from: IntArray
+        self.held_to: IntArray
+        self.wait: IntArray
         self.held_from, self.held_to, self.wait = held_states(problem)
         bases = _Bases()
         lost = [cut.weights * cut.budget.values for cut in self.cuts]
@@ -125,8 +129,11 @@ class Oracle:
         said_no = [bases.add(np.where(yes, weights, 0.0)) for weights in lost]
         mean_cost = bases.add_sum(*_halves(problem.votes.probabilities, yes))
         costs = [bases.add(np.eye(1, N + 1, n)[0]) for n in cost_at]
-        self.bases = np.array(bases.rows)
+        self.bases: FloatArray = np.array(bases.rows)
         n_channels = 1 + len(self.cuts) + len(cost_at)
+        self.go_on: FloatArray
+        self.yes: FloatArray
+        self.no: FloatArray
         self.go_on, self.yes, self.no = np.zeros((3, n_channels, len(self.bases)))
         nothing: list[list[tuple[int, float]]] = [[]]
         for rows, terms_of in (
@@ -140,6 +147,8 @@ class Oracle:
         # Arrays that `least` ignores or overwrites on each call.
         self._hull, self._no_room = np.zeros((2, N), np.int64), np.zeros(0, np.int64)
         self._no_channels = np.zeros((0, n_channels))
+        self.low: IntArray
+        self.high: IntArray
         self.low, self.high = undecided_band(N, problem.quota)
         if N >= _NARROW_FROM and _may_narrow(problem):
             no_votes, yes_votes = _halves(problem.votes.probabilities, yes)
@@ -151,7 +160,7 @@ class Oracle:
                 )
             self.low[N], self.high[N] = problem.quota, problem.quota - 1
         support = np.array([_support(basis) for basis in self.bases]).T.copy()
-        self.edge = np.zeros((len(self.bases), N + 1, 2))
+        self.edge: FloatArray = np.zeros((len(self.bases), N + 1, 2))
         for some in pieces(N + 1, 2 * N * len(self.bases)):
             hypergeometric.edge_weights(*some, self.bases, *support, self.low, self.high, self.edge)
         self._rows = pieces(N, int((self.high - self.low).max() + 1) * (len(self.bases) + n_channels))

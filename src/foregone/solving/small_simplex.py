@@ -35,13 +35,13 @@ class SmallSimplex:
     """
 
     def __init__(self, right_side: Sequence[float] | FloatArray) -> None:
-        self.right_side = np.array(right_side, dtype=np.float64)
+        self.right_side: FloatArray = np.array(right_side, dtype=np.float64)
         n_rows = len(self.right_side)
         self._columns = np.zeros((n_rows, 64))  # room to grow
         self._costs, self._units = np.zeros((2, 64))
-        self.n_columns = 0
+        self.n_columns: int = 0
         self.basis: list[int] = []
-        self.duals = np.zeros(n_rows)
+        self.duals: FloatArray = np.zeros(n_rows)
         self._basic_values = np.zeros(n_rows)
 
     def add(self, column: Sequence[float] | FloatArray, cost: float) -> int:

@@ -117,7 +117,7 @@ class Fields:
         self._content = content
         self.name = name
         self.version = version
-        self.memory = memory or Memory(name)
+        self.memory: Memory = memory or Memory(name)
 
     def __contains__(self, key: str) -> bool:
         return self._content.get(key) is not None

@@ -7,6 +7,7 @@ numbered row by row: (0,0), (1,0), (1,1), (2,0), ...
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import block_diag
 
 from foregone.checks import BoolArray, FloatArray
@@ -26,13 +27,15 @@ class States:
 
     def __init__(self, problem: Problem) -> None:
         self.N = problem.n_voters
+        self.i: npt.NDArray[np.intp]
+        self.j: npt.NDArray[np.intp]
         self.i, self.j = np.tril_indices(self.N + 1)
-        self.says_yes = self.j >= problem.yes_from[self.i]
-        self.full_yes = problem.full_yes
+        self.says_yes: BoolArray = self.j >= problem.yes_from[self.i]
+        self.full_yes: BoolArray = problem.full_yes
         # Where answers are by the share and values are equal, the worst n are next to the quota (the paper's
         # last lemma, for any quota).
-        self.worst_next_to_middle = problem.answer == "majority" and problem.values is None
-        self.is_look = np.isin(self.i, problem.may_stop_after)
+        self.worst_next_to_middle: bool = problem.answer == "majority" and problem.values is None
+        self.is_look: BoolArray = np.isin(self.i, problem.may_stop_after)
 
     def row(self, i: int) -> slice:
         """Return where the states with i votes asked are."""
@@ -84,14 +87,17 @@ class RiskRows:
         limits = [
             np.full(len(weights), budget.limit) for budget, (weights, _) in zip(budgets, parts, strict=True)
         ]
-        self.weights = np.vstack([np.zeros((0, states.N + 1)), *(weights for weights, _ in parts)])
-        self.cover = block_diag(np.zeros((0, 0)), *(cover for _, cover in parts))
-        self.limits = np.concatenate([np.zeros(0), *limits])
-        self.sums = block_diag(np.zeros((0, 0)), *(np.ones(cover.shape[1]) for _, cover in parts))
+        no_rows = np.zeros((0, states.N + 1))
+        self.weights: FloatArray = np.vstack([no_rows, *(weights for weights, _ in parts)])
+        self.cover: FloatArray = block_diag(np.zeros((0, 0)), *(cover for _, cover in parts))
+        self.limits: FloatArray = np.concatenate([np.zeros(0), *limits])
+        in_budget = (np.ones(cover.shape[1]) for _, cover in parts)
+        self.sums: FloatArray = block_diag(np.zeros((0, 0)), *in_budget)
         lost = [weights * budget.values for budget, (weights, _) in zip(budgets, parts, strict=True)]
-        self.lost = np.vstack([np.zeros((0, states.N + 1)), *lost])
-        self.wrong = np.array([states.wrong(row) for row in self.lost]).reshape(-1, len(states.i))
-        self.too_risky = self.limits[:, None] <= NEVER_STOP_BELOW * self.wrong
+        self.lost: FloatArray = np.vstack([no_rows, *lost])
+        wrong = np.array([states.wrong(row) for row in self.lost])
+        self.wrong: FloatArray = wrong.reshape(-1, len(states.i))
+        self.too_risky: BoolArray = self.limits[:, None] <= NEVER_STOP_BELOW * self.wrong
 
     def scaled(self, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``wrong`` times a factor per state, each row scaled for HiGHS, and the scales."""
