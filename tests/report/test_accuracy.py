@@ -244,7 +244,7 @@ def test_a_report_is_about_the_model_at_its_threshold(name: str, target: str | N
     assert report.fields()["threshold"] == 0.2
     assert report.own_differences is not None
     assert report.own_differences.n_differing == 0
-    assert "from 0.2 of the probability" in report.html
+    assert "is at least 0.2" in report.html
     if target is not None:
         wrong = report.errors["own"].n_differing
         assert wrong == np.sum(np.where(yes, *model.classes_[::-1]) != labels)
@@ -259,7 +259,7 @@ def test_a_quota_is_in_the_pictures_and_tables_of_votes() -> None:
     assert report.trade_off.exact_votes == exact.expected_votes
     html = unescape(report.html)
     assert "if at least 5 of 21 vote for it" in html
-    assert "that is 5 of 21 trees" in html
+    assert "that is, at least 5 of 21 trees vote for it" in html
     assert "votes to change" in html
     by_yes = report.recommended.by_yes
     for name, n_yes in (("no-1", 4), ("yes-1", 5), ("no-5", 0), ("yes-17", 21)):

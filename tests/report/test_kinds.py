@@ -190,7 +190,7 @@ def test_too_few_rows_for_scores_are_said_to_turn_early_stopping_off() -> None:
     _, model, rows, _ = reported("gradient boosting")
     report = make_report(model, rows[:40])
     assert report.headline[0] == "No limit can be certified"
-    assert re.search("20 .*half", report.reasons[0])
+    assert "half has 20 rows" in report.reasons[0]
     with pytest.warns(CannotCertifyWarning):
         classifier = called(report, model, rows[:40])
     assert 0 < classifier.expected_votes_ == report.expected_votes < 20
@@ -218,7 +218,7 @@ def test_a_certificate_that_was_asked_for_and_cannot_be_had_is_said_to_be_missin
         before = early_stop(model, rows[:100], 1e-3, order="optimized", random_state=0)
     report = make_report(before, rows[:100])
     assert report.headline[0] == "No limit can be certified"
-    assert "are left to certify with" in report.reasons[0]
+    assert "80 rows are left" in report.reasons[0]
     assert report.trade_off.promise.confidence == 1
 
 

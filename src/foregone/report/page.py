@@ -138,9 +138,9 @@ def _speed(report: Report) -> Html:
             [
                 "",
                 "rows per second, in a batch",
-                "early stopping is faster by",
+                "speed-up by early stopping",
                 "time per single row",
-                "early stopping is faster by",
+                "speed-up by early stopping",
             ],
             rows,
             row_attributes=[{"class_": None if place else "best"} for place in range(len(rows))],
@@ -218,12 +218,15 @@ def _about(report: Report) -> Html:
 
 
 def _threshold(report: Report) -> str | None:
-    """Return the probability or votes needed for the second class; None for a majority."""
+    """Return the condition for the second class; None for a majority."""
     model = report.model
-    parts = [] if model.threshold is None else [f"{model.threshold:g} of the probability, or of the votes"]
-    if model.quota not in (None, majority(model.n_voters)):
-        parts += [f"{model.quota:,} of {model.n_voters:,} {model.voters}"]
-    return f"{model.labels[1]} from {', that is '.join(parts)}" if parts else None
+    counted, conditions = model.quota not in (None, majority(model.n_voters)), []
+    if model.threshold is not None:
+        share = "probability" if model.quota is None else "share of the votes"
+        conditions.append(f"its {share} is at least {model.threshold:g}")
+    if counted:
+        conditions.append(f"at least {model.quota:,} of {model.n_voters:,} {model.voters} vote for it")
+    return f"{model.labels[1]} if {', that is, '.join(conditions)}" if conditions else None
 
 
 def _limit(limit: Any, loss: LossKind) -> str:

@@ -151,9 +151,10 @@ def _why_no_stricter(report: Report) -> str:
     if plan.reason == "observations":
         n_rows = plan.n_observations or report.model.n_rows
         mean = "loss" if plan.loss == "accuracy" else "disagreement"
+        smallest = row_limit(report, 1 / n_rows)
         return (
             f"A stricter limit needs more rows: {n_rows:,} calibration rows cannot tell a mean {mean} below "
-            f"{percent(1 / n_rows)} from zero."
+            f"{smallest} from zero."
         )
     tighter = plan.rows[plan.rows.index(plan.chosen) + 1]
     stricter = row_limit(report, tighter.limit)
