@@ -243,7 +243,7 @@ class TradeoffDisplay:
         positive = [limit for limit in limits if limit > 0]
         is_estimate = self.plan is not None and self.plan.is_estimated
         what = "loss of accuracy" if self._in_accuracy else "disagreement"
-        whole = f"{'estimated, ' if is_estimate else ''}of {self.n_voters:,} votes"
+        whole = f"{'estimated, ' if is_estimate else ''}of {self.n_voters:,}"
         axes[0].set_title(f"Votes asked, {whole}", loc="left", fontsize="medium")
         axes[0].set_ylabel("expected votes")
         axes[0].set_ylim(0, max(axes[0].dataLim.y1 * 1.18, 1e-9))
